@@ -1,0 +1,1 @@
+"""Text to segments to token ids, and back without loss."""

@@ -1,0 +1,1 @@
+"""From a trained checkpoint to a bundle: the model, the graph writer, quantisation and validation."""

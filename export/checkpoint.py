@@ -1,0 +1,97 @@
+"""A trained model on disk: weights, shape, tokenizers, and the record of how it came to be.
+
+    checkpoint/
+      model.safetensors   weights by their names in `Transformer`
+      model.json          the `ModelConfig`
+      source.spm          SentencePiece; target.spm beside it where the vocabularies differ
+      training.json       data, licences, steps, time, scores: for the model card
+"""
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from export.model import ModelConfig, Transformer
+
+WEIGHTS_FILE = "model.safetensors"
+CONFIG_FILE = "model.json"
+TRAINING_FILE = "training.json"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint folder is not complete or not readable; the message names the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A model in eval mode with what belongs to it."""
+
+    model: Transformer
+    source_tokenizer: Path
+    target_tokenizer: Path
+    training: dict[str, Any]
+
+
+def save_weights(folder: Path, model: Transformer, training: dict[str, Any]) -> None:
+    """Write weights, shape and record; tokenizers are the caller's to place beside them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(_untied(model), str(folder / WEIGHTS_FILE))
+    (folder / CONFIG_FILE).write_text(json.dumps(dataclasses.asdict(model.config), indent=2), encoding="utf8")
+    (folder / TRAINING_FILE).write_text(
+        json.dumps(training, indent=2, ensure_ascii=False, default=str), encoding="utf8"
+    )
+
+
+def load_checkpoint(folder: Path) -> Checkpoint:
+    """Open a checkpoint folder.
+
+    Raises:
+        CheckpointError: a file is missing, or the weights do not fit the shape.
+    """
+    source = folder / "source.spm"
+    missing = [str(path) for path in (folder / WEIGHTS_FILE, folder / CONFIG_FILE, source) if not path.is_file()]
+    if missing:
+        raise CheckpointError(f"not a checkpoint folder: {', '.join(missing)} not found")
+    config = ModelConfig(**json.loads((folder / CONFIG_FILE).read_text(encoding="utf8")))
+    model = Transformer(config)
+    load_weights(model, load_file(str(folder / WEIGHTS_FILE)), str(folder / WEIGHTS_FILE))
+    target = folder / "target.spm"
+    record = folder / TRAINING_FILE
+    return Checkpoint(
+        model=model.eval(),
+        source_tokenizer=source,
+        target_tokenizer=target if target.exists() else source,
+        training=json.loads(record.read_text(encoding="utf8")) if record.exists() else {},
+    )
+
+
+def load_weights(model: Transformer, weights: dict[str, torch.Tensor], origin: str) -> None:
+    """Fill the model, every weight exactly once.
+
+    Raises:
+        CheckpointError: a weight is missing, left over or of another shape.
+    """
+    expected = _untied(model)
+    problems = [f"{name} is missing" for name in sorted(expected.keys() - weights.keys())]
+    problems += [f"{name} is not a weight of this model" for name in sorted(weights.keys() - expected.keys())]
+    problems += [
+        f"{name} has shape {list(weights[name].shape)}, expected {list(expected[name].shape)}"
+        for name in sorted(expected.keys() & weights.keys())
+        if weights[name].shape != expected[name].shape
+    ]
+    if problems:
+        raise CheckpointError(f"{origin}: " + "; ".join(problems))
+    model.load_state_dict(weights, strict=False)
+
+
+def _untied(model: Transformer) -> dict[str, torch.Tensor]:
+    """The state dict with tied tables under one name only."""
+    state = model.state_dict()
+    if model.config.shared_vocab:
+        del state["target_embedding.weight"]
+    return {name: tensor.contiguous() for name, tensor in state.items()}

@@ -1,0 +1,65 @@
+"""Multi-head attention, written out.
+
+Shapes: B sources, T query positions, S key positions, H heads, D head size, d = H x D the model width.
+"""
+
+import math
+
+from torch import Tensor, nn
+
+
+class Attention(nn.Module):
+    """Scaled dot-product attention with H heads (Vaswani et al. 2017, section 3.2.2).
+
+    One linear map each takes d to all heads at once for queries, keys and values; the heads' results
+    are laid side by side and go through the output map. Every instance owns its weights: a decoder
+    layer's cross-attention has its own key and value maps over the encoder's output.
+    """
+
+    def __init__(self, d_model: int, heads: int, *, share_kv: bool, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.head_size = d_model // heads
+        self.query = nn.Linear(d_model, d_model)
+        self.key = nn.Linear(d_model, d_model)
+        self.value = None if share_kv else nn.Linear(d_model, d_model)
+        self.output = nn.Linear(d_model, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Project what is attended to.
+
+        Args:
+            memory: [B, S, d].
+
+        Returns:
+            Keys and values, each [B, H, S, D]; the same tensor twice under `share_kv`.
+        """
+        keys = self._split_heads(self.key(memory))
+        values = keys if self.value is None else self._split_heads(self.value(memory))
+        return keys, values
+
+    def forward(self, states: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None) -> Tensor:
+        """Read from keys and values.
+
+        Args:
+            states: [B, T, d], what asks.
+            keys: [B, H, S, D].
+            values: [B, H, S, D].
+            bias: added to the scores, broadcast to [B, H, T, S]; -inf forbids a position.
+
+        Returns:
+            [B, T, d].
+        """
+        queries = self._split_heads(self.query(states))
+        scores = queries @ keys.transpose(2, 3) / math.sqrt(self.head_size)  # [B, H, T, S]
+        if bias is not None:
+            scores = scores + bias
+        weights = self.dropout(scores.softmax(dim=-1))
+        mixed = (weights @ values).transpose(1, 2)  # [B, T, H, D]
+        result: Tensor = self.output(mixed.flatten(2))
+        return result
+
+    def _split_heads(self, projected: Tensor) -> Tensor:
+        """[B, T, d] -> [B, H, T, D]."""
+        return projected.unflatten(2, (self.heads, self.head_size)).transpose(1, 2)

@@ -1,0 +1,136 @@
+"""The blocks of the encoder and the decoder, pre- or post-norm."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from export.model.attention import Attention
+from export.model.config import Activation, ModelConfig
+
+KeyValue = tuple[Tensor, Tensor]
+"""Keys and values of one attention, each [B, H, S, D]."""
+
+ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
+    "relu": functional.relu,
+    "gelu": functional.gelu,
+    "swish": functional.silu,
+}
+
+
+class FeedForward(nn.Module):
+    """Two maps with an activation between them: d -> ffn -> d."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.inner = nn.Linear(config.d_model, config.ffn)
+        self.outer = nn.Linear(config.ffn, config.d_model)
+        self.activation = ACTIVATIONS[config.activation]
+        self.dropout = nn.Dropout(config.inner_dropout)
+
+    def forward(self, states: Tensor) -> Tensor:
+        result: Tensor = self.outer(self.dropout(self.activation(self.inner(states))))
+        return result
+
+
+class Residual(nn.Module):
+    """A sublayer's residual connection with its norm before (pre) or after (post) the sum."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(config.d_model)
+        self.is_pre = config.norm == "pre"
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, states: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """[B, T, d] -> [B, T, d]."""
+        if self.is_pre:
+            result: Tensor = states + self.dropout(sublayer(self.norm(states)))
+            return result
+        result = self.norm(states + self.dropout(sublayer(states)))
+        return result
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention over the source, then feed-forward."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = _attention(config)
+        self.self_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(self, states: Tensor, bias: Tensor) -> Tensor:
+        """states [B, S, d], bias [B, 1, 1, S] -> [B, S, d]."""
+
+        def attend(inputs: Tensor) -> Tensor:
+            keys, values = self.self_attention.keys_values(inputs)
+            mixed: Tensor = self.self_attention(inputs, keys, values, bias)
+            return mixed
+
+        states = self.self_residual(states, attend)
+        result: Tensor = self.feed_forward_residual(states, self.feed_forward)
+        return result
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention over the target so far, cross-attention over the source, feed-forward."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = _attention(config)
+        self.self_residual = Residual(config)
+        self.cross_attention = _attention(config)
+        self.cross_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(
+        self,
+        states: Tensor,
+        past: KeyValue | None,
+        cross: KeyValue,
+        self_bias: Tensor | None,
+        cross_bias: Tensor,
+    ) -> tuple[Tensor, KeyValue]:
+        """Run T new target positions.
+
+        Args:
+            states: [B, T, d].
+            past: self K/V of the t positions before, each [B, H, t, D]; None when there are none.
+            cross: cross K/V of the source, each [B, H, S, D].
+            self_bias: [T, t + T], -inf on later positions; None when T is 1.
+            cross_bias: [B, 1, 1, S], -inf on padding.
+
+        Returns:
+            States [B, T, d], and self K/V with t + T positions.
+        """
+        present: list[KeyValue] = []
+
+        def attend_to_target(inputs: Tensor) -> Tensor:
+            keys, values = self.self_attention.keys_values(inputs)
+            if past is not None:
+                keys, values = _append(past[0], keys), _append(past[1], values)
+            present.append((keys, values))
+            mixed: Tensor = self.self_attention(inputs, keys, values, self_bias)
+            return mixed
+
+        def attend_to_source(inputs: Tensor) -> Tensor:
+            mixed: Tensor = self.cross_attention(inputs, cross[0], cross[1], cross_bias)
+            return mixed
+
+        states = self.self_residual(states, attend_to_target)
+        states = self.cross_residual(states, attend_to_source)
+        states = self.feed_forward_residual(states, self.feed_forward)
+        return states, present[0]
+
+
+def _append(past: Tensor, new: Tensor) -> Tensor:
+    """[B, H, t, D] and [B, H, T, D] -> [B, H, t + T, D]."""
+    return torch.cat([past, new], dim=2)
+
+
+def _attention(config: ModelConfig) -> Attention:
+    return Attention(config.d_model, config.heads, share_kv=config.share_kv, dropout=config.inner_dropout)

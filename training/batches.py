@@ -1,0 +1,146 @@
+"""Endless batches, a pure function of the seed and the step: what makes a resumed run the same run."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.tokenised import TokenisedCorpus
+
+ROUND_PAIRS = 40_000
+"""Pairs drawn, sorted by length and cut into batches at a time."""
+
+PairRef = tuple[int, int]
+"""Corpus index, pair index."""
+
+
+class Batch(NamedTuple):
+    """A named tuple, not a dataclass: Lightning moves tuples to the device, frozen dataclasses it refuses.
+
+    Shapes: B pairs, S source and T target length, padded on the right. Ids are int64, masks bool."""
+
+    source_ids: Tensor  # [B, S]
+    source_mask: Tensor  # [B, S]
+    target_in: Tensor  # [B, T], begins with the begin-of-sentence id
+    target_out: Tensor  # [B, T], ends with the end-of-sentence id
+    target_mask: Tensor  # [B, T]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """How to draw and cut."""
+
+    weights: tuple[float, ...]
+    budget_tokens: int
+    seed: int
+    pad_id: int
+    bos_id: int
+
+
+class BatchStream:
+    """Batches from `first_step` on: rounds of weighted draws, each cut into batches of similar length."""
+
+    def __init__(self, corpora: Sequence[TokenisedCorpus], plan: BatchPlan, first_step: int = 0) -> None:
+        self.corpora = corpora
+        self.plan = plan
+        self.first_step = first_step
+
+    def __iter__(self) -> Iterator[Batch]:
+        for batch in self.references():
+            yield self._collate(batch)
+
+    def references(self) -> Iterator[list[PairRef]]:
+        """Which pairs make each batch."""
+        to_skip = self.first_step
+        round_number = 0
+        while True:
+            batches = self._round(round_number)
+            yield from batches[to_skip:]
+            to_skip = max(0, to_skip - len(batches))
+            round_number += 1
+
+    def _round(self, number: int) -> list[list[PairRef]]:
+        rng = np.random.default_rng([self.plan.seed, number])
+        corpus_of, pair_of = self._draw(number)
+        lengths = np.empty((len(corpus_of), 2), np.int64)
+        for index, corpus in enumerate(self.corpora):
+            is_here = corpus_of == index
+            lengths[is_here] = corpus.lengths()[pair_of[is_here]]
+        jitter = rng.random(len(lengths))
+        order = np.lexsort((jitter, lengths[:, 0], lengths[:, 1]))
+        cuts = cut_by_budget(lengths[order], self.plan.budget_tokens)
+        batches = [
+            [(int(corpus_of[n]), int(pair_of[n])) for n in order[begin:end]] for begin, end in cuts
+        ]
+        rng.shuffle(batches)
+        return batches
+
+    def _draw(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Walk each corpus in shuffled passes, so that no pair comes again before all have come."""
+        shares = np.array(self.plan.weights) / sum(self.plan.weights)
+        counts = np.maximum(1, np.round(shares * ROUND_PAIRS).astype(np.int64))
+        corpus_of = np.repeat(np.arange(len(self.corpora)), counts)
+        pair_of = [
+            _walk(len(corpus), number * int(count), int(count), (self.plan.seed, index))
+            for index, (corpus, count) in enumerate(zip(self.corpora, counts, strict=True))
+        ]
+        return corpus_of, np.concatenate(pair_of)
+
+    def _collate(self, batch: list[PairRef]) -> Batch:
+        sources = [self.corpora[corpus].source(pair) for corpus, pair in batch]
+        targets = [self.corpora[corpus].target(pair) for corpus, pair in batch]
+        source_ids, source_mask = _pad(sources, self.plan.pad_id)
+        target_out, target_mask = _pad(targets, self.plan.pad_id)
+        target_in = torch.full_like(target_out, self.plan.bos_id)
+        target_in[:, 1:] = target_out[:, :-1]
+        return Batch(source_ids, source_mask, target_in, target_out, target_mask)
+
+
+def cut_by_budget(lengths: NDArray[np.int64], budget_tokens: int) -> list[tuple[int, int]]:
+    """Cut consecutive pairs into batches of at most `budget_tokens` padded tokens.
+
+    Args:
+        lengths: int64 [pairs, 2], source and target tokens.
+        budget_tokens: for both sides together; a single pair above it is a batch of its own.
+
+    Returns:
+        Begin and end of each batch.
+    """
+    cuts: list[tuple[int, int]] = []
+    begin, widest = 0, np.zeros(2, np.int64)
+    for index, pair_lengths in enumerate(lengths):
+        wider = np.maximum(widest, pair_lengths)
+        if index > begin and int(wider.sum()) * (index - begin + 1) > budget_tokens:
+            cuts.append((begin, index))
+            begin, wider = index, pair_lengths
+        widest = wider
+    if len(lengths):
+        cuts.append((begin, len(lengths)))
+    return cuts
+
+
+def _walk(size: int, begin: int, count: int, seed: tuple[int, int]) -> NDArray[np.int64]:
+    """`count` pairs from position `begin` of an endless row of shuffled passes over 0 .. size - 1."""
+    parts: list[NDArray[np.int64]] = []
+    position, end = begin, begin + count
+    while position < end:
+        number, offset = divmod(position, size)
+        shuffled = np.random.default_rng([*seed, number, 1]).permutation(size)
+        part = shuffled[offset : offset + end - position]
+        parts.append(part)
+        position += len(part)
+    return np.concatenate(parts)
+
+
+def _pad(rows: list[NDArray[np.uint16]], pad_id: int) -> tuple[Tensor, Tensor]:
+    width = max(len(row) for row in rows)
+    ids = np.full((len(rows), width), pad_id, np.int64)
+    mask = np.zeros((len(rows), width), np.bool_)
+    for index, row in enumerate(rows):
+        ids[index, : len(row)] = row
+        mask[index, : len(row)] = True
+    return torch.from_numpy(ids), torch.from_numpy(mask)

@@ -1,0 +1,137 @@
+"""What happens beside the steps: progress, validation, snapshots for averaging."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+from lightning.pytorch.callbacks import Callback
+from tqdm import tqdm
+
+from training.config import TrainingConfig
+from training.history import Event, History
+from training.module import TranslationModule
+from training.validation import HeldOut, validate
+from training.vocabulary import load_vocabularies
+
+LOSS_EVERY_STEPS = 20
+SNAPSHOT_PATTERN = "step-*.pt"
+
+
+class Progress(Callback):
+    """A bar with loss, pairs a second and the time left; the loss goes into the history."""
+
+    def __init__(self, config: TrainingConfig, history: History) -> None:
+        self.total_steps = config.optimisation.steps
+        self.history = history
+        self.bar: tqdm[Any] | None = None
+        self.step_began = 0.0
+        self.losses: list[torch.Tensor] = []
+        self.mark = (0.0, 0)
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self.history.rewind(trainer.global_step)
+        self.bar = tqdm(total=self.total_steps, initial=trainer.global_step, unit="step", desc="train")
+        self.mark = (time.monotonic(), _module(pl_module).pairs_seen)
+
+    def on_train_batch_start(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, batch: Any, batch_idx: int
+    ) -> None:
+        self.step_began = time.monotonic()
+
+    def on_train_batch_end(
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        module = _module(pl_module)
+        module.train_seconds += time.monotonic() - self.step_began
+        self.losses.append(outputs["loss"].detach())
+        if self.bar is None:
+            raise RuntimeError("training has not started")
+        self.bar.update(1)
+        if trainer.global_step % LOSS_EVERY_STEPS == 0:
+            loss = torch.stack(self.losses).mean().item()
+            self.losses.clear()
+            now, pairs = time.monotonic(), module.pairs_seen
+            rate = (pairs - self.mark[1]) / (now - self.mark[0])
+            self.mark = (now, pairs)
+            self.bar.set_postfix(loss=f"{loss:.3f}", pairs_per_s=f"{rate:.0f}")
+            self.history.append(Event(trainer.global_step, pairs, module.train_seconds, loss=loss))
+
+    def teardown(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+class Validation(Callback):
+    """BLEU and chrF on held-out lines every so many steps; the plot is drawn anew each time."""
+
+    def __init__(self, config: TrainingConfig, history: History) -> None:
+        settings = config.validation
+        self.every_steps = settings.every_steps
+        self.last_step = config.optimisation.steps
+        self.held_out = HeldOut.read(settings.source, settings.target, settings.num_lines)
+        self.processors = load_vocabularies(config.run_dir / "data")
+        self.history = history
+
+    def on_train_batch_end(
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        step = trainer.global_step
+        if step % self.every_steps and step != self.last_step:
+            return
+        module = _module(pl_module)
+        scores = validate(module.model, self.held_out, *self.processors)
+        tqdm.write(f"step {step}: BLEU {scores.bleu:.2f}, chrF {scores.chrf:.2f}")
+        self.history.append(
+            Event(step, module.pairs_seen, module.train_seconds, bleu=scores.bleu, chrf=scores.chrf)
+        )
+        self.history.plot()
+
+
+class Snapshots(Callback):
+    """The weights of every n-th step; the last few are averaged into the final model."""
+
+    def __init__(self, folder: Path, config: TrainingConfig) -> None:
+        self.folder = folder
+        self.every_steps = config.checkpoints.snapshot_every_steps
+        self.keep = config.checkpoints.average_last
+
+    def on_train_batch_end(
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        if trainer.global_step % self.every_steps:
+            return
+        self.folder.mkdir(exist_ok=True)
+        path = self.folder / f"step-{trainer.global_step:08d}.pt"
+        partial = path.with_suffix(".partial")
+        torch.save(_module(pl_module).model.state_dict(), partial)
+        partial.replace(path)
+        for old in snapshot_paths(self.folder)[: -self.keep]:
+            old.unlink()
+
+
+def snapshot_paths(folder: Path) -> list[Path]:
+    """Snapshots, oldest first."""
+    return sorted(folder.glob(SNAPSHOT_PATTERN))
+
+
+def _module(module: lightning.LightningModule) -> TranslationModule:
+    if not isinstance(module, TranslationModule):
+        raise TypeError(f"expected a TranslationModule, not {type(module).__name__}")
+    return module

@@ -1,0 +1,70 @@
+"""The run's record, a JSON line per event, and its picture."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+HISTORY_FILE = "history.jsonl"
+PLOT_FILE = "history.png"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """State of the run after a step: the training loss, or the scores of a validation."""
+
+    step: int
+    pairs_seen: int
+    train_seconds: float
+    loss: float | None = None
+    bleu: float | None = None
+    chrf: float | None = None
+
+
+class History:
+    """Events on disk, appended as they come."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self.path = run_dir / HISTORY_FILE
+        self.plot_path = run_dir / PLOT_FILE
+        self.events = self._read()
+
+    def rewind(self, step: int) -> None:
+        """Forget what came after `step`: a resumed run will say it again."""
+        self.events = [event for event in self.events if event.step <= step]
+        lines = "".join(json.dumps(asdict(event)) + "\n" for event in self.events)
+        self.path.write_text(lines, encoding="utf8")
+
+    def append(self, event: Event) -> None:
+        self.events.append(event)
+        with self.path.open("a", encoding="utf8") as file:
+            file.write(json.dumps(asdict(event)) + "\n")
+
+    def best(self) -> Event | None:
+        """The validation with the highest BLEU."""
+        scored = [event for event in self.events if event.bleu is not None]
+        return max(scored, key=lambda event: event.bleu or 0.0, default=None)
+
+    def plot(self) -> None:
+        """Loss and scores against pairs seen, as PNG."""
+        figure = Figure(figsize=(9, 4), layout="constrained")
+        loss_axes, score_axes = figure.subplots(1, 2)
+        losses = [event for event in self.events if event.loss is not None]
+        scores = [event for event in self.events if event.bleu is not None]
+        loss_axes.plot([event.pairs_seen for event in losses], [event.loss for event in losses], linewidth=0.8)
+        loss_axes.set(xlabel="pairs seen", ylabel="training loss (nats a token, smoothed labels)")
+        pairs = [event.pairs_seen for event in scores]
+        score_axes.plot(pairs, [event.bleu for event in scores], marker=".", label="BLEU")
+        score_axes.plot(pairs, [event.chrf for event in scores], marker=".", label="chrF")
+        score_axes.set(xlabel="pairs seen", ylabel="validation score, greedy")
+        score_axes.legend()
+        for axes in (loss_axes, score_axes):
+            axes.grid(visible=True, alpha=0.3)
+        figure.savefig(self.plot_path, dpi=120)
+
+    def _read(self) -> list[Event]:
+        if not self.path.exists():
+            return []
+        lines = self.path.read_text(encoding="utf8").splitlines()
+        return [Event(**json.loads(line)) for line in lines]

@@ -1,0 +1,61 @@
+"""What one training step does: the loss, the optimiser and its schedule, for Lightning's loop."""
+
+from typing import Any
+
+import lightning
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from export.model import Transformer
+from training.batches import Batch
+from training.config import Optimisation
+from training.optimisers import learning_rate_factor, make_optimiser
+
+
+class TranslationModule(lightning.LightningModule):
+    """Cross-entropy with label smoothing (Szegedy et al. 2016) over the target's real tokens."""
+
+    def __init__(self, model: Transformer, optimisation: Optimisation) -> None:
+        super().__init__()
+        self.model = model
+        self.optimisation = optimisation
+        self.pairs_seen = 0
+        self.tokens_seen = 0
+        self.train_seconds = 0.0
+
+    def training_step(self, batch: Batch, _batch_index: int) -> Tensor:
+        """Mean loss a target token, in nats."""
+        states = self.model(batch.source_ids, batch.source_mask, batch.target_in)
+        logits = self.model.logits(states[batch.target_mask])  # [tokens, V]
+        self.pairs_seen += len(batch.source_ids)
+        self.tokens_seen += len(logits)
+        return functional.cross_entropy(
+            logits.float(),
+            batch.target_out[batch.target_mask],
+            label_smoothing=self.optimisation.label_smoothing,
+        )
+
+    def configure_optimizers(self) -> Any:
+        """In the shape Lightning asks for: the schedule moves with every step."""
+        optimiser = make_optimiser(self.model, self.optimisation)
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimiser, lambda step: learning_rate_factor(step, self.optimisation)
+        )
+        return {
+            "optimizer": optimiser,
+            "lr_scheduler": {"scheduler": schedule, "interval": "step", "frequency": 1},
+        }
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["counters"] = {
+            "pairs_seen": self.pairs_seen,
+            "tokens_seen": self.tokens_seen,
+            "train_seconds": self.train_seconds,
+        }
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        counters = checkpoint["counters"]
+        self.pairs_seen = counters["pairs_seen"]
+        self.tokens_seen = counters["tokens_seen"]
+        self.train_seconds = counters["train_seconds"]

@@ -1,0 +1,88 @@
+"""The optimiser: AdamW for all weights, or Muon for the matrices and AdamW for the rest."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, overload
+
+import torch
+from torch import nn
+
+from training.config import Optimisation
+
+
+class MuonWithAdamW(torch.optim.Optimizer):
+    """Muon (Jordan et al. 2024) on hidden matrices, AdamW on embeddings, norms and biases, as one optimiser.
+
+    Muon makes each matrix's update orthogonal; scaled to AdamW's usual update size (Liu et al. 2025), both
+    share one learning rate.
+    """
+
+    def __init__(self, muon: torch.optim.Optimizer, adamw: torch.optim.Optimizer) -> None:
+        self.parts = (muon, adamw)
+        super().__init__([group for part in self.parts for group in part.param_groups], {})
+        self._share_groups()
+
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Callable[[], float]) -> float: ...
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for part in self.parts:
+            part.step()
+        return loss
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"parts": [part.state_dict() for part in self.parts]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        for part, state in zip(self.parts, state_dict["parts"], strict=True):
+            part.load_state_dict(state)
+        self._share_groups()
+
+    def _share_groups(self) -> None:
+        """One set of group dicts, so that a schedule which writes here reaches the parts."""
+        self.param_groups = [group for part in self.parts for group in part.param_groups]
+
+
+def make_optimiser(model: nn.Module, config: Optimisation) -> torch.optim.Optimizer:
+    """The optimiser the config names, over every parameter of the model."""
+    if config.optimizer == "adamw":
+        return _adamw(model.parameters(), config)
+    matrices: list[nn.Parameter] = []
+    others: list[nn.Parameter] = []
+    for module in model.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            is_matrix = isinstance(module, nn.Linear) and name == "weight"
+            (matrices if is_matrix else others).append(parameter)
+    muon = torch.optim.Muon(
+        matrices,
+        lr=config.learning_rate,
+        weight_decay=config.weight_decay,
+        adjust_lr_fn="match_rms_adamw",
+    )
+    return MuonWithAdamW(muon, _adamw(_distinct(others), config))
+
+
+def learning_rate_factor(step: int, config: Optimisation) -> float:
+    """Share of the peak learning rate at `step`: linear warm-up, constant, linear decay to zero."""
+    warm_up = (step + 1) / config.warmup_steps
+    decay = (config.steps - step) / config.decay_steps
+    return max(0.0, min(1.0, warm_up, decay))
+
+
+def _adamw(parameters: Iterable[nn.Parameter], config: Optimisation) -> torch.optim.AdamW:
+    return torch.optim.AdamW(
+        parameters,
+        lr=config.learning_rate,
+        betas=(0.9, 0.98),
+        eps=1e-9,
+        weight_decay=config.weight_decay,
+    )
+
+
+def _distinct(parameters: Iterable[nn.Parameter]) -> list[nn.Parameter]:
+    """A tied weight is reached through two modules but updated once."""
+    return list({id(parameter): parameter for parameter in parameters}.values())

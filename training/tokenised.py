@@ -1,0 +1,81 @@
+"""A corpus as token ids in one flat file, so that training never waits for text."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+from numpy.typing import NDArray
+
+from training.corpus import Pair
+
+IDS_DTYPE = np.uint16
+ENCODE_CHUNK = 10_000
+MAX_VOCABULARY = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class TokenisedCorpus:
+    """Pairs as ids: source of pair n in ids[offsets[2n]:offsets[2n+1]], its target right behind it.
+
+    Sources and targets both end in the end-of-sentence id.
+    """
+
+    ids: NDArray[np.uint16]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return (len(self.offsets) - 1) // 2
+
+    def source(self, pair: int) -> NDArray[np.uint16]:
+        return self.ids[self.offsets[2 * pair] : self.offsets[2 * pair + 1]]
+
+    def target(self, pair: int) -> NDArray[np.uint16]:
+        return self.ids[self.offsets[2 * pair + 1] : self.offsets[2 * pair + 2]]
+
+    def lengths(self) -> NDArray[np.int64]:
+        """int64 [pairs, 2]: source and target tokens."""
+        return np.diff(self.offsets).reshape(-1, 2)
+
+    def save(self, path: Path) -> None:
+        partial = path.with_suffix(".partial.npz")
+        np.savez(partial, ids=self.ids, offsets=self.offsets)
+        partial.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> "TokenisedCorpus":
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls(arrays["ids"], arrays["offsets"])
+
+
+def tokenise(
+    pairs: Iterable[Pair],
+    source_processor: sentencepiece.SentencePieceProcessor,
+    target_processor: sentencepiece.SentencePieceProcessor,
+    max_tokens: int,
+) -> TokenisedCorpus:
+    """Encode pairs; one with a side over `max_tokens` is left out."""
+    if max(source_processor.vocab_size(), target_processor.vocab_size()) > MAX_VOCABULARY:
+        raise ValueError(f"vocabulary over {MAX_VOCABULARY} pieces does not fit uint16 ids")
+    parts: list[NDArray[np.uint16]] = []
+    for chunk in _chunks(pairs):
+        sources = source_processor.encode([pair.source for pair in chunk], add_eos=True)
+        targets = target_processor.encode([pair.target for pair in chunk], add_eos=True)
+        for source, target in zip(sources, targets, strict=True):
+            if max(len(source), len(target)) <= max_tokens:
+                parts += [np.array(source, IDS_DTYPE), np.array(target, IDS_DTYPE)]
+    lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
+    ids = np.concatenate(parts) if parts else np.empty(0, IDS_DTYPE)
+    return TokenisedCorpus(ids, np.concatenate([[0], np.cumsum(lengths)]))
+
+
+def _chunks(pairs: Iterable[Pair]) -> Iterable[list[Pair]]:
+    chunk: list[Pair] = []
+    for pair in pairs:
+        chunk.append(pair)
+        if len(chunk) == ENCODE_CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

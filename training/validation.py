@@ -1,0 +1,74 @@
+"""BLEU and chrF of a model in training, by greedy search on held-out lines."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import sacrebleu
+import sentencepiece
+import torch
+
+from dragoman.text.normalise import normalise_segment
+from export.model import Transformer
+from export.model.generate import generate_greedy
+
+BATCH_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """On sacreBLEU's scale, 0 to 100."""
+
+    bleu: float
+    chrf: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Lines with their references, of equal number."""
+
+    sources: tuple[str, ...]
+    references: tuple[str, ...]
+
+    @classmethod
+    def read(cls, source: Path, target: Path, num_lines: int) -> "HeldOut":
+        sources = source.read_text(encoding="utf8").splitlines()
+        references = target.read_text(encoding="utf8").splitlines()
+        if len(sources) != len(references):
+            raise ValueError(f"{source} has {len(sources)} lines, {target} has {len(references)}")
+        return cls(tuple(sources[:num_lines]), tuple(references[:num_lines]))
+
+
+def validate(
+    model: Transformer,
+    held_out: HeldOut,
+    source_processor: sentencepiece.SentencePieceProcessor,
+    target_processor: sentencepiece.SentencePieceProcessor,
+) -> Scores:
+    """Translate the held-out lines and score them; the model comes back in the mode it came in."""
+    was_training = model.training
+    model.eval()
+    ids = source_processor.encode([normalise_segment(line) for line in held_out.sources], add_eos=True)
+    outputs = [""] * len(ids)
+    order = np.argsort([len(row) for row in ids], kind="stable")
+    for begin in range(0, len(order), BATCH_ROWS):
+        rows = order[begin : begin + BATCH_ROWS]
+        for row, result in zip(rows, _translate(model, [ids[row] for row in rows]), strict=True):
+            outputs[row] = target_processor.decode(result)
+    model.train(was_training)
+    references = [list(held_out.references)]
+    return Scores(
+        bleu=sacrebleu.corpus_bleu(outputs, references).score,
+        chrf=sacrebleu.corpus_chrf(outputs, references).score,
+    )
+
+
+def _translate(model: Transformer, ids: list[list[int]]) -> list[list[int]]:
+    device = model.output_bias.device
+    width = max(len(row) for row in ids)
+    padded = torch.full((len(ids), width), model.config.pad_id)
+    for index, row in enumerate(ids):
+        padded[index, : len(row)] = torch.tensor(row)
+    mask = torch.arange(width)[None, :] < torch.tensor([len(row) for row in ids])[:, None]
+    max_tokens = min(2 * width + 10, model.config.max_positions)
+    return generate_greedy(model, padded.to(device), mask.to(device), max_tokens)

@@ -1,0 +1,72 @@
+"""SentencePiece vocabularies, trained on a weighted sample of the corpora."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+
+from export.model import ModelConfig
+from training.config import TrainingConfig
+from training.corpus import Pair
+
+SOURCE_FILE = "source.spm"
+TARGET_FILE = "target.spm"
+
+
+def train_vocabularies(config: TrainingConfig, pairs: Mapping[str, Sequence[Pair]], folder: Path) -> None:
+    """Write source.spm, and target.spm where the vocabulary is not shared, into `folder`."""
+    sample = _sample(config, pairs)
+    sources, targets = [pair.source for pair in sample], [pair.target for pair in sample]
+    if config.vocabulary.is_shared:
+        mixed = itertools.chain.from_iterable(zip(sources, targets, strict=True))
+        _train(config, mixed, folder / SOURCE_FILE)
+    else:
+        _train(config, iter(sources), folder / SOURCE_FILE)
+        _train(config, iter(targets), folder / TARGET_FILE)
+
+
+def load_vocabularies(
+    folder: Path,
+) -> tuple[sentencepiece.SentencePieceProcessor, sentencepiece.SentencePieceProcessor]:
+    """Source and target tokenizers; the same one twice where the vocabulary is shared."""
+    source = sentencepiece.SentencePieceProcessor(model_file=str(folder / SOURCE_FILE))
+    if not (folder / TARGET_FILE).exists():
+        return source, source
+    return source, sentencepiece.SentencePieceProcessor(model_file=str(folder / TARGET_FILE))
+
+
+def _sample(config: TrainingConfig, pairs: Mapping[str, Sequence[Pair]]) -> list[Pair]:
+    rng = np.random.default_rng(config.optimisation.seed)
+    total_weight = sum(corpus.weight for corpus in config.data.corpora)
+    sample: list[Pair] = []
+    for corpus in config.data.corpora:
+        available = pairs[corpus.name]
+        wanted = round(config.vocabulary.sample_pairs * corpus.weight / total_weight)
+        chosen = rng.permutation(len(available))[:wanted]
+        sample += [available[index] for index in chosen]
+    return sample
+
+
+def _train(config: TrainingConfig, sentences: Iterator[str], path: Path) -> None:
+    specials = ModelConfig(config.vocabulary.size, config.vocabulary.size)
+    partial = path.with_suffix(".partial")
+    with partial.open("wb") as model_file:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=sentences,
+            model_writer=model_file,
+            vocab_size=config.vocabulary.size,
+            model_type="unigram",
+            character_coverage=config.vocabulary.character_coverage,
+            byte_fallback=True,
+            split_digits=True,
+            normalization_rule_name="identity",
+            pad_id=specials.pad_id,
+            unk_id=specials.unk_id,
+            bos_id=specials.bos_id,
+            eos_id=specials.eos_id,
+            num_threads=config.optimisation.threads,
+            minloglevel=1,
+        )
+    partial.replace(path)
