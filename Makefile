@@ -1,0 +1,51 @@
+# `make help` lists the targets. Everything lives in .venv; targets are re-runnable.
+PYTHON ?= python3.11
+HOST ?= 127.0.0.1
+PORT ?= 8000
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test test-slow lint format image image-test clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/.python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet "pip>=24"
+	@touch $@
+
+$(VENV)/.serving: $(VENV)/.python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.development: $(VENV)/.serving pyproject.toml requirements/torch.txt
+	$(BIN)/python -m pip install --quiet --requirement requirements/torch.txt
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	@touch $@
+
+serve: $(VENV)/.serving ## Set up what serving needs and start the service on HOST:PORT
+	$(BIN)/dragoman serve --host $(HOST) --port $(PORT)
+
+test: $(VENV)/.development ## Set up everything and run the tests with coverage
+	$(BIN)/python -m pytest --cov --cov-report=term -m "not slow"
+
+test-slow: $(VENV)/.development ## Run the tests that take minutes
+	$(BIN)/python -m pytest -m slow --timeout 1800
+
+lint: $(VENV)/.development ## Style, strict types on code and tests, import arrows
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.development ## Format and apply safe fixes
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+image-test: ## Build the container image with buildah, start it, translate over HTTP
+	./deploy/image-test
+
+clean: ## Remove the environment and caches; models and runs stay
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info

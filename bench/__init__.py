@@ -1,0 +1,1 @@
+"""Measurements that anyone can run again; results lie in bench/results."""

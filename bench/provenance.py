@@ -1,0 +1,64 @@
+"""Where a number comes from: machine, versions, commit, bundle."""
+
+import json
+import os
+import platform
+import subprocess
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from dragoman.bundle import MANIFEST_FILE, sha256_of
+
+PACKAGES = ("onnxruntime", "numpy", "sentencepiece")
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Enough to know whether two figures may be compared."""
+
+    measured_at: str
+    command: str
+    cpu: str
+    cores: int
+    python: str
+    packages: dict[str, str]
+    commit: str
+    bundle: str
+    bundle_manifest_sha256: str
+
+
+def provenance(bundle: Path, command: str) -> Provenance:
+    return Provenance(
+        measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        command=command,
+        cpu=_cpu_name(),
+        cores=len(os.sched_getaffinity(0)),
+        python=platform.python_version(),
+        packages={name: version(name) for name in PACKAGES},
+        commit=_commit(),
+        bundle=bundle.name,
+        bundle_manifest_sha256=sha256_of(bundle / MANIFEST_FILE),
+    )
+
+
+def write_result(path: Path, origin: Provenance, figures: dict[str, Any]) -> None:
+    """One JSON file: figures, and where they come from."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"provenance": asdict(origin), **figures}
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf8")
+
+
+def _cpu_name() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf8").splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- fixed words
+    return done.stdout.strip() or "unknown"

@@ -1,0 +1,119 @@
+"""Sentences a second of a bundle on a text file: `python -m bench.throughput models/de-en`."""
+
+import argparse
+import statistics
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tqdm import tqdm
+
+from bench.provenance import provenance, write_result
+from dragoman import DecodingOptions, InputError, Translator
+
+SENTENCES = Path(__file__).parents[1] / "export" / "sentences" / "de.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is varied: how many sentences a call brings, how wide the search is, how many calls at once."""
+
+    batch: int
+    beam_size: int
+    workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Over all rounds of one setting."""
+
+    setting: Setting
+    median_sentences_per_s: float
+    slowest_sentences_per_s: float
+    fastest_sentences_per_s: float
+    target_tokens_per_s: float
+
+
+def run_once(translator: Translator, sentences: list[str], setting: Setting) -> tuple[float, int]:
+    """Seconds and target tokens of one pass over the sentences."""
+    options = DecodingOptions(beam_size=setting.beam_size)
+    batches = [sentences[begin : begin + setting.batch] for begin in range(0, len(sentences), setting.batch)]
+
+    def translate(batch: list[str]) -> int:
+        tokens = 0
+        for outcome in translator.translate(batch, options):
+            if isinstance(outcome, InputError):
+                raise outcome
+            tokens += sum(segment.num_target_tokens for segment in outcome.segments)
+        return tokens
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(setting.workers) as pool:
+        tokens = sum(pool.map(translate, batches))
+    return time.perf_counter() - began, tokens
+
+
+def measure(
+    translator: Translator, sentences: list[str], settings: list[Setting], rounds: int
+) -> list[Throughput]:
+    """All settings in turn, round by round, so that a drift of the machine's speed meets all of them."""
+    timings: dict[Setting, list[tuple[float, int]]] = {setting: [] for setting in settings}
+    for setting in settings:
+        run_once(translator, sentences[: max(8, setting.batch)], setting)
+    for _ in tqdm(range(rounds), desc="rounds", disable=None):
+        for setting in settings:
+            timings[setting].append(run_once(translator, sentences, setting))
+    return [_summarise(setting, len(sentences), runs) for setting, runs in timings.items()]
+
+
+def _summarise(setting: Setting, num_sentences: int, runs: list[tuple[float, int]]) -> Throughput:
+    rates = [num_sentences / seconds for seconds, _ in runs]
+    return Throughput(
+        setting=setting,
+        median_sentences_per_s=round(statistics.median(rates), 2),
+        slowest_sentences_per_s=round(min(rates), 2),
+        fastest_sentences_per_s=round(max(rates), 2),
+        target_tokens_per_s=round(statistics.median(tokens / seconds for seconds, tokens in runs), 1),
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.throughput", description=__doc__)
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("--sentences", type=Path, default=SENTENCES, help="source text, a sentence a line")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/throughput.json")
+    arguments = parser.parse_args()
+    sentences = [line for line in arguments.sentences.read_text(encoding="utf8").splitlines() if line]
+    translator = Translator.open(arguments.bundle)
+    settings = [
+        Setting(batch, beam_size, workers)
+        for workers in (1, 2)
+        for batch in (1, 8, 32)
+        for beam_size in (1, 4)
+    ]
+    results = measure(translator, sentences, settings, arguments.rounds)
+    for result in results:
+        setting = result.setting
+        print(
+            f"workers {setting.workers}  batch {setting.batch:2}  beam {setting.beam_size}  "
+            f"{result.median_sentences_per_s:7.1f} sentences/s "
+            f"({result.slowest_sentences_per_s:.1f} to {result.fastest_sentences_per_s:.1f})  "
+            f"{result.target_tokens_per_s:7.0f} tokens/s"
+        )
+    if arguments.output:
+        command = f"python -m bench.throughput {arguments.bundle} --rounds {arguments.rounds}"
+        figures = {
+            "sentences": len(sentences),
+            "rounds": arguments.rounds,
+            "threads_per_worker": 1,
+            "results": [asdict(result) for result in results],
+        }
+        write_result(arguments.output, provenance(arguments.bundle, command), figures)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

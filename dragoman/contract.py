@@ -1,0 +1,103 @@
+"""The graphs' inputs and outputs: the only list of them. Exporter, engine and tests all read it here.
+
+Axes: B sources, S source tokens (padded on the right), R rows (hypotheses; R = B x beams, the beams of a
+source side by side), T capacity of the self K/V caches in positions, K best candidates asked for,
+H heads, D head size.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+FORMAT_VERSION = 1
+"""Bundles of another major version are refused. Raised when an older engine could not read a new bundle."""
+
+ENCODER_FILE = "encoder.onnx"
+DECODER_FILE = "decoder.onnx"
+
+Axis = Literal["B", "S", "R", "T", "K", "H", "D"]
+DType = Literal["int32", "int64", "float32"]
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output of a graph."""
+
+    name: str
+    dtype: DType
+    axes: tuple[Axis, ...]
+
+
+def encoder_inputs() -> tuple[Port, ...]:
+    """What the encoder reads, once per source."""
+    return (
+        Port("source_ids", "int64", ("B", "S")),
+        Port("source_mask", "int32", ("B", "S")),  # 1 on tokens, 0 on padding
+    )
+
+
+def encoder_outputs(decoder_layers: int) -> tuple[Port, ...]:
+    """Cross K/V of every decoder layer: what the decoder reads of the source, at every step."""
+    return tuple(
+        Port(name, "float32", ("B", "H", "S", "D"))
+        for layer in range(decoder_layers)
+        for name in (cross_key(layer), cross_value(layer))
+    )
+
+
+def decoder_inputs(decoder_layers: int) -> tuple[Port, ...]:
+    """One step: every row is extended by one token."""
+    caches = tuple(
+        Port(name, "float32", ("R", "H", "T", "D"))
+        for layer in range(decoder_layers)
+        for name in (self_key(layer), self_value(layer))
+    )
+    return (
+        Port("last_ids", "int64", ("R",)),  # the token picked one step ago
+        Port("lengths", "int32", ("R",)),  # positions already in the row's self K/V
+        Port("total_length", "int32", ()),  # the longest of them, plus one
+        Port("num_best", "int64", ()),  # K
+        Port("source_mask", "int32", ("B", "S")),
+        *encoder_outputs(decoder_layers),
+        *caches,
+    )
+
+
+def decoder_outputs(decoder_layers: int) -> tuple[Port, ...]:
+    """The K best next tokens of each row, best first, and the caches with one position more.
+
+    A cache's output is meant to be bound to the memory of its input: the step then writes in place.
+    """
+    caches = tuple(
+        Port(name, "float32", ("R", "H", "T", "D"))
+        for layer in range(decoder_layers)
+        for name in (new_self_key(layer), new_self_value(layer))
+    )
+    return (
+        Port("best_logprobs", "float32", ("R", "K")),  # natural logarithms
+        Port("best_ids", "int64", ("R", "K")),
+        *caches,
+    )
+
+
+def cross_key(layer: int) -> str:
+    return f"cross_key.{layer}"
+
+
+def cross_value(layer: int) -> str:
+    return f"cross_value.{layer}"
+
+
+def self_key(layer: int) -> str:
+    return f"self_key.{layer}"
+
+
+def self_value(layer: int) -> str:
+    return f"self_value.{layer}"
+
+
+def new_self_key(layer: int) -> str:
+    return f"new_self_key.{layer}"
+
+
+def new_self_value(layer: int) -> str:
+    return f"new_self_value.{layer}"

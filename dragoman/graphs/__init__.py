@@ -1,0 +1,1 @@
+"""The two graphs on onnxruntime, behind plain numpy arrays."""

@@ -1,0 +1,67 @@
+"""The nouns of a translation, shared by every part of the engine and by its callers."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class FinishReason(StrEnum):
+    """Why a hypothesis, a segment or a text ended where it ends."""
+
+    STOP = "stop"
+    """The model ended it."""
+    LENGTH = "length"
+    """It reached `max_length` first; the translation may be incomplete."""
+    COPIED = "copied"
+    """There was nothing to translate (no letter in it), so the source stands unchanged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One result of a search, as ids."""
+
+    ids: tuple[int, ...]
+    """Target tokens, without the end-of-sentence id."""
+    logprob: float
+    """Natural logarithm of the probability of all tokens, the end-of-sentence one included if it came."""
+    num_tokens: int
+    """Tokens scored: len(ids), plus one if the end-of-sentence id came."""
+    score: float
+    """`logprob` normalised by length; higher is better."""
+    finish_reason: FinishReason
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentTranslation:
+    """One segment (a sentence, or part of one too long for the model) with its best hypothesis."""
+
+    source: str
+    text: str
+    score: float | None
+    """Length-normalised log-probability; None when scores were not asked for."""
+    finish_reason: FinishReason
+    num_source_tokens: int
+    num_target_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A whole text made of every segment's n-th best hypothesis."""
+
+    text: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """One text, translated."""
+
+    text: str
+    score: float | None
+    """Log-probability of all segments over their tokens' number to the power of the length penalty;
+    None when scores were not asked for, 0 when all was copied."""
+    finish_reason: FinishReason
+    """`length` if any segment was cut by the limit, `copied` if all were copied, else `stop`."""
+    segments: tuple[SegmentTranslation, ...]
+    alternatives: tuple[Alternative, ...]
+    """Best first; `num_hypotheses` of them, the first equal to `text`. A segment that has fewer
+    hypotheses lends its last."""

@@ -1,0 +1,115 @@
+"""A growing ONNX graph: nodes, weights, and the few shapes of operators the model needs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from dragoman.contract import Port
+
+OPSET = 20
+CONTRIB = "com.microsoft"
+"""onnxruntime's own operators: attention with caches, integer matrix products."""
+IR_VERSION = 10
+
+ELEMENT_TYPES = {"int32": TensorProto.INT32, "int64": TensorProto.INT64, "float32": TensorProto.FLOAT}
+
+
+class GraphBuilder:
+    """Collects nodes in execution order. Every method that adds a node returns its output's name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._nodes: list[onnx.NodeProto] = []
+        self._weights: dict[str, onnx.TensorProto] = {}
+        self._num_values = 0
+
+    def weight(self, name: str, array: NDArray[Any]) -> str:
+        """A constant tensor; the same name twice is the same tensor."""
+        if name not in self._weights:
+            self._weights[name] = numpy_helper.from_array(np.ascontiguousarray(array), name)
+        return name
+
+    def ints(self, *values: int) -> str:
+        """A constant int64 vector, shared by value."""
+        return self.weight("ints." + "_".join(map(str, values)), np.array(values, np.int64))
+
+    def scalar(self, value: float) -> str:
+        """A constant float32 scalar, shared by value."""
+        return self.weight(f"scalar.{value!r}", np.array(value, np.float32))
+
+    def op(
+        self,
+        op_type: str,
+        *inputs: str,
+        output: str | None = None,
+        domain: str = "",
+        attributes: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Add a node with one output."""
+        output = output or self._fresh(op_type)
+        self.node(op_type, inputs, (output,), domain=domain, attributes=attributes)
+        return output
+
+    def node(
+        self,
+        op_type: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        *,
+        domain: str = "",
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add a node with named outputs."""
+        node = helper.make_node(op_type, inputs, outputs, name=f"{outputs[0]}:{op_type}", domain=domain)
+        node.attribute.extend(helper.make_attribute(key, value) for key, value in (attributes or {}).items())
+        self._nodes.append(node)
+
+    def reshape(self, value: str, *shape: int) -> str:
+        """0 keeps a dimension, -1 takes what is left."""
+        return self.op("Reshape", value, self.ints(*shape))
+
+    def layer_norm(
+        self, value: str, name: str, scale: NDArray[Any], bias: NDArray[Any], epsilon: float
+    ) -> str:
+        """Over the last axis."""
+        return self.op(
+            "LayerNormalization",
+            value,
+            self.weight(f"{name}.scale", scale),
+            self.weight(f"{name}.bias", bias),
+            attributes={"axis": -1, "epsilon": epsilon},
+        )
+
+    def model(
+        self, inputs: Sequence[Port], outputs: Sequence[Port], sizes: Mapping[str, int], producer: str
+    ) -> onnx.ModelProto:
+        """The finished graph.
+
+        Args:
+            inputs: in order.
+            outputs: in order; every one must be the output of a node.
+            sizes: the axes with a fixed size; the others stay symbolic.
+            producer: name and version of the exporting program.
+        """
+        graph = helper.make_graph(
+            self._nodes,
+            self.name,
+            [_value_info(port, sizes) for port in inputs],
+            [_value_info(port, sizes) for port in outputs],
+            list(self._weights.values()),
+        )
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name=producer)
+
+    def _fresh(self, op_type: str) -> str:
+        self._num_values += 1
+        return f"v{self._num_values}.{op_type}"
+
+
+def _value_info(port: Port, sizes: Mapping[str, int]) -> onnx.ValueInfoProto:
+    shape = [sizes.get(axis, axis) for axis in port.axes]
+    return helper.make_tensor_value_info(port.name, ELEMENT_TYPES[port.dtype], shape)

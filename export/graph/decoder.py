@@ -1,0 +1,122 @@
+"""The decoder graph: one step for every row, from the last token to the K best next ones."""
+
+from collections.abc import Iterable
+from typing import cast
+
+import onnx
+
+from dragoman import contract
+from export.graph.blocks import Writer, array
+from export.graph.builder import CONTRIB, GraphBuilder
+from export.graph.precision import Precision
+from export.model import Transformer
+from export.model.attention import Attention
+from export.model.layers import DecoderLayer
+
+
+def write_decoder(model: Transformer, precision: Precision, producer: str) -> onnx.ModelProto:
+    """Shapes: R rows, B sources, d model width, V target vocabulary, K candidates asked for."""
+    writer = Writer(GraphBuilder("decoder"), model, precision)
+    graph, config = writer.graph, model.config
+    positions = graph.op("Gather", writer.position_table(), "lengths")
+    states = writer.embed("last_ids", positions, model.target_embedding)  # [R, d]
+    by_source = graph.op(
+        "Concat",
+        graph.op("Shape", "source_mask", attributes={"start": 0, "end": 1}),
+        graph.ints(-1, config.d_model),
+        attributes={"axis": 0},
+    )
+    for index, layer in enumerate(cast("Iterable[DecoderLayer]", model.decoder)):
+        states = _layer(writer, states, (index, layer), by_source)
+    states = writer.norm(states, "decoder.norm", model.decoder_norm)
+    logprobs = graph.op("LogSoftmax", _logits(writer, states), attributes={"axis": -1})
+    count = graph.reshape("num_best", 1)
+    graph.node("TopK", (logprobs, count), ("best_logprobs", "best_ids"), attributes={"axis": -1, "sorted": 1})
+    return graph.model(
+        contract.decoder_inputs(config.decoder_layers),
+        contract.decoder_outputs(config.decoder_layers),
+        {"H": config.heads, "D": config.head_size},
+        producer,
+    )
+
+
+def _layer(writer: Writer, states: str, indexed: tuple[int, DecoderLayer], by_source: str) -> str:
+    index, layer = indexed
+    name = f"decoder.{index}"
+
+    def attend_to_target(inputs: str) -> str:
+        return _self_attention(writer, inputs, index, layer.self_attention)
+
+    def attend_to_source(inputs: str) -> str:
+        return _cross_attention(writer, inputs, (index, layer.cross_attention), by_source)
+
+    def feed_forward(inputs: str) -> str:
+        return writer.feed_forward(inputs, f"{name}.feed_forward", layer.feed_forward)
+
+    states = writer.residual(states, f"{name}.self", layer.self_residual, attend_to_target)
+    states = writer.residual(states, f"{name}.cross", layer.cross_residual, attend_to_source)
+    return writer.residual(states, f"{name}.feed_forward", layer.feed_forward_residual, feed_forward)
+
+
+def _self_attention(writer: Writer, inputs: str, layer: int, attention: Attention) -> str:
+    """Write each row's new key and value into its cache, then read the row's own positions.
+
+    `GroupQueryAttention` takes one length per row and works in place where the caches' inputs and
+    outputs are bound to the same memory.
+    """
+    graph, name = writer.graph, f"decoder.{layer}.self_attention"
+    width = attention.heads * attention.head_size
+
+    def one_position(value: str) -> str:
+        return graph.reshape(value, -1, 1, width)
+
+    queries = one_position(writer.linear(inputs, f"{name}.query", attention.query))
+    keys = one_position(writer.linear(inputs, f"{name}.key", attention.key))
+    value_map = attention.value
+    values = keys if value_map is None else one_position(writer.linear(inputs, f"{name}.value", value_map))
+    mixed = f"{name}.mixed"
+    graph.node(
+        "GroupQueryAttention",
+        (
+            queries,
+            keys,
+            values,
+            contract.self_key(layer),
+            contract.self_value(layer),
+            "lengths",
+            "total_length",
+        ),
+        (mixed, contract.new_self_key(layer), contract.new_self_value(layer)),
+        domain=CONTRIB,
+        attributes={"num_heads": attention.heads, "kv_num_heads": attention.heads},
+    )
+    return writer.linear(graph.reshape(mixed, -1, width), f"{name}.output", attention.output)
+
+
+def _cross_attention(writer: Writer, inputs: str, indexed: tuple[int, Attention], by_source: str) -> str:
+    """Beams of a source are query positions of that source, so they share its cross K/V."""
+    layer, attention = indexed
+    graph, name = writer.graph, f"decoder.{layer}.cross_attention"
+    queries = writer.linear(inputs, f"{name}.query", attention.query)
+    mixed = graph.op(
+        "MultiHeadAttention",
+        graph.op("Reshape", queries, by_source),
+        contract.cross_key(layer),
+        contract.cross_value(layer),
+        "",
+        "source_mask",
+        domain=CONTRIB,
+        attributes={"num_heads": attention.heads},
+    )
+    width = attention.heads * attention.head_size
+    return writer.linear(graph.reshape(mixed, -1, width), f"{name}.output", attention.output)
+
+
+def _logits(writer: Writer, states: str) -> str:
+    """[R, d] -> [R, V]."""
+    model, graph, precision = writer.model, writer.graph, writer.precision
+    bias = array(model.output_bias)
+    if model.output_weight is None:
+        table = array(model.target_embedding.weight)
+        return precision.tied_linear(graph, states, "embedding", table, bias)
+    return precision.linear(graph, states, "output", array(model.output_weight), bias)

@@ -1,0 +1,189 @@
+"""Does a bundle answer like the model it was made from? Run in a fresh process, on the files as written.
+
+`python -m export.validation BUNDLE CHECKPOINT SENTENCES` prints a JSON report; exit status 1 means refused.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dragoman.bundle import Bundle, open_bundle
+from dragoman.decoding.loop import SourceLimits, make_strategy, search
+from dragoman.decoding.options import DecodingOptions
+from dragoman.errors import BundleError
+from dragoman.graphs.decoder import Decoder
+from dragoman.graphs.encoder import CrossKV, Encoder
+from dragoman.graphs.session import SessionOptions
+from dragoman.text.tokenise import Tokenizer
+from export.checkpoint import load_checkpoint
+from export.model import Transformer
+from export.model.generate import generate_greedy
+
+RANDOM_BATCHES = 8
+SEED = 7
+MAX_LOGPROB_DIFFERENCE = {"fp32": 1e-4, "int8": 1.5}
+"""int8 rounds every weight and activation; the bound only catches a broken graph, scores judge the rest."""
+MIN_EQUAL_SENTENCES = {"fp32": 1.0, "int8": 0.6}
+"""Share of sentences whose greedy output must be the model's own, token by token."""
+MIN_SENTENCES = 200
+BATCH_SOURCES = 16
+
+Ids = list[list[int]]
+
+
+@dataclass(slots=True)
+class Report:
+    """What was compared and what was found."""
+
+    max_logprob_difference: float = 0.0
+    max_cross_difference: float = 0.0
+    num_sentences: int = 0
+    num_equal: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def validate_in_fresh_process(bundle: Path, checkpoint: Path, sentences: Path) -> Report:
+    """Start this module on its own; a crash there is a problem in the report."""
+    command = [sys.executable, "-m", "export.validation", str(bundle), str(checkpoint), str(sentences)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own module
+    try:
+        return Report(**json.loads(done.stdout))
+    except (ValueError, TypeError):
+        return Report(problems=[f"validation ended with status {done.returncode}: {done.stderr[-2000:]}"])
+
+
+def validate(bundle_path: Path, checkpoint_path: Path, sentences: Sequence[str]) -> Report:
+    """Compare names and axes, log-probabilities over random batches, greedy output on real sentences."""
+    report = Report()
+    try:
+        bundle = open_bundle(bundle_path)
+        encoder = Encoder(bundle, SessionOptions())
+        decoder = Decoder(bundle, SessionOptions())
+    except BundleError as error:
+        report.problems += error.problems
+        return report
+    model = load_checkpoint(checkpoint_path).model
+    torch.set_num_threads(1)
+    precision = bundle.manifest.precision
+    _compare_logprobs(encoder, decoder, model, report)
+    allowed = MAX_LOGPROB_DIFFERENCE[precision]
+    if not report.max_logprob_difference <= allowed:
+        report.problems.append(
+            f"log-probabilities differ by up to {report.max_logprob_difference:.3g}, over {allowed}"
+        )
+    _compare_greedy((bundle, encoder, decoder), model, sentences, report)
+    wanted = MIN_EQUAL_SENTENCES[precision]
+    if report.num_sentences < MIN_SENTENCES:
+        report.problems.append(f"{report.num_sentences} sentences given, at least {MIN_SENTENCES} are needed")
+    if report.num_equal < wanted * report.num_sentences:
+        report.problems.append(
+            f"greedy output equals the model's on {report.num_equal} of {report.num_sentences} sentences, "
+            f"{wanted:.0%} are needed"
+        )
+    return report
+
+
+@torch.inference_mode()
+def _compare_logprobs(encoder: Encoder, decoder: Decoder, model: Transformer, report: Report) -> None:
+    rng = np.random.default_rng(SEED)
+    for _ in range(RANDOM_BATCHES):
+        sources = _random_rows(rng, model.config.source_vocab_size, model.config.eos_id)
+        ids, mask = pad(sources, model.config.pad_id)
+        memory = model.encode(ids, mask)
+        cross = encoder.run(sources)
+        for ours, theirs in zip(cross.arrays, _flat(model.cross_keys_values(memory)), strict=True):
+            difference = np.abs(ours - theirs) * mask.numpy()[:, None, :, None]
+            report.max_cross_difference = max(report.max_cross_difference, float(difference.max()))
+        beams = int(rng.integers(1, 4))
+        targets = rng.integers(
+            model.config.eos_id + 1, model.config.target_vocab_size, (len(ids) * beams, 12)
+        )
+        found = _logprobs_by_steps(decoder, cross, targets, model.config.target_vocab_size)
+        repeated = model.cross_keys_values(memory.repeat_interleave(beams, 0))
+        states, _ = model.decode(torch.from_numpy(targets), repeated, mask.repeat_interleave(beams, 0))
+        difference = np.abs(found - model.logits(states).log_softmax(dim=-1).numpy())
+        report.max_logprob_difference = max(report.max_logprob_difference, float(difference.max()))
+
+
+def _logprobs_by_steps(
+    decoder: Decoder, cross: CrossKV, targets: NDArray[np.int64], vocab_size: int
+) -> NDArray[np.float32]:
+    """Feed given targets int64 [R, T] step by step -> log-probabilities of every token [R, T, V]."""
+    num_rows, num_steps = targets.shape
+    steps = decoder.start(cross, num_rows // cross.num_sources)
+    result = np.empty((num_rows, num_steps, vocab_size), np.float32)
+    for step in range(num_steps):
+        logprobs, ids = steps.step(targets[:, step], vocab_size)
+        np.put_along_axis(result[:, step], ids, logprobs, axis=1)
+    return result
+
+
+def _compare_greedy(
+    parts: tuple[Bundle, Encoder, Decoder], model: Transformer, sentences: Sequence[str], report: Report
+) -> None:
+    bundle, encoder, decoder = parts
+    manifest = bundle.manifest
+    tokenizer = Tokenizer.load(bundle.file(manifest.source_tokenizer))
+    limit = manifest.limits.max_source_tokens
+    encoded = [ids for ids in tokenizer.encode(sentences) if len(ids) <= limit]
+    encoded.sort(key=len)
+    report.num_sentences = len(encoded)
+    for begin in range(0, len(encoded), BATCH_SOURCES):
+        sources = encoded[begin : begin + BATCH_SOURCES]
+        max_tokens = min(2 * max(map(len, sources)) + 10, manifest.limits.max_target_tokens)
+        theirs = generate_greedy(model, *pad(sources, manifest.special_ids.pad), max_tokens)
+        strategy = make_strategy(
+            [SourceLimits(max_tokens=max_tokens, min_tokens=0)] * len(sources),
+            DecodingOptions(beam_size=1),
+            bos_id=manifest.special_ids.bos,
+            eos_id=manifest.special_ids.eos,
+            vocab_size=manifest.sizes.target_vocab,
+        )
+        ours = search(decoder.start(encoder.run(sources), 1), strategy)
+        for expected, found in zip(theirs, ours, strict=True):
+            report.num_equal += tuple(expected) == found[0].ids
+
+
+def pad(rows: Ids, pad_id: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """int64 ids and bool mask, each [B, S]."""
+    width = max(len(row) for row in rows)
+    ids = torch.full((len(rows), width), pad_id)
+    mask = torch.zeros((len(rows), width), dtype=torch.bool)
+    for index, row in enumerate(rows):
+        ids[index, : len(row)] = torch.tensor(row)
+        mask[index, : len(row)] = True
+    return ids, mask
+
+
+def _random_rows(rng: np.random.Generator, vocab_size: int, eos_id: int) -> Ids:
+    """One to eight sources of 1 to 40 tokens."""
+    lengths = rng.integers(1, 41, int(rng.integers(1, 9)))
+    return [[*rng.integers(eos_id + 1, vocab_size, length - 1).tolist(), eos_id] for length in lengths]
+
+
+def _flat(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> list[NDArray[np.float32]]:
+    return [tensor.numpy() for pair in pairs for tensor in pair]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m export.validation")
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("sentences", type=Path, help="source text, a sentence a line")
+    arguments = parser.parse_args()
+    sentences = arguments.sentences.read_text(encoding="utf8").splitlines()
+    report = validate(arguments.bundle, arguments.checkpoint, sentences)
+    sys.stdout.write(json.dumps(asdict(report)) + "\n")
+    return 1 if report.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""Makes the tiny model the tests run on: `python tests/tiny/make.py`.
+
+It learns pairs.tsv by heart, which takes a minute, and writes
+  checkpoint/    what `python -m training` would write
+  bundle-fp32/   exported from it
+  bundle-int8/
+All are committed, so that tests of the engine need neither torch nor a training.
+"""
+
+import dataclasses
+import shutil
+import tempfile
+from pathlib import Path
+
+import torch
+from torch.nn import functional
+
+from dragoman.bundle import Limits
+from export.bundle import BundleFacts, staged_folder, write_bundle
+from export.checkpoint import load_checkpoint, save_weights
+from export.model import ModelConfig, Transformer
+from training.batches import BatchPlan, BatchStream
+from training.config import Corpus, Data, Optimisation, TrainingConfig, Validation, Vocabulary
+from training.corpus import read_pairs
+from training.optimisers import make_optimiser
+from training.tokenised import tokenise
+from training.vocabulary import load_vocabularies, train_vocabularies
+
+HERE = Path(__file__).parent
+PAIRS = HERE / "pairs.tsv"
+STEPS = 1500
+LICENCE = "CC0-1.0"
+
+CONFIG = TrainingConfig(
+    run_dir=HERE,
+    data=Data(
+        source_language="de",
+        target_language="en",
+        corpora=(Corpus(name="tiny", files=(PAIRS,), weight=1.0, licence=LICENCE),),
+    ),
+    vocabulary=Vocabulary(size=360, character_coverage=0.99999),
+    optimisation=Optimisation(learning_rate=3e-3, threads=1, budget_tokens=600),
+    validation=Validation(source=PAIRS, target=PAIRS),
+)
+
+
+def main() -> None:
+    checkpoint = HERE / "checkpoint"
+    with tempfile.TemporaryDirectory() as scratch:
+        _train(Path(scratch))
+        shutil.rmtree(checkpoint, ignore_errors=True)
+        shutil.copytree(scratch, checkpoint)
+    for precision in ("fp32", "int8"):
+        facts = BundleFacts(
+            name=f"tiny-{precision}",
+            source_language="de",
+            target_language="en",
+            licence=LICENCE,
+            origin={"tool": "tests/tiny/make.py", "steps": STEPS},
+            scores={},
+            limits=Limits(max_source_tokens=48, max_target_tokens=64),
+        )
+        with staged_folder(HERE / f"bundle-{precision}") as staging:
+            write_bundle(staging, load_checkpoint(checkpoint), precision, facts)
+
+
+def _train(folder: Path) -> None:
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    pairs = list(read_pairs(CONFIG.data.corpora[0], CONFIG.data))
+    train_vocabularies(CONFIG, {"tiny": pairs}, folder)
+    source, target = load_vocabularies(folder)
+    model = Transformer(_shape(source.vocab_size()))
+    optimiser = make_optimiser(model, CONFIG.optimisation)
+    plan = BatchPlan((1.0,), CONFIG.optimisation.budget_tokens, 1, model.config.pad_id, model.config.bos_id)
+    stream = iter(BatchStream([tokenise(pairs, source, target, 48)], plan))
+    for step in range(STEPS):
+        batch = next(stream)
+        states = model(batch.source_ids, batch.source_mask, batch.target_in)
+        logits = model.logits(states[batch.target_mask])
+        loss = functional.cross_entropy(logits, batch.target_out[batch.target_mask], label_smoothing=0.02)
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call] # torch leaves it untyped
+        optimiser.step()
+        if step % 250 == 0:
+            print(f"step {step}: loss {loss.item():.3f}")  # noqa: T201 -- a script's progress
+    record = {"source_language": "de", "target_language": "en", "steps": STEPS}
+    save_weights(folder, model, {**record, "shape": dataclasses.asdict(model.config)})
+
+
+def _shape(vocab_size: int) -> ModelConfig:
+    return ModelConfig(
+        source_vocab_size=vocab_size,
+        target_vocab_size=vocab_size,
+        encoder_layers=2,
+        decoder_layers=2,
+        d_model=32,
+        heads=4,
+        ffn=64,
+        max_positions=64,
+        dropout=0.0,
+    )
+
+
+if __name__ == "__main__":
+    main()
