@@ -1,4 +1,4 @@
-"""BLEU and chrF of a bundle on test sets: `python -m bench.quality models/de-en --set NAME SOURCE REFERENCE`."""
+"""BLEU and chrF of a bundle on test sets."""
 
 import argparse
 import shlex

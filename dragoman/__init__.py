@@ -1,1 +1,32 @@
-"""Dragoman."""
+"""Dragoman, the engine: text in, text out.
+
+>>> from dragoman import Translator
+>>> translator = Translator.open("models/de-en")  # doctest: +SKIP
+>>> translator.translate("Guten Morgen!").text  # doctest: +SKIP
+'Good morning!'
+"""
+
+from dragoman.decoding.options import DecodingOptions
+from dragoman.errors import BundleError, DragomanError, InputError, UnsupportedPair
+from dragoman.translator import Translator
+from dragoman.types import (
+    Alternative,
+    FinishReason,
+    Hypothesis,
+    SegmentTranslation,
+    Translation,
+)
+
+__all__ = [
+    "Alternative",
+    "BundleError",
+    "DecodingOptions",
+    "DragomanError",
+    "FinishReason",
+    "Hypothesis",
+    "InputError",
+    "SegmentTranslation",
+    "Translation",
+    "Translator",
+    "UnsupportedPair",
+]

@@ -4,6 +4,8 @@ Shapes: B sources, R rows (B x beams, the beams of a source side by side), T cap
 positions, S source tokens, H heads, D head size, K candidates.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from onnxruntime import OrtValue
@@ -57,6 +59,8 @@ class DecoderSteps:
         self._lengths = np.zeros(self._num_rows, np.int32)
         self._binding = decoder.session.io_binding()
         self._bound: list[OrtValue] = []
+        self._best_logprobs = np.empty((0, 0), np.float32)
+        self._best_ids = np.empty((0, 0), np.int64)
         self._is_bound = False
 
     def step(
@@ -74,16 +78,14 @@ class DecoderSteps:
         total_length = int(self._lengths.max()) + 1
         if total_length > self._caches[0].shape[2]:
             self._grow()
-        if not self._is_bound:
-            self._bind()
+        if not self._is_bound or self._best_ids.shape[1] != num_best:
+            self._bind(num_best)
         binding = self._binding
         binding.bind_cpu_input("last_ids", np.ascontiguousarray(last_ids))
         binding.bind_cpu_input("total_length", np.array(total_length, np.int32))
-        binding.bind_cpu_input("num_best", np.array(num_best, np.int64))
         self._decoder.session.run_with_iobinding(binding)
         self._lengths[: self._num_rows] += 1
-        logprobs, ids = (value.numpy() for value in binding.get_outputs()[:2])
-        return logprobs, ids
+        return self._best_logprobs.copy(), self._best_ids.copy()
 
     def select(self, rows: NDArray[np.int64]) -> None:
         """Go on with `len(rows)` rows: new row i continues old row rows[i].
@@ -117,13 +119,18 @@ class DecoderSteps:
             self._caches[index] = grown
         self._is_bound = False
 
-    def _bind(self) -> None:
-        """Tell onnxruntime where everything lies; needed anew when rows or capacity change."""
+    def _bind(self, num_best: int) -> None:
+        """Tell onnxruntime where everything lies; needed anew when rows, candidates or capacity change."""
         binding = self._decoder.session.io_binding()
         num_sources = self._num_rows // self._beam_size
-        binding.bind_output("best_logprobs")
-        binding.bind_output("best_ids")
-        inputs: dict[str, NDArray[np.float32] | NDArray[np.int32]] = {
+        self._best_logprobs = np.empty((self._num_rows, num_best), np.float32)
+        self._best_ids = np.empty((self._num_rows, num_best), np.int64)
+        best_logprobs = OrtValue.ortvalue_from_numpy(self._best_logprobs)
+        best_ids = OrtValue.ortvalue_from_numpy(self._best_ids)
+        binding.bind_ortvalue_output("best_logprobs", best_logprobs)
+        binding.bind_ortvalue_output("best_ids", best_ids)
+        inputs: dict[str, NDArray[Any]] = {
+            "num_best": np.array(num_best, np.int64),
             "source_mask": self._cross.source_mask[:num_sources],
             "lengths": self._lengths[: self._num_rows],
         }
@@ -136,5 +143,6 @@ class DecoderSteps:
         for name, value in values.items():
             binding.bind_ortvalue_input(name, value)
         self._binding = binding
-        self._bound = list(values.values())  # the binding does not keep the arrays alive
+        # The binding does not keep the arrays alive.
+        self._bound = [*values.values(), best_logprobs, best_ids]
         self._is_bound = True

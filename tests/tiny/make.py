@@ -28,7 +28,7 @@ from training.vocabulary import load_vocabularies, train_vocabularies
 
 HERE = Path(__file__).parent
 PAIRS = HERE / "pairs.tsv"
-STEPS = 1500
+STEPS = 2500
 LICENCE = "CC0-1.0"
 
 CONFIG = TrainingConfig(
@@ -39,7 +39,7 @@ CONFIG = TrainingConfig(
         corpora=(Corpus(name="tiny", files=(PAIRS,), weight=1.0, licence=LICENCE),),
     ),
     vocabulary=Vocabulary(size=360, character_coverage=0.99999),
-    optimisation=Optimisation(learning_rate=3e-3, threads=1, budget_tokens=600),
+    optimisation=Optimisation(learning_rate=5e-3, threads=1, budget_tokens=500),
     validation=Validation(source=PAIRS, target=PAIRS),
 )
 
@@ -75,10 +75,12 @@ def _train(folder: Path) -> None:
     plan = BatchPlan((1.0,), CONFIG.optimisation.budget_tokens, 1, model.config.pad_id, model.config.bos_id)
     stream = iter(BatchStream([tokenise(pairs, source, target, 48)], plan))
     for step in range(STEPS):
+        for group in optimiser.param_groups:
+            group["lr"] = CONFIG.optimisation.learning_rate * (1 - step / STEPS)
         batch = next(stream)
         states = model(batch.source_ids, batch.source_mask, batch.target_in)
         logits = model.logits(states[batch.target_mask])
-        loss = functional.cross_entropy(logits, batch.target_out[batch.target_mask], label_smoothing=0.02)
+        loss = functional.cross_entropy(logits, batch.target_out[batch.target_mask], label_smoothing=0.01)
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call] # torch leaves it untyped
         optimiser.step()
@@ -94,9 +96,9 @@ def _shape(vocab_size: int) -> ModelConfig:
         target_vocab_size=vocab_size,
         encoder_layers=2,
         decoder_layers=2,
-        d_model=32,
-        heads=4,
-        ffn=64,
+        d_model=40,
+        heads=5,
+        ffn=80,
         max_positions=64,
         dropout=0.0,
     )

@@ -1,0 +1,1 @@
+"""Which sources run together."""

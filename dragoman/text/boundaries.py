@@ -1,0 +1,83 @@
+# ruff: noqa: RUF001 -- the punctuation of several scripts is meant as it stands
+"""Where a text may be cut in two."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+_CLAUSE_END = re.compile(
+    r"""(?<=[.!?;:,–—…])\s+"""
+    r"""|(?<=[.!?;:,–—…]["'”“’»)\]])\s+"""
+    r"""|(?<=[。！？；：，、])(?!\s)"""  # written without white space after them
+)
+_SPACES = re.compile(r"\s+")
+
+_ZERO_WIDTH_JOINER = "\u200d"
+_SKIN_TONES = ("\U0001f3fb", "\U0001f3ff")
+_TAGS = ("\U000e0020", "\U000e007f")
+_REGIONAL_INDICATORS = ("\U0001f1e6", "\U0001f1ff")
+_JAMO_VOWELS_AND_TAILS = ("\u1160", "\u11ff")
+
+
+def best_cut(text: str) -> tuple[int, int]:
+    """Ends of the left and start of the right half; between the two lies white space or nothing.
+
+    In this order: after a clause, if that leaves at least a quarter on both sides; else at white space;
+    else between two characters as a reader sees them; else anywhere. Always the nearest to the middle.
+
+    Args:
+        text: two code points or more, white space neither first nor last.
+    """
+    length = len(text)
+    clauses = [cut for cut in _spans(_CLAUSE_END, text) if length <= 4 * cut[0] <= 3 * length]
+    cuts = clauses or list(_spans(_SPACES, text))
+    if cuts:
+        return min(cuts, key=lambda cut: abs(cut[0] + cut[1] - length))
+    cut = _middle_boundary(text)
+    return cut, cut
+
+
+def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    return (match.span() for match in pattern.finditer(text))
+
+
+def _middle_boundary(text: str) -> int:
+    middle = len(text) // 2
+    for distance in range(middle):
+        for position in (middle - distance, middle + distance):
+            if _is_boundary(text, position):
+                return position
+    return middle  # one character under a heap of marks
+
+
+def _is_boundary(text: str, position: int) -> bool:
+    """Whether a reader sees a new character begin here: UAX #29 in essence, without its tables."""
+    before, after = text[position - 1], text[position]
+    if before == _ZERO_WIDTH_JOINER or _extends(after):
+        return False
+    if _is_between(before, _REGIONAL_INDICATORS) and _is_between(after, _REGIONAL_INDICATORS):
+        return _count_before(text, position) % 2 == 0  # flags are pairs
+    return True
+
+
+def _extends(character: str) -> bool:
+    """Whether a character belongs to the one before it: marks, variation selectors, joiners."""
+    return (
+        character == _ZERO_WIDTH_JOINER
+        or unicodedata.category(character).startswith("M")
+        or _is_between(character, _SKIN_TONES)
+        or _is_between(character, _TAGS)
+        or _is_between(character, _JAMO_VOWELS_AND_TAILS)
+    )
+
+
+def _is_between(character: str, ends: tuple[str, str]) -> bool:
+    return ends[0] <= character <= ends[1]
+
+
+def _count_before(text: str, position: int) -> int:
+    """Regional indicators in a row before a position."""
+    start = position
+    while start and _is_between(text[start - 1], _REGIONAL_INDICATORS):
+        start -= 1
+    return position - start

@@ -1,0 +1,203 @@
+"""Text to segments and back: what is translated is taken out, what lies between is kept verbatim."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import sentencex
+
+from dragoman.errors import InputError
+from dragoman.text.boundaries import best_cut
+
+WINDOW_CHARS = 4096
+"""Most characters shown to the sentence splitter at once: it takes quadratic time over unpaired quotes."""
+
+Span = tuple[int, int]
+"""Start and end, in characters."""
+
+_LINE = re.compile("[^\t\n\r\x0b\x0c\x85\u2028\u2029]+")
+_SPACE = re.compile(r"\s")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ORDINAL_AT_END = re.compile(r"(?<![\w.,:])\d{1,2}\.\s*\Z")
+_DOTTED_ORDINALS = frozenset(
+    [
+        "bs",
+        "cs",
+        "da",
+        "de",
+        "et",
+        "fi",
+        "hr",
+        "hu",
+        "is",
+        "lb",
+        "lv",
+        "nb",
+        "nn",
+        "no",
+        "pl",
+        "sk",
+        "sl",
+        "sr",
+    ]
+)
+"""Languages that write "3rd" as "3."."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text taken apart: segments to translate, and the gaps around them kept verbatim."""
+
+    segments: tuple[str, ...]
+    """Each without leading or trailing white space, never empty."""
+    gaps: tuple[str, ...]
+    """One more than segments: text == gaps[0] + segments[0] + gaps[1] + ... + gaps[-1]."""
+
+    def rejoin(self, translated: Sequence[str]) -> str:
+        """Put one text per segment between the gaps.
+
+        Raises:
+            ValueError: `translated` has another number of items than `segments`.
+        """
+        if len(translated) != len(self.segments):
+            raise ValueError(f"{len(translated)} texts for {len(self.segments)} segments")
+        between = (part for pair in zip(translated, self.gaps[1:], strict=True) for part in pair)
+        return self.gaps[0] + "".join(between)
+
+
+def segment(text: str, language: str) -> Document:
+    """Split at line breaks and tabs, then into sentences.
+
+    Args:
+        text: any text. `check_text` comes first: lone surrogates pass here and are refused by the tokenizer.
+        language: ISO 639-1 code, a region after it ignored; English rules where the code is unknown.
+    """
+    return _take_apart(text, _sentence_spans(text, language))
+
+
+def segment_to_fit(text: str, language: str, count_tokens: Callable[[str], int], max_tokens: int) -> Document:
+    """`segment`, with every segment that has letters in it split where it is too long.
+
+    Raises:
+        InputError: not even one character fits.
+    """
+    document = segment(text, language)
+    segments: list[str] = []
+    gaps = [document.gaps[0]]
+    for sentence, gap in zip(document.segments, document.gaps[1:], strict=True):
+        if has_letters(sentence):
+            pieces = split_to_fit(sentence, count_tokens, max_tokens)
+            segments += pieces.segments
+            gaps += [*pieces.gaps[1:-1], gap]
+        else:
+            segments.append(sentence)
+            gaps.append(gap)
+    return Document(tuple(segments), tuple(gaps))
+
+
+def split_to_fit(segment: str, count_tokens: Callable[[str], int], max_tokens: int) -> Document:
+    """Halve a segment at the best boundary near its middle, and the halves, until every piece fits.
+
+    Halves of like length keep as much context on either side as a cut can, and bound the work: O(log n)
+    rounds over the segment's characters.
+
+    Args:
+        segment: a text, commonly one sentence.
+        count_tokens: tokens that a piece takes.
+        max_tokens: most tokens a piece may take.
+
+    Returns:
+        The pieces, and the white space between them, if any.
+
+    Raises:
+        InputError: not even one character fits.
+    """
+    spans: list[Span] = []
+    pending = list(_without_spaces(segment, 0, len(segment)))
+    while pending:
+        start, end = pending.pop()
+        if count_tokens(segment[start:end]) <= max_tokens:
+            spans.append((start, end))
+            continue
+        if end - start == 1:
+            problem = f"a single character takes more than the limit of {max_tokens} tokens; leave it out"
+            raise InputError("text", f"{segment[start:end]!r}: {problem}")
+        left_end, right_start = best_cut(segment[start:end])
+        pending += [(start + right_start, end), (start, start + left_end)]
+    return _take_apart(segment, spans)
+
+
+def has_letters(text: str) -> bool:
+    """Whether there is anything to translate; segments without a letter are copied."""
+    return any(map(str.isalpha, text))
+
+
+def _take_apart(text: str, spans: Iterable[Span]) -> Document:
+    segments: list[str] = []
+    gaps: list[str] = []
+    gap_start = 0
+    for start, end in spans:
+        gaps.append(text[gap_start:start])
+        segments.append(text[start:end])
+        gap_start = end
+    return Document(tuple(segments), (*gaps, text[gap_start:]))
+
+
+def _sentence_spans(text: str, language: str) -> Iterator[Span]:
+    code = re.split("[-_]", language)[0].lower()
+    for line in _LINE.finditer(text):
+        start = line.start()
+        for end in _sentence_ends(line.group(), code):
+            yield from _without_spaces(text, start, line.start() + end)
+            start = line.start() + end
+
+
+def _without_spaces(text: str, start: int, end: int) -> Iterator[Span]:
+    """The span less white space at its ends; none if nothing is left."""
+    without_leading = text[start:end].lstrip()
+    if without_leading:
+        start = end - len(without_leading)
+        yield start, start + len(without_leading.rstrip())
+
+
+def _sentence_ends(line: str, code: str) -> Iterator[int]:
+    """Where sentences end, white space after them included; the line's own end is the last."""
+    start = 0
+    for end in _proposed_ends(line, code):
+        # "Im 19. Jahrhundert": a sentence cut in two reads worse than two sentences left together.
+        is_ordinal = code in _DOTTED_ORDINALS and _ORDINAL_AT_END.search(line[start:end])
+        start = end
+        if not is_ordinal or end == len(line):
+            yield end
+
+
+def _proposed_ends(line: str, code: str) -> Iterator[int]:
+    """Where the splitter ends sentences, found through a window that is at least half new each time."""
+    # The splitter panics over white space of several bytes and cannot read surrogates; both are shown to
+    # it as something plain of the same length.
+    shown = _SURROGATE.sub("x", _SPACE.sub(" ", line))
+    start = 0
+    while len(shown) - start > WINDOW_CHARS:
+        window = shown[start : start + WINDOW_CHARS]
+        end = start
+        for sentence in _sentences(window, code)[:-1]:  # the window may have cut the last one
+            end += len(sentence)
+            yield end
+        if end - start < WINDOW_CHARS // 2:  # no end in sight: look on from the next word
+            end = start + (window.rfind(" ", WINDOW_CHARS // 2) + 1 or WINDOW_CHARS)
+        start = end
+    for sentence in _sentences(shown[start:], code):
+        start += len(sentence)
+        yield start
+
+
+def _sentences(text: str, code: str) -> list[str]:
+    """Sentences that concatenate to the text; where the splitter fails at that, the text as a whole."""
+    try:
+        sentences: list[str] = sentencex.segment(code, text)
+    except BaseException as error:
+        # A panic in the splitter's Rust is a BaseException of a class that cannot be imported.
+        if type(error).__name__ != "PanicException":
+            raise
+        return [text]
+    return sentences if "".join(sentences) == text else [text]

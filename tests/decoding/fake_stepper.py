@@ -1,0 +1,134 @@
+"""Language models made of a seed or a table, and the stepper that runs them.
+
+The stepper keeps every row's prefix and computes its candidates from that, so a search that names the wrong
+rows to `select` gets another sentence's candidates.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+BOS, EOS = 0, 1
+Prefix = tuple[int, ...]
+
+
+class LanguageModel(Protocol):
+    """Log-probabilities of the next token."""
+
+    @property
+    def vocab_size(self) -> int: ...
+
+    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+        """float32 [V] after the tokens of `prefix`, the beginning of sentence not among them."""
+        ...
+
+
+@dataclass(frozen=True)
+class RandomModel:
+    """A function of seed, source and whole prefix."""
+
+    vocab_size: int
+    seed: int
+    sharpness: float = 1.0
+    is_coarse: bool = False
+    """Quarters only: sums are exact and ties common. No longer quite probabilities; no search minds."""
+    num_impossible: int = 0
+    """Tokens of probability 0 after each prefix."""
+
+    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+        return _random_logprobs(self, source, prefix)
+
+
+@cache
+def _random_logprobs(model: RandomModel, source: int, prefix: Prefix) -> NDArray[np.float32]:
+    random = np.random.default_rng([model.seed, source, *prefix])
+    logits = model.sharpness * random.normal(size=model.vocab_size)
+    logprobs: NDArray[np.float64] = logits - np.log(np.exp(logits).sum())
+    if model.is_coarse:
+        logprobs = np.round(4 * logprobs) / 4
+    logprobs[random.permutation(model.vocab_size)[: model.num_impossible]] = -np.inf
+    return logprobs.astype(np.float32)
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """Probabilities written down by (source, prefix); what is not there ends at once."""
+
+    vocab_size: int
+    table: Mapping[tuple[int, Prefix], Mapping[int, float]]
+
+    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+        logprobs = np.full(self.vocab_size, -np.inf, np.float32)
+        for token, probability in self.table.get((source, prefix), {EOS: 1.0}).items():
+            logprobs[token] = np.log(probability)
+        return logprobs
+
+
+def sentences(vocab_size: int, targets: Sequence[Prefix]) -> TableModel:
+    """Source i translates into targets[i] for certain."""
+    return TableModel(
+        vocab_size,
+        {
+            (source, target[:length]): {target[length]: 1.0}
+            for source, target in enumerate(targets)
+            for length in range(len(target))
+        },
+    )
+
+
+class FakeStepper:
+    """A `Stepper` over a model; records what it was asked."""
+
+    def __init__(self, model: LanguageModel, sources: Sequence[int], beam_size: int = 1) -> None:
+        self.model = model
+        self.beam_size = beam_size
+        self.rows: list[tuple[int, Prefix]] = [(source, ()) for source in sources for _ in range(beam_size)]
+        self.num_rows: list[int] = []
+        """Of each step."""
+        self.num_best: list[int] = []
+        """Of each step."""
+        self.selected: list[list[int]] = []
+
+    def step(
+        self, last_ids: NDArray[np.int64], num_best: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        assert last_ids.dtype == np.int64
+        assert last_ids.shape == (len(self.rows),)
+        if not self.num_rows:
+            assert set(last_ids.tolist()) == {BOS}
+        else:
+            extended = zip(self.rows, last_ids.tolist(), strict=True)
+            self.rows = [(source, (*prefix, token)) for (source, prefix), token in extended]
+        self.num_rows.append(len(self.rows))
+        self.num_best.append(num_best)
+        logprobs = np.stack([self.model.logprobs(*row) for row in self.rows])
+        ids = np.argsort(-logprobs, axis=1, kind="stable")[:, :num_best]
+        return np.take_along_axis(logprobs, ids, axis=1), ids
+
+    def select(self, rows: NDArray[np.int64]) -> None:
+        assert rows.dtype == np.int64
+        assert 0 < len(rows) <= len(self.rows)
+        assert rows.tolist() != list(range(len(self.rows))), "selects all rows as they are"
+        self.rows = [self.rows[row] for row in rows.tolist()]
+        sources = [source for source, _ in self.rows]
+        heads = sources[:: self.beam_size]
+        assert sources == [head for head in heads for _ in range(self.beam_size)], "a group was torn apart"
+        assert len(set(heads)) == len(heads), "a source is there twice"
+        self.selected.append(rows.tolist())
+
+
+def random_models(*, min_vocab: int = 2, max_impossible: int = 7) -> st.SearchStrategy[RandomModel]:
+    """Models flat and peaked, with ties and without, with impossible tokens and without."""
+    return st.builds(
+        RandomModel,
+        vocab_size=st.integers(min_vocab, 7),
+        seed=st.integers(0, 2**32 - 1),
+        sharpness=st.sampled_from([0.0, 0.5, 1.0, 3.0]),
+        is_coarse=st.booleans(),
+        num_impossible=st.one_of(st.just(0), st.integers(0, max_impossible)),
+    )

@@ -1,0 +1,141 @@
+"""What holds for the loop and for both strategies: batches, leaving sources, faults."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from dragoman.decoding.loop import SourceLimits, make_strategy, search
+from dragoman.decoding.options import DecodingOptions
+from dragoman.decoding.slots import fill_holes
+from dragoman.errors import InputError
+from dragoman.types import Hypothesis
+from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, RandomModel, random_models, sentences
+
+
+def limits_of(source: int) -> SourceLimits:
+    """Limits that differ between sources."""
+    return SourceLimits(max_tokens=2 + source % 6, min_tokens=source % 3)
+
+
+def search_sources(
+    model: RandomModel, sources: list[int], options: DecodingOptions
+) -> dict[int, list[Hypothesis]]:
+    limits = [limits_of(source) for source in sources]
+    strategy = make_strategy(limits, options, BOS, EOS, model.vocab_size)
+    results = search(FakeStepper(model, sources, options.beam_size), strategy)
+    return dict(zip(sources, results, strict=True))
+
+
+@given(
+    random_models(min_vocab=3),
+    st.lists(st.integers(0, 50), unique=True, min_size=1, max_size=8),
+    st.sampled_from([1, 2, 3, 5]),
+)
+@settings(deadline=None)
+def test_a_source_gets_the_same_hypotheses_alone_and_in_company(
+    model: RandomModel, sources: list[int], beam_size: int
+) -> None:
+    options = DecodingOptions(beam_size=beam_size, num_hypotheses=beam_size)
+
+    together = search_sources(model, sources, options)
+
+    for source in sources:
+        alone = search_sources(model, [source], options)
+        assert together[source] == alone[source]
+
+
+@pytest.mark.parametrize("beam_size", [1, 2])
+def test_finished_sources_leave_at_once_and_the_last_ones_fill_their_holes(beam_size: int) -> None:
+    targets: list[tuple[int, ...]] = [(), (2, 2, 2), (), (3, 3), (4, 4)]
+    stepper = FakeStepper(sentences(5, targets), range(5), beam_size)
+    strategy = make_strategy(
+        [SourceLimits(9, 0)] * 5, DecodingOptions(beam_size=beam_size), BOS, EOS, vocab_size=5
+    )
+
+    results = search(stepper, strategy)
+
+    assert [hypotheses[0].ids for hypotheses in results] == targets
+    assert stepper.num_rows == [beam_size * count for count in (5, 3, 3, 1)]
+    groups = [[row // beam_size for row in rows[::beam_size]] for rows in stepper.selected]
+    leaving = [group for group in groups if group != [0, 1, 2]]
+    assert leaving == [[3, 1, 4], [1]]
+
+
+@given(st.lists(st.booleans()))
+def test_only_sources_from_the_end_change_their_slot(is_leaving: list[bool]) -> None:
+    slots = fill_holes(np.array(is_leaving, np.bool_)).tolist()
+
+    staying = [slot for slot, leaves in enumerate(is_leaving) if not leaves]
+    assert sorted(slots) == staying
+    for new, old in enumerate(slots):
+        assert old == new or (is_leaving[new] and old >= len(slots))
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_nothing_to_search_for_takes_no_step(beam_size: int) -> None:
+    stepper = FakeStepper(RandomModel(9, seed=0), [], beam_size)
+
+    results = search(stepper, make_strategy([], DecodingOptions(beam_size=beam_size), BOS, EOS, 9))
+
+    assert results == []
+    assert stepper.num_rows == []
+
+
+class FaultyStepper(FakeStepper):
+    """Fails, or returns NaN, at its third step."""
+
+    def __init__(self, beam_size: int, fault: Exception | None) -> None:
+        super().__init__(RandomModel(9, seed=0), [0], beam_size)
+        self.fault = fault
+
+    def step(
+        self, last_ids: NDArray[np.int64], num_best: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        logprobs, ids = super().step(last_ids, num_best)
+        if len(self.num_rows) < 3:
+            return logprobs, ids
+        if self.fault is not None:
+            raise self.fault
+        logprobs[-1, -1] = np.nan
+        return logprobs, ids
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_what_the_stepper_raises_reaches_the_caller(beam_size: int) -> None:
+    fault = RuntimeError("out of memory")
+    strategy = make_strategy([SourceLimits(9, 9)], DecodingOptions(beam_size=beam_size), BOS, EOS, 9)
+
+    with pytest.raises(RuntimeError) as raised:
+        search(FaultyStepper(beam_size, fault), strategy)
+
+    assert raised.value is fault
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_logprobs_that_are_not_numbers_end_the_search(beam_size: int) -> None:
+    strategy = make_strategy([SourceLimits(9, 9)], DecodingOptions(beam_size=beam_size), BOS, EOS, 9)
+
+    with pytest.raises(FloatingPointError, match="not numbers"):
+        search(FaultyStepper(beam_size, None), strategy)
+
+
+@pytest.mark.parametrize(
+    ("max_tokens", "min_tokens", "message"),
+    [
+        (0, 0, "max_length: 0 is not at least 1"),
+        (4, 5, "min_length: 5 is not between 0 and 4"),
+        (4, -1, "min_length: -1 is not between 0 and 4"),
+    ],
+)
+def test_limits_that_no_target_can_keep_are_refused(max_tokens: int, min_tokens: int, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        SourceLimits(max_tokens, min_tokens)
+
+    assert str(raised.value) == message
+
+
+def test_a_vocabulary_of_only_the_end_of_sentence_is_refused() -> None:
+    with pytest.raises(ValueError, match="vocabulary of 1"):
+        make_strategy([SourceLimits(4, 0)], DecodingOptions(), BOS, EOS, 1)

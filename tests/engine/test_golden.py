@@ -1,0 +1,64 @@
+"""What the tiny model learned by heart is what it says; expected texts are its training targets."""
+
+from dragoman import DecodingOptions, FinishReason, Translation, Translator
+
+GREEDY = DecodingOptions(beam_size=1)
+BEAM = DecodingOptions(beam_size=4, num_hypotheses=3)
+
+
+def texts(outcomes: list[Translation]) -> list[str]:
+    return [outcome.text for outcome in outcomes]
+
+
+def translate_all(translator: Translator, sources: list[str], options: DecodingOptions) -> list[Translation]:
+    outcomes = translator.translate(sources, options)
+    translations = [outcome for outcome in outcomes if isinstance(outcome, Translation)]
+    assert len(translations) == len(sources)
+    return translations
+
+
+def test_greedy_says_what_was_learned(tiny: Translator, pairs: list[tuple[str, str]]) -> None:
+    sources, targets = map(list, zip(*pairs, strict=True))
+
+    assert texts(translate_all(tiny, sources, GREEDY)) == targets
+
+
+def test_beam_search_says_what_was_learned(tiny: Translator, pairs: list[tuple[str, str]]) -> None:
+    sources, targets = map(list, zip(*pairs, strict=True))
+
+    assert texts(translate_all(tiny, sources, BEAM)) == targets
+
+
+def test_int8_says_what_was_learned(tiny_int8: Translator, pairs: list[tuple[str, str]]) -> None:
+    sources, targets = map(list, zip(*pairs, strict=True))
+
+    assert texts(translate_all(tiny_int8, sources, BEAM)) == targets
+
+
+def test_scores_are_mean_logprobs_near_zero_for_what_is_known_by_heart(
+    tiny: Translator, pairs: list[tuple[str, str]]
+) -> None:
+    for translation in translate_all(tiny, [source for source, _ in pairs], GREEDY):
+        assert translation.score is not None
+        assert -0.5 < translation.score < 0
+        assert translation.finish_reason is FinishReason.STOP
+
+
+def test_alternatives_are_sorted_distinct_and_led_by_the_best(tiny: Translator) -> None:
+    translation = tiny.translate("Der Hund schläft.", BEAM)
+
+    scores = [alternative.score or 0.0 for alternative in translation.alternatives]
+    assert len(scores) == 3
+    assert scores == sorted(scores, reverse=True)
+    assert translation.alternatives[0].text == translation.text
+    assert len({alternative.text for alternative in translation.alternatives}) == 3
+
+
+def test_a_document_keeps_its_shape(tiny: Translator) -> None:
+    source = "  Guten Morgen!\n\n\tDas ist ein Haus.  Der Hund schläft.\r\n\n* 42 *\nJa."
+
+    translation = tiny.translate(source, GREEDY)
+
+    assert translation.text == "  Good morning!\n\n\tThis is a house.  The dog is sleeping.\r\n\n* 42 *\nYes."
+    reasons = [segment.finish_reason for segment in translation.segments]
+    assert reasons[-2:] == [FinishReason.COPIED, FinishReason.STOP]

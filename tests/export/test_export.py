@@ -1,0 +1,179 @@
+"""`python -m export`: a bundle stands whole and right, or not at all."""
+
+import dataclasses
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from dragoman.bundle import FileRecord, Limits, open_bundle, read_bundle, sha256_of
+from export.bundle import (
+    BundleFacts,
+    ExportError,
+    check_exportable,
+    save_graph,
+    staged_folder,
+    write_bundle,
+    write_manifest,
+)
+from export.checkpoint import load_checkpoint
+from export.graph.precision import quantise_channels
+from export.model import ModelConfig
+from export.validation import validate, validate_in_fresh_process
+
+TINY = Path(__file__).parents[1] / "tiny"
+CHECKPOINT = TINY / "checkpoint"
+SENTENCES = Path(__file__).parents[2] / "export" / "sentences" / "de.txt"
+
+
+def facts() -> BundleFacts:
+    return BundleFacts("tiny", "de", "en", "CC0-1.0", {}, {}, Limits(48, 64))
+
+
+def damage_weight(folder: Path, factor: float) -> None:
+    """Scale one weight of the decoder and vouch for the result, so that only answers tell."""
+    path = folder / "decoder.onnx"
+    graph = onnx.load(path)
+    weight = next(w for w in graph.graph.initializer if w.name == "decoder.1.feed_forward.outer.weight")
+    weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight) * np.float32(factor), weight.name))
+    onnx.save(graph, path)
+    manifest = read_bundle(folder).manifest
+    files = {**manifest.files, path.name: FileRecord(sha256_of(path), path.stat().st_size)}
+    write_manifest(folder, dataclasses.replace(manifest, files=files))
+
+
+def run_export(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "export", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_command_writes_a_validated_bundle(tmp_path: Path) -> None:
+    bundle = tmp_path / "models" / "de-en"
+    limits = ("--max-source-tokens", "60", "--max-target-tokens", "64")
+
+    done = run_export(CHECKPOINT, bundle, "--precision", "fp32", "--licence", "CC0-1.0", *limits)
+
+    assert done.returncode == 0, done.stderr
+    manifest = open_bundle(bundle).manifest
+    assert (manifest.name, manifest.precision, manifest.licence) == ("de-en", "fp32", "CC0-1.0")
+    assert manifest.limits == Limits(60, 64)
+    assert [path.name for path in bundle.parent.iterdir()] == ["de-en"], "nothing temporary is left behind"
+
+
+def test_a_refused_export_leaves_the_old_bundle_as_it_was(tmp_path: Path) -> None:
+    bundle = tmp_path / "de-en"
+    shutil.copytree(TINY / "bundle-fp32", bundle)
+    few = tmp_path / "few.txt"
+    few.write_text("Guten Morgen!\n", encoding="utf8")
+    before = (bundle / "manifest.json").read_bytes()
+
+    done = run_export(CHECKPOINT, bundle, "--sentences", few, "--max-source-tokens", "48", "--max-target-tokens", "64")
+
+    assert done.returncode == 1
+    assert "at least 200 are needed" in done.stderr
+    assert (bundle / "manifest.json").read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"de-en", "few.txt"}
+
+
+def test_limits_beyond_the_models_positions_are_refused_with_all_reasons(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=r"head size 4 .* limits of 100 tokens exceed the model's 64 positions"):
+        check_exportable(
+            ModelConfig(10, 10, d_model=16, heads=4, max_positions=64), Limits(100, 64)
+        )
+    done = run_export(CHECKPOINT, tmp_path / "x", "--max-source-tokens", "100")
+    assert done.returncode == 1
+    assert "exceed the model's 64 positions" in done.stderr
+
+
+def test_a_folder_that_is_no_checkpoint_is_named(tmp_path: Path) -> None:
+    done = run_export(tmp_path, tmp_path / "x")
+
+    assert done.returncode == 2
+    assert f"{tmp_path / 'model.safetensors'}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_validation_passes_what_export_wrote(tmp_path: Path) -> None:
+    write_bundle(tmp_path, load_checkpoint(CHECKPOINT), "fp32", facts())
+
+    report = validate_in_fresh_process(tmp_path, CHECKPOINT, SENTENCES)
+
+    assert report.problems == []
+    assert report.num_equal == report.num_sentences >= 200
+    assert report.max_logprob_difference <= 1e-4
+
+
+@pytest.mark.parametrize("factor", [1.001, -1.0, float("nan")])
+def test_validation_refuses_a_graph_whose_weight_was_changed(factor: float, tmp_path: Path) -> None:
+    shutil.copytree(TINY / "bundle-fp32", tmp_path, dirs_exist_ok=True)
+    damage_weight(tmp_path, factor)
+
+    report = validate(tmp_path, CHECKPOINT, SENTENCES.read_text(encoding="utf8").splitlines())
+
+    assert any("log-probabilities differ" in problem for problem in report.problems)
+
+
+def test_validation_names_a_damaged_file(tmp_path: Path) -> None:
+    shutil.copytree(TINY / "bundle-fp32", tmp_path, dirs_exist_ok=True)
+    (tmp_path / "encoder.onnx").write_bytes(b"not a graph")
+
+    report = validate_in_fresh_process(tmp_path, CHECKPOINT, SENTENCES)
+
+    assert any("encoder.onnx" in problem for problem in report.problems)
+
+
+def test_a_staged_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "bundle"
+    with pytest.raises(RuntimeError, match="midway"), staged_folder(target) as staging:
+        (staging / "half").write_text("x", encoding="utf8")
+        raise RuntimeError("midway")
+
+    assert list(tmp_path.iterdir()) == []
+
+    with staged_folder(target) as staging:
+        (staging / "whole").write_text("x", encoding="utf8")
+
+    assert [path.name for path in target.iterdir()] == ["whole"]
+
+
+def test_large_graphs_keep_their_weights_beside_them_and_load(tmp_path: Path) -> None:
+    shutil.copytree(TINY / "bundle-fp32", tmp_path, dirs_exist_ok=True)
+    graph = onnx.load(tmp_path / "decoder.onnx")
+
+    save_graph(graph, tmp_path / "large.onnx", external_from_bytes=1000)
+
+    assert (tmp_path / "large.weights").exists()
+    assert (tmp_path / "large.onnx").stat().st_size < (tmp_path / "decoder.onnx").stat().st_size / 4
+    assert onnx.load(tmp_path / "large.onnx").graph.initializer[0].raw_data == graph.graph.initializer[0].raw_data
+
+
+def test_int8_channels_are_rounded_to_their_own_scale() -> None:
+    weight = np.array([[1.27, -0.63, 0.004], [0.0, 0.0, 0.0]], np.float32)
+
+    quantised, scales = quantise_channels(weight)
+
+    assert quantised.tolist() == [[127, -63, 0], [0, 0, 0]]
+    assert np.abs(quantised * scales[:, None] - weight).max() <= 0.01 / 2
+
+
+def test_the_manifest_carries_the_training_record(tmp_path: Path) -> None:
+    bundle = tmp_path / "de-en"
+    scores = tmp_path / "scores.json"
+    scores.write_text(json.dumps({"somewhere": {"bleu": 12.34, "chrf": 45.6}}), encoding="utf8")
+
+    done = run_export(
+        CHECKPOINT, bundle, "--scores", scores, "--max-source-tokens", "60", "--max-target-tokens", "64"
+    )
+
+    assert done.returncode == 0, done.stderr
+    manifest = open_bundle(bundle).manifest
+    assert manifest.scores["somewhere"]["bleu"] == 12.34
+    assert manifest.origin["steps"] == json.loads((CHECKPOINT / "training.json").read_text())["steps"]
+    card = (bundle / "README.md").read_text(encoding="utf8")
+    assert "| somewhere | 12.3 | 45.6 |" in card
