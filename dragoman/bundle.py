@@ -124,16 +124,9 @@ def read_bundle(path: Path) -> Bundle:
     Raises:
         BundleError: no manifest, or one that cannot be understood.
     """
-    manifest_path = path / MANIFEST_FILE
+    encoded = _read_manifest(path)
     try:
-        if not manifest_path.is_file():
-            raise BundleError(str(path), (f"{MANIFEST_FILE} is missing",))
-        if (size_bytes := manifest_path.stat().st_size) > MAX_MANIFEST_BYTES:
-            problem = f"{MANIFEST_FILE} has {size_bytes} bytes, over {MAX_MANIFEST_BYTES}"
-            raise BundleError(str(path), (problem,))
-        content = _read_json(manifest_path.read_bytes())
-    except OSError as error:
-        raise BundleError(str(path), (f"{MANIFEST_FILE} cannot be read: {error.strerror}",)) from error
+        content = _parse_json(encoded)
     except (ValueError, RecursionError) as error:
         raise BundleError(str(path), (f"{MANIFEST_FILE} is not JSON: {error}",)) from error
     return Bundle(path, parse_manifest(content, str(path)))
@@ -149,24 +142,24 @@ def parse_manifest(content: object, bundle: str) -> Manifest:
         raise BundleError(bundle, (f"{MANIFEST_FILE} is not a JSON object",))
     if (version := content.get("format_version")) != FORMAT_VERSION:
         problem = (
-            f"{MANIFEST_FILE}: format_version is {reprlib.repr(version)}, this engine reads {FORMAT_VERSION}; "
-            "use a matching release of Dragoman, or export the model again"
+            f"{MANIFEST_FILE}: format_version is {reprlib.repr(version)}, this engine reads"
+            f" {FORMAT_VERSION}; use a matching release of Dragoman, or export the model again"
         )
         raise BundleError(bundle, (problem,))
     reader = _Reader(content)
     manifest = Manifest(
-        format_version=reader.take("format_version", int),
-        name=reader.take("name", str),
-        source_language=reader.take("source_language", str),
-        target_language=reader.take("target_language", str),
-        precision=reader.take("precision", str),
-        sizes=reader.counts("sizes", Sizes, least=1),
-        special_ids=reader.counts("special_ids", SpecialIds, least=0),
-        limits=reader.counts("limits", Limits, least=1),
-        source_tokenizer=reader.take("source_tokenizer", str),
-        target_tokenizer=reader.take("target_tokenizer", str),
-        files=reader.files("files"),
-        licence=reader.take("licence", str),
+        format_version=reader.take_count("format_version", FORMAT_VERSION),
+        name=reader.take_text("name"),
+        source_language=reader.take_text("source_language"),
+        target_language=reader.take_text("target_language"),
+        precision=reader.take_text("precision"),
+        sizes=reader.take_counts("sizes", Sizes, least=1),
+        special_ids=reader.take_counts("special_ids", SpecialIds, least=0),
+        limits=reader.take_counts("limits", Limits, least=1),
+        source_tokenizer=reader.take_text("source_tokenizer"),
+        target_tokenizer=reader.take_text("target_tokenizer"),
+        files=reader.take_files("files"),
+        licence=reader.take_text("licence"),
         origin=reader.take_object("origin"),
         scores=reader.take_object("scores"),
     )
@@ -207,8 +200,24 @@ def _verify_file(path: Path, name: str, record: FileRecord) -> str | None:
     return None
 
 
-def _read_json(encoded: bytes) -> object:
-    """Parse JSON, and refuse what Python reads as JSON but could not be sent on as such.
+def _read_manifest(path: Path) -> bytes:
+    manifest_path = path / MANIFEST_FILE
+    encoded = None
+    try:
+        if manifest_path.is_file():
+            with manifest_path.open("rb") as file:
+                encoded = file.read(MAX_MANIFEST_BYTES + 1)
+    except OSError as error:
+        raise BundleError(str(path), (f"{MANIFEST_FILE} cannot be read: {error.strerror}",)) from error
+    if encoded is None:
+        raise BundleError(str(path), (f"{MANIFEST_FILE} is missing",))
+    if len(encoded) > MAX_MANIFEST_BYTES:
+        raise BundleError(str(path), (f"{MANIFEST_FILE} has more than {MAX_MANIFEST_BYTES} bytes",))
+    return encoded
+
+
+def _parse_json(encoded: bytes) -> object:
+    """Parse, and refuse what Python reads as JSON but cannot be sent on as such.
 
     Raises:
         ValueError: not JSON; NaN, an infinity, half a surrogate pair.
@@ -232,46 +241,36 @@ class _Reader:
         self.prefix = prefix
         self.problems: list[str] = []
 
-    def take(self, field: str, kind: type[T]) -> T:
-        """The field's value, or an empty stand-in with a problem noted."""
-        if field not in self.content:
-            self.problems.append(f"{self.prefix}{field} is missing")
-            return kind()
-        value: T = self.content.pop(field)
-        if type(value) is not kind:  # not isinstance: true is no integer here
-            found = JSON_TYPES.get(type(value), type(value).__name__)
-            self.problems.append(f"{self.prefix}{field} must be {JSON_TYPES[kind]}, not {found}")
-            return kind()
-        return value
+    def take_text(self, field: str) -> str:
+        return self._take(field, "")
 
     def take_object(self, field: str) -> dict[str, Any]:
-        content: dict[str, Any] = self.take(field, dict)
-        return content
+        empty: dict[str, Any] = {}
+        return self._take(field, empty)
 
     def take_count(self, field: str, least: int) -> int:
-        count = self.take(field, int)
-        if field in self.seen and count < least:
-            self.problems.append(f"{self.prefix}{field} is {reprlib.repr(count)}, must be at least {least}")
+        """A number of something, or an id."""
+        count = self._take(field, least)
+        if count < least:
+            self.problems.append(f"{self.prefix}{field} is {count}, must be at least {least}")
         return count
 
-    def counts(self, field: str, kind: type[Counts], *, least: int) -> Counts:
-        """A nested object whose fields are all counts or ids."""
+    def take_counts(self, field: str, kind: type[Counts], *, least: int) -> Counts:
+        """A nested object of counts or ids."""
         inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
         values = {part.name: inner.take_count(part.name, least) for part in fields(kind)}
         self.problems += inner.finish()
         return kind(**values)
 
-    def files(self, field: str) -> dict[str, FileRecord]:
-        records: dict[str, FileRecord] = {}
+    def take_files(self, field: str) -> dict[str, FileRecord]:
         entries = _Reader(self.take_object(field), f"{field}.")
+        records: dict[str, FileRecord] = {}
         for name in tuple(entries.content):
             if not _stays_inside(name):
-                del entries.content[name]
                 self.problems.append(f"{field}: {name!r} does not name a file inside the bundle")
-                continue
             inner = _Reader(entries.take_object(name), f"{field}.{name}.")
-            records[name] = FileRecord(inner.take("sha256", str), inner.take_count("size_bytes", 0))
-            self.problems += inner.finish()
+            records[name] = FileRecord(inner.take_text("sha256"), inner.take_count("size_bytes", 0))
+            entries.problems += inner.finish()
         self.problems += entries.finish()
         return records
 
@@ -279,7 +278,20 @@ class _Reader:
         """All problems, unknown fields among them."""
         return self.problems + [f"{self.prefix}{field} is not a known field" for field in self.content]
 
+    def _take(self, field: str, stand_in: T) -> T:
+        """The field's value; `stand_in`, with a problem noted, where it is missing or of another type."""
+        if field not in self.content:
+            self.problems.append(f"{self.prefix}{field} is missing")
+            return stand_in
+        value: T = self.content.pop(field)
+        if type(value) is not type(stand_in):  # not isinstance: true is no integer here
+            wanted = JSON_TYPES[type(stand_in)]
+            found = JSON_TYPES.get(type(value), type(value).__name__)
+            self.problems.append(f"{self.prefix}{field} must be {wanted}, not {found}")
+            return stand_in
+        return value
+
 
 def _stays_inside(name: str) -> bool:
     path = PurePosixPath(name)
-    return bool(name) and "\\" not in name and not path.is_absolute() and ".." not in path.parts
+    return bool(path.parts) and "\\" not in name and not path.is_absolute() and ".." not in path.parts

@@ -29,7 +29,7 @@ class InputError(DragomanError):
         return f"{where}: {self.problem}"
 
 
-class UnsupportedPair(InputError):
+class UnsupportedPair(InputError):  # noqa: N818 -- says it without the suffix
     """No translation between these languages."""
 
 

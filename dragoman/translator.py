@@ -66,19 +66,19 @@ class Translator:
     def translate(self, text: str, options: DecodingOptions = DEFAULTS) -> Translation: ...
     @overload
     def translate(
-        self, text: Sequence[str], options: DecodingOptions = DEFAULTS
+        self, text: list[str], options: DecodingOptions = DEFAULTS
     ) -> list[Translation | InputError]: ...
     def translate(
-        self, text: str | Sequence[str], options: DecodingOptions = DEFAULTS
+        self, text: str | list[str], options: DecodingOptions = DEFAULTS
     ) -> Translation | list[Translation | InputError]:
         """Translate one text, or several together.
 
         Args:
-            text: a text of any length, or a sequence of them.
+            text: a text of any length, or a list of them.
             options: wishes for the search.
 
         Returns:
-            The translation; for a sequence, each text's translation, or the error that names it.
+            The translation; for a list, each text's translation, or the error that names it.
 
         Raises:
             InputError: for a single text that cannot be translated, or options beyond the model's limits.

@@ -11,7 +11,7 @@ from dragoman.bundle import Limits
 from export.bundle import BundleFacts, ExportError, staged_folder, write_bundle
 from export.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from export.model_card import architecture_line, render_model_card
-from export.validation import validate_in_fresh_process
+from export.validation import Report, validate_in_fresh_process
 
 SENTENCES = Path(__file__).parent / "sentences"
 KNOWN_LIMITS = "No known limits were written down for this model."
@@ -30,8 +30,7 @@ def main() -> int:
             _say("validating in a fresh process")
             report = validate_in_fresh_process(staging, arguments.checkpoint, sentences)
             _say(json.dumps(asdict(report), indent=2))
-            if report.problems:
-                raise ExportError("the bundle does not answer like its model; see problems above")
+            _refuse_if_different(report)
     except ExportError as error:
         _say(f"refused: {error}")
         return 1
@@ -40,6 +39,11 @@ def main() -> int:
         return 2
     _say(f"{arguments.bundle}: {_size_bytes(arguments.bundle) / 1e6:.1f} MB")
     return 0
+
+
+def _refuse_if_different(report: Report) -> None:
+    if report.problems:
+        raise ExportError("the bundle does not answer like its model; see problems above")
 
 
 def _parser() -> argparse.ArgumentParser:

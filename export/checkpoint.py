@@ -1,10 +1,10 @@
 """A trained model on disk: weights, shape, tokenizers, and the record of how it came to be.
 
-    checkpoint/
-      model.safetensors   weights by their names in `Transformer`
-      model.json          the `ModelConfig`
-      source.spm          SentencePiece; target.spm beside it where the vocabularies differ
-      training.json       data, licences, steps, time, scores: for the model card
+checkpoint/
+  model.safetensors   weights by their names in `Transformer`
+  model.json          the `ModelConfig`
+  source.spm          SentencePiece; target.spm beside it where the vocabularies differ
+  training.json       data, licences, steps, time, scores: for the model card
 """
 
 import dataclasses
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from export.model import ModelConfig, Transformer
@@ -21,10 +22,12 @@ from export.model import ModelConfig, Transformer
 WEIGHTS_FILE = "model.safetensors"
 CONFIG_FILE = "model.json"
 TRAINING_FILE = "training.json"
+SOURCE_TOKENIZER_FILE = "source.spm"
+TARGET_TOKENIZER_FILE = "target.spm"
 
 
 class CheckpointError(ValueError):
-    """A checkpoint folder is not complete or not readable; the message names the file."""
+    """A checkpoint folder is not complete or not readable; the message names the file and what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,9 @@ class Checkpoint:
 def save_weights(folder: Path, model: Transformer, training: dict[str, Any]) -> None:
     """Write weights, shape and record; tokenizers are the caller's to place beside them."""
     folder.mkdir(parents=True, exist_ok=True)
-    save_file(_untied(model), str(folder / WEIGHTS_FILE))
+    partial = folder / f"{WEIGHTS_FILE}.partial"
+    save_file(_untied(model), str(partial))
+    partial.replace(folder / WEIGHTS_FILE)
     (folder / CONFIG_FILE).write_text(json.dumps(dataclasses.asdict(model.config), indent=2), encoding="utf8")
     (folder / TRAINING_FILE).write_text(
         json.dumps(training, indent=2, ensure_ascii=False, default=str), encoding="utf8"
@@ -51,22 +56,21 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     """Open a checkpoint folder.
 
     Raises:
-        CheckpointError: a file is missing, or the weights do not fit the shape.
+        CheckpointError: a file is missing or unreadable, or the weights do not fit the shape.
     """
-    source = folder / "source.spm"
-    missing = [str(path) for path in (folder / WEIGHTS_FILE, folder / CONFIG_FILE, source) if not path.is_file()]
-    if missing:
-        raise CheckpointError(f"not a checkpoint folder: {', '.join(missing)} not found")
-    config = ModelConfig(**json.loads((folder / CONFIG_FILE).read_text(encoding="utf8")))
+    source, target = folder / SOURCE_TOKENIZER_FILE, folder / TARGET_TOKENIZER_FILE
+    _demand(folder / WEIGHTS_FILE, folder / CONFIG_FILE, source)
+    config = _read_config(folder / CONFIG_FILE)
+    if config.source_vocab_size != config.target_vocab_size:
+        _demand(target)
     model = Transformer(config)
-    load_weights(model, load_file(str(folder / WEIGHTS_FILE)), str(folder / WEIGHTS_FILE))
-    target = folder / "target.spm"
+    load_weights(model, _read_weights(folder / WEIGHTS_FILE), str(folder / WEIGHTS_FILE))
     record = folder / TRAINING_FILE
     return Checkpoint(
         model=model.eval(),
         source_tokenizer=source,
         target_tokenizer=target if target.exists() else source,
-        training=json.loads(record.read_text(encoding="utf8")) if record.exists() else {},
+        training=_read_json(record) if record.exists() else {},
     )
 
 
@@ -87,6 +91,39 @@ def load_weights(model: Transformer, weights: dict[str, torch.Tensor], origin: s
     if problems:
         raise CheckpointError(f"{origin}: " + "; ".join(problems))
     model.load_state_dict(weights, strict=False)
+
+
+def _demand(*paths: Path) -> None:
+    if missing := [str(path) for path in paths if not path.is_file()]:
+        raise CheckpointError(f"not a checkpoint folder: {', '.join(missing)} not found")
+
+
+def _read_config(path: Path) -> ModelConfig:
+    fields = _read_json(path)
+    known = {field.name for field in dataclasses.fields(ModelConfig)}
+    if unknown := sorted(fields.keys() - known):
+        raise CheckpointError(f"{path}: {', '.join(unknown)} is not known to this release")
+    try:
+        return ModelConfig(**fields)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{path}: {error}") from error
+
+
+def _read_weights(path: Path) -> dict[str, torch.Tensor]:
+    try:
+        return load_file(str(path))
+    except SafetensorError as error:
+        raise CheckpointError(f"{path} is not a readable safetensors file: {error}") from error
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise CheckpointError(f"{path} is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path} is not a JSON object")
+    return content
 
 
 def _untied(model: Transformer) -> dict[str, torch.Tensor]:

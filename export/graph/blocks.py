@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from export.graph.builder import GraphBuilder
 from export.graph.precision import Precision
 from export.model import Transformer
-from export.model.config import Activation
 from export.model.layers import FeedForward, Residual
 
 Floats = NDArray[np.float32]
@@ -54,7 +53,7 @@ class Writer:
         return self.linear(self.activation(inner), f"{name}.outer", module.outer)
 
     def activation(self, value: str) -> str:
-        activation: Activation = self.model.config.activation
+        activation = self.model.config.activation
         if activation == "relu":
             return self.graph.op("Relu", value)
         if activation == "gelu":

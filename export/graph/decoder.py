@@ -1,8 +1,5 @@
 """The decoder graph: one step for every row, from the last token to the K best next ones."""
 
-from collections.abc import Iterable
-from typing import cast
-
 import onnx
 
 from dragoman import contract
@@ -26,7 +23,7 @@ def write_decoder(model: Transformer, precision: Precision, producer: str) -> on
         graph.ints(-1, config.d_model),
         attributes={"axis": 0},
     )
-    for index, layer in enumerate(cast("Iterable[DecoderLayer]", model.decoder)):
+    for index, layer in enumerate(model.decoder_layers()):
         states = _layer(writer, states, (index, layer), by_source)
     states = writer.norm(states, "decoder.norm", model.decoder_norm)
     logprobs = graph.op("LogSoftmax", _logits(writer, states), attributes={"axis": -1})

@@ -1,8 +1,5 @@
 """The encoder graph: source ids to the cross K/V of every decoder layer, once per source."""
 
-from collections.abc import Iterable
-from typing import cast
-
 import onnx
 
 from dragoman import contract
@@ -11,7 +8,7 @@ from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision import Precision
 from export.model import Transformer
 from export.model.attention import Attention
-from export.model.layers import DecoderLayer, EncoderLayer
+from export.model.layers import EncoderLayer
 
 
 def write_encoder(model: Transformer, precision: Precision, producer: str) -> onnx.ModelProto:
@@ -21,11 +18,11 @@ def write_encoder(model: Transformer, precision: Precision, producer: str) -> on
     length = graph.op("Shape", "source_ids", attributes={"start": 1, "end": 2})
     positions = graph.op("Slice", writer.position_table(), graph.ints(0), length, graph.ints(0))
     states = writer.embed("source_ids", positions, model.source_embedding)  # [B, S, d]
-    for index, layer in enumerate(cast("Iterable[EncoderLayer]", model.encoder)):
+    for index, layer in enumerate(model.encoder_layers()):
         states = _layer(writer, states, f"encoder.{index}", layer)
     memory = writer.norm(states, "encoder.norm", model.encoder_norm)
-    for index, layer in enumerate(cast("Iterable[DecoderLayer]", model.decoder)):
-        _cross_keys_values(writer, memory, index, layer.cross_attention)
+    for index, decoder_layer in enumerate(model.decoder_layers()):
+        _cross_keys_values(writer, memory, index, decoder_layer.cross_attention)
     config = model.config
     return graph.model(
         contract.encoder_inputs(),

@@ -21,7 +21,7 @@ class Precision(Protocol):
     name: str
 
     def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
-        """value [..., K] x weight [N, K] transposed + bias [N] -> [..., N]."""
+        """Value [..., K] x weight [N, K] transposed + bias [N] -> [..., N]."""
         ...
 
     def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights) -> str:

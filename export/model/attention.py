@@ -62,4 +62,5 @@ class Attention(nn.Module):
 
     def _split_heads(self, projected: Tensor) -> Tensor:
         """[B, T, d] -> [B, H, T, D]."""
-        return projected.unflatten(2, (self.heads, self.head_size)).transpose(1, 2)
+        rows, positions, _ = projected.shape
+        return projected.view(rows, positions, self.heads, self.head_size).transpose(1, 2)

@@ -73,6 +73,23 @@ class ModelConfig:
             for name, (value, allowed) in choices.items()
             if value not in allowed
         ]
+        problems += [
+            f"{name} must be at least 0 and below 1, not {share}"
+            for name, share in (("dropout", self.dropout), ("inner_dropout", self.inner_dropout))
+            if not 0.0 <= share < 1.0
+        ]
+        smallest_vocab = min(self.source_vocab_size, self.target_vocab_size)
+        special_ids = {
+            "pad_id": self.pad_id,
+            "unk_id": self.unk_id,
+            "bos_id": self.bos_id,
+            "eos_id": self.eos_id,
+        }
+        problems += [
+            f"{name} {special_id} is not an id of a vocabulary of {smallest_vocab}"
+            for name, special_id in special_ids.items()
+            if not 0 <= special_id < smallest_vocab
+        ]
         if self.heads >= 1 and self.d_model % self.heads:
             problems.append(f"d_model {self.d_model} must be a multiple of heads {self.heads}")
         if self.positions == "sinusoidal" and self.d_model % 2:

@@ -7,7 +7,9 @@ from export.model.transformer import Transformer
 
 
 @torch.inference_mode()
-def generate_greedy(model: Transformer, source_ids: Tensor, source_mask: Tensor, max_tokens: int) -> list[list[int]]:
+def generate_greedy(
+    model: Transformer, source_ids: Tensor, source_mask: Tensor, max_tokens: int
+) -> list[list[int]]:
     """Translate a batch, taking the best token at each step; finished rows leave the batch.
 
     Args:

@@ -47,8 +47,8 @@ class Residual(nn.Module):
         """[B, T, d] -> [B, T, d]."""
         if self.is_pre:
             result: Tensor = states + self.dropout(sublayer(self.norm(states)))
-            return result
-        result = self.norm(states + self.dropout(sublayer(states)))
+        else:
+            result = self.norm(states + self.dropout(sublayer(states)))
         return result
 
 
@@ -63,7 +63,7 @@ class EncoderLayer(nn.Module):
         self.feed_forward_residual = Residual(config)
 
     def forward(self, states: Tensor, bias: Tensor) -> Tensor:
-        """states [B, S, d], bias [B, 1, 1, S] -> [B, S, d]."""
+        """From states [B, S, d] and bias [B, 1, 1, S], -inf on padding, to [B, S, d]."""
 
         def attend(inputs: Tensor) -> Tensor:
             keys, values = self.self_attention.keys_values(inputs)

@@ -6,6 +6,7 @@ D head size, d model width, V target vocabulary.
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +49,14 @@ class Transformer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self._initialise()
 
+    def encoder_layers(self) -> list[EncoderLayer]:
+        """First to last."""
+        return cast("list[EncoderLayer]", list(self.encoder))
+
+    def decoder_layers(self) -> list[DecoderLayer]:
+        """First to last."""
+        return cast("list[DecoderLayer]", list(self.decoder))
+
     @property
     def output_projection(self) -> Tensor:
         """[V, d]."""
@@ -72,7 +81,7 @@ class Transformer(nn.Module):
 
     def cross_keys_values(self, memory: Tensor) -> list[KeyValue]:
         """Per decoder layer, that layer's own keys and values of the source, each [B, H, S, D]."""
-        return [_decoder_layer(layer).cross_attention.keys_values(memory) for layer in self.decoder]
+        return [layer.cross_attention.keys_values(memory) for layer in self.decoder_layers()]
 
     def decode(
         self,
@@ -114,8 +123,15 @@ class Transformer(nn.Module):
         return states
 
     def _embed(self, embedding: nn.Embedding, ids: Tensor, first_position: int) -> Tensor:
-        """[B, T] -> [B, T, d]; token vectors are scaled by sqrt(d) (section 3.4 of the paper)."""
-        positions = self.position_table[first_position : first_position + ids.shape[1]]
+        """[B, T] -> [B, T, d]; token vectors are scaled by sqrt(d) (section 3.4 of the paper).
+
+        Raises:
+            ValueError: a token stands beyond the position table.
+        """
+        end = first_position + ids.shape[1]
+        if end > self.config.max_positions:
+            raise ValueError(f"{end} positions are more than max_positions {self.config.max_positions}")
+        positions = self.position_table[first_position:end]
         embedded: Tensor = self.dropout(embedding(ids) * math.sqrt(self.config.d_model) + positions)
         return embedded
 
@@ -133,7 +149,7 @@ class Transformer(nn.Module):
 
 
 def mask_to_bias(mask: Tensor) -> Tensor:
-    """bool [B, S], true on real tokens -> float [B, 1, 1, S], 0 there and -inf on padding."""
+    """From bool [B, S], true on real tokens, to float32 [B, 1, 1, S], 0 there and -inf on padding."""
     bias = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -math.inf)
     return bias[:, None, None, :]
 
@@ -144,9 +160,3 @@ def causal_bias(new_len: int, past_len: int, device: torch.device) -> Tensor | N
         return None
     bias = torch.full((new_len, past_len + new_len), -math.inf, device=device)
     return bias.triu(past_len + 1)
-
-
-def _decoder_layer(module: nn.Module) -> DecoderLayer:
-    if not isinstance(module, DecoderLayer):
-        raise TypeError(f"expected a DecoderLayer, not {type(module).__name__}")
-    return module

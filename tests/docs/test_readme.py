@@ -56,7 +56,7 @@ def run(command: str, address: str) -> str:
     command = command.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     done = subprocess.run(
-        ["bash", "-c", command], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+        ["/bin/bash", "-c", command], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
     return done.stdout
 

@@ -221,4 +221,3 @@ def test_a_damaged_bundle_does_not_open(tmp_path: Path) -> None:
         "decoder.onnx is damaged: its sha256 is not the manifest's",
         "source.spm is missing",
     )
-

@@ -73,7 +73,9 @@ def test_a_refused_export_leaves_the_old_bundle_as_it_was(tmp_path: Path) -> Non
     few.write_text("Guten Morgen!\n", encoding="utf8")
     before = (bundle / "manifest.json").read_bytes()
 
-    done = run_export(CHECKPOINT, bundle, "--sentences", few, "--max-source-tokens", "48", "--max-target-tokens", "64")
+    done = run_export(
+        CHECKPOINT, bundle, "--sentences", few, "--max-source-tokens", "48", "--max-target-tokens", "64"
+    )
 
     assert done.returncode == 1
     assert "at least 200 are needed" in done.stderr
@@ -82,10 +84,10 @@ def test_a_refused_export_leaves_the_old_bundle_as_it_was(tmp_path: Path) -> Non
 
 
 def test_limits_beyond_the_models_positions_are_refused_with_all_reasons(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=r"head size 4 .* limits of 100 tokens exceed the model's 64 positions"):
-        check_exportable(
-            ModelConfig(10, 10, d_model=16, heads=4, max_positions=64), Limits(100, 64)
-        )
+    with pytest.raises(
+        ExportError, match=r"head size 4 .* limits of 100 tokens exceed the model's 64 positions"
+    ):
+        check_exportable(ModelConfig(10, 10, d_model=16, heads=4, max_positions=64), Limits(100, 64))
     done = run_export(CHECKPOINT, tmp_path / "x", "--max-source-tokens", "100")
     assert done.returncode == 1
     assert "exceed the model's 64 positions" in done.stderr
@@ -130,9 +132,14 @@ def test_validation_names_a_damaged_file(tmp_path: Path) -> None:
 
 def test_a_staged_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     target = tmp_path / "bundle"
-    with pytest.raises(RuntimeError, match="midway"), staged_folder(target) as staging:
-        (staging / "half").write_text("x", encoding="utf8")
-        raise RuntimeError("midway")
+
+    def fail_midway() -> None:
+        with staged_folder(target) as staging:
+            (staging / "half").write_text("x", encoding="utf8")
+            raise RuntimeError("midway")
+
+    with pytest.raises(RuntimeError, match="midway"):
+        fail_midway()
 
     assert list(tmp_path.iterdir()) == []
 
@@ -150,7 +157,10 @@ def test_large_graphs_keep_their_weights_beside_them_and_load(tmp_path: Path) ->
 
     assert (tmp_path / "large.weights").exists()
     assert (tmp_path / "large.onnx").stat().st_size < (tmp_path / "decoder.onnx").stat().st_size / 4
-    assert onnx.load(tmp_path / "large.onnx").graph.initializer[0].raw_data == graph.graph.initializer[0].raw_data
+    assert (
+        onnx.load(tmp_path / "large.onnx").graph.initializer[0].raw_data
+        == graph.graph.initializer[0].raw_data
+    )
 
 
 def test_int8_channels_are_rounded_to_their_own_scale() -> None:

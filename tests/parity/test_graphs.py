@@ -72,8 +72,8 @@ def largest_difference(model: Transformer, folder: Path, num_steps: int = 9, bea
         logprobs, ids = steps.step(targets[:, step], vocab)
         np.put_along_axis(found[:, step], ids, logprobs, axis=1)
     with torch.inference_mode():
-        ids, mask = pad(sources, model.config.pad_id)
-        memory = model.encode(ids, mask).repeat_interleave(beams, 0)
+        padded, mask = pad(sources, model.config.pad_id)
+        memory = model.encode(padded, mask).repeat_interleave(beams, 0)
         cross = model.cross_keys_values(memory)
         states, _ = model.decode(torch.from_numpy(targets), cross, mask.repeat_interleave(beams, 0))
         expected = model.logits(states).log_softmax(dim=-1).numpy()

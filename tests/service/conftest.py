@@ -1,0 +1,272 @@
+"""A double for the engine, a bundle without a model, and servers that use them.
+
+Run as a script, this file is the `dragoman` command with the double in the engine's place.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+
+from dragoman import Alternative, DecodingOptions, FinishReason, InputError, Translation, Translator
+from dragoman.bundle import (
+    FileRecord,
+    Limits,
+    Manifest,
+    Sizes,
+    SpecialIds,
+    open_bundle,
+    parse_manifest,
+    sha256_of,
+)
+from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
+from service.app import create_app
+from service.settings import Settings, load_settings
+
+DEFAULTS = DecodingOptions()
+PROJECT = Path(__file__).resolve().parents[2]
+DOUBLE_WINDOW_TEXTS = 4
+TIMEOUT_S = 20
+
+Serve = Callable[..., httpx.Client]
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+class DoubleTranslator:
+    """Translates into upper case. A word in a text makes it misbehave.
+
+    `unusable` is an InputError, `explode` a RuntimeError that quotes the text, `slow` takes half a second,
+    and `wait` lasts until `released` is set.
+    """
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.released = threading.Event()
+        self.is_waiting = threading.Event()
+        self.seen: list[tuple[list[str], DecodingOptions]] = []
+
+    def translate(
+        self, text: list[str], options: DecodingOptions = DEFAULTS
+    ) -> list[Translation | InputError]:
+        self.seen.append((list(text), options))
+        return [self._translate(item, position, options) for position, item in enumerate(text)]
+
+    def translate_many(
+        self, texts: Iterable[str], options: DecodingOptions = DEFAULTS
+    ) -> Iterator[Translation | InputError]:
+        """Reads ahead, as the engine does."""
+        remaining = iter(texts)
+        while window := list(islice(remaining, DOUBLE_WINDOW_TEXTS)):
+            yield from self.translate(window, options)
+
+    def _translate(self, text: str, position: int, options: DecodingOptions) -> Translation | InputError:
+        if "unusable" in text:
+            return InputError("text", "is not usable", position)
+        if "explode" in text:
+            raise RuntimeError(f"cannot handle {text}")
+        if "slow" in text:
+            time.sleep(0.5)
+        if "wait" in text:
+            self.is_waiting.set()
+            assert self.released.wait(TIMEOUT_S)
+        score = -0.5 if options.return_scores else None
+        hypotheses = tuple(
+            Alternative(text.upper() + "!" * rank, score) for rank in range(options.num_hypotheses)
+        )
+        return Translation(hypotheses[0].text, score, FinishReason.STOP, (), hypotheses)
+
+
+def write_bundle(folder: Path, name: str) -> Path:
+    """A bundle whose files verify, though there is no model in them."""
+    folder.mkdir(parents=True)
+    names = (ENCODER_FILE, DECODER_FILE, "source.model", "target.model")
+    for file_name in names:
+        (folder / file_name).write_bytes(file_name.encode() * 1000)
+    records = {
+        file_name: FileRecord(sha256_of(folder / file_name), (folder / file_name).stat().st_size)
+        for file_name in names
+    }
+    content = {
+        "format_version": FORMAT_VERSION,
+        "name": name,
+        "source_language": "de",
+        "target_language": "en",
+        "precision": "int8",
+        "sizes": asdict(Sizes(2, 4, 16, 1000, 1200)),
+        "special_ids": asdict(SpecialIds(0, 1, 2, 3)),
+        "limits": asdict(Limits(256, 200)),
+        "source_tokenizer": "source.model",
+        "target_tokenizer": "target.model",
+        "files": {file_name: asdict(record) for file_name, record in records.items()},
+        "licence": "CC-BY-4.0",
+        "origin": {"steps": 1000},
+        "scores": {"captions": {"bleu": 31.5}},
+    }
+    parse_manifest(content, name)
+    (folder / "manifest.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of whoever runs the tests change none of them."""
+    forget_settings(monkeypatch)
+
+
+def forget_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.upper().startswith("DRAGOMAN_"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def models_dir(tmp_path: Path) -> Path:
+    """A models folder with the bundle `tiny` in it."""
+    write_bundle(tmp_path / "models" / "tiny", "tiny-de-en")
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def translator(models_dir: Path) -> Iterator[DoubleTranslator]:
+    double = DoubleTranslator(open_bundle(models_dir / "tiny").manifest)
+    yield double
+    double.released.set()
+
+
+@pytest.fixture
+def released(translator: DoubleTranslator) -> threading.Event:
+    """Ends every `wait`."""
+    return translator.released
+
+
+@pytest.fixture
+def is_waiting(translator: DoubleTranslator) -> threading.Event:
+    """Set once a `wait` has begun."""
+    return translator.is_waiting
+
+
+@contextmanager
+def listening(translator: DoubleTranslator, settings: Settings) -> Iterator[str]:
+    """A real server in a thread; yields its address."""
+    config = uvicorn.Config(create_app(translator, settings), port=0, log_level="warning", loop="asyncio")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        until(lambda: server.started)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        translator.released.set()
+        server.should_exit = True
+        thread.join(TIMEOUT_S)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition, but not for ever."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.01)
+
+
+def is_ready(client: httpx.Client) -> bool:
+    return client.get("/readyz").status_code == httpx.codes.OK
+
+
+@pytest.fixture
+def serve(translator: DoubleTranslator) -> Iterator[Serve]:
+    """Start a server with these settings; gives a client once it is ready."""
+    with ExitStack() as running:
+
+        def start(*, await_ready: bool = True, **settings: int) -> httpx.Client:
+            address = running.enter_context(listening(translator, load_settings(overrides=settings)))
+            client = running.enter_context(httpx.Client(base_url=address, timeout=TIMEOUT_S))
+            if await_ready:
+                until(lambda: is_ready(client))
+                translator.seen.clear()
+            return client
+
+        yield start
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """A client of a ready server with default settings, which a module's tests share."""
+    bundle = write_bundle(tmp_path_factory.mktemp("models") / "tiny", "tiny-de-en")
+    with pytest.MonkeyPatch.context() as patch:
+        forget_settings(patch)
+        settings = load_settings()
+    with (
+        listening(DoubleTranslator(open_bundle(bundle).manifest), settings) as address,
+        httpx.Client(base_url=address, timeout=TIMEOUT_S) as shared,
+    ):
+        until(lambda: is_ready(shared))
+        yield shared
+
+
+@pytest.fixture
+def environment(models_dir: Path) -> dict[str, str]:
+    """For commands in processes of their own."""
+    return {
+        **os.environ,
+        "PYTHONPATH": str(PROJECT),
+        "DRAGOMAN_MODELS_DIR": str(models_dir),
+        "DRAGOMAN_MODEL": "tiny",
+    }
+
+
+@pytest.fixture
+def command() -> list[str]:
+    """The `dragoman` command with the double in the engine's place."""
+    return [sys.executable, __file__]
+
+
+@pytest.fixture
+def run(command: list[str], environment: dict[str, str], tmp_path: Path) -> Run:
+    """Run the command to its end: `run("translate", stdin=b"...")`."""
+
+    def run_to_end(
+        *arguments: str, stdin: bytes = b"", **variables: str
+    ) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [*command, *arguments],
+            input=stdin,
+            capture_output=True,
+            check=False,
+            cwd=tmp_path,
+            env={**environment, **variables},
+            timeout=TIMEOUT_S,
+        )
+
+    return run_to_end
+
+
+def open_double(path: str | Path, *, threads: int = 1) -> DoubleTranslator:
+    """In place of Translator.open; the bundle is verified all the same."""
+    assert threads >= 1
+    return DoubleTranslator(open_bundle(Path(path)).manifest)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """The command, with the double."""
+    from service import cli  # noqa: PLC0415 -- only the script needs it
+
+    Translator.open = open_double  # type: ignore[assignment,method-assign]
+    sys.argv = ["dragoman", *arguments]
+    cli.main()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

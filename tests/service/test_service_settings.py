@@ -1,0 +1,121 @@
+"""Options win over environment, environment over file, file over defaults; nothing unknown passes."""
+
+import os
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from service.settings import ENV_PREFIX, Settings, SettingsError, load_settings
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "dragoman.toml"
+    path.write_text('port = 1001\nmodel = "from-file"\nlog_level = "error"\n', encoding="utf-8")
+    return path
+
+
+def test_defaults_serve_locally() -> None:
+    settings = load_settings()
+
+    assert (settings.host, settings.port, settings.model) == ("127.0.0.1", 8000, "de-en")
+    assert (settings.max_body_bytes, settings.max_texts, settings.max_characters) == (2**20, 1000, 100_000)
+    assert settings.threads == 1
+
+
+def test_there_are_as_many_workers_as_cpus_this_process_may_use() -> None:
+    assert load_settings().workers == len(os.sched_getaffinity(0))
+
+
+def test_options_win_over_environment_and_environment_over_file(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAGOMAN_PORT", "1002")
+    monkeypatch.setenv("DRAGOMAN_MODEL", "from-environment")
+
+    settings = load_settings(config, {"model": "from-option", "host": None})
+
+    assert settings.model == "from-option"
+    assert settings.port == 1002
+    assert settings.log_level == "error"
+    assert settings.host == "127.0.0.1"
+
+
+def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"log_level": "debug", "host": "::", "model": "m", "models_dir": "somewhere"}
+    for name in Settings.model_fields:
+        monkeypatch.setenv(ENV_PREFIX + name.upper(), given.get(name, "7"))
+
+    loaded = load_settings().model_dump(mode="json")
+
+    assert loaded == {name: given.get(name, 7) for name in Settings.model_fields}
+
+
+def test_unknown_environment_variables_are_all_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAGOMAN_PROT", "1")
+    monkeypatch.setenv("dragoman_hots", "1")
+
+    with pytest.raises(SettingsError, match=r"DRAGOMAN_PROT, dragoman_hots; known are DRAGOMAN_MODEL, "):
+        load_settings()
+
+
+@pytest.mark.parametrize("line", ["prot = 1", "[server]\nport = 1"])
+def test_unknown_names_in_the_file_are_refused(tmp_path: Path, line: str) -> None:
+    config = tmp_path / "dragoman.toml"
+    config.write_text(line, encoding="utf-8")
+
+    with pytest.raises(SettingsError, match=r"(prot|server) is not a setting; known are model, "):
+        load_settings(config)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("port", "70000"),
+        ("port", "eighty"),
+        ("workers", "0"),
+        ("threads", "0"),
+        ("max_body_bytes", "0"),
+        ("log_level", "loud"),
+        ("model", ""),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(ENV_PREFIX + name.upper(), value)
+
+    with pytest.raises(SettingsError, match=rf"^{name} \(or DRAGOMAN_{name.upper()}\): .*{value!r}$"):
+        load_settings()
+
+
+def test_all_values_that_do_not_fit_are_named_at_once() -> None:
+    with pytest.raises(SettingsError, match=r"port .*; workers "):
+        load_settings(overrides={"port": -1, "workers": 0})
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"absent\.toml does not exist"):
+        load_settings(tmp_path / "absent.toml")
+
+
+@pytest.mark.parametrize("content", [b"port = = 1", b"\xff", b"port 1"])
+def test_a_file_that_is_not_toml_is_an_error(tmp_path: Path, content: bytes) -> None:
+    config = tmp_path / "dragoman.toml"
+    config.write_bytes(content)
+
+    with pytest.raises(SettingsError, match=r"dragoman\.toml cannot be read"):
+        load_settings(config)
+
+
+def test_settings_do_not_change() -> None:
+    settings = load_settings()
+
+    with pytest.raises(ValidationError, match="frozen"):
+        settings.port = 1
+
+
+def test_the_models_folder_is_here_if_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+
+    assert load_settings().models_dir.resolve() == tmp_path / "models"

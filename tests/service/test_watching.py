@@ -1,0 +1,188 @@
+"""What load balancers and explorers ask for."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from service import readiness
+
+Serve = Callable[..., httpx.Client]
+
+
+def test_models_tells_what_the_manifest_says(client: httpx.Client) -> None:
+    response = client.get("/v1/models")
+
+    assert response.json() == {
+        "models": [
+            {
+                "name": "tiny-de-en",
+                "source": "de",
+                "target": "en",
+                "precision": "int8",
+                "limits": {"max_source_tokens": 256, "max_target_tokens": 200},
+                "sizes": {
+                    "decoder_layers": 2,
+                    "heads": 4,
+                    "head_size": 16,
+                    "source_vocab": 1000,
+                    "target_vocab": 1200,
+                },
+                "size_bytes": 1000
+                * len("encoder.onnx decoder.onnx source.model target.model".replace(" ", "")),
+                "licence": "CC-BY-4.0",
+                "scores": {"captions": {"bleu": 31.5}},
+            }
+        ]
+    }
+
+
+def test_until_it_has_translated_a_server_is_alive_but_not_ready(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "WARM_UP_TEXT", "wait")
+
+    client = serve(await_ready=False)
+
+    assert client.get("/healthz").json() == {"status": "alive"}
+    assert client.get("/v1/models").status_code == 200
+    not_ready = client.get("/readyz")
+    assert not_ready.status_code == 503
+    assert not_ready.json()["error"]["type"] == "not_ready"
+    refused = client.post("/v1/translate", json={"text": "a"})
+    assert refused.status_code == 503
+    assert int(refused.headers["retry-after"]) > 0
+
+
+def test_a_server_that_has_translated_is_ready(client: httpx.Client) -> None:
+    response = client.get("/readyz")
+
+    assert response.status_code == 200
+    assert response.json() == {"status": "ready"}
+
+
+@pytest.mark.parametrize("warm_up_text", ["explode", "unusable"])
+def test_a_server_whose_warm_up_fails_says_why_and_never_gets_ready(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, warm_up_text: str
+) -> None:
+    monkeypatch.setattr(readiness, "WARM_UP_TEXT", warm_up_text)
+
+    client = serve(await_ready=False)
+    while not caplog.records:
+        assert client.get("/readyz").status_code == 503
+
+    assert "stays not ready" in caplog.text
+    assert client.get("/readyz").status_code == 503
+    assert client.get("/healthz").status_code == 200
+
+
+def test_a_busy_translator_blocks_neither_health_nor_other_workers(
+    serve: Serve, is_waiting: threading.Event, released: threading.Event
+) -> None:
+    client = serve(workers=2)
+    answers: list[httpx.Response] = []
+    patient = threading.Thread(
+        target=lambda: answers.append(client.post("/v1/translate", json={"text": "wait"}))
+    )
+
+    patient.start()
+    assert is_waiting.wait(10)
+
+    assert client.get("/healthz").status_code == 200
+    assert client.post("/v1/translate", json={"text": "a"}).status_code == 200
+    assert not answers
+
+    released.set()
+    patient.join(10)
+    assert [answer.status_code for answer in answers] == [200]
+
+
+def test_no_more_requests_are_translated_at_once_than_there_are_workers(
+    serve: Serve, is_waiting: threading.Event, released: threading.Event
+) -> None:
+    client = serve(workers=1)
+    order: list[str] = []
+
+    def ask(text: str) -> None:
+        client.post("/v1/translate", json={"text": text})
+        order.append(text)
+
+    first = threading.Thread(target=ask, args=("wait",))
+    first.start()
+    assert is_waiting.wait(10)
+    second = threading.Thread(target=ask, args=("a",))
+    second.start()
+    second.join(0.3)
+    assert second.is_alive()
+
+    released.set()
+    first.join(10)
+    second.join(10)
+    assert sorted(order) == ["a", "wait"]
+
+
+def test_eight_clients_at_once_get_their_own_translations(client: httpx.Client) -> None:
+    problems: list[object] = []
+
+    def ask(name: str) -> None:
+        for number in range(20):
+            texts = [f"{name} {number}", f"{name} again"]
+            answer = client.post("/v1/translate", json={"text": texts}).json()
+            got = [item["text"] for item in answer["translations"]]
+            if got != [text.upper() for text in texts]:
+                problems.append(got)
+
+    threads = [threading.Thread(target=ask, args=(f"client-{letter}",)) for letter in "abcdefgh"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    assert problems == []
+
+
+def test_every_operation_documents_its_purpose_and_its_errors(client: httpx.Client) -> None:
+    document = client.get("/openapi.json").json()
+    error = "#/components/schemas/ErrorResponse"
+
+    documented: dict[str, set[str]] = {}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            assert operation["summary"], path
+            assert operation["description"], path
+            failures = {code: each for code, each in operation["responses"].items() if code != "200"}
+            documented[f"{method} {path}"] = set(failures)
+            for failure in failures.values():
+                assert failure["content"]["application/json"]["schema"] == {"$ref": error}
+
+    assert documented == {
+        "post /v1/translate": {"400", "413", "415", "422", "500", "503"},
+        "get /v1/models": {"500"},
+        "get /healthz": set(),
+        "get /readyz": {"503"},
+    }
+    assert document["components"]["schemas"]["TranslateRequest"]["examples"]
+
+
+def test_every_field_is_described(client: httpx.Client) -> None:
+    schemas: dict[str, dict[str, Any]] = client.get("/openapi.json").json()["components"]["schemas"]
+
+    for name in ("TranslateRequest", "TranslationOut", "ErrorBody", "FieldProblem"):
+        for field, schema in schemas[name]["properties"].items():
+            assert schema.get("description"), f"{name}.{field}"
+
+
+def test_text_is_documented_as_a_string_or_a_list_of_strings(client: httpx.Client) -> None:
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+
+    text = schemas["TranslateRequest"]["properties"]["text"]
+    assert text["oneOf"] == [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
+
+
+def test_documented_examples_are_accepted(client: httpx.Client) -> None:
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+
+    for example in schemas["TranslateRequest"]["examples"]:
+        assert client.post("/v1/translate", json=example).status_code == 200, example

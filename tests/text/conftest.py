@@ -1,0 +1,65 @@
+"""A small SentencePiece model, made as `training/vocabulary.py` makes the real ones."""
+
+import io
+import itertools
+from pathlib import Path
+
+import pytest
+import sentencepiece
+
+from dragoman.text.tokenise import Tokenizer
+
+VOCAB_SIZE = 400
+
+GERMAN = (
+    ("Der Hund", "Die Katze", "Ein Mann", "Die Frau", "Das Kind", "Unser Nachbar", "Meine Schwester"),
+    ("läuft", "schläft", "wartet", "singt leise", "liest ein Buch", "spielt Fußball", "isst Äpfel"),
+    ("im Garten.", "auf der Straße.", "vor dem Haus.", "am Bahnhof.", "heute Morgen.", "jeden Tag."),
+)
+ENGLISH = (
+    ("The dog", "The cat", "A man", "The woman", "The child", "Our neighbour", "My sister"),
+    ("runs", "sleeps", "waits", "sings softly", "reads a book", "plays football", "eats apples"),
+    ("in the garden.", "on the street.", "outside the house.", "at the station.", "today.", "every day."),
+)
+
+
+def train_model(*, has_eos: bool = True) -> bytes:
+    sentences = [
+        " ".join(parts) for parts in itertools.chain(*(itertools.product(*s) for s in (GERMAN, ENGLISH)))
+    ]
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences),
+        model_writer=model,
+        vocab_size=VOCAB_SIZE,
+        model_type="unigram",
+        byte_fallback=True,
+        split_digits=True,
+        normalization_rule_name="identity",
+        pad_id=0,
+        unk_id=1,
+        bos_id=2,
+        eos_id=3 if has_eos else -1,
+        num_threads=1,
+        minloglevel=2,
+    )
+    return model.getvalue()
+
+
+@pytest.fixture(scope="session")
+def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bundle") / "source.spm"
+    path.write_bytes(train_model())
+    return path
+
+
+@pytest.fixture(scope="session")
+def model_without_eos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bundle") / "source.spm"
+    path.write_bytes(train_model(has_eos=False))
+    return path
+
+
+@pytest.fixture(scope="session")
+def tokenizer(model_path: Path) -> Tokenizer:
+    return Tokenizer.load(model_path)

@@ -1,0 +1,201 @@
+import time
+
+import pytest
+import sentencex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.text.segment import WINDOW_CHARS, Document, has_letters, segment
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()))  # surrogates too
+SENTENCE_LIKE = st.lists(
+    st.sampled_from(
+        [
+            *"aÄ字1.!?:;,'\"„“”‘’»«()[]-–…。😀 \t\n\r\x00\x1c\x0b\x85\u2028\u00a0\u3000\u200b\u0301\u200d\ud800",
+            *("\r\n", "  ", ". ", "Hallo", "Dr. ", "z. B. ", "A. ", " Ö", "12. ", "…\u00a0"),
+        ]
+    )
+).map("".join)
+LINE_BREAKS = ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"]
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=ANY_TEXT | SENTENCE_LIKE, language=st.sampled_from(["de", "en", "ja", "ru", "hy", "xx"]))
+def test_rejoining_the_segments_gives_back_the_text(text: str, language: str) -> None:
+    document = segment(text, language)
+
+    assert document.rejoin(document.segments) == text
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=ANY_TEXT | SENTENCE_LIKE)
+def test_gaps_are_all_the_white_space_around_segments_and_nothing_else(text: str) -> None:
+    document = segment(text, "de")
+
+    assert len(document.gaps) == len(document.segments) + 1
+    assert all(not gap.strip() for gap in document.gaps)
+    assert all(part and part == part.strip() for part in document.segments)
+    assert not any(mark in part for part in document.segments for mark in (*LINE_BREAKS, "\t"))
+
+
+def test_translations_stand_where_their_segments_stood() -> None:
+    document = segment("  Ja.\n\n\tNein.  Gut. ", "de")
+
+    assert document.segments == ("Ja.", "Nein.", "Gut.")
+    assert document.rejoin(["Yes.", "No.", "Good."]) == "  Yes.\n\n\tNo.  Good. "
+
+
+@pytest.mark.parametrize("translated", [[], ["a"], ["a", "b", "c"]])
+def test_another_number_of_translations_is_an_error(translated: list[str]) -> None:
+    with pytest.raises(ValueError, match=f"{len(translated)} texts for 2 segments"):
+        Document(("x", "y"), ("", " ", "")).rejoin(translated)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "\t \u3000\r\n"])
+def test_a_text_without_content_is_one_gap(text: str) -> None:
+    assert segment(text, "de") == Document((), (text,))
+
+
+@pytest.mark.parametrize("line_break", [*LINE_BREAKS, "\t", "\n\n\n", "\n    ", " \t "])
+def test_line_breaks_tabs_and_indentation_are_gaps(line_break: str) -> None:
+    document = segment(f"eine Zeile{line_break}noch eine", "de")
+
+    assert document == Document(("eine Zeile", "noch eine"), ("", line_break, ""))
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["Er kam.", "Sie ging!", "Wirklich?"],
+        ["Prof. Dr. Meier kam am 3. Mai 2020, z. B. um 8.30 Uhr.", "Dann ging er."],
+        ["Im 19. Jahrhundert war die 3. Auflage neu.", "Das 1. Kapitel fehlt."],
+        ["Das war 1999.", "Dann kam er."],
+        ["Es kostet 3,50.", "Mehr nicht."],
+        ["Wir treffen uns um 12:30.", "Bis dann."],
+    ],
+)
+def test_german_sentences(sentences: list[str]) -> None:
+    assert segment(" ".join(sentences), "de").segments == tuple(sentences)
+
+
+@pytest.mark.parametrize("language", ["de", "DE", "de-AT", "de_CH"])
+def test_a_region_and_the_case_of_a_language_do_not_matter(language: str) -> None:
+    assert segment("Er kam am 12. Mai. Sie auch.", language).segments == ("Er kam am 12. Mai.", "Sie auch.")
+
+
+def test_a_number_ends_an_english_sentence() -> None:
+    assert segment("He is 19. She is 20.", "en").segments == ("He is 19.", "She is 20.")
+
+
+def test_an_ordinal_at_the_end_of_a_line_ends_it() -> None:
+    assert segment("Heinrich der 8.\nLudwig der 14.", "de").segments == ("Heinrich der 8.", "Ludwig der 14.")
+
+
+@given(language=ANY_TEXT)
+def test_any_language_code_will_do(language: str) -> None:
+    assert segment("One came. Two went.", language).segments == ("One came.", "Two went.")
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u3000", "\u202f", "\u1680", "\u2003"])
+def test_wide_and_unbreakable_spaces_are_spaces_to_the_splitter(
+    space: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Shown as they are, they make it panic: a traceback on stderr, and an error no handler expects."""
+    text = f"Das ist Plan A{space}. Das{space}war{space}Plan B. Ende."
+
+    assert segment(text, "de").rejoin(["1", "2"][: len(segment(text, "de").segments)]).startswith("1")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("text", ["Ja.\ud800 Nein.", "\udc00", "„\ud83d\ude00.“ Ja."])
+def test_surrogates_pass_through(text: str) -> None:
+    document = segment(text, "de")
+
+    assert document.rejoin(document.segments) == text
+
+
+class PanicException(BaseException):
+    """What pyo3 raises when Rust panics; the real class cannot be imported."""
+
+
+def test_a_panic_of_the_splitter_leaves_the_line_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(_language: str, _text: str) -> list[str]:
+        raise PanicException
+
+    monkeypatch.setattr(sentencex, "segment", panic)
+
+    assert segment("Ja. Nein.\nGut. Na.", "de").segments == ("Ja. Nein.", "Gut. Na.")
+
+
+def test_a_splitter_that_loses_text_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentencex, "segment", lambda _language, _text: ["Ja.", "Nein."])
+
+    assert segment("Ja. Nein.", "de").segments == ("Ja. Nein.",)
+
+
+def test_an_interrupt_during_splitting_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_language: str, _text: str) -> list[str]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sentencex, "segment", interrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        segment("Ja.", "de")
+
+
+def test_a_line_of_many_windows_is_split_like_a_short_one() -> None:
+    sentences = [f"Satz Nummer {number} steht hier, und das z. B. gut." for number in range(100, 700)]
+    line = " ".join(sentences)
+    assert len(line) > 5 * WINDOW_CHARS
+
+    assert segment(line, "de").segments == tuple(sentences)
+
+
+@pytest.mark.parametrize("word", ["wort, ", "wort", "w" * (WINDOW_CHARS - 3) + " "])
+def test_the_window_itself_ends_no_sentence(word: str) -> None:
+    sentence = (word * (5 * WINDOW_CHARS // len(word))).strip() + "."
+
+    assert segment(sentence + " Ende.", "de").segments == (sentence, "Ende.")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *"a.(\"'`‘“«😀字",
+        *(" ", "\n", "\x00", "\x01", "\u202e", "\u0301", "\ud800"),
+        *("((((", "a ", "a. ", "1. ", "‘a. ", "a\n", "字。", "z. B. ", "A\u00a0. "),
+    ],
+)
+def test_time_grows_with_the_length_only(unit: str) -> None:
+    """Unguarded, 300,000 of the quotes take half a minute."""
+    text = (unit * 300_000)[:300_000]
+    start_s = time.perf_counter()
+    document = segment(text, "de")
+    took_s = time.perf_counter() - start_s
+
+    assert document.rejoin(document.segments) == text
+    assert took_s < 6
+
+
+def test_a_megabyte_of_prose_takes_moments() -> None:
+    text = ("Der Hund läuft über die Straße. Am 3. Mai kam Dr. Müller, z. B. mit dem Rad.\n" * 14_000)[
+        :1_000_000
+    ]
+    start_s = time.perf_counter()
+    document = segment(text, "de")
+    took_s = time.perf_counter() - start_s
+
+    assert len(document.segments) > 20_000
+    assert took_s < 5
+
+
+@pytest.mark.parametrize("text", ["a", "ß", "字", "1a", "ª", "\u00a0Ж!", "é"])
+def test_a_segment_with_a_letter_is_translated(text: str) -> None:
+    assert has_letters(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "1.234,5 €", "12:30", "--- *** ---", "😀", "½", "\u0301", "\u200b"]
+)
+def test_a_segment_without_letters_is_not(text: str) -> None:
+    assert not has_letters(text)

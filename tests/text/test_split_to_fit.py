@@ -1,0 +1,174 @@
+import math
+import time
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dragoman.errors import InputError
+from dragoman.text.segment import Document, segment, segment_to_fit, split_to_fit
+from dragoman.text.tokenise import Tokenizer
+
+SHARED_TOKENIZER = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+WORDY = st.lists(
+    st.sampled_from([*"aä字😀\u0301\u200d.,;:!? \n\u00a0", "Hund", "läuft", ", ", ". "]), max_size=60
+)
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+@settings(SHARED_TOKENIZER)
+@given(text=WORDY.map("".join) | st.text(), max_tokens=st.integers(16, 40))
+def test_every_piece_fits_and_nothing_is_lost(tokenizer: Tokenizer, text: str, max_tokens: int) -> None:
+    document = split_to_fit(text, tokenizer.count, max_tokens)
+
+    assert document.rejoin(document.segments) == text
+    assert all(tokenizer.count(piece) <= max_tokens for piece in document.segments)
+    assert all(piece == piece.strip() != "" for piece in document.segments)
+    assert all(not gap.strip() for gap in document.gaps)
+
+
+def test_a_segment_that_fits_stays_whole() -> None:
+    assert split_to_fit("eins, zwei, drei", words, 3) == Document(("eins, zwei, drei",), ("", ""))
+
+
+@pytest.mark.parametrize("mark", [*".!?;:,–…", ".“", ",'", "?)"])
+def test_a_clause_end_is_preferred_to_a_nearer_space(mark: str) -> None:
+    document = split_to_fit(f"eins zwei drei{mark} vier fünf sechs sieben acht", words, 6)
+
+    assert document.segments == (f"eins zwei drei{mark}", "vier fünf sechs sieben acht")
+
+
+def test_of_two_clause_ends_the_one_nearer_the_middle_is_taken() -> None:
+    document = split_to_fit("ab cd, ef gh, ij kl mn op", words, 5)
+
+    assert document.segments == ("ab cd, ef gh,", "ij kl mn op")
+
+
+def test_a_clause_end_far_from_the_middle_is_not_worth_a_scrap() -> None:
+    document = split_to_fit("Ja, das ist so wie es immer war", words, 5)
+
+    assert document.segments == ("Ja, das ist so", "wie es immer war")
+
+
+def test_a_comma_inside_a_number_ends_no_clause() -> None:
+    document = split_to_fit("das kostet 3,50 und nicht mehr", words, 3)
+
+    assert document.segments == ("das kostet 3,50", "und nicht mehr")
+
+
+def test_white_space_between_pieces_is_kept_verbatim() -> None:
+    document = split_to_fit("eins zwei,\u00a0 \tdrei vier", words, 2)
+
+    assert document == Document(("eins zwei,", "drei vier"), ("", "\u00a0 \t", ""))
+
+
+def test_white_space_far_from_the_middle_is_preferred_to_cutting_a_word() -> None:
+    document = split_to_fit("ab " + "c" * 20, len, 20)
+
+    assert document.segments == ("ab", "c" * 20)
+
+
+def test_sentences_of_scripts_without_spaces_are_cut_after_their_stops() -> None:
+    document = split_to_fit("一二三。四五六七", len, 5)
+
+    assert document == Document(("一二三。", "四五六七"), ("", "", ""))
+
+
+@pytest.mark.parametrize(
+    "character",
+    [
+        "e\u0301",
+        "e\u0301\u0323\u0301",
+        "👩\u200d👩\u200d👧",
+        "❤\ufe0f",
+        "👍🏽",
+        "🇩🇪",
+        "🏴\U000e0067\U000e0062\U000e007f",
+        "\u1112\u1161\u11ab",
+        "\u0915\u093e",
+    ],
+)
+@pytest.mark.parametrize("count", [2, 3, 7, 10])
+def test_what_a_reader_sees_as_one_character_is_not_cut(character: str, count: int) -> None:
+    document = split_to_fit(character * count, len, 2 * len(character))
+
+    assert len(document.segments) > 1 or count == 2
+    assert all(piece == character * (len(piece) // len(character)) for piece in document.segments)
+
+
+def test_one_character_under_more_marks_than_fit_is_cut_all_the_same() -> None:
+    text = "e" + "\u0301" * 99
+
+    document = split_to_fit(text, len, 20)
+
+    assert document.rejoin(document.segments) == text
+    assert max(map(len, document.segments)) <= 20
+
+
+def test_pieces_of_one_long_word_are_of_like_length() -> None:
+    lengths = list(map(len, split_to_fit("x" * 1000, len, 300).segments))
+
+    assert lengths == [250] * 4
+
+
+@pytest.mark.parametrize("text", ["x", "xyz", "ein Wort"])
+def test_a_character_that_does_not_fit_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="single character") as caught:
+        split_to_fit(text, lambda piece: len(piece) + 5, 5)
+
+    assert caught.value.field == "text"
+
+
+@pytest.mark.parametrize("unit", ["x", "x ", "x, ", "x " * 500 + "y" * 5000, "e\u0301", "🇩🇪"])
+def test_the_tokenizer_reads_a_text_only_log_n_times(unit: str) -> None:
+    text = (unit * 100_000)[:100_000].strip()
+    read_chars = 0
+
+    def count(piece: str) -> int:
+        nonlocal read_chars
+        read_chars += len(piece)
+        return len(piece)
+
+    split_to_fit(text, count, 100)
+
+    assert read_chars <= 2 * len(text) * math.log2(len(text) / 100)
+
+
+@pytest.mark.parametrize("unit", ["a", "ä ", "字", "e\u0301", "x, ", "👩\u200d"])
+def test_a_long_segment_takes_moments(tokenizer: Tokenizer, unit: str) -> None:
+    text = (unit * 100_000)[:100_000]
+    start_s = time.perf_counter()
+    document = split_to_fit(text, tokenizer.count, 128)
+    took_s = time.perf_counter() - start_s
+
+    assert document.rejoin(document.segments) == text
+    assert took_s < 6
+
+
+@settings(SHARED_TOKENIZER)
+@given(text=WORDY.map("".join))
+def test_segments_to_translate_fit_and_nothing_is_lost(tokenizer: Tokenizer, text: str) -> None:
+    document = segment_to_fit(text, "de", tokenizer.count, 16)
+
+    assert document.rejoin(document.segments) == text
+    assert all(tokenizer.count(piece) <= 16 for piece in document.segments if any(map(str.isalpha, piece)))
+
+
+def test_segments_that_fit_are_those_of_segment() -> None:
+    text = "  Ja.\n\n\tNein.  Gut. "
+
+    assert segment_to_fit(text, "de", words, 1) == segment(text, "de")
+
+
+def test_a_segment_that_will_be_copied_is_never_split_or_counted() -> None:
+    def refuse(piece: str) -> int:
+        raise AssertionError(piece)
+
+    count: Callable[[str], int] = refuse
+    rule = "-" * 500
+
+    assert segment_to_fit(f"\n{rule}\n", "de", count, 16) == Document((rule,), ("\n", "\n"))
