@@ -2,11 +2,12 @@
 PYTHON ?= python3.11
 HOST ?= 127.0.0.1
 PORT ?= 8000
+RECIPE ?= training/recipes/de-en.toml
 VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-slow lint format image image-test clean
+.PHONY: help serve train test test-slow lint format image image-test clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +28,10 @@ $(VENV)/.development: $(VENV)/.serving pyproject.toml requirements/torch.txt
 
 serve: $(VENV)/.serving ## Set up what serving needs and start the service on HOST:PORT
 	$(BIN)/dragoman serve --host $(HOST) --port $(PORT)
+
+train: $(VENV)/.development ## Train, or go on training, the model that RECIPE describes
+	MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000 MALLOC_TOP_PAD_=268435456 \
+		$(BIN)/python -m training $(RECIPE)
 
 test: $(VENV)/.development ## Set up everything and run the tests with coverage
 	$(BIN)/python -m pytest --cov --cov-report=term -m "not slow"

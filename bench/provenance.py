@@ -1,5 +1,6 @@
 """Where a number comes from: machine, versions, commit, bundle."""
 
+import hashlib
 import json
 import os
 import platform
@@ -10,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundle import MANIFEST_FILE, sha256_of
+from dragoman.bundle import read_bundle
 
 PACKAGES = ("onnxruntime", "numpy", "sentencepiece")
 
@@ -27,7 +28,8 @@ class Provenance:
     packages: dict[str, str]
     commit: str
     bundle: str
-    bundle_manifest_sha256: str
+    bundle_sha256: str
+    """Over the graphs' and tokenizers' own hashes; the same model described anew keeps it."""
 
 
 def provenance(bundle: Path, command: str) -> Provenance:
@@ -40,7 +42,7 @@ def provenance(bundle: Path, command: str) -> Provenance:
         packages={name: version(name) for name in PACKAGES},
         commit=_commit(),
         bundle=bundle.name,
-        bundle_manifest_sha256=sha256_of(bundle / MANIFEST_FILE),
+        bundle_sha256=_bundle_hash(bundle),
     )
 
 
@@ -49,6 +51,12 @@ def write_result(path: Path, origin: Provenance, figures: dict[str, Any]) -> Non
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {"provenance": asdict(origin), **figures}
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf8")
+
+
+def _bundle_hash(bundle: Path) -> str:
+    files = read_bundle(bundle).manifest.files
+    hashes = [f"{name} {record.sha256}" for name, record in sorted(files.items()) if not name.endswith(".md")]
+    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 
 def _cpu_name() -> str:

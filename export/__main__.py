@@ -14,6 +14,7 @@ from export.model_card import architecture_line, render_model_card
 from export.validation import Report, validate_in_fresh_process
 
 SENTENCES = Path(__file__).parent / "sentences"
+SCORED_BEAM_SIZE = 4
 KNOWN_LIMITS = "No known limits were written down for this model."
 
 
@@ -34,7 +35,7 @@ def main() -> int:
     except ExportError as error:
         _say(f"refused: {error}")
         return 1
-    except (CheckpointError, FileNotFoundError, json.JSONDecodeError) as error:
+    except (CheckpointError, FileNotFoundError, json.JSONDecodeError, KeyError) as error:
         _say(f"error: {error}")
         return 2
     _say(f"{arguments.bundle}: {_size_bytes(arguments.bundle) / 1e6:.1f} MB")
@@ -59,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--licence", default="unspecified", help="of the weights, for manifest and model card"
     )
-    parser.add_argument("--scores", type=Path, help="JSON object: test set -> {bleu, chrf}")
+    parser.add_argument("--scores", type=Path, help="file written by `python -m bench.quality`")
     parser.add_argument("--known-limits", type=Path, help="Markdown for the model card")
     parser.add_argument("--max-source-tokens", type=int, default=200)
     parser.add_argument("--max-target-tokens", type=int, default=400)
@@ -77,9 +78,7 @@ def _facts(arguments: argparse.Namespace, checkpoint: Checkpoint) -> BundleFacts
     target = arguments.target_language or training.get("target_language")
     if not source or not target:
         raise ExportError("the training record names no languages; give --source-language, --target-language")
-    scores: dict[str, Any] = (
-        json.loads(arguments.scores.read_text(encoding="utf8")) if arguments.scores else {}
-    )
+    scores = read_scores(arguments.scores) if arguments.scores else {}
     limits = Limits(arguments.max_source_tokens, arguments.max_target_tokens)
     name = arguments.name or arguments.bundle.name
     fields = {
@@ -104,6 +103,21 @@ def _facts(arguments: argparse.Namespace, checkpoint: Checkpoint) -> BundleFacts
         limits=limits,
         model_card=render_model_card(fields, training, scores),
     )
+
+
+def read_scores(path: Path) -> dict[str, Any]:
+    """Beam 4 figures of a file that `python -m bench.quality` wrote, by test set."""
+    results = json.loads(path.read_text(encoding="utf8"))["results"]
+    return {
+        result["test_set"]: {
+            "bleu": result["bleu"],
+            "chrf": result["chrf"],
+            "beam_size": result["beam_size"],
+            "bleu_signature": result["bleu_signature"],
+        }
+        for result in results
+        if result["beam_size"] == SCORED_BEAM_SIZE
+    }
 
 
 def _sentences(given: Path | None, language: str) -> Path:

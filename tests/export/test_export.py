@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -46,6 +47,16 @@ def damage_weight(folder: Path, factor: float) -> None:
     manifest = read_bundle(folder).manifest
     files = {**manifest.files, path.name: FileRecord(sha256_of(path), path.stat().st_size)}
     write_manifest(folder, dataclasses.replace(manifest, files=files))
+
+
+def score(beam_size: int, bleu: float) -> dict[str, Any]:
+    return {
+        "test_set": "somewhere",
+        "beam_size": beam_size,
+        "bleu": bleu,
+        "chrf": 45.6,
+        "bleu_signature": "sacrebleu",
+    }
 
 
 def run_export(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -175,7 +186,7 @@ def test_int8_channels_are_rounded_to_their_own_scale() -> None:
 def test_the_manifest_carries_the_training_record(tmp_path: Path) -> None:
     bundle = tmp_path / "de-en"
     scores = tmp_path / "scores.json"
-    scores.write_text(json.dumps({"somewhere": {"bleu": 12.34, "chrf": 45.6}}), encoding="utf8")
+    scores.write_text(json.dumps({"results": [score(1, 11.11), score(4, 12.34)]}), encoding="utf8")
 
     done = run_export(
         CHECKPOINT, bundle, "--scores", scores, "--max-source-tokens", "60", "--max-target-tokens", "64"
