@@ -69,10 +69,10 @@ def main() -> int:
         help="a test set; may be given several times",
     )
     parser.add_argument("--beam-size", dest="beam_sizes", type=int, action="append", help="default: 1 and 4")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/quality.json")
     arguments = parser.parse_args()
-    translator = Translator.open(arguments.bundle, threads=arguments.threads)
+    translator = Translator.open(arguments.bundle, workers=arguments.workers)
     results = [
         measure(translator, name, (Path(source), Path(reference)), beam_size)
         for name, source, reference in arguments.sets
@@ -86,7 +86,7 @@ def main() -> int:
     if arguments.output:
         names = [name for name, _, _ in arguments.sets]
         command = shlex.join(["python", "-m", "bench.quality", str(arguments.bundle), "--set", *names, "..."])
-        figures = {"threads": arguments.threads, "results": [asdict(result) for result in results]}
+        figures = {"workers": arguments.workers, "results": [asdict(result) for result in results]}
         write_result(arguments.output, provenance(arguments.bundle, command), figures)
     return 0
 

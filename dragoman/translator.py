@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import overload
 
 from dragoman.batching.batches import plan_batches
+from dragoman.batching.pool import BatchPool
 from dragoman.bundle import Bundle, Manifest, open_bundle
 from dragoman.decoding.loop import SourceLimits, make_strategy, search
 from dragoman.decoding.options import DecodingOptions
-from dragoman.errors import InputError
+from dragoman.errors import BundleError, InputError
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder
 from dragoman.graphs.session import SessionOptions
@@ -21,7 +22,7 @@ from dragoman.text.validity import check_text
 from dragoman.types import Hypothesis, Translation
 
 DEFAULTS = DecodingOptions()
-WINDOW_TEXTS = 256
+WINDOW_TEXTS = 512
 """Texts read ahead by `translate_many`, so that sources of like length meet in a batch."""
 BUDGET_TOKENS = 2048
 """Padded source tokens of a batch."""
@@ -42,25 +43,28 @@ class _Prepared:
 class Translator:
     """A loaded bundle that translates. Safe to use from several threads."""
 
-    def __init__(self, bundle: Bundle, options: SessionOptions) -> None:
+    def __init__(self, bundle: Bundle, options: SessionOptions, workers: int = 1) -> None:
         self.manifest: Manifest = bundle.manifest
         self._source_tokenizer = Tokenizer.load(bundle.file(self.manifest.source_tokenizer))
         self._target_tokenizer = Tokenizer.load(bundle.file(self.manifest.target_tokenizer))
+        _check_vocabularies(bundle, self._source_tokenizer, self._target_tokenizer)
         self._encoder = Encoder(bundle, options)
         self._decoder = Decoder(bundle, options)
+        self._pool = BatchPool(workers)
 
     @classmethod
-    def open(cls, path: str | Path, *, threads: int = 1) -> "Translator":
+    def open(cls, path: str | Path, *, workers: int = 1, threads: int = 1) -> "Translator":
         """Verify and load a bundle.
 
         Args:
             path: the bundle's folder.
-            threads: cores that one translation uses.
+            workers: batches of one call that are translated at the same time.
+            threads: cores that one batch uses. More workers give more than more threads.
 
         Raises:
             BundleError: naming every file or field at fault.
         """
-        return cls(open_bundle(Path(path)), SessionOptions(threads=threads))
+        return cls(open_bundle(Path(path)), SessionOptions(threads=threads), workers)
 
     @overload
     def translate(self, text: str, options: DecodingOptions = DEFAULTS) -> Translation: ...
@@ -128,36 +132,43 @@ class Translator:
 
     def _prepare(self, text: str, item: int | None) -> _Prepared | InputError:
         """Text to segments to ids."""
+        tokenizer, limits = self._source_tokenizer, self.manifest.limits
         try:
             check_text(text, item)
+            document = segment_to_fit(
+                text, self.manifest.source_language, tokenizer.count, limits.max_source_tokens
+            )
         except InputError as error:
-            return error
-        tokenizer, limits = self._source_tokenizer, self.manifest.limits
-        document = segment_to_fit(
-            text, self.manifest.source_language, tokenizer.count, limits.max_source_tokens
-        )
+            return InputError(error.field, error.problem, item)
         to_encode = [segment for segment in document.segments if has_letters(segment)]
         encoded = iter(tokenizer.encode(to_encode))
         sources = tuple(next(encoded) if has_letters(segment) else None for segment in document.segments)
         return _Prepared(document, sources)
 
     def _search(self, sources: Sequence[Ids], options: DecodingOptions) -> list[list[Hypothesis]]:
-        """Ids to hypotheses: batches of like length, encoded once, decoded until the last has ended."""
+        """Ids to hypotheses, in batches of like length."""
+        plan = plan_batches([len(source) for source in sources], BUDGET_TOKENS, MAX_SOURCES)
+        found = self._pool.map(
+            lambda batch: self._search_batch([sources[index] for index in batch], options), plan
+        )
         results: list[list[Hypothesis]] = [[] for _ in sources]
-        special_ids = self.manifest.special_ids
-        for batch in plan_batches([len(source) for source in sources], BUDGET_TOKENS, MAX_SOURCES):
-            strategy = make_strategy(
-                [self._limits(len(sources[index]), options) for index in batch],
-                options,
-                bos_id=special_ids.bos,
-                eos_id=special_ids.eos,
-                vocab_size=self.manifest.sizes.target_vocab,
-            )
-            cross = self._encoder.run([sources[index] for index in batch])
-            found = search(self._decoder.start(cross, options.beam_size), strategy)
-            for index, hypotheses in zip(batch, found, strict=True):
-                results[index] = hypotheses
+        for batch, hypotheses in zip(plan, found, strict=True):
+            for index, of_source in zip(batch, hypotheses, strict=True):
+                results[index] = of_source
         return results
+
+    def _search_batch(self, sources: Sequence[Ids], options: DecodingOptions) -> list[list[Hypothesis]]:
+        """Encoded once, decoded until the last has ended."""
+        special_ids = self.manifest.special_ids
+        strategy = make_strategy(
+            [self._limits(len(source), options) for source in sources],
+            options,
+            bos_id=special_ids.bos,
+            eos_id=special_ids.eos,
+            vocab_size=self.manifest.sizes.target_vocab,
+        )
+        steps = self._decoder.start(self._encoder.run(sources), options.beam_size)
+        return search(steps, strategy)
 
     def _finish(
         self, text: _Prepared, hypotheses: Iterator[list[Hypothesis]], options: DecodingOptions
@@ -181,3 +192,19 @@ class Translator:
         for field, value in (("max_length", options.max_length), ("min_length", options.min_length)):
             if value is not None and value > most:
                 raise InputError(field, f"{value} is over this model's limit of {most} tokens a segment")
+
+
+def _check_vocabularies(bundle: Bundle, source: Tokenizer, target: Tokenizer) -> None:
+    """A tokenizer of another model would give ids that mean something else, or nothing."""
+    sizes = bundle.manifest.sizes
+    found = {
+        bundle.manifest.source_tokenizer: (source.vocab_size, sizes.source_vocab),
+        bundle.manifest.target_tokenizer: (target.vocab_size, sizes.target_vocab),
+    }
+    problems = [
+        f"{name} has {has} pieces, the manifest says {wanted}"
+        for name, (has, wanted) in found.items()
+        if has != wanted
+    ]
+    if problems:
+        raise BundleError(str(bundle.path), tuple(problems))

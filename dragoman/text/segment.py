@@ -145,6 +145,8 @@ def _take_apart(text: str, spans: Iterable[Span]) -> Document:
 
 def _sentence_spans(text: str, language: str) -> Iterator[Span]:
     code = re.split("[-_]", language)[0].lower()
+    if not code.isascii():
+        code = "en"
     for line in _LINE.finditer(text):
         start = line.start()
         for end in _sentence_ends(line.group(), code):

@@ -202,6 +202,15 @@ def test_threads_share_a_translator(tiny: Translator, pairs: list[tuple[str, str
         assert found == [target for _, target in rotated[:12]]
 
 
+def test_workers_change_the_time_and_not_the_answer(tiny: Translator, pairs: list[tuple[str, str]]) -> None:
+    sources = [source for source, _ in pairs] * 3
+    several = Translator.open(TINY / "bundle-fp32", workers=3)
+
+    found = [outcome.text for outcome in several.translate(sources) if isinstance(outcome, Translation)]
+
+    assert found == [outcome.text for outcome in tiny.translate(sources) if isinstance(outcome, Translation)]
+
+
 def test_an_empty_list_is_an_empty_list(tiny: Translator) -> None:
     assert tiny.translate([]) == []
     assert list(tiny.translate_many(iter([]))) == []

@@ -9,7 +9,7 @@ import sentencepiece
 
 from dragoman.text.tokenise import Tokenizer
 
-VOCAB_SIZE = 400
+VOCAB_SIZE = 360
 
 GERMAN = (
     ("Der Hund", "Die Katze", "Ein Mann", "Die Frau", "Das Kind", "Unser Nachbar", "Meine Schwester"),

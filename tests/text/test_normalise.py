@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 -- the signs of several scripts are meant as they stand
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,8 @@ from dragoman.text.segment import has_letters
         ("a\u00a0b\u2003c\td\ne", "a b c d e"),
         ("  a   b ", "a b"),
         ("Schiff\u00adfahrt", "Schifffahrt"),
-        ("\ufeffa\u200bb\x00c\x1fd", "abcd"),
+        ("\ufeffa\u200bb\x00c\x1fd\x85e", "abc d e"),
+        ("e\u200b\u0301", "\u00e9"),
         ("", ""),
     ],
 )
@@ -33,6 +35,13 @@ def test_white_space_is_single_spaces_between_words(text: str) -> None:
     normalised = normalise_segment(text)
 
     assert normalised == " ".join(normalised.split())
+
+
+@given(st.text())
+def test_what_is_normal_stays_as_it_is(text: str) -> None:
+    normalised = normalise_segment(text)
+
+    assert normalise_segment(normalised) == normalised
 
 
 @given(st.text())

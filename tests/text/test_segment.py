@@ -1,8 +1,9 @@
+# ruff: noqa: RUF001 -- the signs of several scripts are meant as they stand
 import time
 
 import pytest
 import sentencex
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dragoman.text.segment import WINDOW_CHARS, Document, has_letters, segment
@@ -11,7 +12,8 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))  # surrogates too
 SENTENCE_LIKE = st.lists(
     st.sampled_from(
         [
-            *"aÄ字1.!?:;,'\"„“”‘’»«()[]-–…。😀 \t\n\r\x00\x1c\x0b\x85\u2028\u00a0\u3000\u200b\u0301\u200d\ud800",
+            *"aÄ字1.!?:;,'\"„“”‘’»«()[]-–…。😀 \t\n\r\x00\x1c\x0b\x85\u2028\u00a0\u3000",
+            *"\u200b\u0301\u200d\ud800",
             *("\r\n", "  ", ". ", "Hallo", "Dr. ", "z. B. ", "A. ", " Ö", "12. ", "…\u00a0"),
         ]
     )
@@ -92,6 +94,7 @@ def test_an_ordinal_at_the_end_of_a_line_ends_it() -> None:
 
 
 @given(language=ANY_TEXT)
+@example(language="\ud800")
 def test_any_language_code_will_do(language: str) -> None:
     assert segment("One came. Two went.", language).segments == ("One came.", "Two went.")
 
@@ -101,9 +104,12 @@ def test_wide_and_unbreakable_spaces_are_spaces_to_the_splitter(
     space: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Shown as they are, they make it panic: a traceback on stderr, and an error no handler expects."""
-    text = f"Das ist Plan A{space}. Das{space}war{space}Plan B. Ende."
+    text = "Nimm Vitamin D . Das hilft. Am 3. Mai kam sie. Ende."
+    plain = segment(text, "de").segments
+    wide = segment(text.replace(" ", space), "de").segments
 
-    assert segment(text, "de").rejoin(["1", "2"][: len(segment(text, "de").segments)]).startswith("1")
+    assert len(plain) == 3
+    assert wide == tuple(sentence.replace(" ", space) for sentence in plain)
     assert capfd.readouterr().err == ""
 
 
@@ -149,6 +155,30 @@ def test_a_line_of_many_windows_is_split_like_a_short_one() -> None:
     assert len(line) > 5 * WINDOW_CHARS
 
     assert segment(line, "de").segments == tuple(sentences)
+
+
+def test_the_window_never_opens_inside_a_word() -> None:
+    """Of `bzw.` cut in two, the end would look like a sentence's last word."""
+    line = "so ist es bzw. Hause " * WINDOW_CHARS + "Ende."
+
+    assert segment(line, "de").segments == (line,)
+
+
+def test_however_little_the_splitter_finds_a_line_is_shown_to_it_four_times_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown_chars = 0
+
+    def cut_after_one(_language: str, text: str) -> list[str]:
+        nonlocal shown_chars
+        shown_chars += len(text)
+        return [text[:1], text[1:]]
+
+    monkeypatch.setattr(sentencex, "segment", cut_after_one)
+    line = "x" * (20 * WINDOW_CHARS)
+    segment(line, "de")
+
+    assert len(line) <= shown_chars <= 4 * len(line)
 
 
 @pytest.mark.parametrize("word", ["wort, ", "wort", "w" * (WINDOW_CHARS - 3) + " "])

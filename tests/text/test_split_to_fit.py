@@ -1,6 +1,6 @@
+# ruff: noqa: RUF001 -- the signs of several scripts are meant as they stand
 import math
 import time
-from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -168,7 +168,6 @@ def test_a_segment_that_will_be_copied_is_never_split_or_counted() -> None:
     def refuse(piece: str) -> int:
         raise AssertionError(piece)
 
-    count: Callable[[str], int] = refuse
     rule = "-" * 500
 
-    assert segment_to_fit(f"\n{rule}\n", "de", count, 16) == Document((rule,), ("\n", "\n"))
+    assert segment_to_fit(f"\n{rule}\n", "de", refuse, 16) == Document((rule,), ("\n", "\n"))

@@ -10,7 +10,7 @@ from dragoman.text.normalise import normalise_segment
 from dragoman.text.tokenise import Tokenizer
 
 SHARED_TOKENIZER = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-VOCAB_SIZE = 400
+VOCAB_SIZE = 360
 PAD, UNK, BOS, EOS = range(4)
 # U+2581 is SentencePiece's own sign for a space and comes back as one.
 SEGMENTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\u2581"))

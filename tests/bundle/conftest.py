@@ -1,0 +1,58 @@
+"""A bundle folder made by hand: any bytes will do for its files, the manifest vouches for them."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FILES = {"encoder.onnx": b"encoder", "decoder.onnx": b"decoder!", "source.spm": b"pieces", "target.spm": b"p"}
+
+
+def good_manifest() -> dict[str, Any]:
+    return {
+        "format_version": 1,
+        "name": "tiny",
+        "source_language": "de",
+        "target_language": "en",
+        "precision": "fp32",
+        "sizes": {
+            "decoder_layers": 2,
+            "heads": 4,
+            "head_size": 8,
+            "source_vocab": 300,
+            "target_vocab": 400,
+        },
+        "special_ids": {"pad": 0, "unk": 1, "bos": 2, "eos": 3},
+        "limits": {"max_source_tokens": 64, "max_target_tokens": 96},
+        "source_tokenizer": "source.spm",
+        "target_tokenizer": "target.spm",
+        "files": {
+            name: {"sha256": hashlib.sha256(content).hexdigest(), "size_bytes": len(content)}
+            for name, content in FILES.items()
+        },
+        "licence": "CC0-1.0",
+        "origin": {"steps": 1000, "data": ["one", "two"]},
+        "scores": {"flores": {"bleu": 31.5}},
+    }
+
+
+def write_manifest(folder: Path, manifest: object) -> None:
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+
+@pytest.fixture
+def manifest() -> dict[str, Any]:
+    return good_manifest()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A good bundle, for tests to damage."""
+    folder = tmp_path / "de-en"
+    folder.mkdir()
+    for name, content in FILES.items():
+        (folder / name).write_bytes(content)
+    write_manifest(folder, good_manifest())
+    return folder

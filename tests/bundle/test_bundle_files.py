@@ -1,0 +1,234 @@
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dragoman.bundle import (
+    MAX_MANIFEST_BYTES,
+    Bundle,
+    open_bundle,
+    read_bundle,
+    sha256_of,
+    verify_files,
+)
+from dragoman.errors import BundleError
+
+
+def problems_of(folder: Path) -> tuple[str, ...]:
+    with pytest.raises(BundleError) as caught:
+        open_bundle(folder)
+    assert caught.value.bundle == str(folder)
+    return caught.value.problems
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    change(manifest)
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def test_a_good_bundle_opens(folder: Path) -> None:
+    bundle = open_bundle(folder)
+
+    assert bundle == Bundle(folder, read_bundle(folder).manifest)
+    assert verify_files(bundle) == []
+
+
+def test_files_that_are_not_listed_do_not_matter(folder: Path) -> None:
+    (folder / "notes.txt").write_text("not vouched for", encoding="utf-8")
+
+    assert open_bundle(folder).path == folder
+
+
+def test_without_a_manifest_there_is_no_bundle(folder: Path) -> None:
+    (folder / "manifest.json").unlink()
+
+    assert problems_of(folder) == ("manifest.json is missing",)
+
+
+def test_a_folder_named_manifest_is_no_manifest(folder: Path) -> None:
+    (folder / "manifest.json").unlink()
+    (folder / "manifest.json").mkdir()
+
+    assert problems_of(folder) == ("manifest.json is missing",)
+
+
+def test_a_bundle_that_does_not_exist_is_a_bundle_error(tmp_path: Path) -> None:
+    assert problems_of(tmp_path / "nowhere") == ("manifest.json is missing",)
+
+
+def test_a_path_to_a_file_is_a_bundle_error(folder: Path) -> None:
+    assert problems_of(folder / "encoder.onnx") == ("manifest.json is missing",)
+
+
+def test_a_path_that_no_file_can_have_is_a_bundle_error(tmp_path: Path) -> None:
+    (problem,) = problems_of(tmp_path / ("x" * 300))
+
+    assert problem.startswith("manifest.json cannot be read: ")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"not json",
+        b"{'name': 1}",
+        b'{"name": "\xff"}',
+        b"\xff\xfe\x00",
+        b'{"scores": NaN}',
+        b'{"scores": -Infinity}',
+        b'{"scores": 1e999}',
+        b'{"name": "\\ud800"}',
+        b'{"\\udfff": 1}',
+        b"[" * 100_000,
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+        b"9" * 100_000,
+    ],
+)
+def test_what_is_not_json_to_everyone_is_refused(content: bytes, folder: Path) -> None:
+    (folder / "manifest.json").write_bytes(content)
+    (problem,) = problems_of(folder)
+
+    assert problem.startswith("manifest.json is not JSON: ")
+
+
+def test_a_json_array_is_no_manifest(folder: Path) -> None:
+    (folder / "manifest.json").write_bytes(b"[{}]")
+
+    assert problems_of(folder) == ("manifest.json is not a JSON object",)
+
+
+def test_a_huge_manifest_is_refused_unread(folder: Path) -> None:
+    manifest = (folder / "manifest.json").read_bytes()
+    at_the_limit = manifest + b" " * (MAX_MANIFEST_BYTES - len(manifest))
+    (folder / "manifest.json").write_bytes(at_the_limit)
+    assert open_bundle(folder).path == folder
+
+    (folder / "manifest.json").write_bytes(at_the_limit + b" ")
+
+    assert problems_of(folder) == (f"manifest.json has more than {MAX_MANIFEST_BYTES} bytes",)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(content=st.binary() | st.text(alphabet='{}[]":,0tnull \\').map(str.encode))
+def test_any_bytes_as_manifest_are_a_bundle_error(content: bytes, folder: Path) -> None:
+    (folder / "manifest.json").write_bytes(content)
+
+    assert problems_of(folder)
+
+
+def test_a_missing_file_is_named(folder: Path) -> None:
+    (folder / "source.spm").unlink()
+
+    assert problems_of(folder) == ("source.spm is missing",)
+
+
+def test_a_file_of_another_size_is_named_with_both_sizes(folder: Path) -> None:
+    (folder / "encoder.onnx").write_bytes(b"encode")
+
+    assert problems_of(folder) == ("encoder.onnx has 6 bytes, the manifest says 7",)
+
+
+@pytest.mark.parametrize("position", range(len(b"encoder")))
+def test_one_flipped_bit_anywhere_is_found(position: int, folder: Path) -> None:
+    content = bytearray((folder / "encoder.onnx").read_bytes())
+    content[position] ^= 1
+    (folder / "encoder.onnx").write_bytes(content)
+
+    assert problems_of(folder) == ("encoder.onnx is damaged: its sha256 is not the manifest's",)
+
+
+def test_all_files_at_fault_are_told_at_once(folder: Path) -> None:
+    (folder / "encoder.onnx").unlink()
+    (folder / "decoder.onnx").write_bytes(b"other")
+    (folder / "source.spm").write_bytes(b"PIECES")
+
+    assert problems_of(folder) == (
+        "encoder.onnx is missing",
+        "decoder.onnx has 5 bytes, the manifest says 8",
+        "source.spm is damaged: its sha256 is not the manifest's",
+    )
+
+
+def test_a_folder_in_a_files_place_is_no_file(folder: Path) -> None:
+    (folder / "source.spm").unlink()
+    (folder / "source.spm").mkdir()
+
+    assert problems_of(folder) == ("source.spm is missing",)
+
+
+def test_a_pipe_is_not_waited_for(folder: Path) -> None:
+    (folder / "source.spm").unlink()
+    os.mkfifo(folder / "source.spm")
+
+    assert problems_of(folder) == ("source.spm is missing",)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "encoder.onnx/x", "a\x00b"])
+def test_a_name_no_file_can_have_is_a_bundle_error(name: str, folder: Path) -> None:
+    rewrite(folder, lambda manifest: manifest["files"].update({name: {"sha256": "00", "size_bytes": 1}}))
+    (problem,) = problems_of(folder)
+
+    assert problem.startswith(name)
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/hostname", "a\\..\\b"])
+def test_files_outside_are_not_even_looked_at(name: str, folder: Path) -> None:
+    """A right hash does not help: the name alone is refused."""
+    content = b"outside"
+    (folder.parent / "outside").write_bytes(content)
+    record = {"sha256": hashlib.sha256(content).hexdigest(), "size_bytes": len(content)}
+    rewrite(folder, lambda manifest: manifest["files"].update({name: record}))
+
+    assert problems_of(folder) == (f"manifest.json: files: {name!r} does not name a file inside the bundle",)
+
+
+def test_a_link_to_the_right_content_is_as_good_as_the_file(folder: Path) -> None:
+    """Model caches keep content elsewhere and link to it; the manifest vouches for content."""
+    (folder / "encoder.onnx").rename(folder.parent / "content")
+    (folder / "encoder.onnx").symlink_to(folder.parent / "content")
+
+    assert open_bundle(folder).path == folder
+
+
+def test_a_link_to_other_content_is_refused(folder: Path) -> None:
+    (folder.parent / "other").write_bytes(b"Encoder")
+    (folder / "encoder.onnx").unlink()
+    (folder / "encoder.onnx").symlink_to(folder.parent / "other")
+
+    assert problems_of(folder) == ("encoder.onnx is damaged: its sha256 is not the manifest's",)
+
+
+@pytest.mark.parametrize("target", ["nowhere", "encoder.onnx"])
+def test_a_link_to_nothing_or_itself_is_a_missing_file(target: str, folder: Path) -> None:
+    (folder / "encoder.onnx").unlink()
+    (folder / "encoder.onnx").symlink_to(folder / target)
+
+    assert problems_of(folder) == ("encoder.onnx is missing",)
+
+
+@given(content=st.binary())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_sha256_is_of_the_whole_content(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(content)
+
+    assert sha256_of(tmp_path / "file") == hashlib.sha256(content).hexdigest()
+
+
+def test_an_error_names_bundle_and_problems(folder: Path) -> None:
+    (folder / "source.spm").unlink()
+    (folder / "target.spm").unlink()
+
+    with pytest.raises(BundleError) as caught:
+        open_bundle(folder)
+
+    assert str(caught.value) == f"bundle {folder}: source.spm is missing; target.spm is missing"

@@ -1,0 +1,218 @@
+import copy
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dragoman.bundle import Manifest, parse_manifest, read_bundle
+from dragoman.errors import BundleError
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 400) | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+FIELDS = [
+    *("format_version", "name", "source_language", "target_language", "precision", "sizes", "special_ids"),
+    *("limits", "source_tokenizer", "target_tokenizer", "files", "licence", "origin", "scores"),
+]
+WRONG_TYPES: dict[str, tuple[object, str, str]] = {
+    "format_version": (1.0, "an integer", "a number with a fraction"),
+    "name": (None, "a string", "null"),
+    "source_language": (["de"], "a string", "an array"),
+    "target_language": (3, "a string", "an integer"),
+    "precision": (True, "a string", "true or false"),
+    "sizes": ([2, 4, 8], "an object", "an array"),
+    "special_ids": ("0 1 2 3", "an object", "a string"),
+    "limits": (64, "an object", "an integer"),
+    "source_tokenizer": ({}, "a string", "an object"),
+    "target_tokenizer": (1.5, "a string", "a number with a fraction"),
+    "files": (["encoder.onnx"], "an object", "an array"),
+    "licence": ([], "a string", "an array"),
+    "origin": ("here", "an object", "a string"),
+    "scores": (31.5, "an object", "a number with a fraction"),
+}
+
+
+def problems_of(content: object) -> tuple[str, ...]:
+    with pytest.raises(BundleError) as caught:
+        parse_manifest(content, "de-en")
+    assert caught.value.bundle == "de-en"
+    return caught.value.problems
+
+
+def outcome_of(content: object) -> type:
+    try:
+        return type(parse_manifest(content, "de-en"))
+    except BundleError:
+        return BundleError
+
+
+def test_every_field_is_read_as_written(manifest: dict[str, Any]) -> None:
+    parsed = parse_manifest(manifest, "de-en")
+
+    assert asdict(parsed) == manifest
+
+
+def test_a_manifest_is_read_from_its_folder(folder: Path, manifest: dict[str, Any]) -> None:
+    bundle = read_bundle(folder)
+
+    assert bundle.manifest == parse_manifest(manifest, "")
+    assert bundle.file("source.spm") == folder / "source.spm"
+
+
+def test_parsing_leaves_the_content_as_it_was(manifest: dict[str, Any]) -> None:
+    before = json.dumps(manifest)
+    parse_manifest(manifest, "de-en")
+
+    assert json.dumps(manifest) == before
+
+
+@pytest.mark.parametrize("version", [2, 0, "1", None, [[[[[[[[[1]]]]]]]]], "x" * 10**6])
+def test_another_format_version_is_told_from_the_one_this_engine_reads(
+    version: object, manifest: dict[str, Any]
+) -> None:
+    (problem,) = problems_of(manifest | {"format_version": version, "fields_of_the_future": 1})
+
+    assert "this engine reads 1" in problem
+    assert "matching release" in problem
+    assert len(problem) < 300
+
+
+def test_the_message_names_the_version_found(manifest: dict[str, Any]) -> None:
+    (problem,) = problems_of(manifest | {"format_version": 2})
+
+    assert "format_version is 2," in problem
+
+
+@pytest.mark.parametrize("content", [[], [1], "manifest", 1, None, True])
+def test_only_an_object_is_a_manifest(content: object) -> None:
+    assert problems_of(content) == ("manifest.json is not a JSON object",)
+
+
+@pytest.mark.parametrize("field", FIELDS[1:])
+def test_a_missing_field_is_named(field: str, manifest: dict[str, Any]) -> None:
+    del manifest[field]
+
+    assert f"manifest.json: {field} is missing" in problems_of(manifest)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_field_of_another_type_is_named_with_both_types(field: str, manifest: dict[str, Any]) -> None:
+    value, wanted, found = WRONG_TYPES[field]
+
+    assert f"manifest.json: {field} must be {wanted}, not {found}" in problems_of(manifest | {field: value})
+
+
+def test_all_problems_are_told_at_once(manifest: dict[str, Any]) -> None:
+    del manifest["name"]
+    manifest["precision"] = 8
+    manifest["colour"] = "red"
+    manifest["sizes"]["heads"] = -1
+    manifest["sizes"]["depth"] = 6
+    del manifest["limits"]["max_source_tokens"]
+    manifest["special_ids"]["eos"] = True
+    manifest["files"]["encoder.onnx"]["size_bytes"] = "big"
+    manifest["files"]["../secret"] = manifest["files"].pop("source.spm")
+
+    assert set(problems_of(manifest)) == {
+        "manifest.json: name is missing",
+        "manifest.json: precision must be a string, not an integer",
+        "manifest.json: colour is not a known field",
+        "manifest.json: sizes.heads is -1, must be at least 1",
+        "manifest.json: sizes.depth is not a known field",
+        "manifest.json: limits.max_source_tokens is missing",
+        "manifest.json: special_ids.eos must be an integer, not true or false",
+        "manifest.json: files.encoder.onnx.size_bytes must be an integer, not a string",
+        "manifest.json: files: '../secret' does not name a file inside the bundle",
+    }
+
+
+@pytest.mark.parametrize(
+    ("group", "field", "value", "least"),
+    [
+        ("sizes", "decoder_layers", 0, 1),
+        ("sizes", "target_vocab", -7, 1),
+        ("limits", "max_target_tokens", 0, 1),
+        ("special_ids", "pad", -1, 0),
+    ],
+)
+def test_counts_and_ids_have_a_least_value(
+    group: str, field: str, value: int, least: int, manifest: dict[str, Any]
+) -> None:
+    manifest[group][field] = value
+
+    assert problems_of(manifest) == (f"manifest.json: {group}.{field} is {value}, must be at least {least}",)
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ({"sha256": "00", "size_bytes": -1}, "files.x.size_bytes is -1, must be at least 0"),
+        ({"sha256": "00"}, "files.x.size_bytes is missing"),
+        ({"size_bytes": 1}, "files.x.sha256 is missing"),
+        ({"sha256": "00", "size_bytes": 1, "md5": ""}, "files.x.md5 is not a known field"),
+        (None, "files.x must be an object, not null"),
+    ],
+)
+def test_a_file_record_is_checked_like_the_rest(
+    record: object, problem: str, manifest: dict[str, Any]
+) -> None:
+    manifest["files"]["x"] = record
+
+    assert f"manifest.json: {problem}" in problems_of(manifest)
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "/etc/passwd", "..", "../x", "a/../../x", "a\\b", "..\\x", "C:\\x", "//host/x"]
+)
+def test_a_path_that_may_leave_the_folder_is_refused(name: str, manifest: dict[str, Any]) -> None:
+    manifest["files"][name] = {"sha256": "00", "size_bytes": 1}
+
+    assert problems_of(manifest) == (
+        f"manifest.json: files: {name!r} does not name a file inside the bundle",
+    )
+
+
+def test_a_file_in_a_folder_of_the_bundle_may_be_listed(manifest: dict[str, Any]) -> None:
+    manifest["files"]["extra/..notes"] = {"sha256": "00", "size_bytes": 1}
+
+    assert "extra/..notes" in parse_manifest(manifest, "de-en").files
+
+
+@pytest.mark.parametrize("name", ["encoder.onnx", "decoder.onnx", "source.spm", "target.spm"])
+def test_files_the_engine_opens_must_be_listed(name: str, manifest: dict[str, Any]) -> None:
+    del manifest["files"][name]
+
+    assert problems_of(manifest) == (f"manifest.json: files: {name} is not listed",)
+
+
+def test_a_tokenizer_outside_the_folder_is_refused(manifest: dict[str, Any]) -> None:
+    manifest["source_tokenizer"] = "/etc/passwd"
+
+    assert problems_of(manifest) == ("manifest.json: files: /etc/passwd is not listed",)
+
+
+@given(content=JSON_VALUES)
+def test_any_json_is_a_manifest_or_a_bundle_error(content: object) -> None:
+    assert outcome_of(content) in {Manifest, BundleError}
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_json_in_any_place_is_a_manifest_or_a_bundle_error(
+    data: st.DataObject, manifest: dict[str, Any]
+) -> None:
+    content: Any = copy.deepcopy(manifest)
+    place = content
+    field = data.draw(st.sampled_from(sorted(place)))
+    while isinstance(place[field], dict) and data.draw(st.booleans()):
+        place = place[field]
+        field = data.draw(st.sampled_from(sorted(place)))
+    place[data.draw(st.just(field) | st.text())] = data.draw(JSON_VALUES)
+
+    assert outcome_of(content) in {Manifest, BundleError}
