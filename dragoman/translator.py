@@ -22,8 +22,8 @@ from dragoman.text.validity import check_text
 from dragoman.types import Hypothesis, Translation
 
 DEFAULTS = DecodingOptions()
-WINDOW_TEXTS = 512
-"""Texts read ahead by `translate_many`, so that sources of like length meet in a batch."""
+READ_AHEAD_TEXTS = 512
+"""Texts that `translate_many` takes at a time, so that sources of like length meet in a batch."""
 BUDGET_TOKENS = 2048
 """Padded source tokens of a batch."""
 MAX_SOURCES = 32
@@ -96,9 +96,9 @@ class Translator:
         return outcome
 
     def translate_many(
-        self, texts: Iterable[str], options: DecodingOptions = DEFAULTS
+        self, texts: Iterable[str], options: DecodingOptions = DEFAULTS, read_ahead: int = READ_AHEAD_TEXTS
     ) -> Iterator[Translation | InputError]:
-        """Translate lazily and in order, reading at most `WINDOW_TEXTS` texts ahead.
+        """Translate lazily and in order, reading at most `read_ahead` texts ahead.
 
         Yields:
             Per text its translation, or the error that names it by its position.
@@ -106,7 +106,7 @@ class Translator:
         self._check_options(options)
         remaining = iter(texts)
         first_item = 0
-        while window := list(islice(remaining, WINDOW_TEXTS)):
+        while window := list(islice(remaining, read_ahead)):
             yield from self._translate_window(window, options, first_item)
             first_item += len(window)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman import BundleError, DecodingOptions, FinishReason, InputError, Translation, Translator
-from dragoman.translator import WINDOW_TEXTS
+from dragoman.translator import READ_AHEAD_TEXTS
 
 TINY = Path(__file__).parents[1] / "tiny"
 GREEDY = DecodingOptions(beam_size=1, max_length=12)
@@ -164,26 +164,39 @@ def test_many_texts_come_back_lazily_and_in_order(tiny: Translator) -> None:
 
     def texts() -> Iterator[str]:
         nonlocal num_read
-        for number in range(3 * WINDOW_TEXTS):
+        for number in range(3 * READ_AHEAD_TEXTS):
             num_read += 1
             yield "Ja." if number % 2 else "Nein."
 
     outcomes = tiny.translate_many(texts(), GREEDY)
     first = next(outcomes)
 
-    assert num_read == WINDOW_TEXTS
+    assert num_read == READ_AHEAD_TEXTS
     assert isinstance(first, Translation)
     remaining = [outcome.text for outcome in outcomes if isinstance(outcome, Translation)]
-    assert [first.text, *remaining] == ["No.", "Yes."] * (3 * WINDOW_TEXTS // 2)
+    assert [first.text, *remaining] == ["No.", "Yes."] * (3 * READ_AHEAD_TEXTS // 2)
+
+
+def test_reading_ahead_by_one_answers_each_text_before_the_next_is_read(tiny: Translator) -> None:
+    read: list[str] = []
+
+    def texts() -> Iterator[str]:
+        for text in ("Ja.", "Nein.", "Ja."):
+            read.append(text)
+            yield text
+
+    for number, outcome in enumerate(tiny.translate_many(texts(), GREEDY, read_ahead=1), start=1):
+        assert isinstance(outcome, Translation)
+        assert len(read) == number
 
 
 def test_errors_among_many_name_their_position_in_the_whole(tiny: Translator) -> None:
-    texts = ["Ja."] * (WINDOW_TEXTS + 4)
-    texts[WINDOW_TEXTS + 2] = "\udfff"
+    texts = ["Ja."] * (READ_AHEAD_TEXTS + 4)
+    texts[READ_AHEAD_TEXTS + 2] = "\udfff"
 
     errors = [outcome for outcome in tiny.translate_many(texts, GREEDY) if isinstance(outcome, InputError)]
 
-    assert [error.item for error in errors] == [WINDOW_TEXTS + 2]
+    assert [error.item for error in errors] == [READ_AHEAD_TEXTS + 2]
 
 
 def test_threads_share_a_translator(tiny: Translator, pairs: list[tuple[str, str]]) -> None:

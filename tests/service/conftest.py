@@ -31,13 +31,16 @@ from dragoman.bundle import (
     sha256_of,
 )
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
+from service import cli
 from service.app import create_app
+from service.readiness import TextTranslator
 from service.settings import Settings, load_settings
 
 DEFAULTS = DecodingOptions()
 PROJECT = Path(__file__).resolve().parents[2]
+TINY_BUNDLE = PROJECT / "tests" / "tiny" / "bundle-int8"
 DOUBLE_WINDOW_TEXTS = 4
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 
 Serve = Callable[..., httpx.Client]
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -63,11 +66,14 @@ class DoubleTranslator:
         return [self._translate(item, position, options) for position, item in enumerate(text)]
 
     def translate_many(
-        self, texts: Iterable[str], options: DecodingOptions = DEFAULTS
+        self,
+        texts: Iterable[str],
+        options: DecodingOptions = DEFAULTS,
+        read_ahead: int = DOUBLE_WINDOW_TEXTS,
     ) -> Iterator[Translation | InputError]:
         """Reads ahead, as the engine does."""
         remaining = iter(texts)
-        while window := list(islice(remaining, DOUBLE_WINDOW_TEXTS)):
+        while window := list(islice(remaining, min(read_ahead, DOUBLE_WINDOW_TEXTS))):
             yield from self.translate(window, options)
 
     def _translate(self, text: str, position: int, options: DecodingOptions) -> Translation | InputError:
@@ -157,7 +163,7 @@ def is_waiting(translator: DoubleTranslator) -> threading.Event:
 
 
 @contextmanager
-def listening(translator: DoubleTranslator, settings: Settings) -> Iterator[str]:
+def listening(translator: TextTranslator, settings: Settings) -> Iterator[str]:
     """A real server in a thread; yields its address."""
     config = uvicorn.Config(create_app(translator, settings), port=0, log_level="warning", loop="asyncio")
     server = uvicorn.Server(config)
@@ -168,7 +174,6 @@ def listening(translator: DoubleTranslator, settings: Settings) -> Iterator[str]
         port = server.servers[0].sockets[0].getsockname()[1]
         yield f"http://127.0.0.1:{port}"
     finally:
-        translator.released.set()
         server.should_exit = True
         thread.join(TIMEOUT_S)
 
@@ -199,20 +204,41 @@ def serve(translator: DoubleTranslator) -> Iterator[Serve]:
             return client
 
         yield start
+        translator.released.set()
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """A client of a ready server with default settings, which a module's tests share."""
-    bundle = write_bundle(tmp_path_factory.mktemp("models") / "tiny", "tiny-de-en")
+@contextmanager
+def ready_client(translator: TextTranslator) -> Iterator[httpx.Client]:
+    """A client of a ready server with default settings."""
     with pytest.MonkeyPatch.context() as patch:
         forget_settings(patch)
         settings = load_settings()
     with (
-        listening(DoubleTranslator(open_bundle(bundle).manifest), settings) as address,
-        httpx.Client(base_url=address, timeout=TIMEOUT_S) as shared,
+        listening(translator, settings) as address,
+        httpx.Client(base_url=address, timeout=TIMEOUT_S) as client,
     ):
-        until(lambda: is_ready(shared))
+        until(lambda: is_ready(client))
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """A client of a server with the double, which a module's tests share."""
+    bundle = write_bundle(tmp_path_factory.mktemp("models") / "tiny", "tiny-de-en")
+    with ready_client(DoubleTranslator(open_bundle(bundle).manifest)) as shared:
+        yield shared
+
+
+@pytest.fixture(scope="module")
+def engine() -> Translator:
+    """The real engine, with a tiny model."""
+    return Translator.open(TINY_BUNDLE)
+
+
+@pytest.fixture(scope="module")
+def engine_client(engine: Translator) -> Iterator[httpx.Client]:
+    """A client of a server with the real engine, which a module's tests share."""
+    with ready_client(engine) as shared:
         yield shared
 
 
@@ -253,16 +279,14 @@ def run(command: list[str], environment: dict[str, str], tmp_path: Path) -> Run:
     return run_to_end
 
 
-def open_double(path: str | Path, *, threads: int = 1) -> DoubleTranslator:
+def open_double(path: str | Path, *, workers: int = 1, threads: int = 1) -> DoubleTranslator:
     """In place of Translator.open; the bundle is verified all the same."""
-    assert threads >= 1
+    assert min(workers, threads) >= 1
     return DoubleTranslator(open_bundle(Path(path)).manifest)
 
 
 def main(arguments: Sequence[str]) -> None:
     """The command, with the double."""
-    from service import cli  # noqa: PLC0415 -- only the script needs it
-
     Translator.open = open_double  # type: ignore[assignment,method-assign]
     sys.argv = ["dragoman", *arguments]
     cli.main()

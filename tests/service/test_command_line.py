@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 
 
 def test_lines_are_translated_in_order(run: Run) -> None:

@@ -1,6 +1,7 @@
 """Whatever a client sends, the answer is JSON of one form, and never the server's fault."""
 
 import json
+import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -184,6 +185,17 @@ def test_a_body_over_the_limit_is_refused_by_the_size_it_announces(
 
     assert_is_error(response, 413, "too_large")
     assert "1000 bytes" in response.json()["error"]["message"]
+
+
+def test_a_body_announced_over_the_limit_is_refused_before_it_is_sent(client: httpx.Client) -> None:
+    address = (client.base_url.host, client.base_url.port)
+    head = b"POST /v1/translate HTTP/1.1\r\nHost: test\r\nContent-Length: 1048577\r\n\r\n"
+
+    with socket.create_connection(address, timeout=10) as connection:
+        connection.sendall(head)
+        answer = connection.recv(1000)
+
+    assert answer.startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_body_over_the_limit_is_refused_when_it_comes_in_chunks(serve: Callable[..., httpx.Client]) -> None:

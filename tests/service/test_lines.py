@@ -25,9 +25,10 @@ class Spelling:
         self.seen: list[str] = []
 
     def translate_many(
-        self, texts: Iterable[str], options: DecodingOptions = OPTIONS
+        self, texts: Iterable[str], options: DecodingOptions = OPTIONS, read_ahead: int = 512
     ) -> Iterator[Translation | InputError]:
         assert options is OPTIONS
+        assert read_ahead == 512
         window: list[str] = []
         for text in texts:
             self.seen.append(text)
@@ -77,9 +78,9 @@ def test_the_nth_line_out_is_the_translation_of_the_nth_line_in(lines: list[str]
 def test_line_endings_and_a_byte_order_mark_are_no_part_of_the_text() -> None:
     translator = Spelling()
 
-    translated("\ufeffeins\r\nzwei\n\n drei\u2028vier\x0c".encode(), translator)
+    translated("\ufeffeins\r\nzwei\n\n drei\u2028vier\x0c\n\ufefffünf".encode(), translator)
 
-    assert translator.seen == ["eins", "zwei", "", " drei\u2028vier\x0c"]
+    assert translator.seen == ["eins", "zwei", "", " drei\u2028vier\x0c", "\ufefffünf"]
 
 
 def test_a_line_that_cannot_be_translated_keeps_its_place_and_its_ending() -> None:

@@ -1,0 +1,5 @@
+"""`python -m service` is `dragoman`."""
+
+from service.cli import main
+
+main()

@@ -1,0 +1,58 @@
+"""Bundles on disk: looked up by folder or name, listed, opened."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman import BundleError
+from dragoman.bundle import Bundle, Manifest, read_bundle, verify_files
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One folder under the models folder."""
+
+    name: str
+    bundle: Bundle | None
+    """None when the manifest cannot be understood."""
+    problems: tuple[str, ...]
+    """Why it cannot be served; empty when every file verifies."""
+
+
+def find_bundle(model: str, models_dir: Path) -> Path:
+    """The folder `model`, or else the folder of that name under `models_dir`.
+
+    Raises:
+        BundleError: there is neither; the message lists the names there are.
+    """
+    path, named = Path(model), models_dir / model
+    if path.is_dir():
+        return path
+    if named.is_dir():
+        return named
+    names = ", ".join(folder.name for folder in _folders(models_dir)) or "none"
+    raise BundleError(model, (f"neither {path} nor {named} is a folder; models in {models_dir}: {names}",))
+
+
+def list_bundles(models_dir: Path) -> list[Listing]:
+    """Read and verify every bundle under `models_dir`, by name."""
+    return [_inspect(folder) for folder in _folders(models_dir)]
+
+
+def size_bytes(manifest: Manifest) -> int:
+    """All files of a bundle together, the manifest itself apart."""
+    return sum(record.size_bytes for record in manifest.files.values())
+
+
+def _folders(models_dir: Path) -> list[Path]:
+    """Folders in order of name; hidden ones are bundles still being written."""
+    if not models_dir.is_dir():
+        return []
+    return sorted(path for path in models_dir.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+
+def _inspect(folder: Path) -> Listing:
+    try:
+        bundle = read_bundle(folder)
+    except BundleError as error:
+        return Listing(folder.name, None, error.problems)
+    return Listing(folder.name, bundle, tuple(verify_files(bundle)))

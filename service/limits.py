@@ -1,0 +1,105 @@
+"""How much one request may carry."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.errors import ApiError, ErrorKind, FieldProblem, error_response, invalid_input
+
+
+@dataclass(frozen=True, slots=True)
+class TextLimits:
+    """Of one request."""
+
+    max_texts: int
+    max_characters: int
+    """In all texts together."""
+
+    def check(self, texts: Sequence[str]) -> None:
+        """Raise an ApiError that names the limit passed."""
+        if (count := len(texts)) > self.max_texts:
+            problem = f"{count} texts; a request may carry {self.max_texts}, so send them in several"
+        elif (characters := sum(map(len, texts))) > self.max_characters:
+            problem = (
+                f"{characters} characters; a request may carry {self.max_characters}, so send them in several"
+            )
+        else:
+            return
+        raise invalid_input([FieldProblem(field="text", problem=problem)], total=1, kind=ErrorKind.TOO_LARGE)
+
+
+class BodyLimit:
+    """ASGI middleware: refuses a body over `max_body_bytes` before anything parses it.
+
+    The size announced is checked first; a body sent in chunks is counted as it comes.
+    """
+
+    def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
+        self.app = app
+        self.max_body_bytes = max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            body = await self._read(_announced_bytes(scope), receive)
+        except _TooLargeError:
+            await error_response(self._refusal())(scope, receive, send)
+        except _ClientGoneError:
+            return
+        else:
+            await self.app(scope, _replay(body, receive), send)
+
+    async def _read(self, announced_bytes: int, receive: Receive) -> bytes:
+        if announced_bytes > self.max_body_bytes:
+            raise _TooLargeError
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _ClientGoneError
+            body += message.get("body", b"")
+            if len(body) > self.max_body_bytes:
+                raise _TooLargeError
+            if not message.get("more_body", False):
+                return bytes(body)
+
+    def _refusal(self) -> ApiError:
+        return ApiError(
+            ErrorKind.TOO_LARGE,
+            f"the body has more than {self.max_body_bytes} bytes; send the texts in several requests",
+            # The rest of the body is not read, so nothing can follow it on this connection.
+            headers={"Connection": "close"},
+        )
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+class _ClientGoneError(Exception):
+    pass
+
+
+def _announced_bytes(scope: Scope) -> int:
+    """Content-Length, or 0 where it says nothing usable: the count while reading then decides."""
+    try:
+        return int(Headers(scope=scope).get("content-length", "0"))
+    except ValueError:
+        return 0
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    is_replayed = False
+
+    async def replay() -> Message:
+        nonlocal is_replayed
+        if is_replayed:
+            return await receive()
+        is_replayed = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay

@@ -1,0 +1,125 @@
+"""Line in, line out: the n-th line out is the translation of the n-th line in."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from dragoman import DecodingOptions, FinishReason, InputError, Translation
+from dragoman.translator import READ_AHEAD_TEXTS
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class ManyTranslator(Protocol):
+    """What lines need of a `dragoman.translator.Translator`."""
+
+    def translate_many(
+        self, texts: Iterable[str], options: DecodingOptions = ..., read_ahead: int = ...
+    ) -> Iterator[Translation | InputError]: ...
+
+
+@dataclass(eq=False)
+class UndecodableLineError(Exception):
+    """A line that is not UTF-8."""
+
+    number: int
+    """From 1."""
+    byte_offset: int
+    """Of the first byte at fault, in the line, from 1."""
+    byte: int
+
+    def __str__(self) -> str:
+        return (
+            f"line {self.number} is not UTF-8: byte 0x{self.byte:02x} at position {self.byte_offset} of it; "
+            "convert the input to UTF-8 first"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line, and what stands around its text; the three together are the line's bytes."""
+
+    mark: bytes
+    """A byte order mark before the first line, or nothing."""
+    text: str
+    ending: bytes
+    """LF, CR LF, or nothing after a last line that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetLine:
+    """A line to write."""
+
+    number: int
+    """From 1."""
+    content: bytes
+    """With its ending."""
+    problem: str | None
+    """Why the source stands here unchanged, if it does."""
+    is_cut: bool
+    """Whether a segment reached its length limit, so that something may be missing."""
+
+
+def translate_lines(
+    translator: ManyTranslator,
+    source: Iterable[bytes],
+    options: DecodingOptions,
+    read_ahead: int = READ_AHEAD_TEXTS,
+) -> Iterator[TargetLine]:
+    """Translate lazily, one line out for each line in.
+
+    Args:
+        translator: asked for all lines in one lazy call.
+        source: lines with their endings, as a binary file yields them.
+        options: the same for all lines.
+        read_ahead: lines taken at a time; 1 answers each line before the next is read.
+
+    Raises:
+        UndecodableLineError: after all lines before it were yielded.
+    """
+    waiting: deque[SourceLine] = deque()
+    undecodable: list[UndecodableLineError] = []
+
+    def texts() -> Iterator[str]:
+        try:
+            for line in read_lines(source):
+                waiting.append(line)
+                yield line.text
+        except UndecodableLineError as error:
+            # Raised here it would overtake the lines the translator still holds.
+            undecodable.append(error)
+
+    for number, outcome in enumerate(translator.translate_many(texts(), options, read_ahead), start=1):
+        line = waiting.popleft()
+        if isinstance(outcome, InputError):
+            text, problem = line.text, outcome.problem
+        else:
+            text, problem = _on_one_line(outcome.text), None
+        is_cut = isinstance(outcome, Translation) and outcome.finish_reason is FinishReason.LENGTH
+        yield TargetLine(number, line.mark + text.encode() + line.ending, problem, is_cut)
+    if undecodable:
+        raise undecodable[0]
+
+
+def read_lines(source: Iterable[bytes]) -> Iterator[SourceLine]:
+    """Take lines apart, losing nothing: only LF and CR LF end a line, no other character does.
+
+    Raises:
+        UndecodableLineError: at the first line that is not UTF-8.
+    """
+    for number, line in enumerate(source, start=1):
+        mark = BYTE_ORDER_MARK if number == 1 and line.startswith(BYTE_ORDER_MARK) else b""
+        ending = next((end for end in (b"\r\n", b"\n") if line.endswith(end)), b"")
+        content = line[len(mark) : len(line) - len(ending)]
+        try:
+            text = content.decode()
+        except UnicodeDecodeError as error:
+            offset = len(mark) + error.start + 1
+            raise UndecodableLineError(number, offset, content[error.start]) from error
+        yield SourceLine(mark, text, ending)
+
+
+def _on_one_line(text: str) -> str:
+    """A translation keeps to its source's line: a line feed the model may have made becomes a space."""
+    return text.replace("\n", " ")

@@ -1,0 +1,124 @@
+"""What an operator may set: by option, environment variable or TOML file, in this order of precedence.
+
+Nothing is read on import; `load_settings` is called once, by a command.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+ENV_PREFIX = "DRAGOMAN_"
+
+
+class SettingsError(Exception):
+    """The settings cannot be used; the message names every one at fault."""
+
+
+def available_cpus() -> int:
+    """CPUs this process may run on; a container's or taskset's share, not the host's count."""
+    return max(1, len(os.sched_getaffinity(0)))
+
+
+def default_models_dir() -> Path:
+    """`models` in the current directory, or else beside this package (the repository, in a checkout)."""
+    here = Path("models")
+    beside = Path(__file__).resolve().parent.parent / "models"
+    return beside if beside.is_dir() and not here.is_dir() else here
+
+
+class Settings(BaseSettings):
+    """Facts of one server or command; they do not change while it runs."""
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True)
+
+    model: str = Field(default="de-en", min_length=1)
+    """A bundle's folder, or the name of one under `models_dir`."""
+    models_dir: Path = Field(default_factory=default_models_dir)
+    """Where bundles are looked up by name."""
+    host: str = "127.0.0.1"
+    """Address to listen on; `0.0.0.0` listens on all."""
+    port: int = Field(default=8000, ge=0, le=65535)
+    """Port to listen on; 0 takes a free one."""
+    workers: int = Field(default_factory=available_cpus, ge=1)
+    """Requests translated at the same time; by default one for each CPU available to the process."""
+    threads: int = Field(default=1, ge=1)
+    """Threads inside one inference."""
+    max_body_bytes: int = Field(default=2**20, ge=1)
+    """Largest request body in bytes."""
+    max_texts: int = Field(default=1000, ge=1)
+    """Most texts in a request."""
+    max_characters: int = Field(default=100_000, ge=1)
+    """Most characters in all texts of a request together."""
+    log_level: Literal["critical", "error", "warning", "info", "debug"] = "info"
+    """Least severity that is logged."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 -- the signature is the library's
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 -- the same
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Options given to the command, then the environment, then the TOML file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def load_settings(config: Path | None = None, overrides: Mapping[str, object] | None = None) -> Settings:
+    """Build the settings from `overrides` (None means not given), the environment and the TOML file `config`.
+
+    Raises:
+        SettingsError: the file cannot be read, a name is unknown, or a value does not fit.
+    """
+    if unknown := _unknown_variables():
+        raise SettingsError(
+            f"unknown environment variable(s) {', '.join(unknown)}; known are {', '.join(_known_variables())}"
+        )
+    given: dict[str, Any] = {name: value for name, value in (overrides or {}).items() if value is not None}
+    if config is not None and not config.is_file():
+        raise SettingsError(f"configuration file {config} does not exist or is not a file")
+
+    class Configured(Settings):
+        model_config = SettingsConfigDict(toml_file=config)
+
+    try:
+        return Configured(**given)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise SettingsError(f"configuration file {config} cannot be read: {error}") from error
+    except ValidationError as error:
+        raise SettingsError(_describe(error)) from error
+
+
+def _known_variables() -> list[str]:
+    return [ENV_PREFIX + name.upper() for name in Settings.model_fields]
+
+
+def _unknown_variables() -> list[str]:
+    known = set(_known_variables())
+    return sorted(
+        name for name in os.environ if name.upper().startswith(ENV_PREFIX) and name.upper() not in known
+    )
+
+
+def _describe(error: ValidationError) -> str:
+    problems = []
+    for problem in error.errors(include_url=False):
+        name = ".".join(str(part) for part in problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            problems.append(f"{name} is not a setting; known are {', '.join(Settings.model_fields)}")
+        else:
+            problems.append(
+                f"{name} (or {ENV_PREFIX}{name.upper()}): {problem['msg']}, not {problem['input']!r}"
+            )
+    return "; ".join(problems)

@@ -1,0 +1,107 @@
+"""The ways into the engine agree: HTTP and command line give what the library gives."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+
+from dragoman import DecodingOptions, Translation, Translator
+
+PROJECT = Path(__file__).resolve().parents[2]
+BUNDLE = PROJECT / "tests" / "tiny" / "bundle-int8"
+TEXTS = ["Der Hund ist klein.", "", "Das Kind spielt im Garten. Der Hund ist klein.", "123", "  "]
+
+
+def expected(engine: Translator, options: DecodingOptions) -> list[Translation]:
+    return [engine.translate(text, options) for text in TEXTS]
+
+
+def test_http_gives_what_the_library_gives(engine: Translator, engine_client: httpx.Client) -> None:
+    body = {"text": TEXTS, "beam_size": 3, "num_hypotheses": 2, "length_penalty": 0.5, "max_length": 40}
+
+    answer = engine_client.post("/v1/translate", json=body).json()
+
+    options = DecodingOptions(beam_size=3, num_hypotheses=2, length_penalty=0.5, max_length=40)
+    assert (
+        [
+            (
+                each["text"],
+                each["finish_reason"],
+                round(each["score"], 4),  # its last digits may depend on the batch
+                [other["text"] for other in each["alternatives"]],
+            )
+            for each in answer["translations"]
+        ]
+        == [
+            (
+                each.text,
+                each.finish_reason,
+                round(each.score or 0.0, 4),
+                [other.text for other in each.alternatives[1:]],
+            )
+            for each in expected(engine, options)
+        ]
+    )
+
+
+def test_the_command_line_gives_what_the_library_gives(
+    engine: Translator, environment: dict[str, str]
+) -> None:
+    finished = subprocess.run(
+        [sys.executable, "-m", "service", "translate", "--model", str(BUNDLE), "--beam-size", "3"],
+        input="\n".join(TEXTS),
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+        env=environment,
+    )
+
+    wanted = [translation.text for translation in expected(engine, DecodingOptions(beam_size=3))]
+    assert finished.stdout.split("\n") == wanted
+
+
+def test_a_line_cut_by_the_length_limit_is_reported(environment: dict[str, str]) -> None:
+    finished = subprocess.run(
+        [sys.executable, "-m", "service", "translate", "--model", str(BUNDLE), "--max-length", "7"],
+        input="Ja.\nDas Kind spielt im Garten.\n",
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+        env=environment,
+    )
+
+    assert finished.stderr.count("reached the length limit") == 1
+    assert "line 2: reached the length limit and may be incomplete" in finished.stderr
+
+
+def test_a_typed_line_is_answered_before_the_next(environment: dict[str, str]) -> None:
+    """On a terminal; a pipe would be read ahead."""
+    terminal, inner = pty.openpty()
+    command = [sys.executable, "-m", "service", "translate", "--model", str(BUNDLE)]
+    with subprocess.Popen(
+        command, stdin=inner, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+    ) as process:
+        try:
+            os.write(terminal, b"Ja.\n")
+            assert process.stdout is not None
+            answer = process.stdout.readline()
+        finally:
+            process.terminate()
+            os.close(inner)
+            os.close(terminal)
+
+    assert answer == b"Yes.\n"
+
+
+def test_lone_surrogates_and_limits_of_the_model_are_the_clients_to_mend(engine_client: httpx.Client) -> None:
+    json_type = {"Content-Type": "application/json"}
+
+    surrogate = engine_client.post("/v1/translate", content=rb'{"text": ["a", "\ud800"]}', headers=json_type)
+    length = engine_client.post("/v1/translate", json={"text": "a", "max_length": 10**6})
+
+    for response, field in ((surrogate, "text[1]"), (length, "max_length")):
+        assert response.status_code == 422
+        assert [problem["field"] for problem in response.json()["error"]["fields"]] == [field]
