@@ -9,8 +9,9 @@ from typing import overload
 from dragoman.batching.batches import plan_batches
 from dragoman.batching.pool import BatchPool
 from dragoman.bundle import Bundle, Manifest, open_bundle
-from dragoman.decoding.loop import SourceLimits, make_strategy, search
+from dragoman.decoding.loop import make_strategy, search
 from dragoman.decoding.options import DecodingOptions
+from dragoman.decoding.strategy import SourceLimits
 from dragoman.errors import BundleError, InputError
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder

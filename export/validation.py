@@ -16,8 +16,9 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle, open_bundle
-from dragoman.decoding.loop import SourceLimits, make_strategy, search
+from dragoman.decoding.loop import make_strategy, search
 from dragoman.decoding.options import DecodingOptions
+from dragoman.decoding.strategy import SourceLimits
 from dragoman.errors import BundleError
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder

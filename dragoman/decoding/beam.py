@@ -5,7 +5,6 @@ Shapes: N sources given, B of them still searched for, k = beam_size, K candidat
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +12,8 @@ from numpy.typing import NDArray
 from dragoman.decoding.options import DecodingOptions
 from dragoman.decoding.scoring import length_norm, normalised_score
 from dragoman.decoding.slots import fill_holes
+from dragoman.decoding.strategy import SourceLimits
 from dragoman.types import FinishReason, Hypothesis
-
-if TYPE_CHECKING:
-    from dragoman.decoding.loop import SourceLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ class Beam:
 
     def __init__(
         self,
-        limits: Sequence["SourceLimits"],
+        limits: Sequence[SourceLimits],
         options: DecodingOptions,
         bos_id: int,
         eos_id: int,

@@ -4,17 +4,14 @@ Shapes: N sources given, B of them still searched for, one row each.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.decoding.scoring import normalised_score
 from dragoman.decoding.slots import fill_holes
+from dragoman.decoding.strategy import SourceLimits
 from dragoman.types import FinishReason, Hypothesis
-
-if TYPE_CHECKING:
-    from dragoman.decoding.loop import SourceLimits
 
 
 class Greedy:
@@ -24,7 +21,7 @@ class Greedy:
     """
 
     def __init__(
-        self, limits: Sequence["SourceLimits"], length_penalty: float, bos_id: int, eos_id: int
+        self, limits: Sequence[SourceLimits], length_penalty: float, bos_id: int, eos_id: int
     ) -> None:
         num_sources = len(limits)
         self._max_tokens = np.array([limit.max_tokens for limit in limits], np.int64)  # [N]

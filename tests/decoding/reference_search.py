@@ -4,8 +4,8 @@ import itertools
 import math
 from dataclasses import dataclass
 
-from dragoman.decoding.loop import SourceLimits
 from dragoman.decoding.options import DecodingOptions
+from dragoman.decoding.strategy import SourceLimits
 from dragoman.types import FinishReason
 from tests.decoding.fake_stepper import EOS, LanguageModel, Prefix
 

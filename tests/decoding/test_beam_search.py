@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.decoding.beam import inherit
-from dragoman.decoding.loop import SourceLimits, make_strategy, search
+from dragoman.decoding.loop import make_strategy, search
 from dragoman.decoding.options import DecodingOptions
+from dragoman.decoding.strategy import SourceLimits
 from dragoman.types import FinishReason, Hypothesis
 from tests.decoding import reference_search
 from tests.decoding.fake_stepper import (

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from dragoman.decoding.beam import Beam
 from dragoman.decoding.greedy import Greedy
-from dragoman.decoding.loop import SourceLimits, Strategy, make_strategy, search
+from dragoman.decoding.loop import make_strategy, search
 from dragoman.decoding.options import DecodingOptions
+from dragoman.decoding.strategy import SourceLimits, Strategy
 from dragoman.types import FinishReason, Hypothesis
 from tests.decoding import reference_search
 from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, RandomModel, random_models, sentences

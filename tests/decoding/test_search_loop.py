@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dragoman.decoding.loop import SourceLimits, make_strategy, search
+from dragoman.decoding.loop import make_strategy, search
 from dragoman.decoding.options import DecodingOptions
 from dragoman.decoding.slots import fill_holes
+from dragoman.decoding.strategy import SourceLimits
 from dragoman.errors import InputError
 from dragoman.types import Hypothesis
 from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, RandomModel, random_models, sentences
