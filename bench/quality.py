@@ -1,7 +1,6 @@
 """BLEU and chrF of a bundle on test sets."""
 
 import argparse
-import shlex
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -32,7 +31,7 @@ class Quality:
 def measure(translator: Translator, name: str, files: tuple[Path, Path], beam_size: int) -> Quality:
     """Translate a test set and score it against its reference."""
     sources, references = (path.read_text(encoding="utf8").splitlines() for path in files)
-    if len(sources) != len(references):
+    if not sources or len(sources) != len(references):
         raise SystemExit(f"{name}: {len(sources)} source lines, {len(references)} reference lines")
     began = time.perf_counter()
     outputs: list[Translation] = []
@@ -84,8 +83,11 @@ def main() -> int:
             f"  {result.lines / result.seconds:6.1f} lines/s"
         )
     if arguments.output:
-        names = [name for name, _, _ in arguments.sets]
-        command = shlex.join(["python", "-m", "bench.quality", str(arguments.bundle), "--set", *names, "..."])
+        sets = [
+            f"--set {name} {Path(source).name} {Path(reference).name}"
+            for name, source, reference in arguments.sets
+        ]
+        command = f"python -m bench.quality {arguments.bundle} {' '.join(sets)}"
         figures = {"workers": arguments.workers, "results": [asdict(result) for result in results]}
         write_result(arguments.output, provenance(arguments.bundle, command), figures)
     return 0

@@ -2,28 +2,70 @@
 
 import argparse
 import logging
+import signal
 import sys
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from training.config import load_config
-from training.corpus import CorpusError
-from training.prepare import RunFolderError
+from training.errors import TrainingError, TrainingStopped
 from training.run import train
+
+EPILOG = """\
+what is written, all under the config's run_dir:
+  data/         vocabulary and token ids, made once
+  resume/       the two newest resume points
+  snapshots/    the newest weights, averaged at the end
+  history.jsonl, history.png
+                loss and validation scores, and their plot
+  checkpoint/   the result: what `python -m export` reads
+
+The same command after Ctrl-C, SIGTERM or a kill goes on from the newest resume point.
+
+exit status: 0 the checkpoint is written; 2 config or data must be mended first, the message says where;
+130 or 143 stopped by Ctrl-C or SIGTERM, to be gone on with.
+
+docs/training.md explains a recipe key by key.
+"""
+SIGNALLED = 128
+"""The shell's convention: 128 plus the signal's number."""
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m training", description="Train a model, or go on training it.")
-    parser.add_argument("config", type=Path, help="TOML file; training/recipes holds examples")
-    arguments = parser.parse_args()
+    """Exit status as in the epilog."""
+    arguments = _parser().parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     try:
         train(load_config(arguments.config))
-    except (ValidationError, CorpusError, RunFolderError, FileNotFoundError) as error:
-        sys.stderr.write(f"{error}\n")
+    except TrainingError as error:
+        sys.stderr.write(f"error: {error}\n")
         return 2
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        sys.stderr.write(f"error: {where}{error.strerror or error}\n")
+        return 2
+    except TrainingStopped as stopped:
+        sys.stderr.write(f"{stopped}\n")
+        return SIGNALLED + stopped.signal_number
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped before the first step; the same command starts again\n")
+        return SIGNALLED + signal.SIGINT
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m training",
+        description="Train a translation model on parallel text, or go on training it.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "config",
+        type=Path,
+        help="the run as a TOML file, such as training/recipes/de-en.toml; "
+        "paths in it are relative to the current folder",
+    )
+    return parser
 
 
 if __name__ == "__main__":

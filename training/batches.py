@@ -19,9 +19,11 @@ PairRef = tuple[int, int]
 
 
 class Batch(NamedTuple):
-    """A named tuple, not a dataclass: Lightning moves tuples to the device, frozen dataclasses it refuses.
+    """What one step reads: B pairs, S source and T target length, padded on the right.
 
-    Shapes: B pairs, S source and T target length, padded on the right. Ids are int64, masks bool."""
+    Ids are int64, masks bool. A named tuple, not a dataclass: Lightning moves tuples to the device, frozen
+    dataclasses it refuses.
+    """
 
     source_ids: Tensor  # [B, S]
     source_mask: Tensor  # [B, S]
@@ -39,6 +41,7 @@ class BatchPlan:
     seed: int
     pad_id: int
     bos_id: int
+    round_pairs: int = ROUND_PAIRS
 
 
 class BatchStream:
@@ -73,16 +76,14 @@ class BatchStream:
         jitter = rng.random(len(lengths))
         order = np.lexsort((jitter, lengths[:, 0], lengths[:, 1]))
         cuts = cut_by_budget(lengths[order], self.plan.budget_tokens)
-        batches = [
-            [(int(corpus_of[n]), int(pair_of[n])) for n in order[begin:end]] for begin, end in cuts
-        ]
+        batches = [[(int(corpus_of[n]), int(pair_of[n])) for n in order[begin:end]] for begin, end in cuts]
         rng.shuffle(batches)
         return batches
 
     def _draw(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Walk each corpus in shuffled passes, so that no pair comes again before all have come."""
+        """Walk each corpus in shuffled passes: no pair is drawn again before all have been drawn."""
         shares = np.array(self.plan.weights) / sum(self.plan.weights)
-        counts = np.maximum(1, np.round(shares * ROUND_PAIRS).astype(np.int64))
+        counts = np.maximum(1, np.round(shares * self.plan.round_pairs).astype(np.int64))
         corpus_of = np.repeat(np.arange(len(self.corpora)), counts)
         pair_of = [
             _walk(len(corpus), number * int(count), int(count), (self.plan.seed, index))

@@ -5,15 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import lightning
+import sentencepiece
 import torch
 from lightning.pytorch.callbacks import Callback
-from tqdm import tqdm
+from typing_extensions import override
 
+from training.bars import StepBar, step_bar, write_line
 from training.config import TrainingConfig
 from training.history import Event, History
 from training.module import TranslationModule
 from training.validation import HeldOut, validate
-from training.vocabulary import load_vocabularies
 
 LOSS_EVERY_STEPS = 20
 SNAPSHOT_PATTERN = "step-*.pt"
@@ -25,21 +26,24 @@ class Progress(Callback):
     def __init__(self, config: TrainingConfig, history: History) -> None:
         self.total_steps = config.optimisation.steps
         self.history = history
-        self.bar: tqdm[Any] | None = None
+        self.bar: StepBar | None = None
         self.step_began = 0.0
         self.losses: list[torch.Tensor] = []
         self.mark = (0.0, 0)
 
+    @override
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         self.history.rewind(trainer.global_step)
-        self.bar = tqdm(total=self.total_steps, initial=trainer.global_step, unit="step", desc="train")
+        self.bar = step_bar(self.total_steps, trainer.global_step)
         self.mark = (time.monotonic(), _module(pl_module).pairs_seen)
 
+    @override
     def on_train_batch_start(
         self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, batch: Any, batch_idx: int
     ) -> None:
         self.step_began = time.monotonic()
 
+    @override
     def on_train_batch_end(
         self,
         trainer: lightning.Trainer,
@@ -60,10 +64,21 @@ class Progress(Callback):
             now, pairs = time.monotonic(), module.pairs_seen
             rate = (pairs - self.mark[1]) / (now - self.mark[0])
             self.mark = (now, pairs)
-            self.bar.set_postfix(loss=f"{loss:.3f}", pairs_per_s=f"{rate:.0f}")
+            self.bar.set_postfix(loss=f"{loss:.3f}", pairs_per_s=f"{rate:.0f}", refresh=False)
             self.history.append(Event(trainer.global_step, pairs, module.train_seconds, loss=loss))
 
-    def teardown(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
+    @override
+    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self._close()
+
+    @override
+    def on_exception(
+        self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, exception: BaseException
+    ) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        """Leave the bar's line, so that the next message begins on its own."""
         if self.bar is not None:
             self.bar.close()
 
@@ -71,14 +86,20 @@ class Progress(Callback):
 class Validation(Callback):
     """BLEU and chrF on held-out lines every so many steps; the plot is drawn anew each time."""
 
-    def __init__(self, config: TrainingConfig, history: History) -> None:
-        settings = config.validation
-        self.every_steps = settings.every_steps
+    def __init__(
+        self,
+        config: TrainingConfig,
+        history: History,
+        held_out: HeldOut,
+        processors: tuple[sentencepiece.SentencePieceProcessor, sentencepiece.SentencePieceProcessor],
+    ) -> None:
+        self.every_steps = config.validation.every_steps
         self.last_step = config.optimisation.steps
-        self.held_out = HeldOut.read(settings.source, settings.target, settings.num_lines)
-        self.processors = load_vocabularies(config.run_dir / "data")
+        self.held_out = held_out
+        self.processors = processors
         self.history = history
 
+    @override
     def on_train_batch_end(
         self,
         trainer: lightning.Trainer,
@@ -92,7 +113,7 @@ class Validation(Callback):
             return
         module = _module(pl_module)
         scores = validate(module.model, self.held_out, *self.processors)
-        tqdm.write(f"step {step}: BLEU {scores.bleu:.2f}, chrF {scores.chrf:.2f}")
+        write_line(f"step {step}: BLEU {scores.bleu:.2f}, chrF {scores.chrf:.2f}")
         self.history.append(
             Event(step, module.pairs_seen, module.train_seconds, bleu=scores.bleu, chrf=scores.chrf)
         )
@@ -100,13 +121,22 @@ class Validation(Callback):
 
 
 class Snapshots(Callback):
-    """The weights of every n-th step; the last few are averaged into the final model."""
+    """The weights of every n-th step and of the last; the newest few are averaged into the final model."""
 
-    def __init__(self, folder: Path, config: TrainingConfig) -> None:
-        self.folder = folder
+    def __init__(self, config: TrainingConfig) -> None:
+        self.folder = config.run_dir / "snapshots"
         self.every_steps = config.checkpoints.snapshot_every_steps
         self.keep = config.checkpoints.average_last
+        self.last_step = config.optimisation.steps
 
+    @override
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Forget snapshots from beyond the resume point: these steps are made again."""
+        for path in snapshot_paths(self.folder):
+            if _step_of(path) > trainer.global_step:
+                path.unlink()
+
+    @override
     def on_train_batch_end(
         self,
         trainer: lightning.Trainer,
@@ -115,10 +145,11 @@ class Snapshots(Callback):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        if trainer.global_step % self.every_steps:
+        step = trainer.global_step
+        if step % self.every_steps and step != self.last_step:
             return
         self.folder.mkdir(exist_ok=True)
-        path = self.folder / f"step-{trainer.global_step:08d}.pt"
+        path = self.folder / f"step-{step:08d}.pt"
         partial = path.with_suffix(".partial")
         torch.save(_module(pl_module).model.state_dict(), partial)
         partial.replace(path)
@@ -129,6 +160,16 @@ class Snapshots(Callback):
 def snapshot_paths(folder: Path) -> list[Path]:
     """Snapshots, oldest first."""
     return sorted(folder.glob(SNAPSHOT_PATTERN))
+
+
+def average_snapshots(paths: list[Path]) -> dict[str, torch.Tensor]:
+    """Mean of each weight over snapshots (Vaswani et al. 2017, section 6.1)."""
+    states = [torch.load(path, map_location="cpu", weights_only=True) for path in paths]
+    return {name: torch.stack([state[name].float() for state in states]).mean(dim=0) for name in states[0]}
+
+
+def _step_of(snapshot: Path) -> int:
+    return int(snapshot.stem.removeprefix("step-"))
 
 
 def _module(module: lightning.LightningModule) -> TranslationModule:

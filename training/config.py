@@ -4,13 +4,17 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from export.model.config import Activation, NormPlace, Positions
+from export.model.config import Activation, ModelConfig, NormPlace, Positions
+from training.errors import ConfigError
 
 Count = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0.0, lt=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
+
+MAX_VOCABULARY = 2**16
+"""Token ids are stored in 16 bits."""
 
 
 class Section(BaseModel):
@@ -53,9 +57,16 @@ class Data(Section):
     max_length_ratio: Positive = 4.0
     """A pair with more characters on one side than this many times the other's (plus 20) is left out."""
 
+    @model_validator(mode="after")
+    def _names_differ(self) -> "Data":
+        names = [corpus.name for corpus in self.corpora]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"two corpora are named {', '.join(repeated)}")
+        return self
+
 
 class Vocabulary(Section):
-    size: Count = 8000
+    size: Annotated[int, Field(ge=1, le=MAX_VOCABULARY)] = 8000
     is_shared: bool = True
     character_coverage: Fraction = 0.9995
     sample_pairs: Count = 400_000
@@ -91,7 +102,7 @@ class Optimisation(Section):
     clip_norm: Positive = 1.0
     weight_decay: Annotated[float, Field(ge=0.0)] = 0.01
     precision: Literal["32-true", "bf16-mixed"] = "bf16-mixed"
-    seed: int = 1
+    seed: Annotated[int, Field(ge=0)] = 1
     threads: Count = 2
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
 
@@ -123,21 +134,62 @@ class TrainingConfig(Section):
     checkpoints: Checkpoints = Checkpoints()
 
     @model_validator(mode="after")
-    def _decay_fits(self) -> "TrainingConfig":
+    def _parts_fit(self) -> "TrainingConfig":
+        if problems := self._problems():
+            raise ValueError("; ".join(problems))
+        return self
+
+    def _problems(self) -> list[str]:
+        problems: list[str] = []
         schedule = self.optimisation
         if schedule.warmup_steps + schedule.decay_steps > schedule.steps:
-            raise ValueError(
-                f"optimisation: warmup_steps {schedule.warmup_steps} + decay_steps {schedule.decay_steps} "
+            problems.append(
+                f"optimisation.warmup_steps {schedule.warmup_steps} + decay_steps {schedule.decay_steps} "
                 f"are more than steps {schedule.steps}"
             )
         if self.data.max_tokens >= self.model.max_positions:
-            raise ValueError(
+            problems.append(
                 f"data.max_tokens {self.data.max_tokens} must be below "
                 f"model.max_positions {self.model.max_positions}"
             )
-        return self
+        try:
+            ModelConfig(self.vocabulary.size, self.vocabulary.size, **self.model.model_dump())
+        except ValueError as error:
+            problems.append(str(error))
+        return problems
 
 
 def load_config(path: Path) -> TrainingConfig:
-    """Read and check a TOML file; pydantic's ValidationError names every wrong key."""
-    return TrainingConfig.model_validate(tomllib.loads(path.read_text(encoding="utf8")))
+    """Read and check a TOML file.
+
+    Raises:
+        ConfigError: not readable, not TOML, or with keys that are unknown, missing or wrong: all are named.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    except ValueError as error:  # neither UTF-8 nor TOML
+        raise ConfigError(f"{path} is not a TOML file: {error}") from error
+    try:
+        return TrainingConfig.model_validate(content)
+    except ValidationError as error:
+        raise ConfigError("\n  ".join([f"{path}:", *_problems_of(error)])) from error
+
+
+def _problems_of(error: ValidationError) -> list[str]:
+    """One line per wrong key; a list that is only wrong because an item is has no line of its own."""
+    found = error.errors()
+    inner = {details["loc"][:length] for details in found for length in range(1, len(details["loc"]))}
+    return [
+        _problem(details["loc"], details["type"], details["msg"])
+        for details in found
+        if details["loc"] not in inner
+    ]
+
+
+def _problem(location: tuple[int | str, ...], kind: str, message: str) -> str:
+    key = ".".join(str(part) for part in location)
+    known = {"extra_forbidden": "unknown key", "missing": "missing"}
+    text = known.get(kind, message.removeprefix("Value error, "))
+    return f"{key}: {text}" if key else text

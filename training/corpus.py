@@ -4,19 +4,23 @@ import bz2
 import gzip
 import hashlib
 import lzma
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO, cast
+from typing import IO, cast
 
 import numpy as np
 
 from dragoman.text.normalise import normalise_segment
 from training.config import Corpus, Data, Variants
+from training.errors import CorpusError
 
 COLUMNS_WITHOUT_TAG = 2
 COLUMNS_WITH_TAG = 3
+
+OPENERS: dict[str, Callable[[Path], object]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+"""By a file's ending; each gives the bytes inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +29,12 @@ class Pair:
     target: str
 
 
-class CorpusError(ValueError):
-    """A corpus file is not what it should be; the message names file and line."""
-
-
 def read_pairs(corpus: Corpus, data: Data) -> Iterator[Pair]:
-    """Clean, distinct pairs of a corpus, in file order."""
+    """Clean, distinct pairs of a corpus, in file order.
+
+    Raises:
+        CorpusError: a file cannot be read, or a line is not UTF-8 or has not two or three columns.
+    """
     seen: set[bytes] = set()
     for path in corpus.files:
         for pair in _read_file(path, is_reversed=data.is_reversed):
@@ -57,21 +61,32 @@ def with_variants(pairs: Iterable[Pair], variants: Variants, seed: int) -> Itera
         if upper < variants.upper:
             yield Pair(pair.source.upper(), pair.target.upper())
         if no_stop < variants.no_final_stop and pair.source.endswith(".") and pair.target.endswith("."):
-            yield Pair(pair.source.rstrip("."), pair.target.rstrip("."))
-
-
-def open_text(path: Path) -> AbstractContextManager[TextIO]:
-    """Open a plain, xz, gzip or bzip2 text file by its ending."""
-    openers = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
-    opener = openers.get(path.suffix, open)
-    return cast("AbstractContextManager[TextIO]", opener(path, "rt", encoding="utf8", newline="\n"))
+            without = Pair(pair.source.rstrip("."), pair.target.rstrip("."))
+            if without.source and without.target:
+                yield without
 
 
 def _read_file(path: Path, *, is_reversed: bool) -> Iterator[Pair]:
-    with open_text(path) as lines:
-        for number, line in enumerate(lines, start=1):
-            columns = line.rstrip("\n").split("\t")
-            if len(columns) not in {COLUMNS_WITHOUT_TAG, COLUMNS_WITH_TAG}:
-                raise CorpusError(f"{path}:{number}: {len(columns)} columns, expected 2 or 3")
-            source, target = (normalise_segment(column) for column in columns[-2:])
-            yield Pair(target, source) if is_reversed else Pair(source, target)
+    number = 0
+    try:
+        with _open(path) as lines:
+            for number, line in enumerate(lines, start=1):
+                yield _parse(line, f"{path}:{number}", is_reversed=is_reversed)
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        raise CorpusError(f"{path}: not readable after line {number}: {error}") from error
+
+
+def _open(path: Path) -> IO[bytes]:
+    """The file's bytes, unpacked by its ending; lines end with a line feed and nothing else."""
+    return cast("IO[bytes]", OPENERS[path.suffix](path) if path.suffix in OPENERS else path.open("rb"))
+
+
+def _parse(line: bytes, where: str, *, is_reversed: bool) -> Pair:
+    try:
+        columns = line.decode("utf8").rstrip("\n").split("\t")
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{where}: not UTF-8: {error}") from error
+    if len(columns) not in {COLUMNS_WITHOUT_TAG, COLUMNS_WITH_TAG}:
+        raise CorpusError(f"{where}: {len(columns)} columns between tabs, expected (tag,) source, target")
+    source, target = (normalise_segment(column) for column in columns[-2:])
+    return Pair(target, source) if is_reversed else Pair(source, target)

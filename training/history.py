@@ -34,7 +34,9 @@ class History:
         """Forget what came after `step`: a resumed run will say it again."""
         self.events = [event for event in self.events if event.step <= step]
         lines = "".join(json.dumps(asdict(event)) + "\n" for event in self.events)
-        self.path.write_text(lines, encoding="utf8")
+        partial = self.path.with_suffix(".partial")
+        partial.write_text(lines, encoding="utf8")
+        partial.replace(self.path)
 
     def append(self, event: Event) -> None:
         self.events.append(event)
@@ -52,7 +54,9 @@ class History:
         loss_axes, score_axes = figure.subplots(1, 2)
         losses = [event for event in self.events if event.loss is not None]
         scores = [event for event in self.events if event.bleu is not None]
-        loss_axes.plot([event.pairs_seen for event in losses], [event.loss for event in losses], linewidth=0.8)
+        loss_axes.plot(
+            [event.pairs_seen for event in losses], [event.loss for event in losses], linewidth=0.8
+        )
         loss_axes.set(xlabel="pairs seen", ylabel="training loss (nats a token, smoothed labels)")
         pairs = [event.pairs_seen for event in scores]
         score_axes.plot(pairs, [event.bleu for event in scores], marker=".", label="BLEU")
@@ -66,5 +70,6 @@ class History:
     def _read(self) -> list[Event]:
         if not self.path.exists():
             return []
-        lines = self.path.read_text(encoding="utf8").splitlines()
+        # A kill may have torn the last line; what follows the last line feed is not an event.
+        lines = self.path.read_text(encoding="utf8").split("\n")[:-1]
         return [Event(**json.loads(line)) for line in lines]

@@ -3,9 +3,11 @@
 from typing import Any
 
 import lightning
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
+from typing_extensions import override
 
 from export.model import Transformer
 from training.batches import Batch
@@ -24,7 +26,13 @@ class TranslationModule(lightning.LightningModule):
         self.tokens_seen = 0
         self.train_seconds = 0.0
 
-    def training_step(self, batch: Batch, _batch_index: int) -> Tensor:
+    @override
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        """Make dropout a function of seed and step: a resumed run drops what it would have dropped."""
+        torch.manual_seed(dropout_seed(self.optimisation.seed, self.global_step))
+
+    @override
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Mean loss a target token, in nats."""
         states = self.model(batch.source_ids, batch.source_mask, batch.target_in)
         logits = self.model.logits(states[batch.target_mask])  # [tokens, V]
@@ -36,6 +44,7 @@ class TranslationModule(lightning.LightningModule):
             label_smoothing=self.optimisation.label_smoothing,
         )
 
+    @override
     def configure_optimizers(self) -> Any:
         """In the shape Lightning asks for: the schedule moves with every step."""
         optimiser = make_optimiser(self.model, self.optimisation)
@@ -47,6 +56,7 @@ class TranslationModule(lightning.LightningModule):
             "lr_scheduler": {"scheduler": schedule, "interval": "step", "frequency": 1},
         }
 
+    @override
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["counters"] = {
             "pairs_seen": self.pairs_seen,
@@ -54,8 +64,15 @@ class TranslationModule(lightning.LightningModule):
             "train_seconds": self.train_seconds,
         }
 
+    @override
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         counters = checkpoint["counters"]
         self.pairs_seen = counters["pairs_seen"]
         self.tokens_seen = counters["tokens_seen"]
         self.train_seconds = counters["train_seconds"]
+
+
+def dropout_seed(seed: int, step: int) -> int:
+    """A well-mixed 64-bit seed for one step."""
+    (mixed,) = np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)
+    return int(mixed)

@@ -53,7 +53,7 @@ def make_optimiser(model: nn.Module, config: Optimisation) -> torch.optim.Optimi
         return _adamw(model.parameters(), config)
     matrices: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
-    for module in model.modules():
+    for module in model.modules():  # each once: tied tables are one module under two names
         for name, parameter in module.named_parameters(recurse=False):
             is_matrix = isinstance(module, nn.Linear) and name == "weight"
             (matrices if is_matrix else others).append(parameter)
@@ -63,7 +63,7 @@ def make_optimiser(model: nn.Module, config: Optimisation) -> torch.optim.Optimi
         weight_decay=config.weight_decay,
         adjust_lr_fn="match_rms_adamw",
     )
-    return MuonWithAdamW(muon, _adamw(_distinct(others), config))
+    return MuonWithAdamW(muon, _adamw(others, config))
 
 
 def learning_rate_factor(step: int, config: Optimisation) -> float:
@@ -81,8 +81,3 @@ def _adamw(parameters: Iterable[nn.Parameter], config: Optimisation) -> torch.op
         eps=1e-9,
         weight_decay=config.weight_decay,
     )
-
-
-def _distinct(parameters: Iterable[nn.Parameter]) -> list[nn.Parameter]:
-    """A tied weight is reached through two modules but updated once."""
-    return list({id(parameter): parameter for parameter in parameters}.values())

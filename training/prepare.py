@@ -4,10 +4,10 @@ import json
 import logging
 from pathlib import Path
 
-from tqdm import tqdm
-
+from training.bars import bar_over
 from training.config import Corpus, TrainingConfig
 from training.corpus import Pair, read_pairs, with_variants
+from training.errors import CorpusError, RunFolderError
 from training.tokenised import TokenisedCorpus, tokenise
 from training.vocabulary import load_vocabularies, train_vocabularies
 
@@ -16,14 +16,12 @@ log = logging.getLogger(__name__)
 RECIPE_FILE = "recipe.json"
 
 
-class RunFolderError(ValueError):
-    """The run folder belongs to other data; the message says what to do."""
-
-
 def prepare(config: TrainingConfig) -> list[TokenisedCorpus]:
     """Tokenised corpora in the config's order; made on the first call, read from disk afterwards.
 
     Raises:
+        CorpusError: a file is missing or not what it should be, or leaves no pair.
+        VocabularyError: the text does not carry the vocabulary.
         RunFolderError: the folder was prepared from other data or vocabulary settings.
     """
     folder = config.run_dir / "data"
@@ -32,6 +30,7 @@ def prepare(config: TrainingConfig) -> list[TokenisedCorpus]:
     if recipe_path.exists():
         _check_recipe(recipe_path, recipe)
     else:
+        _demand_files(config)
         folder.mkdir(parents=True, exist_ok=True)
         _prepare(config, folder)
         recipe_path.write_text(recipe, encoding="utf8")
@@ -45,25 +44,32 @@ def _prepare(config: TrainingConfig, folder: Path) -> None:
     source_processor, target_processor = load_vocabularies(folder)
     for corpus in config.data.corpora:
         tokenised = tokenise(
-            tqdm(pairs[corpus.name], desc=f"tokenise {corpus.name}", unit="pair"),
+            bar_over(pairs[corpus.name], f"tokenise {corpus.name}", "pair"),
             source_processor,
             target_processor,
             config.data.max_tokens,
         )
         if not len(tokenised):
-            raise RunFolderError(f"corpus {corpus.name} holds no usable pair: check its files and data limits")
+            raise CorpusError(f"corpus {corpus.name} has no pair within data.max_tokens")
         tokenised.save(_corpus_path(folder, corpus))
         lengths = tokenised.lengths().mean(axis=0)
         log.info("%s: %d pairs, %.1f + %.1f tokens", corpus.name, len(tokenised), *lengths)
 
 
+def _demand_files(config: TrainingConfig) -> None:
+    paths = [path for corpus in config.data.corpora for path in corpus.files]
+    if missing := [str(path) for path in paths if not path.is_file()]:
+        raise CorpusError(f"no such file: {', '.join(missing)}")
+
+
 def _read(corpus: Corpus, config: TrainingConfig) -> list[Pair]:
-    pairs = with_variants(
-        tqdm(read_pairs(corpus, config.data), desc=f"read {corpus.name}", unit="pair"),
-        corpus.variants,
-        config.optimisation.seed,
-    )
-    return list(pairs)
+    read = bar_over(read_pairs(corpus, config.data), f"read {corpus.name}", "pair")
+    pairs = list(with_variants(read, corpus.variants, config.optimisation.seed))
+    if not pairs:
+        raise CorpusError(
+            f"corpus {corpus.name} has no usable pair: check its files and data.max_length_ratio"
+        )
+    return pairs
 
 
 def _corpus_path(folder: Path, corpus: Corpus) -> Path:

@@ -1,31 +1,51 @@
 """A whole run: prepare, train or resume, average, write the checkpoint."""
 
 import logging
-import platform
 import shutil
-from datetime import timedelta
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import lightning
+import sentencepiece
 import torch
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 from torch.utils.data import DataLoader, IterableDataset
 
 from export.checkpoint import save_weights
 from export.model import ModelConfig, Transformer
 from training.batches import Batch, BatchPlan, BatchStream
-from training.callbacks import Progress, Snapshots, Validation, snapshot_paths
+from training.callbacks import Progress, Snapshots, Validation, average_snapshots, snapshot_paths
 from training.config import TrainingConfig
+from training.errors import ConfigError
 from training.history import History
+from training.machine import describe_machine
 from training.module import TranslationModule
 from training.prepare import prepare
+from training.resume import (
+    ResumePoints,
+    StopRequest,
+    check_resume_point,
+    load_resume_point,
+    resume_points,
+)
 from training.tokenised import TokenisedCorpus
+from training.validation import HeldOut, validate
 from training.vocabulary import SOURCE_FILE, TARGET_FILE, load_vocabularies
 
 log = logging.getLogger(__name__)
 
-NEVER_STARTED = 0
+Processors = tuple[sentencepiece.SentencePieceProcessor, sentencepiece.SentencePieceProcessor]
+
+BESIDE_THE_POINT = (
+    r".*does not have many workers.*",  # batches are cut in the loop itself: a pure function of the step
+    r".*Be aware that when using `ckpt_path`.*",  # resume points of older releases name another callback
+    r".*GPU available but not used.*",  # `accelerator` said so
+    r".*LeafSpec.*",  # Lightning's own use of torch
+)
 
 
 class _Stream(IterableDataset[Batch]):
@@ -34,7 +54,7 @@ class _Stream(IterableDataset[Batch]):
     def __init__(self, stream: BatchStream) -> None:
         self.stream = stream
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Batch]:
         return iter(self.stream)
 
 
@@ -42,29 +62,49 @@ def train(config: TrainingConfig) -> Path:
     """Train to the last step, going on from the newest resume point; returns the checkpoint folder.
 
     After a signal or a kill the same call goes on: resume points are at most `checkpoints.every_minutes`
-    apart, and SIGTERM writes one before it ends the run.
+    apart. On a CPU the resumed run is the undisturbed one, bit for bit.
+
+    Raises:
+        TrainingError: config or data must be mended first.
+        TrainingStopped: SIGTERM or SIGINT came; a resume point was written.
     """
-    lightning.seed_everything(config.optimisation.seed, verbose=False)
+    settings = config.validation
+    held_out = HeldOut.read(settings.source, settings.target, settings.num_lines)
     torch.set_num_threads(config.optimisation.threads)
     corpora = prepare(config)
-    module = TranslationModule(make_model(config), config.optimisation)
+    processors = load_vocabularies(config.run_dir / "data")
+    held_out.check_lengths(processors[0], config.model.max_positions)
+    torch.manual_seed(config.optimisation.seed)
+    module = TranslationModule(make_model(config, processors), config.optimisation)
     history = History(config.run_dir)
-    resume_point = newest_resume_point(config.run_dir)
-    first_step = _step_of(resume_point)
-    if resume_point is not None:
-        log.info("going on from step %d", first_step)
-    if first_step < config.optimisation.steps:
-        loader = DataLoader(_Stream(_batches(config, corpora, first_step)), batch_size=None)
-        _trainer(config, history).fit(module, loader, ckpt_path=resume_point, weights_only=True)
-    elif resume_point is not None:
-        _load_module(module, resume_point)
-    return _finish(config, module, history)
+    stop = StopRequest()
+    callbacks = [
+        Progress(config, history),
+        Validation(config, history, held_out, processors),
+        Snapshots(config),
+        ResumePoints(config, stop),
+    ]
+    with _quiet_lightning(), stop.listening():
+        trainer = _trainer(config, callbacks)
+        last_step = _fit(config, trainer, module, _plan(config, processors), corpora)
+    log.info("averaging snapshots, translating the held-out lines")
+    num_averaged = _average(config, module)
+    module.model.to(trainer.strategy.root_device)
+    scores = validate(module.model, held_out, *processors)
+    log.info("final model: BLEU %.2f, chrF %.2f, greedy", scores.bleu, scores.chrf)
+    history.plot()
+    record = _record(config, module, history) | {
+        "steps": last_step,
+        "averaged_snapshots": num_averaged,
+        "machine": describe_machine(trainer.strategy.root_device, config.optimisation.threads),
+        "validation": {**asdict(scores), "lines": len(held_out.sources), "search": "greedy"},
+    }
+    return _write_checkpoint(config, module, record)
 
 
-def make_model(config: TrainingConfig) -> Transformer:
+def make_model(config: TrainingConfig, processors: Processors) -> Transformer:
     """A fresh model with the config's shape and the run's vocabulary sizes."""
-    source, target = load_vocabularies(config.run_dir / "data")
-    shape = config.model.model_dump()
+    source, target = processors
     return Transformer(
         ModelConfig(
             source_vocab_size=source.vocab_size(),
@@ -74,73 +114,92 @@ def make_model(config: TrainingConfig) -> Transformer:
             unk_id=source.unk_id(),
             bos_id=source.bos_id(),
             eos_id=source.eos_id(),
-            **shape,
+            **config.model.model_dump(),
         )
     )
 
 
-def newest_resume_point(run_dir: Path) -> Path | None:
-    """The resume point with the most steps."""
-    return max((run_dir / "resume").glob("*.ckpt"), key=_step_of, default=None)
+def _fit(
+    config: TrainingConfig,
+    trainer: lightning.Trainer,
+    module: TranslationModule,
+    plan: BatchPlan,
+    corpora: list[TokenisedCorpus],
+) -> int:
+    """Make the steps that are still to make; returns the number of the last."""
+    point = next(reversed(resume_points(config.run_dir)), None)
+    if point is None:
+        loader = DataLoader(_Stream(BatchStream(corpora, plan)), batch_size=None)
+        trainer.fit(module, loader)
+        return config.optimisation.steps
+    check_resume_point(point, module)
+    if point.step >= config.optimisation.steps:
+        log.info("all %d steps are made", point.step)
+        load_resume_point(point, module)
+        return point.step
+    log.info("going on from step %d", point.step)
+    loader = DataLoader(_Stream(BatchStream(corpora, plan, point.step)), batch_size=None)
+    trainer.fit(module, loader, ckpt_path=point.path, weights_only=True)
+    return config.optimisation.steps
 
 
-def average_snapshots(paths: list[Path]) -> dict[str, torch.Tensor]:
-    """Mean of each weight over snapshots (Vaswani et al. 2017, section 6.1)."""
-    states = [torch.load(path, map_location="cpu", weights_only=True) for path in paths]
-    return {name: torch.stack([state[name].float() for state in states]).mean(dim=0) for name in states[0]}
-
-
-def _trainer(config: TrainingConfig, history: History) -> lightning.Trainer:
-    resume_points = ModelCheckpoint(
-        dirpath=config.run_dir / "resume",
-        filename="{step:08d}",
-        auto_insert_metric_name=False,
-        monitor="step",
-        mode="max",
-        save_top_k=2,
-        train_time_interval=timedelta(minutes=config.checkpoints.every_minutes),
-        save_on_exception=True,
-    )
+def _trainer(config: TrainingConfig, callbacks: list[lightning.Callback]) -> lightning.Trainer:
     settings = config.optimisation
-    return lightning.Trainer(
-        accelerator=settings.accelerator,
-        devices=1,
-        precision=settings.precision,
-        max_steps=settings.steps,
-        max_epochs=-1,
-        gradient_clip_val=settings.clip_norm,
-        callbacks=[
-            Progress(config, history),
-            Validation(config, history),
-            Snapshots(config.run_dir / "snapshots", config),
-            resume_points,
-        ],
-        logger=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        default_root_dir=config.run_dir,
-    )
+    try:
+        return lightning.Trainer(
+            accelerator=settings.accelerator,
+            devices=1,
+            precision=settings.precision,
+            max_steps=settings.steps,
+            max_epochs=-1,
+            gradient_clip_val=settings.clip_norm,
+            callbacks=callbacks,
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            default_root_dir=config.run_dir,
+        )
+    except MisconfigurationException as error:
+        raise ConfigError(f"optimisation.accelerator {settings.accelerator}: {error}") from error
 
 
-def _batches(config: TrainingConfig, corpora: list[TokenisedCorpus], first_step: int) -> BatchStream:
-    source, _ = load_vocabularies(config.run_dir / "data")
-    plan = BatchPlan(
+@contextmanager
+def _quiet_lightning() -> Iterator[None]:
+    """Without Lightning's advice and notices; its other warnings come through."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            for message in BESIDE_THE_POINT:
+                warnings.filterwarnings("ignore", message)
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def _plan(config: TrainingConfig, processors: Processors) -> BatchPlan:
+    return BatchPlan(
         weights=tuple(corpus.weight for corpus in config.data.corpora),
         budget_tokens=config.optimisation.budget_tokens,
         seed=config.optimisation.seed,
-        pad_id=source.pad_id(),
-        bos_id=source.bos_id(),
+        pad_id=processors[0].pad_id(),
+        bos_id=processors[0].bos_id(),
     )
-    return BatchStream(corpora, plan, first_step)
 
 
-def _finish(config: TrainingConfig, module: TranslationModule, history: History) -> Path:
-    paths = snapshot_paths(config.run_dir / "snapshots")
+def _average(config: TrainingConfig, module: TranslationModule) -> int:
+    """Put the mean of the newest snapshots into the model; returns how many there were."""
+    paths = snapshot_paths(config.run_dir / "snapshots")[-config.checkpoints.average_last :]
     if paths:
         module.model.load_state_dict(average_snapshots(paths))
-    history.plot()
+    return len(paths)
+
+
+def _write_checkpoint(config: TrainingConfig, module: TranslationModule, record: dict[str, Any]) -> Path:
     folder = config.run_dir / "checkpoint"
-    save_weights(folder, module.model.eval(), _record(config, module, history, len(paths)))
+    save_weights(folder, module.model.eval(), record)
     for name in (SOURCE_FILE, TARGET_FILE):
         if (config.run_dir / "data" / name).exists():
             shutil.copyfile(config.run_dir / "data" / name, folder / name)
@@ -148,9 +207,7 @@ def _finish(config: TrainingConfig, module: TranslationModule, history: History)
     return folder
 
 
-def _record(
-    config: TrainingConfig, module: TranslationModule, history: History, num_averaged: int
-) -> dict[str, Any]:
+def _record(config: TrainingConfig, module: TranslationModule, history: History) -> dict[str, Any]:
     best = history.best()
     return {
         "source_language": config.data.source_language,
@@ -159,23 +216,9 @@ def _record(
             {"name": corpus.name, "weight": corpus.weight, "licence": corpus.licence}
             for corpus in config.data.corpora
         ],
-        "steps": config.optimisation.steps,
         "pairs_seen": module.pairs_seen,
         "target_tokens_seen": module.tokens_seen,
         "train_hours": round(module.train_seconds / 3600, 2),
-        "averaged_snapshots": num_averaged,
-        "machine": f"{platform.machine()}, {config.optimisation.threads} threads",
         "best_validation_bleu_greedy": None if best is None else best.bleu,
         "optimisation": config.optimisation.model_dump(),
     }
-
-
-def _load_module(module: TranslationModule, resume_point: Path) -> None:
-    state = torch.load(resume_point, map_location="cpu", weights_only=True)
-    module.load_state_dict(state["state_dict"])
-    module.on_load_checkpoint(state)
-
-
-def _step_of(resume_point: Path | None) -> int:
-    """Resume points are named by their step; a version suffix may follow."""
-    return NEVER_STARTED if resume_point is None else int(resume_point.stem.split("-")[0])

@@ -8,11 +8,11 @@ import numpy as np
 import sentencepiece
 from numpy.typing import NDArray
 
+from training.config import MAX_VOCABULARY
 from training.corpus import Pair
 
 IDS_DTYPE = np.uint16
 ENCODE_CHUNK = 10_000
-MAX_VOCABULARY = 2**16
 
 
 @dataclass(frozen=True, slots=True)

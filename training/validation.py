@@ -1,5 +1,6 @@
 """BLEU and chrF of a model in training, by greedy search on held-out lines."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import torch
 from dragoman.text.normalise import normalise_segment
 from export.model import Transformer
 from export.model.generate import generate_greedy
+from training.errors import HeldOutError
 
 BATCH_ROWS = 50
 
@@ -32,11 +34,28 @@ class HeldOut:
 
     @classmethod
     def read(cls, source: Path, target: Path, num_lines: int) -> "HeldOut":
-        sources = source.read_text(encoding="utf8").splitlines()
-        references = target.read_text(encoding="utf8").splitlines()
+        """The first `num_lines` of two files.
+
+        Raises:
+            HeldOutError: a file is missing, not UTF-8 or empty, or the files differ in length.
+        """
+        sources, references = _read_lines(source), _read_lines(target)
         if len(sources) != len(references):
-            raise ValueError(f"{source} has {len(sources)} lines, {target} has {len(references)}")
+            raise HeldOutError(f"{source} has {len(sources)} lines, {target} has {len(references)}")
         return cls(tuple(sources[:num_lines]), tuple(references[:num_lines]))
+
+    def check_lengths(self, processor: sentencepiece.SentencePieceProcessor, max_positions: int) -> None:
+        """Demand that the model can read every source.
+
+        Raises:
+            HeldOutError: naming the first line that is too long.
+        """
+        for number, ids in enumerate(_encode(self.sources, processor), start=1):
+            if len(ids) > max_positions:
+                raise HeldOutError(
+                    f"validation source line {number} has {len(ids)} tokens, over model.max_positions "
+                    f"{max_positions}; leave it out"
+                )
 
 
 def validate(
@@ -48,7 +67,7 @@ def validate(
     """Translate the held-out lines and score them; the model comes back in the mode it came in."""
     was_training = model.training
     model.eval()
-    ids = source_processor.encode([normalise_segment(line) for line in held_out.sources], add_eos=True)
+    ids = _encode(held_out.sources, source_processor)
     outputs = [""] * len(ids)
     order = np.argsort([len(row) for row in ids], kind="stable")
     for begin in range(0, len(order), BATCH_ROWS):
@@ -61,6 +80,23 @@ def validate(
         bleu=sacrebleu.corpus_bleu(outputs, references).score,
         chrf=sacrebleu.corpus_chrf(outputs, references).score,
     )
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        lines = path.read_text(encoding="utf8").removesuffix("\n").split("\n")
+    except OSError as error:
+        raise HeldOutError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise HeldOutError(f"{path}: not UTF-8: {error}") from error
+    if lines == [""]:
+        raise HeldOutError(f"{path} is empty")
+    return lines
+
+
+def _encode(lines: Sequence[str], processor: sentencepiece.SentencePieceProcessor) -> list[list[int]]:
+    ids: list[list[int]] = processor.encode([normalise_segment(line) for line in lines], add_eos=True)
+    return ids
 
 
 def _translate(model: Transformer, ids: list[list[int]]) -> list[list[int]]:

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import sentencepiece
@@ -10,13 +11,18 @@ import sentencepiece
 from export.model import ModelConfig
 from training.config import TrainingConfig
 from training.corpus import Pair
+from training.errors import VocabularyError
 
 SOURCE_FILE = "source.spm"
 TARGET_FILE = "target.spm"
 
 
 def train_vocabularies(config: TrainingConfig, pairs: Mapping[str, Sequence[Pair]], folder: Path) -> None:
-    """Write source.spm, and target.spm where the vocabulary is not shared, into `folder`."""
+    """Write source.spm, and target.spm where the vocabulary is not shared, into `folder`.
+
+    Raises:
+        VocabularyError: SentencePiece cannot make so many, or so few, pieces of this text.
+    """
     sample = _sample(config, pairs)
     sources, targets = [pair.source for pair in sample], [pair.target for pair in sample]
     if config.vocabulary.is_shared:
@@ -50,23 +56,30 @@ def _sample(config: TrainingConfig, pairs: Mapping[str, Sequence[Pair]]) -> list
 
 
 def _train(config: TrainingConfig, sentences: Iterator[str], path: Path) -> None:
-    specials = ModelConfig(config.vocabulary.size, config.vocabulary.size)
     partial = path.with_suffix(".partial")
     with partial.open("wb") as model_file:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=sentences,
-            model_writer=model_file,
-            vocab_size=config.vocabulary.size,
-            model_type="unigram",
-            character_coverage=config.vocabulary.character_coverage,
-            byte_fallback=True,
-            split_digits=True,
-            normalization_rule_name="identity",
-            pad_id=specials.pad_id,
-            unk_id=specials.unk_id,
-            bos_id=specials.bos_id,
-            eos_id=specials.eos_id,
-            num_threads=config.optimisation.threads,
-            minloglevel=1,
-        )
+        try:
+            _run_sentencepiece(config, sentences, model_file)
+        except RuntimeError as error:
+            raise VocabularyError(f"vocabulary.size {config.vocabulary.size}: {error}") from error
     partial.replace(path)
+
+
+def _run_sentencepiece(config: TrainingConfig, sentences: Iterator[str], model_file: IO[bytes]) -> None:
+    specials = ModelConfig(config.vocabulary.size, config.vocabulary.size)
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=sentences,
+        model_writer=model_file,
+        vocab_size=config.vocabulary.size,
+        model_type="unigram",
+        character_coverage=config.vocabulary.character_coverage,
+        byte_fallback=True,
+        split_digits=True,
+        normalization_rule_name="identity",
+        pad_id=specials.pad_id,
+        unk_id=specials.unk_id,
+        bos_id=specials.bos_id,
+        eos_id=specials.eos_id,
+        num_threads=config.optimisation.threads,
+        minloglevel=1,
+    )

@@ -1,0 +1,110 @@
+"""Attention against PyTorch's own, and the rules of its variants."""
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn import functional
+
+from export.model.attention import Attention
+from export.model.transformer import causal_bias, mask_to_bias
+
+
+def random_attention(d_model: int, heads: int, *, share_kv: bool) -> Attention:
+    attention = Attention(d_model, heads, share_kv=share_kv, dropout=0.0)
+    with torch.no_grad():
+        for parameter in attention.parameters():
+            nn.init.normal_(parameter)
+    return attention
+
+
+def reference(attention: Attention, states: Tensor, memory: Tensor, padding: Tensor, later: Tensor) -> Tensor:
+    """PyTorch's multi-head attention with the same weights; true in `padding` and `later` forbids."""
+    value = attention.value or attention.key
+    parts = (attention.query, attention.key, value)
+    mixed, _ = functional.multi_head_attention_forward(
+        states.transpose(0, 1),
+        memory.transpose(0, 1),
+        memory.transpose(0, 1),
+        states.shape[2],
+        attention.heads,
+        torch.cat([part.weight for part in parts]),
+        torch.cat([part.bias for part in parts]),
+        None,
+        None,
+        add_zero_attn=False,
+        dropout_p=0.0,
+        out_proj_weight=attention.output.weight,
+        out_proj_bias=attention.output.bias,
+        training=False,
+        key_padding_mask=padding,
+        need_weights=False,
+        attn_mask=later,
+    )
+    return mixed.transpose(0, 1)
+
+
+@given(
+    heads=st.integers(1, 4),
+    head_size=st.integers(1, 8),
+    lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4),
+    num_queries=st.integers(1, 6),
+    share_kv=st.booleans(),
+    seed=st.integers(0, 2**31),
+)
+@settings(deadline=None, max_examples=50)
+def test_attention_over_padded_sources_equals_pytorchs(
+    heads: int, head_size: int, lengths: list[int], num_queries: int, *, share_kv: bool, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    attention = random_attention(heads * head_size, heads, share_kv=share_kv)
+    memory = torch.randn(len(lengths), max(lengths), heads * head_size)
+    states = torch.randn(len(lengths), num_queries, heads * head_size)
+    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+
+    mixed = attention(states, *attention.keys_values(memory), mask_to_bias(mask))
+
+    nothing_forbidden = torch.zeros(num_queries, max(lengths), dtype=torch.bool)
+    expected = reference(attention, states, memory, ~mask, nothing_forbidden)
+    torch.testing.assert_close(mixed, expected, atol=2e-4, rtol=2e-4)
+
+
+@given(
+    heads=st.integers(1, 4),
+    head_size=st.integers(1, 8),
+    length=st.integers(1, 8),
+    share_kv=st.booleans(),
+    seed=st.integers(0, 2**31),
+)
+@settings(deadline=None, max_examples=50)
+def test_causal_attention_equals_pytorchs(
+    heads: int, head_size: int, length: int, *, share_kv: bool, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    attention = random_attention(heads * head_size, heads, share_kv=share_kv)
+    states = torch.randn(2, length, heads * head_size)
+
+    mixed = attention(states, *attention.keys_values(states), causal_bias(length, 0, states.device))
+
+    later = torch.ones(length, length, dtype=torch.bool).triu(1)
+    expected = reference(attention, states, states, torch.zeros(2, length, dtype=torch.bool), later)
+    torch.testing.assert_close(mixed, expected, atol=2e-4, rtol=2e-4)
+
+
+def test_share_kv_has_no_value_weights_and_reads_what_it_compares() -> None:
+    torch.manual_seed(0)
+    attention = random_attention(12, 3, share_kv=True)
+
+    keys, values = attention.keys_values(torch.randn(2, 5, 12))
+
+    assert not [name for name, _ in attention.named_parameters() if "value" in name]
+    assert torch.equal(keys, values)
+
+
+def test_separate_values_are_another_map_than_keys() -> None:
+    torch.manual_seed(0)
+    attention = random_attention(12, 3, share_kv=False)
+
+    keys, values = attention.keys_values(torch.randn(2, 5, 12))
+
+    assert not torch.allclose(keys, values)

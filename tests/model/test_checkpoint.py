@@ -1,0 +1,138 @@
+"""Checkpoint folders: what is written is what is read, and nothing else passes."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from export.checkpoint import CheckpointError, load_checkpoint, load_weights, save_weights
+from export.model import ModelConfig, Transformer
+
+SHARED = ModelConfig(
+    20, 20, encoder_layers=1, decoder_layers=1, d_model=8, heads=2, ffn=12, max_positions=9, dropout=0.0
+)
+VARIANTS = (
+    SHARED,
+    dataclasses.replace(SHARED, shared_vocab=False, target_vocab_size=17),
+    dataclasses.replace(SHARED, tied_output=False, positions="learned"),
+    dataclasses.replace(SHARED, norm="post", share_kv=True, activation="swish"),
+)
+
+
+def write_checkpoint(folder: Path, config: ModelConfig) -> Transformer:
+    torch.manual_seed(5)
+    model = Transformer(config).eval()
+    save_weights(folder, model, {"steps": 7, "note": "ä"})
+    (folder / "source.spm").write_bytes(b"source")
+    if not config.shared_vocab:
+        (folder / "target.spm").write_bytes(b"target")
+    return model
+
+
+@pytest.mark.parametrize("config", VARIANTS, ids=["shared", "separate", "untied-learned", "post-share_kv"])
+def test_a_loaded_checkpoint_is_the_saved_model(tmp_path: Path, config: ModelConfig) -> None:
+    model = write_checkpoint(tmp_path, config)
+
+    checkpoint = load_checkpoint(tmp_path)
+
+    assert checkpoint.model.config == config
+    assert not checkpoint.model.training
+    assert checkpoint.training == {"steps": 7, "note": "ä"}
+    ids, mask = torch.randint(0, 17, (2, 5)), torch.ones(2, 5, dtype=torch.bool)
+    expected = model.logits(model(ids, mask, ids))
+    loaded = checkpoint.model.logits(checkpoint.model(ids, mask, ids))
+    assert torch.equal(loaded, expected)
+
+
+def test_tokenizers_are_the_folders_own(tmp_path: Path) -> None:
+    for name, config in (("shared", VARIANTS[0]), ("separate", VARIANTS[1])):
+        write_checkpoint(tmp_path / name, config)
+
+    shared, separate = load_checkpoint(tmp_path / "shared"), load_checkpoint(tmp_path / "separate")
+
+    assert shared.source_tokenizer == shared.target_tokenizer == tmp_path / "shared/source.spm"
+    assert separate.source_tokenizer == tmp_path / "separate/source.spm"
+    assert separate.target_tokenizer == tmp_path / "separate/target.spm"
+
+
+def test_tied_tables_are_stored_once(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, SHARED)
+
+    weights = load_file(str(tmp_path / "model.safetensors"))
+
+    tables = [name for name, tensor in weights.items() if tensor.shape == (20, 8)]
+    assert tables == ["source_embedding.weight"]
+
+
+def test_saving_leaves_no_half_written_file_behind(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, SHARED)
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "model.json",
+        "model.safetensors",
+        "source.spm",
+        "training.json",
+    ]
+
+
+def test_weights_that_are_missing_left_over_or_of_another_shape_are_all_named(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, SHARED)
+    weights = load_file(str(tmp_path / "model.safetensors"))
+    del weights["output_bias"]
+    weights["decoder.9.norm"] = torch.zeros(1)
+    weights["source_embedding.weight"] = torch.zeros(20, 9)
+
+    with pytest.raises(CheckpointError) as caught:
+        load_weights(Transformer(SHARED), weights, "somewhere/model.safetensors")
+
+    assert str(caught.value) == (
+        "somewhere/model.safetensors: output_bias is missing; decoder.9.norm is not a weight of this model; "
+        "source_embedding.weight has shape [20, 9], expected [20, 8]"
+    )
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "model.json", "source.spm", "target.spm"])
+def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
+    write_checkpoint(tmp_path, VARIANTS[1])
+    (tmp_path / name).unlink()
+
+    with pytest.raises(CheckpointError, match=f"{name} not found"):
+        load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{", "is not JSON"),
+        ("[1]", "is not a JSON object"),
+        ({"width": 3}, "width is not known to this release"),
+        ({"heads": 3}, "d_model 8 must be a multiple of heads 3"),
+        ({"heads": "two"}, "model.json"),
+    ],
+)
+def test_a_config_that_cannot_be_read_is_named_with_its_problem(
+    tmp_path: Path, content: str | dict[str, Any], problem: str
+) -> None:
+    write_checkpoint(tmp_path, SHARED)
+    path = tmp_path / "model.json"
+    if isinstance(content, dict):
+        content = json.dumps(json.loads(path.read_text()) | content)
+    path.write_text(content)
+
+    with pytest.raises(CheckpointError, match=r"model\.json") as caught:
+        load_checkpoint(tmp_path)
+
+    assert problem in str(caught.value)
+
+
+def test_a_damaged_weights_file_is_named(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, SHARED)
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:100])
+
+    with pytest.raises(CheckpointError, match=r"model\.safetensors is not a readable safetensors file"):
+        load_checkpoint(tmp_path)

@@ -1,0 +1,36 @@
+"""Sinusoidal position vectors against their formula."""
+
+import math
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from export.model.positions import sinusoidal_table
+
+
+@given(half=st.integers(1, 40), position=st.integers(0, 300), data=st.data())
+def test_every_entry_is_the_sine_or_cosine_of_position_over_a_power_of_ten_thousand(
+    half: int, position: int, data: st.DataObject
+) -> None:
+    channel = data.draw(st.integers(0, half - 1))
+    angle = position / 10_000 ** (2 * channel / (2 * half))
+
+    table = sinusoidal_table(position + 1, 2 * half)
+
+    assert table.shape == (position + 1, 2 * half)
+    assert table.dtype == torch.float32
+    assert math.isclose(table[position, channel].item(), math.sin(angle), abs_tol=1e-6)
+    assert math.isclose(table[position, half + channel].item(), math.cos(angle), abs_tol=1e-6)
+
+
+@given(distance=st.integers(0, 50), first=st.integers(0, 200), second=st.integers(0, 200))
+def test_how_alike_two_positions_are_depends_on_their_distance_only(
+    distance: int, first: int, second: int
+) -> None:
+    table = sinusoidal_table(256, 32).double()
+
+    one = table[first] @ table[first + distance]
+    other = table[second] @ table[second + distance]
+
+    assert math.isclose(one.item(), other.item(), abs_tol=1e-4)

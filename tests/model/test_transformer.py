@@ -1,0 +1,225 @@
+"""Rules the whole model keeps, under every option."""
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from export.model import ModelConfig, Transformer
+from export.model.generate import generate_greedy
+from export.model.layers import DecoderLayer, EncoderLayer
+
+OPTIONS: dict[str, tuple[object, ...]] = {
+    "norm": ("pre", "post"),
+    "positions": ("sinusoidal", "learned"),
+    "activation": ("relu", "gelu", "swish"),
+    "shared_vocab": (True, False),
+    "tied_output": (True, False),
+    "share_kv": (True, False),
+}
+COMBINATIONS = [dict(zip(OPTIONS, values, strict=True)) for values in itertools.product(*OPTIONS.values())]
+
+every_option = pytest.mark.parametrize(
+    "options", COMBINATIONS, ids=["-".join(map(str, combination.values())) for combination in COMBINATIONS]
+)
+
+
+def random_model(options: dict[str, Any], seed: int = 0) -> Transformer:
+    """A tiny model in which every parameter, biases and norms included, is random."""
+    config = ModelConfig(
+        source_vocab_size=23,
+        target_vocab_size=23 if options.get("shared_vocab", True) else 19,
+        encoder_layers=2,
+        decoder_layers=2,
+        d_model=12,
+        heads=3,
+        ffn=20,
+        max_positions=16,
+        **options,
+    )
+    model = Transformer(config).eval()
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            is_scale = "norm" in name and name.endswith("weight")
+            nn.init.normal_(parameter, mean=float(is_scale), std=0.4)
+    return model
+
+
+def random_source(lengths: list[int]) -> tuple[Tensor, Tensor]:
+    ids = torch.randint(4, 19, (len(lengths), max(lengths)))
+    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+    return ids.masked_fill(~mask, 0), mask
+
+
+@every_option
+def test_decoding_with_a_cache_equals_decoding_all_at_once(options: dict[str, Any]) -> None:
+    model = random_model(options)
+    source_ids, mask = random_source([5, 3])
+    target_ids = torch.randint(0, 19, (2, 7))
+    cross = model.cross_keys_values(model.encode(source_ids, mask))
+    whole, whole_past = model.decode(target_ids, cross, mask)
+
+    parts = []
+    past = None
+    for begin, end in ((0, 1), (1, 2), (2, 5), (5, 7)):
+        states, past = model.decode(target_ids[:, begin:end], cross, mask, past)
+        parts.append(states)
+
+    torch.testing.assert_close(torch.cat(parts, dim=1), whole, atol=1e-5, rtol=1e-5)
+    assert past is not None
+    torch.testing.assert_close(past, whole_past, atol=1e-5, rtol=1e-5)
+
+
+@every_option
+def test_padding_a_source_changes_nothing(options: dict[str, Any]) -> None:
+    model = random_model(options)
+    source_ids, mask = random_source([5, 5])
+    target_ids = torch.randint(0, 19, (2, 6))
+    alone = model(source_ids, mask, target_ids)
+
+    garbage = torch.randint(0, 19, (2, 4))
+    padded_ids = torch.cat([source_ids, garbage], dim=1)
+    padded_mask = torch.cat([mask, torch.zeros(2, 4, dtype=torch.bool)], dim=1)
+
+    torch.testing.assert_close(model(padded_ids, padded_mask, target_ids), alone, atol=1e-5, rtol=1e-5)
+
+
+@every_option
+def test_later_target_tokens_do_not_reach_earlier_positions(options: dict[str, Any]) -> None:
+    model = random_model(options)
+    source_ids, mask = random_source([5, 4])
+    target_ids = torch.randint(4, 12, (2, 7))
+    states = model(source_ids, mask, target_ids)
+
+    changed_ids = target_ids.clone()
+    changed_ids[:, 4:] += 5
+    changed = model(source_ids, mask, changed_ids)
+
+    torch.testing.assert_close(changed[:, :4], states[:, :4], atol=1e-6, rtol=1e-6)
+    assert (changed[:, 4:] - states[:, 4:]).abs().amax(dim=2).min() > 1e-3
+
+
+@every_option
+def test_options_decide_which_weights_exist(options: dict[str, Any]) -> None:
+    model = random_model(options)
+
+    names = {name for name, _ in model.named_parameters()}
+
+    assert ("position_table" in names) == (options["positions"] == "learned")
+    assert ("target_embedding.weight" in names) == (not options["shared_vocab"])
+    assert ("output_weight" in names) == (not options["tied_output"])
+    assert any(".value." in name for name in names) == (not options["share_kv"])
+    assert ("encoder_norm.weight" in names) == (options["norm"] == "pre")
+
+
+def attentions(model: Transformer) -> tuple[list[EncoderLayer], list[DecoderLayer]]:
+    encoder = [layer for layer in model.encoder if isinstance(layer, EncoderLayer)]
+    decoder = [layer for layer in model.decoder if isinstance(layer, DecoderLayer)]
+    return encoder, decoder
+
+
+def test_cross_keys_and_values_do_not_come_from_the_encoders_weights() -> None:
+    model = random_model({})
+    encoder, decoder = attentions(model)
+    memory = torch.randn(2, 5, 12)
+    weights = [layer.cross_attention.state_dict() for layer in decoder]
+    before = [{name: tensor.clone() for name, tensor in state.items()} for state in weights]
+    cross = model.cross_keys_values(memory)
+
+    with torch.no_grad():
+        for layer in encoder:
+            for projection in (layer.self_attention.key, layer.self_attention.value):
+                assert projection is not None
+                projection.weight.zero_()
+                projection.bias.fill_(3.0)
+
+    torch.testing.assert_close(weights, before, atol=0.0, rtol=0.0)
+    torch.testing.assert_close(model.cross_keys_values(memory), cross, atol=0.0, rtol=0.0)
+
+
+def test_every_attention_owns_its_weights_before_and_after_a_training_step() -> None:
+    model = random_model({}).train()
+    encoder, decoder = attentions(model)
+    encoder_keys = [layer.self_attention.key.weight for layer in encoder]
+    cross_keys = [layer.cross_attention.key.weight for layer in decoder]
+    with torch.no_grad():
+        for encoder_key, cross_key in zip(encoder_keys, cross_keys, strict=True):
+            cross_key.copy_(encoder_key)  # equal to begin with, so that only being one tensor keeps them so
+
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    source_ids, mask = random_source([5, 4])
+    logits = model.logits(model(source_ids, mask, torch.randint(0, 19, (2, 6))))
+    torch.autograd.backward(logits.logsumexp(dim=-1).sum())
+    optimiser.step()
+
+    for encoder_key, cross_key in zip(encoder_keys, cross_keys, strict=True):
+        assert not torch.equal(encoder_key, cross_key)
+    all_weights = [*encoder_keys, *cross_keys, *(layer.self_attention.key.weight for layer in decoder)]
+    assert len({weight.data_ptr() for weight in all_weights}) == len(all_weights)
+
+
+def test_each_decoder_layer_projects_the_encoders_output_with_its_own_weights() -> None:
+    model = random_model({})
+    _, decoder = attentions(model)
+    memory = torch.randn(1, 4, 12)
+
+    for layer, (keys, values) in zip(decoder, model.cross_keys_values(memory), strict=True):
+        attention = layer.cross_attention
+        assert attention.value is not None
+        joined_keys, joined_values = (tensor.transpose(1, 2).flatten(2) for tensor in (keys, values))
+        torch.testing.assert_close(
+            joined_keys, functional.linear(memory, attention.key.weight, attention.key.bias)
+        )
+        torch.testing.assert_close(
+            joined_values, functional.linear(memory, attention.value.weight, attention.value.bias)
+        )
+
+
+def test_a_token_beyond_the_last_position_is_refused_not_cut() -> None:
+    model = random_model({})
+    source_ids, mask = random_source([16])
+    longer_ids, longer_mask = random_source([17])
+    cross = model.cross_keys_values(model.encode(source_ids, mask))
+
+    with pytest.raises(ValueError, match="17 positions are more than max_positions 16"):
+        model.encode(longer_ids, longer_mask)
+    _, past = model.decode(torch.zeros(1, 16, dtype=torch.int64), cross, mask)
+    with pytest.raises(ValueError, match="17 positions are more than max_positions 16"):
+        model.decode(torch.zeros(1, 1, dtype=torch.int64), cross, mask, past)
+
+
+def naive_greedy(model: Transformer, source_ids: Tensor, max_tokens: int) -> list[int]:
+    """One unpadded sentence, no cache: the whole prefix again for every token."""
+    mask = torch.ones(1, len(source_ids), dtype=torch.bool)
+    prefix = [model.config.bos_id]
+    while len(prefix) <= max_tokens:
+        states = model(source_ids[None], mask, torch.tensor([prefix]))
+        token = int(model.logits(states[0, -1]).argmax())
+        if token == model.config.eos_id:
+            break
+        prefix.append(token)
+    return prefix[1:]
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_greedy_search_of_a_batch_equals_a_naive_loop_for_each_sentence(norm: str) -> None:
+    lengths_seen = set()
+    for seed, eos_bias in itertools.product(range(8), (1.5, 2.5)):
+        model = random_model({"norm": norm, "tied_output": False}, seed)
+        with torch.no_grad():
+            model.output_bias[model.config.eos_id] += eos_bias  # else a random model seldom ends
+        lengths = [6, 1, 4, 3, 6]
+        source_ids, mask = random_source(lengths)
+
+        results = generate_greedy(model, source_ids, mask, max_tokens=10)
+
+        assert results == [
+            naive_greedy(model, row[:length], 10) for row, length in zip(source_ids, lengths, strict=True)
+        ]
+        lengths_seen |= {len(result) for result in results}
+    assert 10 in lengths_seen  # some were ended by the limit,
+    assert len(lengths_seen - {0, 10}) >= 2  # some by themselves, at different steps

@@ -1,0 +1,141 @@
+"""A recipe small enough to train in seconds."""
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from training.config import TrainingConfig
+from training.run import train
+
+SUBJECTS = (
+    ("Der Hund", "The dog"),
+    ("Die Katze", "The cat"),
+    ("Das Kind", "The child"),
+    ("Meine Schwester", "My sister"),
+    ("Unser Nachbar", "Our neighbour"),
+    ("Jeder Bauer", "Every farmer"),
+)
+VERBS = (
+    ("schläft", "sleeps"),
+    ("singt", "sings"),
+    ("läuft", "runs"),
+    ("wartet", "waits"),
+    ("frühstückt", "has breakfast"),
+)
+PLACES = (
+    ("im Garten", "in the garden"),
+    ("heute Abend", "this evening"),
+    ("am Bodensee", "at the lake"),
+    ("zwischen Häusern", "between houses"),
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Tiny models gain nothing from a second thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def pairs() -> list[tuple[str, str]]:
+    """120 distinct sentences with their translations."""
+    return [
+        (f"{subject[0]} {verb[0]} {place[0]}.", f"{subject[1]} {verb[1]} {place[1]}.")
+        for subject, verb, place in itertools.product(SUBJECTS, VERBS, PLACES)
+    ]
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    """A whole config, its files and its run folder in the test's own folder; tests change what they need."""
+    return make_recipe(tmp_path, pairs)
+
+
+@pytest.fixture
+def long_recipe(tmp_path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    """A few seconds' training with dropout, for tests that disturb it."""
+    return make_long_recipe(tmp_path, pairs)
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> Path:
+    """The run folder of `long_recipe`, trained to its end without a break."""
+    recipe = make_long_recipe(tmp_path_factory.mktemp("undisturbed"), pairs)
+    train(TrainingConfig.model_validate(recipe))
+    return Path(recipe["run_dir"])
+
+
+@pytest.fixture
+def write_recipe(tmp_path: Path) -> Callable[[dict[str, Any]], Path]:
+    """Writes a recipe as TOML; JSON spells strings, numbers, booleans and lists of them as TOML does."""
+
+    def write(recipe: dict[str, Any]) -> Path:
+        lines = [f"run_dir = {json.dumps(recipe['run_dir'])}"]
+        for name, section in recipe.items():
+            if not isinstance(section, dict):
+                continue
+            lines.append(f"[{name}]")
+            plain = {key: value for key, value in section.items() if key != "corpora"}
+            lines += [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
+            for corpus in section.get("corpora", []):
+                lines.append(f"[[{name}.corpora]]")
+                lines += [f"{key} = {json.dumps(value)}" for key, value in corpus.items()]
+        path = tmp_path / "recipe.toml"
+        path.write_text("\n".join(lines) + "\n", encoding="utf8")
+        return path
+
+    return write
+
+
+def make_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    corpus, source, target = folder / "pairs.tsv", folder / "dev.de", folder / "dev.en"
+    corpus.write_text("".join(f"{de}\t{en}\n" for de, en in pairs), encoding="utf8")
+    source.write_text("".join(f"{de}\n" for de, _ in pairs[:5]), encoding="utf8")
+    target.write_text("".join(f"{en}\n" for _, en in pairs[:5]), encoding="utf8")
+    return {
+        "run_dir": str(folder / "run"),
+        "data": {
+            "source_language": "de",
+            "target_language": "en",
+            "max_tokens": 60,
+            "corpora": [{"name": "tiny", "files": [str(corpus)], "weight": 1.0, "licence": "CC0-1.0"}],
+        },
+        "vocabulary": {"size": 330},
+        "model": {
+            "encoder_layers": 1,
+            "decoder_layers": 1,
+            "d_model": 16,
+            "heads": 2,
+            "ffn": 24,
+            "max_positions": 64,
+        },
+        "optimisation": {
+            "optimizer": "muon",
+            "warmup_steps": 5,
+            "steps": 30,
+            "decay_steps": 10,
+            "budget_tokens": 200,
+            "precision": "32-true",
+            "threads": 1,
+            "accelerator": "cpu",
+        },
+        "validation": {"source": str(source), "target": str(target), "every_steps": 15, "num_lines": 3},
+        "checkpoints": {"snapshot_every_steps": 10, "average_last": 2},
+    }
+
+
+def make_long_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    recipe = make_recipe(folder, pairs)
+    recipe["optimisation"] |= {"steps": 240, "decay_steps": 50}
+    recipe["validation"]["every_steps"] = 80
+    recipe["model"]["inner_dropout"] = 0.1
+    recipe["checkpoints"] |= {"every_minutes": 0.3 / 60, "snapshot_every_steps": 30}
+    return recipe

@@ -1,0 +1,181 @@
+"""Batches as a pure function of seed and step."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from training.batches import BatchPlan, BatchStream, PairRef, cut_by_budget
+from training.tokenised import TokenisedCorpus
+
+PAD, BOS, EOS = 0, 2, 3
+
+lengths_of_pairs = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=40)
+
+
+def corpus_of(lengths: Sequence[tuple[int, int]]) -> TokenisedCorpus:
+    """A corpus of given lengths whose ids tell pair and side."""
+    parts = [
+        np.array([10 + 2 * pair + side] * (length - 1) + [EOS], np.uint16)
+        for pair, both in enumerate(lengths)
+        for side, length in enumerate(both)
+    ]
+    offsets = np.cumsum([0, *(len(part) for part in parts)])
+    return TokenisedCorpus(np.concatenate(parts), offsets)
+
+
+def uniform_corpus(num_pairs: int) -> TokenisedCorpus:
+    return corpus_of([(3, 3)] * num_pairs)
+
+
+def plan(
+    weights: tuple[float, ...] = (1.0,), budget_tokens: int = 60, seed: int = 1, round_pairs: int = 50
+) -> BatchPlan:
+    return BatchPlan(weights, budget_tokens, seed, PAD, BOS, round_pairs)
+
+
+def rounds(stream: BatchStream, pairs_a_round: int, number: int) -> list[list[PairRef]]:
+    """The pairs of the first rounds."""
+    pairs: list[PairRef] = []
+    batches = stream.references()
+    while len(pairs) < pairs_a_round * number:
+        pairs += next(batches)
+    return [pairs[begin : begin + pairs_a_round] for begin in range(0, len(pairs), pairs_a_round)]
+
+
+@given(lengths=lengths_of_pairs, budget=st.integers(1, 200))
+def test_cuts_cover_all_pairs_within_the_budget_and_none_is_needless(
+    lengths: list[tuple[int, int]], budget: int
+) -> None:
+    array = np.array(lengths, np.int64)
+
+    cuts = cut_by_budget(array, budget)
+
+    assert [begin for begin, _ in cuts] == [0, *(end for _, end in cuts[:-1])]
+    assert cuts[-1][1] == len(lengths)
+    for begin, end in cuts:
+        assert end - begin == 1 or padded_tokens(array[begin:end]) <= budget
+        if end < len(lengths):
+            assert padded_tokens(array[begin : end + 1]) > budget
+
+
+def padded_tokens(lengths: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> int:
+    return int(lengths.max(axis=0).sum()) * len(lengths)
+
+
+@given(lengths=lengths_of_pairs, budget=st.integers(24, 200), seed=st.integers(0, 2**32))
+@settings(deadline=None)
+def test_no_batch_has_more_padded_tokens_than_the_budget(
+    lengths: list[tuple[int, int]], budget: int, seed: int
+) -> None:
+    stream = BatchStream([corpus_of(lengths)], plan(budget_tokens=budget, seed=seed))
+
+    for batch in islice(stream, 12):
+        assert batch.source_ids.numel() + batch.target_out.numel() <= budget
+
+
+@given(lengths=lengths_of_pairs, first_step=st.integers(0, 60), seed=st.integers(0, 2**32))
+@settings(deadline=None)
+def test_a_stream_from_a_step_is_the_stream_from_the_start_without_the_steps_before(
+    lengths: list[tuple[int, int]], first_step: int, seed: int
+) -> None:
+    corpora = [corpus_of(lengths), uniform_corpus(7)]
+    settings_ = plan((3.0, 1.0), seed=seed)
+
+    whole = list(islice(BatchStream(corpora, settings_).references(), first_step + 10))
+    rest = list(islice(BatchStream(corpora, settings_, first_step).references(), 10))
+
+    assert rest == whole[first_step:]
+
+
+def test_the_seed_alone_decides_the_stream() -> None:
+    corpora = [corpus_of([(n % 9 + 1, n % 7 + 1) for n in range(90)])]
+
+    first, again, other = (
+        list(islice(BatchStream(corpora, plan(seed=seed)).references(), 30)) for seed in (1, 1, 2)
+    )
+
+    assert first == again != other
+
+
+def test_no_pair_comes_again_before_all_have_come() -> None:
+    """Seen where passes and rounds end together: 100 pairs in rounds of 20."""
+    stream = BatchStream([uniform_corpus(100)], plan(round_pairs=20))
+
+    passes = rounds(stream, 100, 4)
+
+    for one_pass in passes:
+        assert sorted(pair for _, pair in one_pass) == list(range(100))
+    assert len({tuple(one_pass) for one_pass in passes}) == 4
+
+
+@given(sizes=st.lists(st.integers(1, 90), min_size=1, max_size=3), seed=st.integers(0, 2**32))
+@settings(deadline=None, max_examples=40)
+def test_after_any_round_the_pairs_of_a_corpus_have_come_equally_often_but_for_one(
+    sizes: list[int], seed: int
+) -> None:
+    settings_ = plan((1.0,) * len(sizes), seed=seed, round_pairs=30 * len(sizes))
+    stream = BatchStream([uniform_corpus(size) for size in sizes], settings_)
+
+    counts: Counter[PairRef] = Counter()
+    for one_round in rounds(stream, 30 * len(sizes), 6):
+        counts.update(one_round)
+        for corpus, size in enumerate(sizes):
+            of_corpus = [counts[corpus, pair] for pair in range(size)]
+            assert max(of_corpus) - min(of_corpus) <= 1
+
+
+@given(weights=st.lists(st.floats(0.01, 10.0), min_size=1, max_size=5).map(tuple), seed=st.integers(0, 2**32))
+@settings(deadline=None, max_examples=30)
+def test_shares_are_the_weights_to_within_a_pair_a_round(weights: tuple[float, ...], seed: int) -> None:
+    settings_ = plan(weights, seed=seed, round_pairs=200)
+    pairs_a_round = sum(max(1, round(200 * weight / sum(weights))) for weight in weights)
+    stream = BatchStream([uniform_corpus(11) for _ in weights], settings_)
+
+    for one_round in rounds(stream, pairs_a_round, 2):
+        drawn = Counter(corpus for corpus, _ in one_round)
+        for corpus, weight in enumerate(weights):
+            assert abs(drawn[corpus] - 200 * weight / sum(weights)) <= 1
+
+
+def test_a_round_holds_the_next_positions_of_each_corpus_shuffled_passes() -> None:
+    """The draws are part of the resume format: a run must meet the same pairs after an update of the code."""
+    stream = BatchStream([uniform_corpus(35), uniform_corpus(8)], plan((3.0, 1.0), seed=6, round_pairs=40))
+
+    for number, one_round in enumerate(rounds(stream, 40, 3)):
+        for corpus, size, count in ((0, 35, 30), (1, 8, 10)):
+            passes = [np.random.default_rng([6, corpus, n, 1]).permutation(size) for n in range(20)]
+            expected = np.concatenate(passes)[number * count : (number + 1) * count]
+            assert Counter(pair for where, pair in one_round if where == corpus) == Counter(expected.tolist())
+
+
+def test_a_batch_holds_its_pairs_padded_and_the_target_shifted() -> None:
+    lengths = [(n % 5 + 1, n % 3 + 1) for n in range(20)]
+    corpus = corpus_of(lengths)
+    stream = BatchStream([corpus], plan(round_pairs=20))
+
+    for references, batch in islice(zip(stream.references(), stream, strict=False), 8):
+        assert batch.source_ids.shape == batch.source_mask.shape
+        assert batch.target_in.shape == batch.target_out.shape == batch.target_mask.shape
+        for row, (_, pair) in enumerate(references):
+            source, target = corpus.source(pair).tolist(), corpus.target(pair).tolist()
+            assert batch.source_ids[row][batch.source_mask[row]].tolist() == source
+            assert batch.target_out[row][batch.target_mask[row]].tolist() == target
+            assert batch.target_in[row][batch.target_mask[row]].tolist() == [BOS, *target[:-1]]
+            assert set(batch.source_ids[row][~batch.source_mask[row]].tolist()) <= {PAD}
+            assert set(batch.target_out[row][~batch.target_mask[row]].tolist()) <= {PAD}
+            assert batch.source_mask[row].sum() == len(source)
+        assert batch.source_ids.dtype == batch.target_in.dtype == torch.int64
+
+
+def test_a_pair_over_the_budget_is_a_batch_of_its_own() -> None:
+    corpus = corpus_of([(50, 50), (2, 2), (2, 2)])
+
+    batches = list(islice(BatchStream([corpus], plan(budget_tokens=20, round_pairs=3)).references(), 2))
+
+    assert [(0, 0)] in batches
+    assert sorted(len(batch) for batch in batches) == [1, 2]

@@ -1,0 +1,192 @@
+"""Optimisers, their schedule, and the loss they lower."""
+
+import copy
+import io
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from export.model import ModelConfig, Transformer
+from training.batches import Batch
+from training.config import Optimisation
+from training.module import TranslationModule, dropout_seed
+from training.optimisers import MuonWithAdamW, learning_rate_factor, make_optimiser
+
+SHAPE = ModelConfig(
+    20, 20, encoder_layers=1, decoder_layers=1, d_model=8, heads=2, ffn=12, max_positions=9, dropout=0.0
+)
+MUON = Optimisation(optimizer="muon", learning_rate=0.01, weight_decay=0.02)
+
+
+def tiny_model() -> Transformer:
+    torch.manual_seed(3)
+    return Transformer(SHAPE)
+
+
+def random_batch(seed: int, widths: tuple[int, int] = (5, 4)) -> Batch:
+    generator = torch.Generator().manual_seed(seed)
+    source = torch.randint(4, 20, (3, widths[0]), generator=generator)
+    target = torch.randint(4, 20, (3, widths[1]), generator=generator)
+    return Batch(
+        source, torch.ones_like(source, dtype=torch.bool), target.roll(1), target, torch.ones_like(target) > 0
+    )
+
+
+def make_step(model: Transformer, optimiser: torch.optim.Optimizer, seed: int) -> None:
+    optimiser.zero_grad()
+    torch.autograd.backward(TranslationModule(model, MUON).training_step(random_batch(seed), 0))
+    optimiser.step()
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.parametrize(
+    "shape", [{}, {"shared_vocab": False}, {"tied_output": False, "positions": "learned"}], ids=str
+)
+def test_every_parameter_belongs_to_exactly_one_group(optimizer: str, shape: dict[str, Any]) -> None:
+    model = Transformer(ModelConfig(20, 20, encoder_layers=1, decoder_layers=1, d_model=8, heads=2, **shape))
+
+    optimiser = make_optimiser(model, Optimisation.model_validate({"optimizer": optimizer}))
+
+    held = [id(parameter) for group in optimiser.param_groups for parameter in group["params"]]
+    assert len(held) == len(set(held))
+    assert set(held) == {id(parameter) for parameter in model.parameters()}
+
+
+def test_muon_moves_matrices_and_adamw_all_else_each_once() -> None:
+    model = tiny_model()
+    reference = copy.deepcopy(model)
+    matrices = {f"{name}.weight" for name, part in model.named_modules() if isinstance(part, nn.Linear)}
+    named = dict(reference.named_parameters())
+    muon: torch.optim.Optimizer = torch.optim.Muon(
+        [named[name] for name in named if name in matrices],
+        lr=MUON.learning_rate,
+        weight_decay=MUON.weight_decay,
+        adjust_lr_fn="match_rms_adamw",
+    )
+    adamw: torch.optim.Optimizer = torch.optim.AdamW(
+        [named[name] for name in named if name not in matrices],
+        lr=MUON.learning_rate,
+        weight_decay=MUON.weight_decay,
+        betas=(0.9, 0.98),
+        eps=1e-9,
+    )
+    optimiser = make_optimiser(model, MUON)
+
+    for seed in range(2):
+        make_step(model, optimiser, seed)
+        torch.autograd.backward(TranslationModule(reference, MUON).training_step(random_batch(seed), 0))
+        for part in (muon, adamw):
+            part.step()
+            part.zero_grad()
+
+    assert "source_embedding.weight" in named  # tied three ways, moved once
+    torch.testing.assert_close(model.state_dict(), reference.state_dict(), atol=0.0, rtol=0.0)
+
+
+def test_zero_grad_clears_every_gradient() -> None:
+    model = tiny_model()
+    optimiser = make_optimiser(model, MUON)
+    make_step(model, optimiser, 0)
+
+    optimiser.zero_grad()
+
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_an_optimiser_from_its_saved_state_goes_on_as_if_never_saved(optimizer: str) -> None:
+    settings = Optimisation.model_validate({**MUON.model_dump(), "optimizer": optimizer})
+    model = tiny_model()
+    optimiser = make_optimiser(model, settings)
+    for seed in range(3):
+        make_step(model, optimiser, seed)
+    file = io.BytesIO()
+    torch.save({"model": model.state_dict(), "optimiser": optimiser.state_dict()}, file)
+
+    file.seek(0)
+    saved = torch.load(file, weights_only=True)
+    resumed_model = tiny_model()
+    resumed = make_optimiser(resumed_model, settings)
+    resumed_model.load_state_dict(saved["model"])
+    resumed.load_state_dict(saved["optimiser"])
+
+    for seed in range(3, 6):
+        make_step(model, optimiser, seed)
+        make_step(resumed_model, resumed, seed)
+    torch.testing.assert_close(resumed_model.state_dict(), model.state_dict(), atol=0.0, rtol=0.0)
+
+
+def test_a_schedule_reaches_both_parts_before_and_after_a_state_is_loaded() -> None:
+    optimiser = make_optimiser(tiny_model(), MUON)
+    assert isinstance(optimiser, MuonWithAdamW)
+    optimiser.load_state_dict(copy.deepcopy(optimiser.state_dict()))
+
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda _: 0.5)
+
+    rates = [group["lr"] for part in optimiser.parts for group in part.param_groups]
+    assert rates == [MUON.learning_rate / 2] * 2
+    assert schedule.get_last_lr() == rates
+
+
+@given(
+    warmup=st.integers(1, 50), constant=st.integers(0, 50), decay=st.integers(1, 50), where=st.floats(0, 1)
+)
+def test_the_learning_rate_rises_linearly_stays_and_falls_linearly_to_zero(
+    warmup: int, constant: int, decay: int, where: float
+) -> None:
+    steps = warmup + constant + decay
+    settings = Optimisation(warmup_steps=warmup, decay_steps=decay, steps=steps)
+    step = round(where * steps)
+
+    factor = learning_rate_factor(step, settings)
+
+    if step < warmup:
+        assert factor == pytest.approx((step + 1) / warmup)
+    elif step <= warmup + constant:
+        assert factor == 1.0
+    else:
+        assert factor == pytest.approx((steps - step) / decay)
+    assert learning_rate_factor(steps, settings) == 0.0
+    assert learning_rate_factor(steps - 1, settings) > 0.0
+
+
+def smoothed_loss(log_probs: Tensor, ids: Tensor, smoothing: float) -> Tensor:
+    """Szegedy et al. 2016: the right token has 1 - e + e/V of the mass, every other e/V."""
+    wanted = torch.full_like(log_probs, smoothing / log_probs.shape[-1])
+    wanted[torch.arange(len(ids)), ids] += 1 - smoothing
+    return -(wanted * log_probs).sum(dim=-1).mean()
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
+def test_the_loss_is_the_smoothed_cross_entropy_over_real_tokens_only(smoothing: float) -> None:
+    model = tiny_model()
+    module = TranslationModule(model, Optimisation(label_smoothing=smoothing))
+    batch = random_batch(1, (6, 5))
+    source_mask = torch.arange(6) < torch.tensor([6, 2, 4])[:, None]
+    target_mask = torch.arange(5) < torch.tensor([5, 3, 1])[:, None]
+    batch = batch._replace(source_mask=source_mask, target_mask=target_mask)
+
+    loss = module.training_step(batch, 0)
+
+    logits, ids = [], []
+    for row, (source_len, target_len) in enumerate(((6, 5), (2, 3), (4, 1))):  # each pair alone, unpadded
+        source = batch.source_ids[row : row + 1, :source_len]
+        states = model(source, torch.ones_like(source) > 0, batch.target_in[row : row + 1, :target_len])
+        logits.append(model.logits(states[0]))
+        ids.append(batch.target_out[row, :target_len])
+    expected = smoothed_loss(torch.cat(logits).log_softmax(dim=-1), torch.cat(ids), smoothing)
+    torch.testing.assert_close(loss, expected, atol=1e-5, rtol=1e-5)
+    assert (module.pairs_seen, module.tokens_seen) == (3, 9)
+
+
+@given(seed=st.integers(0, 2**32), step=st.integers(0, 2**31))
+def test_dropout_has_another_seed_at_every_step_and_for_every_run(seed: int, step: int) -> None:
+    here = dropout_seed(seed, step)
+
+    assert here == dropout_seed(seed, step)
+    assert 0 <= here < 2**64
+    assert here not in {dropout_seed(seed, step + 1), dropout_seed(seed + 1, step)}

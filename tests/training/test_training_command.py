@@ -1,0 +1,130 @@
+"""`python -m training`: one clear message for what the caller can mend."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from training.__main__ import main
+
+PROJECT = Path(__file__).parents[2]
+
+WriteRecipe = Callable[[dict[str, Any]], Path]
+Spoil = Callable[[dict[str, Any], Path], None]
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, path: Path) -> int:
+    monkeypatch.setattr(sys, "argv", ["training", str(path)])
+    return main()
+
+
+def unknown_key(recipe: dict[str, Any], _: Path) -> None:
+    recipe["model"]["width"] = 3
+
+
+def missing_corpus(recipe: dict[str, Any], _: Path) -> None:
+    recipe["data"]["corpora"][0]["files"] = ["/nowhere/pairs.tsv"]
+
+
+def bad_line(_: dict[str, Any], folder: Path) -> None:
+    (folder / "pairs.tsv").write_text("Hund\tdog\nnur eine Spalte\n", encoding="utf8")
+
+
+def vocabulary_too_large(recipe: dict[str, Any], _: Path) -> None:
+    recipe["vocabulary"]["size"] = 9000
+
+
+def uneven_validation(_: dict[str, Any], folder: Path) -> None:
+    (folder / "dev.en").write_text("one line\n", encoding="utf8")
+
+
+def missing_validation(recipe: dict[str, Any], _: Path) -> None:
+    recipe["validation"]["source"] = "/nowhere/dev.de"
+
+
+def unwritable_run_folder(recipe: dict[str, Any], folder: Path) -> None:
+    (folder / "file").touch()
+    recipe["run_dir"] = str(folder / "file" / "run")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (unknown_key, "{folder}/recipe.toml:\n  model.width: unknown key"),
+        (missing_corpus, "no such file: /nowhere/pairs.tsv"),
+        (bad_line, "{folder}/pairs.tsv:2: 1 columns"),
+        (vocabulary_too_large, "vocabulary.size 9000: "),
+        (uneven_validation, "{folder}/dev.de has 5 lines, {folder}/dev.en has 1"),
+        (missing_validation, "/nowhere/dev.de: No such file or directory"),
+        (unwritable_run_folder, "{folder}/file/run"),
+    ],
+)
+def test_what_the_caller_can_mend_ends_with_status_2_and_one_message(
+    recipe: dict[str, Any],
+    write_recipe: WriteRecipe,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    spoil: Spoil,
+    message: str,
+) -> None:
+    spoil(recipe, tmp_path)
+
+    status = run_main(monkeypatch, write_recipe(recipe))
+
+    errors = capsys.readouterr().err
+    assert status == 2
+    assert errors.count("error: ") == 1
+    assert f"error: {message.format(folder=tmp_path)}" in errors
+    assert "Traceback" not in errors
+
+
+def test_the_command_refuses_a_broken_file_without_a_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "broken.toml"
+    path.write_text("run_dir = \n", encoding="utf8")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "training", str(path)],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"error: {path} is not a TOML file: ")
+    assert "line 1" in line
+
+
+def test_help_tells_what_is_written_where_and_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run_main(monkeypatch, Path("--help"))
+
+    text = capsys.readouterr().out
+    assert caught.value.code == 0
+    for word in ("checkpoint/", "resume/", "history.png", "goes on", "exit status", "docs/training.md"):
+        assert word in text
+
+
+def test_a_run_interrupted_before_its_first_step_says_so(
+    recipe: dict[str, Any],
+    write_recipe: WriteRecipe,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupt(_path: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("training.__main__.load_config", interrupt)
+
+    status = run_main(monkeypatch, write_recipe(recipe))
+
+    assert status == 130
+    assert "stopped before the first step" in capsys.readouterr().err

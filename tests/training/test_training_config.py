@@ -1,0 +1,103 @@
+"""A recipe is accepted whole or refused with every wrong key named."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from training.config import TrainingConfig, load_config
+from training.errors import ConfigError
+
+PROJECT = Path(__file__).parents[2]
+RECIPES = sorted((PROJECT / "training/recipes").glob("*.toml"))
+DOCUMENTATION = PROJECT / "docs/training.md"
+
+WriteRecipe = Callable[[dict[str, Any]], Path]
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.name)
+def test_every_recipe_in_the_project_is_valid(path: Path) -> None:
+    assert load_config(path).data.corpora
+
+
+def test_the_recipe_in_the_documentation_is_valid(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", DOCUMENTATION.read_text(encoding="utf8"), re.DOTALL)
+    path = tmp_path / "example.toml"
+    path.write_text(example, encoding="utf8")
+
+    assert load_config(path).data.is_reversed
+
+
+def test_a_recipe_is_read_as_written(recipe: dict[str, Any], write_recipe: WriteRecipe) -> None:
+    config = load_config(write_recipe(recipe))
+
+    assert config == TrainingConfig.model_validate(recipe)
+    assert config.optimisation.steps == 30
+    assert config.data.corpora[0].files == (Path(recipe["data"]["corpora"][0]["files"][0]),)
+
+
+def test_all_wrong_keys_are_named_at_once(recipe: dict[str, Any], write_recipe: WriteRecipe) -> None:
+    recipe["optimisation"]["lerning_rate"] = 0.1
+    recipe["optimisation"]["steps"] = 0
+    recipe["model"]["activation"] = "tanh"
+    recipe["data"]["corpora"][0]["weight"] = -1.0
+    del recipe["data"]["source_language"]
+    path = write_recipe(recipe)
+
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+
+    first, *problems = str(caught.value).splitlines()
+    assert first == f"{path}:"
+    assert sorted(problem.split(":")[0].strip() for problem in problems) == [
+        "data.corpora.0.weight",
+        "data.source_language",
+        "model.activation",
+        "optimisation.lerning_rate",
+        "optimisation.steps",
+    ]
+    assert "optimisation.lerning_rate: unknown key" in str(caught.value)
+    assert "data.source_language: missing" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "problem"),
+    [
+        ("optimisation", "decay_steps", 26, "warmup_steps 5 + decay_steps 26 are more than steps 30"),
+        ("data", "max_tokens", 64, "data.max_tokens 64 must be below model.max_positions 64"),
+        ("model", "heads", 3, "d_model 16 must be a multiple of heads 3"),
+        ("vocabulary", "size", 65537, "vocabulary.size"),
+    ],
+)
+def test_keys_that_do_not_fit_together_are_refused_before_anything_is_read(
+    recipe: dict[str, Any], write_recipe: WriteRecipe, section: str, key: str, value: int, problem: str
+) -> None:
+    recipe[section][key] = value
+
+    with pytest.raises(ConfigError) as caught:
+        load_config(write_recipe(recipe))
+
+    assert problem in str(caught.value)
+
+
+def test_two_corpora_of_one_name_are_refused(recipe: dict[str, Any], write_recipe: WriteRecipe) -> None:
+    recipe["data"]["corpora"] *= 2
+
+    with pytest.raises(ConfigError, match="two corpora are named tiny"):
+        load_config(write_recipe(recipe))
+
+
+@pytest.mark.parametrize("content", [b"run_dir = ", b"\xff\xfe", b"[data]\n[data]\n"])
+def test_a_file_that_is_not_toml_is_named(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "broken.toml"
+    path.write_bytes(content)
+
+    with pytest.raises(ConfigError, match=r"broken\.toml is not a TOML file"):
+        load_config(path)
+
+
+def test_a_missing_recipe_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nowhere\.toml: No such file"):
+        load_config(tmp_path / "nowhere.toml")

@@ -1,0 +1,324 @@
+"""Whole runs: what they write, and that a stopped or killed run ends as an undisturbed one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from export.checkpoint import load_checkpoint
+from training.config import TrainingConfig
+from training.errors import ConfigError, CorpusError, RunFolderError
+from training.history import Event, History
+from training.resume import resume_points
+from training.run import train
+
+PROJECT = Path(__file__).parents[2]
+LONG_STEPS = 240
+TIMEOUT_S = 120
+
+WriteRecipe = Callable[[dict[str, Any]], Path]
+
+
+def train_in_process(recipe: dict[str, Any]) -> Path:
+    return train(TrainingConfig.model_validate(recipe))
+
+
+def start(recipe_path: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "training", str(recipe_path)]
+    return subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True)
+
+
+def finish(recipe_path: Path) -> str:
+    process = start(recipe_path)
+    _, errors = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 0, errors
+    return errors
+
+
+def end_midway(recipe_path: Path, run_dir: Path, number: signal.Signals) -> tuple[int, str]:
+    """Start a run, send the signal once it has a resume point; returns status and standard error."""
+    process = start(recipe_path)
+    deadline = time.monotonic() + TIMEOUT_S
+    while not is_under_way(run_dir):
+        assert process.poll() is None, "the run ended before it could be disturbed"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=TIMEOUT_S)
+    return process.returncode, errors
+
+
+def is_under_way(run_dir: Path) -> bool:
+    return bool(resume_points(run_dir)) and bool(events(run_dir))
+
+
+def events(run_dir: Path) -> list[Event]:
+    return History(run_dir).events
+
+
+def weights(run_dir: Path) -> dict[str, torch.Tensor]:
+    return load_file(str(run_dir / "checkpoint/model.safetensors"))
+
+
+def scores(run_dir: Path) -> list[tuple[int, int, float | None]]:
+    return [(event.step, event.pairs_seen, event.bleu) for event in events(run_dir) if event.bleu is not None]
+
+
+def without_clock(run_dir: Path) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads((run_dir / "checkpoint/training.json").read_text())
+    del record["train_hours"]
+    return record
+
+
+def assert_same_run(run_dir: Path, reference: Path) -> None:
+    """Bit for bit: batches and dropout are functions of seed and step, and CPU arithmetic is repeatable."""
+    torch.testing.assert_close(weights(run_dir), weights(reference), atol=0.0, rtol=0.0)
+    assert scores(run_dir) == scores(reference)
+    assert without_clock(run_dir) == without_clock(reference)
+    steps = [event.step for event in events(run_dir) if event.loss is not None]
+    assert steps == list(range(20, LONG_STEPS + 1, 20))
+
+
+def test_a_run_stopped_by_sigterm_goes_on_to_what_an_undisturbed_run_gives(
+    long_recipe: dict[str, Any], write_recipe: WriteRecipe, undisturbed: Path
+) -> None:
+    path, run_dir = write_recipe(long_recipe), Path(long_recipe["run_dir"])
+
+    status, errors = end_midway(path, run_dir, signal.SIGTERM)
+
+    step = resume_points(run_dir)[-1].step
+    assert status == 128 + signal.SIGTERM
+    assert errors.splitlines()[-1] == (
+        f"stopped by SIGTERM at step {step}; the same command goes on from there"
+    )
+    assert "Traceback" not in errors
+    assert 0 < step < LONG_STEPS
+    assert max(event.step for event in events(run_dir)) <= step
+    assert not (run_dir / "checkpoint").exists()
+    errors = finish(path)
+    assert f"going on from step {step}" in errors
+    assert errors.count("step/s") < 10  # a log file is not redrawn at every step
+    assert "lightning" not in errors.lower()
+    assert_same_run(run_dir, undisturbed)
+
+
+def test_a_killed_run_loses_what_came_after_its_last_resume_point_and_goes_on_alike(
+    long_recipe: dict[str, Any], write_recipe: WriteRecipe, undisturbed: Path
+) -> None:
+    run_dir = Path(long_recipe["run_dir"])
+    checkpoints = long_recipe["checkpoints"]
+    after_every_step = {**long_recipe, "checkpoints": {**checkpoints, "every_minutes": 1e-9}}
+
+    status, _ = end_midway(write_recipe(after_every_step), run_dir, signal.SIGKILL)
+
+    step = resume_points(run_dir)[-1].step
+    assert status == -signal.SIGKILL
+    assert 0 < step < LONG_STEPS
+    assert max(event.step for event in events(run_dir)) - step <= 1  # with a point a step, a step at most
+    errors = finish(write_recipe(long_recipe))
+    assert f"going on from step {step}" in errors
+    assert_same_run(run_dir, undisturbed)
+
+
+def test_the_seed_alone_decides_a_run(recipe: dict[str, Any], tmp_path: Path) -> None:
+    run_dirs = []
+    for name, seed in (("one", 1), ("again", 1), ("other", 2)):
+        torch.rand(3)  # what was drawn before does not matter
+        recipe["optimisation"]["seed"] = seed
+        train_in_process({**recipe, "run_dir": str(tmp_path / name)})
+        run_dirs.append(tmp_path / name)
+
+    one, again, other = (weights(run_dir) for run_dir in run_dirs)
+    torch.testing.assert_close(again, one, atol=0.0, rtol=0.0)
+    assert not torch.equal(other["source_embedding.weight"], one["source_embedding.weight"])
+
+
+def test_a_run_writes_what_the_help_says(recipe: dict[str, Any]) -> None:
+    run_dir = Path(recipe["run_dir"])
+
+    folder = train_in_process(recipe)
+
+    assert folder == run_dir / "checkpoint"
+    assert sorted(path.name for path in run_dir.iterdir()) == [
+        "checkpoint",
+        "data",
+        "history.jsonl",
+        "history.png",
+        "resume",
+        "snapshots",
+    ]
+    assert [point.step for point in resume_points(run_dir)] == [30]
+    assert sorted(path.name for path in (run_dir / "snapshots").iterdir()) == [
+        "step-00000020.pt",
+        "step-00000030.pt",
+    ]
+    assert (run_dir / "history.png").read_bytes().startswith(b"\x89PNG")
+    assert [event.step for event in events(run_dir)] == [15, 20, 30]
+
+
+def test_the_checkpoint_is_the_mean_of_the_last_snapshots_with_tokenizer_and_record(
+    recipe: dict[str, Any],
+) -> None:
+    run_dir = Path(recipe["run_dir"])
+
+    checkpoint = load_checkpoint(train_in_process(recipe))
+
+    snapshots = [torch.load(path, weights_only=True) for path in sorted((run_dir / "snapshots").iterdir())]
+    mean = sum(state["output_bias"] for state in snapshots) / 2
+    torch.testing.assert_close(checkpoint.model.output_bias.detach(), mean)
+    assert checkpoint.source_tokenizer.read_bytes() == (run_dir / "data/source.spm").read_bytes()
+    record = checkpoint.training
+    assert record["data"] == [{"name": "tiny", "weight": 1.0, "licence": "CC0-1.0"}]
+    assert (record["steps"], record["averaged_snapshots"]) == (30, 2)
+    assert record["pairs_seen"] > 30
+    assert record["validation"].keys() == {"bleu", "chrf", "lines", "search"}
+    assert record["validation"]["lines"] == 3
+    assert "1 threads" in record["machine"]
+
+
+def test_a_last_step_between_snapshots_is_a_snapshot_too(recipe: dict[str, Any]) -> None:
+    recipe["checkpoints"]["snapshot_every_steps"] = 19
+
+    train_in_process(recipe)
+
+    snapshots = Path(recipe["run_dir"], "snapshots")
+    assert sorted(path.name for path in snapshots.iterdir()) == ["step-00000019.pt", "step-00000030.pt"]
+
+
+def test_separate_vocabularies_reach_the_checkpoint(recipe: dict[str, Any]) -> None:
+    recipe["vocabulary"] = {"size": 300, "is_shared": False}
+
+    checkpoint = load_checkpoint(train_in_process(recipe))
+
+    assert not checkpoint.model.config.shared_vocab
+    assert checkpoint.target_tokenizer.name == "target.spm"
+    assert checkpoint.source_tokenizer.read_bytes() != checkpoint.target_tokenizer.read_bytes()
+
+
+def test_a_finished_run_started_again_makes_no_step_and_writes_the_same(recipe: dict[str, Any]) -> None:
+    run_dir = Path(recipe["run_dir"])
+    train_in_process(recipe)
+    first, history = weights(run_dir), events(run_dir)
+
+    train_in_process(recipe)
+
+    torch.testing.assert_close(weights(run_dir), first, atol=0.0, rtol=0.0)
+    assert events(run_dir) == history
+
+
+def test_a_finished_run_goes_on_when_it_is_given_more_steps(recipe: dict[str, Any]) -> None:
+    run_dir = Path(recipe["run_dir"])
+    train_in_process(recipe)
+    recipe["optimisation"]["steps"] = 40
+
+    train_in_process(recipe)
+
+    assert [event.step for event in events(run_dir)] == [15, 20, 30, 40, 40]
+    assert [point.step for point in resume_points(run_dir)] == [30, 40]
+    assert without_clock(run_dir)["steps"] == 40
+
+
+def test_steps_made_again_replace_the_history_and_snapshots_of_the_first_time(recipe: dict[str, Any]) -> None:
+    run_dir = Path(recipe["run_dir"])
+    recipe["optimisation"]["steps"] = 20
+    train_in_process(recipe)
+    early_point = resume_points(run_dir)[0].path.read_bytes()
+    recipe["optimisation"]["steps"] = 30
+    train_in_process(recipe)
+    for point in resume_points(run_dir):
+        point.path.unlink()
+    (run_dir / "resume/00000020.ckpt").write_bytes(early_point)
+    recipe["optimisation"]["steps"] = 25
+
+    train_in_process(recipe)
+
+    assert [event.step for event in events(run_dir)] == [15, 20, 20, 25]
+    snapshots = sorted(path.name for path in (run_dir / "snapshots").iterdir())
+    assert snapshots == ["step-00000020.pt", "step-00000025.pt"]
+
+
+def test_a_half_written_resume_point_is_never_gone_on_from(recipe: dict[str, Any]) -> None:
+    run_dir = Path(recipe["run_dir"])
+    train_in_process(recipe)
+    first = weights(run_dir)
+    (run_dir / "resume/00000035.partial").write_bytes(b"half of a file")
+
+    train_in_process(recipe)
+
+    torch.testing.assert_close(weights(run_dir), first, atol=0.0, rtol=0.0)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "problem"),
+    [
+        ("model", "d_model", 32, "other [model] or optimizer settings"),
+        ("model", "decoder_layers", 2, "other [model] or optimizer settings"),
+        ("optimisation", "optimizer", "adamw", "first optimizer"),
+        ("optimisation", "learning_rate", 0.5, "first learning_rate"),
+        ("optimisation", "weight_decay", 0.5, "first weight_decay"),
+        ("data", "max_tokens", 50, "other [data] or [vocabulary] settings"),
+        ("vocabulary", "size", 320, "other [data] or [vocabulary] settings"),
+    ],
+)
+def test_a_run_folder_of_another_model_or_of_other_data_is_refused(
+    recipe: dict[str, Any], section: str, key: str, value: object, problem: str
+) -> None:
+    recipe["optimisation"] |= {"steps": 2, "warmup_steps": 1, "decay_steps": 1}
+    train_in_process(recipe)
+    recipe["optimisation"]["steps"] = 4
+    recipe[section][key] = value
+
+    with pytest.raises(RunFolderError) as caught:
+        train_in_process(recipe)
+
+    assert problem in str(caught.value)
+    assert "choose another run_dir" in str(caught.value)
+
+
+def test_all_missing_corpus_files_are_named_before_anything_is_read(recipe: dict[str, Any]) -> None:
+    recipe["data"]["corpora"][0]["files"] += ["/nowhere/a.tsv", "/nowhere/b.tsv.xz"]
+
+    with pytest.raises(CorpusError, match=r"no such file: /nowhere/a\.tsv, /nowhere/b\.tsv\.xz"):
+        train_in_process(recipe)
+
+    assert not Path(recipe["run_dir"]).exists()
+
+
+def test_corpora_without_a_usable_pair_are_named(recipe: dict[str, Any], tmp_path: Path) -> None:
+    empty = tmp_path / "empty.tsv"
+    empty.write_text("\t\n", encoding="utf8")
+    corpus = recipe["data"]["corpora"][0]
+    recipe["data"]["corpora"] = [corpus, {**corpus, "name": "void", "files": [str(empty)]}]
+    with pytest.raises(CorpusError, match="corpus void has no usable pair"):
+        train_in_process(recipe)
+
+    recipe["data"]["corpora"] = [corpus]
+    recipe["data"]["max_tokens"] = 1
+    with pytest.raises(CorpusError, match=r"corpus tiny has no pair within data\.max_tokens"):
+        train_in_process(recipe)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_refused(recipe: dict[str, Any]) -> None:
+    recipe["optimisation"]["accelerator"] = "gpu"
+
+    with pytest.raises(ConfigError, match=r"optimisation\.accelerator gpu"):
+        train_in_process(recipe)
+
+
+def test_signals_mean_what_they_meant_before_once_a_run_has_ended(recipe: dict[str, Any]) -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+
+    train_in_process(recipe)
+
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+    assert "PL_GLOBAL_SEED" not in os.environ

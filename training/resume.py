@@ -1,0 +1,161 @@
+"""Resume points: written at intervals, at the last step and at a signal; found again at the next start."""
+
+import logging
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import lightning
+import torch
+from lightning.pytorch.callbacks import Callback
+from typing_extensions import override
+
+from training.config import Optimisation, TrainingConfig
+from training.errors import RunFolderError, TrainingStopped
+from training.module import TranslationModule
+
+log = logging.getLogger(__name__)
+
+KEEP = 2
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+_NAME = re.compile(r"(\d+)(-v\d+)?\.ckpt")
+
+
+@dataclass(frozen=True, slots=True)
+class ResumePoint:
+    """A Lightning checkpoint with weights, optimiser, schedule and counters after `step` steps."""
+
+    path: Path
+    step: int
+
+
+class StopRequest:
+    """Whether a signal asked the run to end."""
+
+    def __init__(self) -> None:
+        self.signal_number: int | None = None
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Note SIGTERM and SIGINT instead of dying; a second one of them ends the process as usual."""
+        before = {number: signal.signal(number, self._note) for number in STOP_SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _note(self, signal_number: int, _frame: FrameType | None) -> None:
+        if self.signal_number is not None:
+            signal.signal(signal_number, signal.SIG_DFL)
+            signal.raise_signal(signal_number)
+        self.signal_number = signal_number
+        log.info("%s: stopping after this step", signal.Signals(signal_number).name)
+
+
+class ResumePoints(Callback):
+    """Writes resume points between steps, where weights, optimiser and counters agree.
+
+    The last of the callbacks, so that what the others did after a step is done when the step is on disk.
+    """
+
+    def __init__(self, config: TrainingConfig, stop: StopRequest) -> None:
+        self.folder = config.run_dir / "resume"
+        self.every_seconds = 60.0 * config.checkpoints.every_minutes
+        self.last_step = config.optimisation.steps
+        self.stop = stop
+        self.written_at = time.monotonic()
+
+    @override
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        self.written_at = time.monotonic()
+
+    @override
+    def on_train_batch_end(
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        step = trainer.global_step
+        is_due = time.monotonic() - self.written_at >= self.every_seconds
+        if is_due or step == self.last_step or self.stop.signal_number is not None:
+            self._write(trainer)
+        if self.stop.signal_number is not None and step < self.last_step:
+            raise TrainingStopped(self.stop.signal_number, step)
+
+    def _write(self, trainer: lightning.Trainer) -> None:
+        """Under a name of its own first: a kill while writing leaves the point before it in place."""
+        self.folder.mkdir(exist_ok=True)
+        path = self.folder / f"{trainer.global_step:08d}.ckpt"
+        partial = path.with_suffix(".partial")
+        trainer.save_checkpoint(partial)
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
+        partial.replace(path)
+        for old in resume_points(self.folder.parent)[:-KEEP]:
+            old.path.unlink()
+        self.written_at = time.monotonic()
+
+
+def resume_points(run_dir: Path) -> list[ResumePoint]:
+    """All resume points, the one with the most steps last."""
+    named = [(path, _NAME.fullmatch(path.name)) for path in (run_dir / "resume").glob("*.ckpt")]
+    points = [ResumePoint(path, int(name[1])) for path, name in named if name]
+    return sorted(points, key=lambda point: (point.step, point.path.name))
+
+
+def check_resume_point(point: ResumePoint, module: TranslationModule) -> None:
+    """Compare a resume point's weights and optimiser with what the config asks for.
+
+    Raises:
+        RunFolderError: they belong to another [model] or another optimizer, whose numbers the resume point
+            brings with it, so that a change in the config would be without effect.
+    """
+    state = torch.load(point.path, map_location="cpu", weights_only=True, mmap=True)
+    weights = module.state_dict()
+    differing = sorted(
+        name
+        for name in state["state_dict"].keys() | weights.keys()
+        if _shape(state["state_dict"], name) != _shape(weights, name)
+    )
+    differing += _differing_settings(state["optimizer_states"][0], module.optimisation)
+    if differing:
+        raise RunFolderError(
+            f"{point.path} was written with other [model] or optimizer settings ({len(differing)} differ, "
+            f"first {differing[0]}); choose another run_dir or the old settings"
+        )
+
+
+def load_resume_point(point: ResumePoint, module: TranslationModule) -> None:
+    """Weights and counters only: what a run that has made its last step still needs."""
+    state = torch.load(point.path, map_location="cpu", weights_only=True)
+    module.load_state_dict(state["state_dict"])
+    module.on_load_checkpoint(state)
+
+
+def _differing_settings(optimiser_state: dict[str, Any], settings: Optimisation) -> list[str]:
+    parts = optimiser_state.get("parts")
+    if (parts is not None) != (settings.optimizer == "muon"):
+        return ["optimizer"]
+    groups = [group for part in parts or [optimiser_state] for group in part["param_groups"]]
+    saved = {
+        "learning_rate": [group["initial_lr"] for group in groups],
+        "weight_decay": [group["weight_decay"] for group in groups],
+    }
+    wanted = {"learning_rate": settings.learning_rate, "weight_decay": settings.weight_decay}
+    return [name for name, values in saved.items() if any(value != wanted[name] for value in values)]
+
+
+def _shape(weights: dict[str, torch.Tensor], name: str) -> torch.Size | None:
+    return weights[name].shape if name in weights else None
