@@ -1,0 +1,85 @@
+"""Closed-loop clients against a running service, each waiting for its answer before it asks again."""
+
+import argparse
+import statistics
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import httpx
+
+from bench.provenance import provenance, write_result
+from bench.throughput import SENTENCES
+
+TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the clients saw together."""
+
+    clients: int
+    requests: int
+    errors: int
+    sentences_per_s: float
+    median_latency_s: float
+    p99_latency_s: float
+
+
+def run(address: str, sentences: list[str], clients: int) -> Load:
+    """Each client sends a sentence, waits for its answer, and takes the next; all share one list."""
+
+    def ask(sentence: str) -> tuple[float, bool]:
+        began = time.perf_counter()
+        answer = http.post("/v1/translate", json={"text": sentence})
+        return time.perf_counter() - began, answer.status_code == httpx.codes.OK
+
+    limits = httpx.Limits(max_connections=clients)
+    with (
+        httpx.Client(base_url=address, timeout=TIMEOUT_S, limits=limits) as http,
+        ThreadPoolExecutor(clients) as pool,
+    ):
+        began = time.perf_counter()
+        answers = list(pool.map(ask, sentences))
+        seconds = time.perf_counter() - began
+    latencies = sorted(latency for latency, _ in answers)
+    return Load(
+        clients=clients,
+        requests=len(answers),
+        errors=sum(not is_ok for _, is_ok in answers),
+        sentences_per_s=round(len(answers) / seconds, 1),
+        median_latency_s=round(statistics.median(latencies), 4),
+        p99_latency_s=round(latencies[int(0.99 * (len(latencies) - 1))], 4),
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.load", description=__doc__)
+    parser.add_argument("address", help="of a running service")
+    parser.add_argument("bundle", type=Path, help="the bundle it serves, for the record")
+    parser.add_argument("--clients", type=int, action="append", help="default: 1, 8 and 64")
+    parser.add_argument("--requests", type=int, default=1000)
+    parser.add_argument("--sentences", type=Path, default=SENTENCES, help="source text, a sentence a line")
+    parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/load.json")
+    arguments = parser.parse_args()
+    lines = [line for line in arguments.sentences.read_text(encoding="utf8").splitlines() if line]
+    sentences = [lines[number % len(lines)] for number in range(arguments.requests)]
+    run(arguments.address, sentences[:20], clients=2)
+    results = [run(arguments.address, sentences, clients) for clients in arguments.clients or [1, 8, 64]]
+    for result in results:
+        print(
+            f"clients {result.clients:3}  {result.sentences_per_s:7.1f} sentences/s  "
+            f"median {result.median_latency_s * 1000:.0f} ms  p99 {result.p99_latency_s * 1000:.0f} ms  "
+            f"errors {result.errors}"
+        )
+    if arguments.output:
+        command = f"python -m bench.load {arguments.address} {arguments.bundle}"
+        figures = {"results": [asdict(result) for result in results]}
+        write_result(arguments.output, provenance(arguments.bundle, command), figures)
+    return 1 if any(result.errors for result in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,25 @@
+"""Figures in the README are those of bench/results."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.tables import RESULTS, all_tables
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("position", range(3))
+def test_the_readmes_tables_are_made_of_the_results(position: int) -> None:
+    assert all_tables()[position] in (ROOT / "README.md").read_text(encoding="utf8")
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: str(path.name))
+def test_every_result_says_where_it_comes_from(path: Path) -> None:
+    origin = json.loads(path.read_text(encoding="utf8"))["provenance"]
+
+    assert all(
+        origin[key]
+        for key in ("measured_at", "command", "cpu", "cores", "packages", "commit", "bundle_sha256")
+    )
