@@ -44,7 +44,7 @@ def save_weights(folder: Path, model: Transformer, training: dict[str, Any]) -> 
     """Write weights, shape and record; tokenizers are the caller's to place beside them."""
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f"{WEIGHTS_FILE}.partial"
-    save_file(_untied(model), str(partial))
+    save_file(untied_weights(model), str(partial))
     partial.replace(folder / WEIGHTS_FILE)
     (folder / CONFIG_FILE).write_text(json.dumps(dataclasses.asdict(model.config), indent=2), encoding="utf8")
     (folder / TRAINING_FILE).write_text(
@@ -80,7 +80,7 @@ def load_weights(model: Transformer, weights: dict[str, torch.Tensor], origin: s
     Raises:
         CheckpointError: a weight is missing, left over or of another shape.
     """
-    expected = _untied(model)
+    expected = untied_weights(model)
     problems = [f"{name} is missing" for name in sorted(expected.keys() - weights.keys())]
     problems += [f"{name} is not a weight of this model" for name in sorted(weights.keys() - expected.keys())]
     problems += [
@@ -126,8 +126,8 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _untied(model: Transformer) -> dict[str, torch.Tensor]:
-    """The state dict with tied tables under one name only."""
+def untied_weights(model: Transformer) -> dict[str, torch.Tensor]:
+    """The state dict with tied tables under one name only, as a checkpoint stores it."""
     state = model.state_dict()
     if model.config.shared_vocab:
         del state["target_embedding.weight"]

@@ -1,6 +1,6 @@
 """A bundle's README: what the model is, what it was made from, how good it is."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from export.model import ModelConfig
@@ -57,8 +57,24 @@ def render_model_card(
         scores: by test set, each with `bleu` and `chrf`.
     """
     return _CARD.format(
-        **fields, data=_data_table(training), training=_training_table(training), scores=_score_table(scores)
+        **fields,
+        data=_each_run(training, _data_table),
+        training=_each_run(training, _training_table),
+        scores=_score_table(scores),
     )
+
+
+def _runs(training: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The record and those it started from, the first run first."""
+    earlier = training.get("started_from")
+    return [*([] if earlier is None else _runs(earlier)), training]
+
+
+def _each_run(training: Mapping[str, Any], table: Callable[[Mapping[str, Any]], str]) -> str:
+    runs = _runs(training)
+    if len(runs) == 1:
+        return table(training)
+    return "\n\n".join(f"Run {number}:\n\n{table(run)}" for number, run in enumerate(runs, start=1))
 
 
 def _data_table(training: Mapping[str, Any]) -> str:
@@ -78,6 +94,7 @@ def _training_table(training: Mapping[str, Any]) -> str:
         "train_hours": "hours",
         "machine": "machine",
         "averaged_snapshots": "averaged snapshots",
+        "note": "note",
     }
     rows = [f"| {label} | {training[key]} |" for key, label in names.items() if key in training]
     return "\n".join(["| | |", "|---|---|", *rows]) if rows else "Not recorded."

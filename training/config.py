@@ -126,6 +126,8 @@ class TrainingConfig(Section):
     """Everything a run depends on."""
 
     run_dir: Path
+    start_from: Path | None = None
+    """A checkpoint folder whose weights and vocabulary the run begins with, instead of fresh ones."""
     data: Data
     vocabulary: Vocabulary = Vocabulary()
     model: Model = Model()

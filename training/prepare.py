@@ -9,7 +9,7 @@ from training.config import Corpus, TrainingConfig
 from training.corpus import Pair, read_pairs, with_variants
 from training.errors import CorpusError, RunFolderError
 from training.tokenised import TokenisedCorpus, tokenise
-from training.vocabulary import load_vocabularies, train_vocabularies
+from training.vocabulary import copy_vocabularies, load_vocabularies, train_vocabularies
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ def prepare(config: TrainingConfig) -> list[TokenisedCorpus]:
         RunFolderError: the folder was prepared from other data or vocabulary settings.
     """
     folder = config.run_dir / "data"
-    recipe = config.model_dump_json(include={"data", "vocabulary"}, indent=2)
+    recipe = config.model_dump_json(include={"start_from", "data", "vocabulary"}, indent=2)
     recipe_path = folder / RECIPE_FILE
     if recipe_path.exists():
         _check_recipe(recipe_path, recipe)
@@ -39,8 +39,11 @@ def prepare(config: TrainingConfig) -> list[TokenisedCorpus]:
 
 def _prepare(config: TrainingConfig, folder: Path) -> None:
     pairs = {corpus.name: _read(corpus, config) for corpus in config.data.corpora}
-    log.info("training the vocabulary: %s pieces", config.vocabulary.size)
-    train_vocabularies(config, pairs, folder)
+    if config.start_from is None:
+        log.info("training the vocabulary: %s pieces", config.vocabulary.size)
+        train_vocabularies(config, pairs, folder)
+    else:
+        copy_vocabularies(config.start_from, folder)
     source_processor, target_processor = load_vocabularies(folder)
     for corpus in config.data.corpora:
         tokenised = tokenise(
@@ -79,6 +82,6 @@ def _corpus_path(folder: Path, corpus: Corpus) -> Path:
 def _check_recipe(path: Path, recipe: str) -> None:
     if json.loads(path.read_text(encoding="utf8")) != json.loads(recipe):
         raise RunFolderError(
-            f"{path.parent} was prepared with other [data] or [vocabulary] settings; "
+            f"{path.parent} was prepared with another start_from or other [data] or [vocabulary] settings; "
             "choose another run_dir or remove that folder"
         )

@@ -32,6 +32,7 @@ from training.resume import (
     load_resume_point,
     resume_points,
 )
+from training.start import start_weights
 from training.tokenised import TokenisedCorpus
 from training.validation import HeldOut, validate
 from training.vocabulary import SOURCE_FILE, TARGET_FILE, load_vocabularies
@@ -75,7 +76,9 @@ def train(config: TrainingConfig) -> Path:
     processors = load_vocabularies(config.run_dir / "data")
     held_out.check_lengths(processors[0], config.model.max_positions)
     torch.manual_seed(config.optimisation.seed)
-    module = TranslationModule(make_model(config, processors), config.optimisation)
+    model = make_model(config, processors)
+    earlier = start_weights(config.start_from, model)
+    module = TranslationModule(model, config.optimisation)
     history = History(config.run_dir)
     stop = StopRequest()
     callbacks = [
@@ -94,6 +97,7 @@ def train(config: TrainingConfig) -> Path:
     log.info("final model: BLEU %.2f, chrF %.2f, greedy", scores.bleu, scores.chrf)
     history.plot()
     record = _record(config, module, history) | {
+        **({} if earlier is None else {"started_from": earlier}),
         "steps": last_step,
         "averaged_snapshots": num_averaged,
         "machine": describe_machine(trainer.strategy.root_device, config.optimisation.threads),

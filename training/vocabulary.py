@@ -1,6 +1,7 @@
 """SentencePiece vocabularies, trained on a weighted sample of the corpora."""
 
 import itertools
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
@@ -31,6 +32,19 @@ def train_vocabularies(config: TrainingConfig, pairs: Mapping[str, Sequence[Pair
     else:
         _train(config, iter(sources), folder / SOURCE_FILE)
         _train(config, iter(targets), folder / TARGET_FILE)
+
+
+def copy_vocabularies(checkpoint: Path, folder: Path) -> None:
+    """Take the vocabularies of a finished checkpoint into `folder`.
+
+    Raises:
+        VocabularyError: the checkpoint has none.
+    """
+    if not (checkpoint / SOURCE_FILE).is_file():
+        raise VocabularyError(f"start_from {checkpoint} is not a checkpoint folder: no {SOURCE_FILE}")
+    for name in (SOURCE_FILE, TARGET_FILE):
+        if (checkpoint / name).is_file():
+            shutil.copyfile(checkpoint / name, folder / name)
 
 
 def load_vocabularies(

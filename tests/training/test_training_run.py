@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 
 from export.checkpoint import load_checkpoint
 from training.config import TrainingConfig
-from training.errors import ConfigError, CorpusError, RunFolderError
+from training.errors import ConfigError, CorpusError, RunFolderError, VocabularyError
 from training.history import Event, History
 from training.resume import resume_points
 from training.run import train
@@ -322,3 +322,38 @@ def test_signals_mean_what_they_meant_before_once_a_run_has_ended(recipe: dict[s
 
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
     assert "PL_GLOBAL_SEED" not in os.environ
+
+
+def test_a_run_that_starts_from_a_checkpoint_goes_on_with_its_weights_vocabulary_and_record(
+    recipe: dict[str, Any], tmp_path: Path
+) -> None:
+    first = train_in_process(recipe)
+    recipe["optimisation"] |= {"steps": 2, "warmup_steps": 1, "decay_steps": 1, "learning_rate": 1e-9}
+    second = {**recipe, "run_dir": str(tmp_path / "second"), "start_from": str(first)}
+    second["vocabulary"] = {"size": 330, "sample_pairs": 1}  # which would train another vocabulary
+
+    checkpoint = load_checkpoint(train_in_process(second))
+
+    earlier = load_checkpoint(first)
+    for name, weight in checkpoint.model.state_dict().items():
+        torch.testing.assert_close(weight, earlier.model.state_dict()[name], atol=1e-6, rtol=0.0)
+    assert checkpoint.source_tokenizer.read_bytes() == earlier.source_tokenizer.read_bytes()
+    assert checkpoint.training["started_from"] == earlier.training
+
+
+def test_a_checkpoint_of_another_shape_to_start_from_is_refused_naming_every_difference(
+    recipe: dict[str, Any], tmp_path: Path
+) -> None:
+    first = train_in_process(recipe)
+    recipe["model"] |= {"ffn": 32, "heads": 4, "dropout": 0.2}
+    second = {**recipe, "run_dir": str(tmp_path / "second"), "start_from": str(first)}
+
+    with pytest.raises(ConfigError, match=r"ffn is 24 there and 32 here; heads is 2 there and 4 here$"):
+        train_in_process(second)
+
+
+def test_a_folder_without_a_checkpoint_to_start_from_is_refused(
+    recipe: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(VocabularyError, match=r"start_from .*nowhere is not a checkpoint folder"):
+        train_in_process({**recipe, "start_from": str(tmp_path / "nowhere")})
