@@ -14,6 +14,10 @@ FORMAT_VERSION = 1
 ENCODER_FILE = "encoder.onnx"
 DECODER_FILE = "decoder.onnx"
 
+SOURCE_WIDTH_MULTIPLE = 8
+"""The source axis S is padded to a multiple of this. onnxruntime's attention takes another path through odd
+widths, which rounds differently: with this padding a source's numbers do not depend on its neighbours."""
+
 Axis = Literal["B", "S", "R", "T", "K", "H", "D"]
 DType = Literal["int32", "int64", "float32"]
 
