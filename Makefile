@@ -3,11 +3,12 @@ PYTHON ?= python3.11
 HOST ?= 127.0.0.1
 PORT ?= 8000
 RECIPE ?= training/recipes/de-en.toml
+CHECKPOINT ?= runs/de-en/checkpoint
 VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help serve train test test-slow lint format image-test clean
+.PHONY: help serve train test test-slow lint format image-test bench bench-quick bench-page clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,6 +49,26 @@ lint: $(VENV)/.development ## Style, strict types on code and tests, import arro
 format: $(VENV)/.development ## Format and apply safe fixes
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+.venv-bench/.peers: requirements/peers.txt
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet "pip>=24"
+	.venv-bench/bin/python -m pip install --quiet --requirement requirements/peers.txt
+	@touch $@
+
+bench: $(VENV)/.development .venv-bench/.peers ## Measure CHECKPOINT's model against CTranslate2 and Transformers; writes docs/performance.md
+	$(BIN)/python -m bench.models opus-size runs/bench/opus-size --fresh
+	$(BIN)/python -m bench.models $(CHECKPOINT) runs/bench/trained --fresh
+	./bench/all full
+
+bench-quick: $(VENV)/.development .venv-bench/.peers ## The same with few runs, into runs/bench/quick: does it work?
+	$(BIN)/python -m bench.models opus-size runs/bench/opus-size
+	$(BIN)/python -m bench.models $(CHECKPOINT) runs/bench/trained
+	./bench/all quick
+
+bench-page: $(VENV)/.development ## Tables and plots of docs/performance.md from bench/results
+	$(BIN)/python -m bench.page
+	$(BIN)/python -m bench.plots
 
 image-test: ## Build the container image with buildah, start it, translate over HTTP
 	./deploy/image-test

@@ -1,17 +1,15 @@
 """Closed-loop clients against a running service, each waiting for its answer before it asks again."""
 
 import argparse
-import statistics
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import httpx
 
+from bench.peers.arrivals import PoolFront, closed_loop, median_latency_s, percentile
 from bench.provenance import provenance, write_result
-from bench.throughput import SENTENCES
+from bench.workloads import SENTENCES
 
 TIMEOUT_S = 60.0
 
@@ -31,27 +29,21 @@ class Load:
 def run(address: str, sentences: list[str], clients: int) -> Load:
     """Each client sends a sentence, waits for its answer, and takes the next; all share one list."""
 
-    def ask(sentence: str) -> tuple[float, bool]:
-        began = time.perf_counter()
-        answer = http.post("/v1/translate", json={"text": sentence})
-        return time.perf_counter() - began, answer.status_code == httpx.codes.OK
+    def ask(sentence: str) -> None:
+        http.post("/v1/translate", json={"text": sentence}).raise_for_status()
 
     limits = httpx.Limits(max_connections=clients)
-    with (
-        httpx.Client(base_url=address, timeout=TIMEOUT_S, limits=limits) as http,
-        ThreadPoolExecutor(clients) as pool,
-    ):
-        began = time.perf_counter()
-        answers = list(pool.map(ask, sentences))
-        seconds = time.perf_counter() - began
-    latencies = sorted(latency for latency, _ in answers)
+    with httpx.Client(base_url=address, timeout=TIMEOUT_S, limits=limits) as http:
+        front = PoolFront(ask, clients)
+        seen = closed_loop(front.submit, sentences, clients)
+        front.close()
     return Load(
         clients=clients,
-        requests=len(answers),
-        errors=sum(not is_ok for _, is_ok in answers),
-        sentences_per_s=round(len(answers) / seconds, 1),
-        median_latency_s=round(statistics.median(latencies), 4),
-        p99_latency_s=round(latencies[int(0.99 * (len(latencies) - 1))], 4),
+        requests=seen.requests,
+        errors=seen.errors,
+        sentences_per_s=round(seen.requests_per_s, 1),
+        median_latency_s=round(median_latency_s(seen), 4),
+        p99_latency_s=round(percentile(seen.latencies_s, 0.99), 4),
     )
 
 

@@ -68,10 +68,10 @@ def main() -> int:
         help="a test set; may be given several times",
     )
     parser.add_argument("--beam-size", dest="beam_sizes", type=int, action="append", help="default: 1 and 4")
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/quality.json")
     arguments = parser.parse_args()
-    translator = Translator.open(arguments.bundle, workers=arguments.workers)
+    translator = Translator.open(arguments.bundle, replicas=arguments.replicas)
     results = [
         measure(translator, name, (Path(source), Path(reference)), beam_size)
         for name, source, reference in arguments.sets
@@ -88,7 +88,7 @@ def main() -> int:
             for name, source, reference in arguments.sets
         ]
         command = f"python -m bench.quality {arguments.bundle} {' '.join(sets)}"
-        figures = {"workers": arguments.workers, "results": [asdict(result) for result in results]}
+        figures = {"replicas": arguments.replicas, "results": [asdict(result) for result in results]}
         write_result(arguments.output, provenance(arguments.bundle, command), figures)
     return 0
 

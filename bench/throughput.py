@@ -84,10 +84,11 @@ def main() -> int:
     parser.add_argument("bundle", type=Path)
     parser.add_argument("--sentences", type=Path, default=SENTENCES, help="source text, a sentence a line")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/throughput.json")
     arguments = parser.parse_args()
     sentences = [line for line in arguments.sentences.read_text(encoding="utf8").splitlines() if line]
-    translator = Translator.open(arguments.bundle)
+    translator = Translator.open(arguments.bundle, replicas=arguments.replicas)
     settings = [
         Setting(batch, beam_size, workers)
         for workers in (1, 2)
@@ -108,7 +109,8 @@ def main() -> int:
         figures = {
             "sentences": len(sentences),
             "rounds": arguments.rounds,
-            "threads_per_worker": 1,
+            "replicas": arguments.replicas,
+            "threads_per_replica": 1,
             "results": [asdict(result) for result in results],
         }
         write_result(arguments.output, provenance(arguments.bundle, command), figures)

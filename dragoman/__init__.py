@@ -7,12 +7,21 @@
 """
 
 from dragoman.decoding.options import DecodingOptions
-from dragoman.errors import BundleError, DragomanError, InputError, UnsupportedPair
+from dragoman.errors import (
+    BundleError,
+    DeadlineExceeded,
+    DragomanError,
+    InputError,
+    Overloaded,
+    TranslatorClosed,
+    UnsupportedPair,
+)
 from dragoman.translator import Translator
 from dragoman.types import (
     Alternative,
     FinishReason,
     Hypothesis,
+    Priority,
     SegmentTranslation,
     Translation,
 )
@@ -20,13 +29,17 @@ from dragoman.types import (
 __all__ = [
     "Alternative",
     "BundleError",
+    "DeadlineExceeded",
     "DecodingOptions",
     "DragomanError",
     "FinishReason",
     "Hypothesis",
     "InputError",
+    "Overloaded",
+    "Priority",
     "SegmentTranslation",
     "Translation",
     "Translator",
+    "TranslatorClosed",
     "UnsupportedPair",
 ]

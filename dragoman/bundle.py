@@ -9,9 +9,9 @@ import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
-from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
+from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION, CacheDType
 from dragoman.errors import BundleError
 
 MANIFEST_FILE = "manifest.json"
@@ -66,6 +66,8 @@ class Manifest:
     source_language: str
     target_language: str
     precision: str
+    cache_dtype: CacheDType
+    """Of the decoder's self K/V."""
     sizes: Sizes
     special_ids: SpecialIds
     limits: Limits
@@ -153,6 +155,7 @@ def parse_manifest(content: object, bundle: str) -> Manifest:
         source_language=reader.take_text("source_language"),
         target_language=reader.take_text("target_language"),
         precision=reader.take_text("precision"),
+        cache_dtype=reader.take_cache_dtype("cache_dtype"),
         sizes=reader.take_counts("sizes", Sizes, least=1),
         special_ids=reader.take_counts("special_ids", SpecialIds, least=0),
         limits=reader.take_counts("limits", Limits, least=1),
@@ -243,6 +246,13 @@ class _Reader:
 
     def take_text(self, field: str) -> str:
         return self._take(field, "")
+
+    def take_cache_dtype(self, field: str) -> CacheDType:
+        name = self.take_text(field)
+        known: dict[str, CacheDType] = {known: known for known in get_args(CacheDType)}
+        if name and name not in known:
+            self.problems.append(f"{self.prefix}{field} must be one of {', '.join(known)}, not {name!r}")
+        return known.get(name, "float32")
 
     def take_object(self, field: str) -> dict[str, Any]:
         empty: dict[str, Any] = {}

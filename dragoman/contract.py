@@ -2,7 +2,7 @@
 
 Axes: B sources, S source tokens (padded on the right), R rows (hypotheses; R = B x beams, the beams of a
 source side by side), T capacity of the self K/V caches in positions, K best candidates asked for,
-H heads, D head size.
+H heads, D head size, C tokens on the batch's shortlist, P tokens on the longest shortlist of a source.
 """
 
 from dataclasses import dataclass
@@ -18,8 +18,10 @@ SOURCE_WIDTH_MULTIPLE = 8
 """The source axis S is padded to a multiple of this. onnxruntime's attention takes another path through odd
 widths, which rounds differently: with this padding a source's numbers do not depend on its neighbours."""
 
-Axis = Literal["B", "S", "R", "T", "K", "H", "D"]
-DType = Literal["int32", "int64", "float32"]
+Axis = Literal["B", "S", "R", "T", "K", "H", "D", "C", "P"]
+DType = Literal["bool", "int8", "int32", "int64", "float32"]
+CacheDType = Literal["int8", "float32"]
+"""Of self K/V."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,10 @@ def encoder_outputs(decoder_layers: int) -> tuple[Port, ...]:
     )
 
 
-def decoder_inputs(decoder_layers: int) -> tuple[Port, ...]:
+def decoder_inputs(decoder_layers: int, cache_dtype: CacheDType) -> tuple[Port, ...]:
     """One step: every row is extended by one token."""
     caches = tuple(
-        Port(name, "float32", ("R", "H", "T", "D"))
+        Port(name, cache_dtype, ("R", "H", "T", "D"))
         for layer in range(decoder_layers)
         for name in (self_key(layer), self_value(layer))
     )
@@ -61,18 +63,22 @@ def decoder_inputs(decoder_layers: int) -> tuple[Port, ...]:
         Port("total_length", "int32", ()),  # the longest of them, plus one
         Port("num_best", "int64", ()),  # K
         Port("source_mask", "int32", ("B", "S")),
+        Port("has_shortlist", "bool", ()),  # if not, every token may come next, and C and P are 0
+        Port("shortlist", "int64", ("C",)),  # all tokens that any source may use
+        Port("candidates", "int64", ("R", "P")),  # places in it of the tokens of the row's source, then any
+        Port("candidate_bias", "float32", ("R", "P")),  # 0 for its own, minus infinity for the rest
         *encoder_outputs(decoder_layers),
         *caches,
     )
 
 
-def decoder_outputs(decoder_layers: int) -> tuple[Port, ...]:
+def decoder_outputs(decoder_layers: int, cache_dtype: CacheDType) -> tuple[Port, ...]:
     """The K best next tokens of each row, best first, and the caches with one position more.
 
     A cache's output is meant to be bound to the memory of its input: the step then writes in place.
     """
     caches = tuple(
-        Port(name, "float32", ("R", "H", "T", "D"))
+        Port(name, cache_dtype, ("R", "H", "T", "D"))
         for layer in range(decoder_layers)
         for name in (new_self_key(layer), new_self_value(layer))
     )

@@ -3,7 +3,10 @@
 DragomanError
 ├─ InputError           the caller can fix it: names the item, the field, the limit
 │  └─ UnsupportedPair   the bundle does not translate between these languages
-└─ BundleError          the operator must fix it: names the bundle and every file or field at fault
+├─ BundleError          the operator must fix it: names the bundle and every file or field at fault
+├─ Overloaded           too much is waiting already: the caller may come back later
+├─ DeadlineExceeded     the caller's own time limit passed first
+└─ TranslatorClosed     the translator was closed before the text was done
 """
 
 from dataclasses import dataclass
@@ -43,3 +46,35 @@ class BundleError(DragomanError):
 
     def __str__(self) -> str:
         return f"bundle {self.bundle}: " + "; ".join(self.problems)
+
+
+@dataclass(eq=False)
+class Overloaded(DragomanError):  # noqa: N818 -- says it without the suffix
+    """The waiting queue has no room; nothing of the text was taken."""
+
+    num_waiting: int
+    """Segments that wait."""
+    queue_size: int
+    """Segments that may wait."""
+    num_sources: int
+    """Segments of the text that was refused."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.num_waiting} segments wait and at most {self.queue_size} may, so there is no room for "
+            f"{self.num_sources} more; try again later"
+        )
+
+
+@dataclass(eq=False)
+class DeadlineExceeded(DragomanError):  # noqa: N818 -- says it without the suffix
+    """A text was not done within its time limit; its work was given up."""
+
+    timeout_s: float
+
+    def __str__(self) -> str:
+        return f"the translation was not done within {self.timeout_s:g} s; allow more time or send less text"
+
+
+class TranslatorClosed(DragomanError):  # noqa: N818 -- says it without the suffix
+    """The translator was closed before, or while, this was asked of it."""

@@ -37,7 +37,7 @@ def rejoin(document: Document, pieces: Sequence[Piece], options: DecodingOptions
         )
         for rank in range(max(1, most))
     )
-    segments = tuple(_segment(piece, options) for piece in pieces)
+    segments = tuple(present_segment(piece, options) for piece in pieces)
     return Translation(
         text=alternatives[0].text,
         score=alternatives[0].score,
@@ -47,7 +47,8 @@ def rejoin(document: Document, pieces: Sequence[Piece], options: DecodingOptions
     )
 
 
-def _segment(piece: Piece, options: DecodingOptions) -> SegmentTranslation:
+def present_segment(piece: Piece, options: DecodingOptions) -> SegmentTranslation:
+    """A segment with its best hypothesis."""
     best = piece.hypotheses[0] if piece.hypotheses else None
     score = 0.0 if best is None else best.score
     return SegmentTranslation(

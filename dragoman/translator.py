@@ -1,34 +1,38 @@
 """The whole path of a text, on one page."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import overload
+from types import TracebackType
+from typing import Self, overload
 
-from dragoman.batching.batches import plan_batches
-from dragoman.batching.pool import BatchPool
+from dragoman.batching.replica import Outcome, Ticket
+from dragoman.batching.scheduler import Gathering, Scheduler, SchedulerOptions
 from dragoman.bundle import Bundle, Manifest, open_bundle
-from dragoman.decoding.loop import make_strategy, search
+from dragoman.cpus import available_cpus
+from dragoman.decoding.loop import Lane, open_strategy
 from dragoman.decoding.options import DecodingOptions
-from dragoman.decoding.strategy import SourceLimits
+from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
 from dragoman.errors import BundleError, InputError
 from dragoman.graphs.decoder import Decoder
-from dragoman.graphs.encoder import Encoder
+from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.session import SessionOptions
+from dragoman.pending import PendingText
 from dragoman.rejoin import Piece, rejoin
 from dragoman.text.segment import Document, has_letters, segment_to_fit
 from dragoman.text.tokenise import Tokenizer
 from dragoman.text.validity import check_text
-from dragoman.types import Hypothesis, Translation
+from dragoman.types import Hypothesis, Priority, SegmentTranslation, Translation
 
 DEFAULTS = DecodingOptions()
 READ_AHEAD_TEXTS = 512
-"""Texts that `translate_many` takes at a time, so that sources of like length meet in a batch."""
-BUDGET_TOKENS = 2048
-"""Padded source tokens of a batch."""
-MAX_SOURCES = 32
-"""Sources of a batch."""
+"""Texts that `translate_many` has under way at most, so that sources of like length meet in a batch."""
+QUEUE_SIZE = 4096
+"""Segments of submitted texts that may wait."""
 
 Ids = list[int]
 
@@ -40,32 +44,76 @@ class _Prepared:
     document: Document
     sources: tuple[Ids | None, ...]
 
+    @property
+    def to_search(self) -> list[Ids]:
+        return [source for source in self.sources if source is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Sources under way for a caller who waits."""
+
+    tickets: list[Ticket]
+    gathering: Gathering
+
 
 class Translator:
-    """A loaded bundle that translates. Safe to use from several threads."""
+    """A loaded bundle that translates. Safe to use from several threads.
 
-    def __init__(self, bundle: Bundle, options: SessionOptions, workers: int = 1) -> None:
+    A context manager: `close` ends its threads, which otherwise end with the translator or the process.
+    """
+
+    def __init__(self, bundle: Bundle, session: SessionOptions, scheduling: SchedulerOptions) -> None:
         self.manifest: Manifest = bundle.manifest
         self._source_tokenizer = Tokenizer.load(bundle.file(self.manifest.source_tokenizer))
         self._target_tokenizer = Tokenizer.load(bundle.file(self.manifest.target_tokenizer))
         _check_vocabularies(bundle, self._source_tokenizer, self._target_tokenizer)
-        self._encoder = Encoder(bundle, options)
-        self._decoder = Decoder(bundle, options)
-        self._pool = BatchPool(workers)
+        encoder, decoder = Encoder(bundle, session), Decoder(bundle, session)
+        special_ids, vocab_size = self.manifest.special_ids, self.manifest.sizes.target_vocab
+        target = TargetVocabulary(special_ids.bos, special_ids.eos, vocab_size)
+
+        def open_lane(beam_size: int) -> Lane[CrossKV]:
+            return Lane(decoder.open_steps(beam_size), open_strategy(beam_size, target))
+
+        self._scheduler = Scheduler(encoder.run, open_lane, scheduling)
 
     @classmethod
-    def open(cls, path: str | Path, *, workers: int = 1, threads: int = 1) -> "Translator":
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        replicas: int | None = None,
+        threads: int = 1,
+        queue_size: int = QUEUE_SIZE,
+    ) -> "Translator":
         """Verify and load a bundle.
 
         Args:
             path: the bundle's folder.
-            workers: batches of one call that are translated at the same time.
-            threads: cores that one batch uses. More workers give more than more threads.
+            replicas: searches that run at the same time, each over many sources; they share the bundle's
+                memory. None for as many as there are CPUs for their threads.
+            threads: cores that one replica uses. More replicas give more than more threads.
+            queue_size: segments of submitted texts that may wait.
 
         Raises:
             BundleError: naming every file or field at fault.
         """
-        return cls(open_bundle(Path(path)), SessionOptions(threads=threads), workers)
+        if replicas is None:
+            replicas = max(1, available_cpus() // threads)
+        scheduling = SchedulerOptions(replicas, queue_size)
+        return cls(open_bundle(Path(path)), SessionOptions(threads=threads), scheduling)
+
+    def close(self) -> None:
+        """End the threads; what is under way fails with `TranslatorClosed`. Not for callbacks to call."""
+        self._scheduler.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     @overload
     def translate(self, text: str, options: DecodingOptions = DEFAULTS) -> Translation: ...
@@ -99,17 +147,98 @@ class Translator:
     def translate_many(
         self, texts: Iterable[str], options: DecodingOptions = DEFAULTS, read_ahead: int = READ_AHEAD_TEXTS
     ) -> Iterator[Translation | InputError]:
-        """Translate lazily and in order, reading at most `read_ahead` texts ahead.
+        """Translate lazily and in order, a steady stream with at most `read_ahead` texts under way.
 
         Yields:
             Per text its translation, or the error that names it by its position.
         """
         self._check_options(options)
-        remaining = iter(texts)
-        first_item = 0
-        while window := list(islice(remaining, read_ahead)):
-            yield from self._translate_window(window, options, first_item)
-            first_item += len(window)
+        under_way: deque[tuple[_Prepared | InputError, _Search]] = deque()
+        try:
+            for item, text in enumerate(texts):
+                prepared = self._prepare(text, item)
+                sources = [] if isinstance(prepared, InputError) else prepared.to_search
+                under_way.append((prepared, self._begin(sources, options, Priority.JOB)))
+                if len(under_way) >= read_ahead:
+                    yield self._next_outcome(under_way, options)
+            while under_way:
+                yield self._next_outcome(under_way, options)
+        finally:  # the caller may stop before the end
+            self._scheduler.cancel(ticket for _, search in under_way for ticket in search.tickets)
+
+    def search(
+        self, sources: Sequence[Sequence[int]], options: DecodingOptions = DEFAULTS
+    ) -> list[list[Hypothesis]]:
+        """Ids to hypotheses: the part between the tokenizers.
+
+        Args:
+            sources: ids of segments, each ending in the end-of-sentence id.
+            options: wishes for the search.
+
+        Returns:
+            Per source its hypotheses, best first.
+        """
+        self._check_options(options)
+        return self._results(self._begin(sources, options, Priority.JOB))
+
+    def submit(
+        self,
+        text: str,
+        options: DecodingOptions = DEFAULTS,
+        *,
+        priority: Priority = Priority.INTERACTIVE,
+        timeout_s: float | None = None,
+        on_segment: Callable[[SegmentTranslation], object] | None = None,
+        on_token: Callable[[int, str], object] | None = None,
+    ) -> Future[Translation]:
+        """Begin to translate a text. What takes time here is its preparation: about 1 ms a kilobyte.
+
+        Callbacks run on a thread of the engine: they must be quick, and must not wait for this translator.
+        What they raise fails this text alone.
+
+        Args:
+            text: a text of any length.
+            options: wishes for the search.
+            priority: who goes first when more waits than can run.
+            timeout_s: seconds from now after which the text is given up.
+            on_segment: called with every segment as soon as it and all before it are done.
+            on_token: called after every step with a segment's position and its text so far, which replaces
+                what was told before; segments take turns. Greedy search only, as a beam changes its mind.
+
+        Returns:
+            The translation to come. It may be cancelled until it is done; its work then ends within one
+            step. It fails with `DeadlineExceeded` or `TranslatorClosed`, or with what a callback raised.
+
+        Raises:
+            InputError: the text cannot be translated, or an option is beyond the model's limits.
+            Overloaded: too much is waiting already.
+            TranslatorClosed: closed before.
+        """
+        deadline_s = math.inf if timeout_s is None else time.monotonic() + timeout_s
+        self._check_options(options)
+        if on_token is not None and options.beam_size > 1:
+            raise InputError("on_token", f"wants greedy search; set beam_size to 1, not {options.beam_size}")
+        prepared = self._prepare(text, None)
+        if isinstance(prepared, InputError):
+            raise prepared
+        pending = PendingText(
+            prepared.document, options, lambda index, found: self._piece(prepared, index, found), on_segment
+        )
+        tickets: list[Ticket] = []
+        for index, source in enumerate(prepared.sources):
+            if source is not None:
+                ticket = self._ticket(source, options, priority, pending.receiver(index))
+                ticket.deadline_s, ticket.timeout_s = deadline_s, timeout_s or math.inf
+                ticket.on_step = None if on_token is None else self._text_so_far(index, on_token)
+                tickets.append(ticket)
+        self._scheduler.submit(tickets)
+        for index, source in enumerate(prepared.sources):
+            if source is None:
+                pending.add(index, ())
+        pending.resolve_if_complete()
+        # Cancelled, or failed in one segment: the others are of no use.
+        pending.future.add_done_callback(lambda _: self._scheduler.cancel(tickets))
+        return pending.future
 
     def _translate_window(
         self, texts: Sequence[str], options: DecodingOptions, first_item: int | None
@@ -118,18 +247,20 @@ class Translator:
             self._prepare(text, None if first_item is None else first_item + index)
             for index, text in enumerate(texts)
         ]
-        sources = [
-            source
-            for text in prepared
-            if isinstance(text, _Prepared)
-            for source in text.sources
-            if source is not None
-        ]
-        hypotheses = iter(self._search(sources, options))
+        sources = [source for text in prepared if isinstance(text, _Prepared) for source in text.to_search]
+        hypotheses = iter(self._results(self._begin(sources, options, Priority.INTERACTIVE)))
         return [
             text if isinstance(text, InputError) else self._finish(text, hypotheses, options)
             for text in prepared
         ]
+
+    def _next_outcome(
+        self, under_way: "deque[tuple[_Prepared | InputError, _Search]]", options: DecodingOptions
+    ) -> Translation | InputError:
+        text, search = under_way[0]
+        hypotheses = iter(self._results(search))
+        under_way.popleft()
+        return text if isinstance(text, InputError) else self._finish(text, hypotheses, options)
 
     def _prepare(self, text: str, item: int | None) -> _Prepared | InputError:
         """Text to segments to ids."""
@@ -146,40 +277,66 @@ class Translator:
         sources = tuple(next(encoded) if has_letters(segment) else None for segment in document.segments)
         return _Prepared(document, sources)
 
-    def _search(self, sources: Sequence[Ids], options: DecodingOptions) -> list[list[Hypothesis]]:
-        """Ids to hypotheses, in batches of like length."""
-        plan = plan_batches([len(source) for source in sources], BUDGET_TOKENS, MAX_SOURCES)
-        found = self._pool.map(
-            lambda batch: self._search_batch([sources[index] for index in batch], options), plan
+    def _begin(
+        self, sources: Sequence[Sequence[int]], options: DecodingOptions, priority: Priority
+    ) -> _Search:
+        """Let sources wait for a replica."""
+        gathering = Gathering(len(sources))
+        search = _Search(
+            [
+                self._ticket(source, options, priority, gathering.receiver(index))
+                for index, source in enumerate(sources)
+            ],
+            gathering,
         )
-        results: list[list[Hypothesis]] = [[] for _ in sources]
-        for batch, hypotheses in zip(plan, found, strict=True):
-            for index, of_source in zip(batch, hypotheses, strict=True):
-                results[index] = of_source
-        return results
+        try:
+            self._scheduler.feed(search.tickets)
+        except BaseException:  # a list is fed while its beginning is searched for
+            self._scheduler.cancel(search.tickets)
+            raise
+        return search
 
-    def _search_batch(self, sources: Sequence[Ids], options: DecodingOptions) -> list[list[Hypothesis]]:
-        """Encoded once, decoded until the last has ended."""
-        special_ids = self.manifest.special_ids
-        strategy = make_strategy(
-            [self._limits(len(source), options) for source in sources],
-            options,
-            bos_id=special_ids.bos,
-            eos_id=special_ids.eos,
-            vocab_size=self.manifest.sizes.target_vocab,
-        )
-        steps = self._decoder.start(self._encoder.run(sources), options.beam_size)
-        return search(steps, strategy)
+    def _results(self, search: _Search) -> list[list[Hypothesis]]:
+        """Wait for hypotheses."""
+        try:
+            return search.gathering.results()
+        except BaseException:  # an interrupt, or an error in one: the others are of no use
+            self._scheduler.cancel(search.tickets)
+            raise
+
+    def _ticket(
+        self,
+        ids: Sequence[int],
+        options: DecodingOptions,
+        priority: Priority,
+        on_done: Callable[[Outcome], None],
+    ) -> Ticket:
+        source = Source(ids, self._limits(len(ids), options), options.length_penalty, options.num_hypotheses)
+        return Ticket(source, options.beam_size, priority, on_done)
+
+    def _text_so_far(self, segment: int, on_token: Callable[[int, str], object]) -> Callable[[Ids], None]:
+        """Half a character, of which more bytes are to come, is not shown."""
+
+        def tell(ids: Ids) -> None:
+            (text,) = self._target_tokenizer.decode([ids])
+            on_token(segment, text.rstrip("\N{REPLACEMENT CHARACTER}"))
+
+        return tell
+
+    def _piece(self, text: _Prepared, index: int, found: Sequence[Hypothesis]) -> Piece:
+        """A segment's hypotheses to text."""
+        targets = self._target_tokenizer.decode([hypothesis.ids for hypothesis in found])
+        num_tokens = len(text.sources[index] or ())
+        return Piece(text.document.segments[index], num_tokens, tuple(found), tuple(targets))
 
     def _finish(
         self, text: _Prepared, hypotheses: Iterator[list[Hypothesis]], options: DecodingOptions
     ) -> Translation:
         """Hypotheses to text."""
-        pieces: list[Piece] = []
-        for segment, source in zip(text.document.segments, text.sources, strict=True):
-            found = [] if source is None else next(hypotheses)
-            targets = self._target_tokenizer.decode([hypothesis.ids for hypothesis in found])
-            pieces.append(Piece(segment, len(source or ()), tuple(found), tuple(targets)))
+        pieces = [
+            self._piece(text, index, [] if source is None else next(hypotheses))
+            for index, source in enumerate(text.sources)
+        ]
         return rejoin(text.document, pieces, options)
 
     def _limits(self, num_source_tokens: int, options: DecodingOptions) -> SourceLimits:

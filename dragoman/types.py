@@ -1,7 +1,7 @@
 """The nouns of a translation, shared by every part of the engine and by its callers."""
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 
 class FinishReason(StrEnum):
@@ -13,6 +13,15 @@ class FinishReason(StrEnum):
     """It reached `max_length` first; the translation may be incomplete."""
     COPIED = "copied"
     """There was nothing to translate (no letter in it), so the source stands unchanged."""
+
+
+class Priority(IntEnum):
+    """Who goes first when more is asked for than can run at once."""
+
+    INTERACTIVE = 0
+    """Somebody waits for the answer."""
+    JOB = 1
+    """Part of a long list; goes on at the latest when it was passed over a few times."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Limits
+from dragoman.text.tokenise import Tokenizer
 from export.bundle import BundleFacts, ExportError, staged_folder, write_bundle
 from export.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from export.model_card import architecture_line, render_model_card
@@ -27,7 +28,8 @@ def main() -> int:
         sentences = _sentences(arguments.sentences, facts.source_language)
         with staged_folder(arguments.bundle) as staging:
             _say(f"writing {facts.name} ({arguments.precision})")
-            write_bundle(staging, checkpoint, arguments.precision, facts)
+            sources = _read_sources(arguments.calibration or sentences, checkpoint)
+            write_bundle(staging, checkpoint, arguments.precision, facts, sources)
             _say("validating in a fresh process")
             report = validate_in_fresh_process(staging, arguments.checkpoint, sentences)
             _say(json.dumps(asdict(report), indent=2))
@@ -64,6 +66,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--known-limits", type=Path, help="Markdown for the model card")
     parser.add_argument("--max-source-tokens", type=int, default=200)
     parser.add_argument("--max-target-tokens", type=int, default=400)
+    parser.add_argument(
+        "--calibration",
+        type=Path,
+        help="source text, a sentence a line, that int8 ranges are measured on; default: --sentences",
+    )
     parser.add_argument(
         "--sentences",
         type=Path,
@@ -127,6 +134,12 @@ def _sentences(given: Path | None, language: str) -> Path:
             f"{path} not found: give --sentences FILE with 200 or more lines of {language} text"
         )
     return path
+
+
+def _read_sources(path: Path, checkpoint: Checkpoint) -> list[list[int]]:
+    """Ids of the lines that are not blank."""
+    lines = [line for line in path.read_text(encoding="utf8").splitlines() if line.strip()]
+    return Tokenizer.load(checkpoint.source_tokenizer).encode(lines)
 
 
 def _size_bytes(folder: Path) -> int:

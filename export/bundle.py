@@ -4,7 +4,7 @@ import dataclasses
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ import onnx
 
 from dragoman.bundle import MANIFEST_FILE, FileRecord, Limits, Manifest, Sizes, SpecialIds, sha256_of
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
+from export.calibration import Calibration, calibrate
 from export.checkpoint import Checkpoint
 from export.graph.decoder import write_decoder
 from export.graph.encoder import write_encoder
@@ -76,12 +77,27 @@ def staged_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def write_bundle(folder: Path, checkpoint: Checkpoint, precision: str, facts: BundleFacts) -> Manifest:
-    """Write every file into `folder`, the manifest last."""
+def write_bundle(
+    folder: Path, checkpoint: Checkpoint, precision: str, facts: BundleFacts, sources: Sequence[Sequence[int]]
+) -> Manifest:
+    """Write every file into `folder`, the manifest last.
+
+    Args:
+        folder: exists and is empty.
+        checkpoint: what to write.
+        precision: `fp32` or `int8`.
+        facts: what the manifest says beyond the model's own shape.
+        sources: ids of the source sentences that int8 ranges are measured on; not looked at for fp32.
+
+    Raises:
+        ExportError: the model cannot be exported, or int8 has nothing to be measured on.
+    """
     config = checkpoint.model.config
     check_exportable(config, facts.limits)
-    save_graph(write_encoder(checkpoint.model, make_precision(precision), PRODUCER), folder / ENCODER_FILE)
-    save_graph(write_decoder(checkpoint.model, make_precision(precision), PRODUCER), folder / DECODER_FILE)
+    calibration = _calibrate(checkpoint, sources) if precision == "int8" else None
+    for write, name in ((write_encoder, ENCODER_FILE), (write_decoder, DECODER_FILE)):
+        save_graph(write(checkpoint.model, make_precision(calibration), PRODUCER), folder / name)
+    cache_dtype = make_precision(calibration).cache_dtype
     shutil.copyfile(checkpoint.source_tokenizer, folder / SOURCE_TOKENIZER)
     target_tokenizer = SOURCE_TOKENIZER
     if checkpoint.target_tokenizer != checkpoint.source_tokenizer:
@@ -95,6 +111,7 @@ def write_bundle(folder: Path, checkpoint: Checkpoint, precision: str, facts: Bu
         source_language=facts.source_language,
         target_language=facts.target_language,
         precision=precision,
+        cache_dtype=cache_dtype,
         sizes=Sizes(
             decoder_layers=config.decoder_layers,
             heads=config.heads,
@@ -115,6 +132,14 @@ def write_bundle(folder: Path, checkpoint: Checkpoint, precision: str, facts: Bu
     )
     write_manifest(folder, manifest)
     return manifest
+
+
+def _calibrate(checkpoint: Checkpoint, sources: Sequence[Sequence[int]]) -> Calibration:
+    longest = checkpoint.model.config.max_positions
+    usable = [source for source in sources if len(source) <= longest]
+    if not usable:
+        raise ExportError(f"int8 needs sentences of at most {longest} tokens to be calibrated on")
+    return calibrate(checkpoint.model, usable)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

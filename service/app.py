@@ -1,9 +1,10 @@
 """The HTTP application: routes, and what surrounds them."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
 from email.message import Message
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 from fastapi import APIRouter, Depends, FastAPI, Request
@@ -11,8 +12,10 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from dragoman import InputError, UnsupportedPair
 from dragoman.bundle import Manifest
 from service.errors import (
+    RETRY_AFTER,
     STATUSES,
     ApiError,
+    ClientGoneError,
     ErrorKind,
     ErrorResponse,
     FieldProblem,
@@ -34,7 +37,7 @@ from service.schemas import (
 from service.settings import Settings
 from service.versions import installed_version
 
-RETRY_AFTER_S = 2
+Result = TypeVar("Result")
 
 DESCRIPTION = """Text in, text out. Every error has one form: a type for programs, a message for people,
 and the fields at fault. The same text gives the same translation, whatever else the server is doing."""
@@ -45,7 +48,7 @@ def create_app(translator: TextTranslator, settings: Settings) -> FastAPI:
 
     It answers at once; `/readyz` and `/v1/translate` do so with 503 until a warm-up sentence was translated.
     """
-    inference = Inference(translator, settings.workers)
+    inference = Inference(translator, settings.request_timeout_s)
 
     @asynccontextmanager
     async def warm_up_beside(_app: FastAPI) -> AsyncIterator[None]:
@@ -90,17 +93,19 @@ def _translation(inference: Inference, limits: TextLimits) -> APIRouter:
                 ErrorKind.INVALID_INPUT: "A field is unknown, ill-typed or out of range, the pair is not "
                 "served, or texts cannot be translated; every such text is named",
                 ErrorKind.INTERNAL: "The server failed",
-                ErrorKind.NOT_READY: "The model is still being loaded; `Retry-After` says when to come back",
+                ErrorKind.OVERLOADED: "Too much is waiting already, or the model is still being loaded "
+                "(`not_ready`); `Retry-After` says when to come back",
+                ErrorKind.TIMEOUT: "The texts were not translated within the server's time limit",
             }
         ),
     )
-    async def translate(request: TranslateRequest) -> TranslateResponse:
+    async def translate(request: TranslateRequest, connection: Request) -> TranslateResponse:
         """Each text is translated on its own; if any cannot be, the request fails and names all such."""
         _require_ready(inference)
         _check_pair(request, inference.manifest)
         texts, options = request.texts(), request.options()
         limits.check(texts)
-        outcomes = await inference.translate(texts, options)
+        outcomes = await _while_connected(connection, inference.translate(texts, options))
         problems = [
             FieldProblem(field=request.field_of(item), problem=outcome.problem)
             for item, outcome in enumerate(outcomes)
@@ -152,6 +157,32 @@ def _health(inference: Inference) -> APIRouter:
     return router
 
 
+async def _while_connected(connection: Request, work: Coroutine[Any, Any, Result]) -> Result:
+    """Await work for a client, and give it up when the client has gone.
+
+    Raises:
+        ClientGoneError: nobody waits for an answer any more.
+    """
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_disconnected(connection))
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientGoneError
+        return working.result()
+    finally:
+        for task in (working, leaving):
+            if not task.done():
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+
+async def _disconnected(connection: Request) -> None:
+    while (await connection.receive())["type"] != "http.disconnect":
+        pass
+
+
 def _require_json(request: Request) -> None:
     header = Message()
     header["Content-Type"] = request.headers.get("content-type", "")
@@ -166,7 +197,7 @@ def _require_ready(inference: Inference) -> None:
         raise ApiError(
             ErrorKind.NOT_READY,
             "the model has not translated its warm-up sentence yet; try again",
-            headers={"Retry-After": str(RETRY_AFTER_S)},
+            headers=RETRY_AFTER,
         )
 
 

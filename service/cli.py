@@ -14,10 +14,11 @@ from tqdm import tqdm
 
 from dragoman import DecodingOptions, DragomanError, Translator
 from dragoman.bundle import read_bundle
+from dragoman.cpus import available_cpus
 from dragoman.translator import READ_AHEAD_TEXTS
 from service.bundles import Listing, find_bundle, list_bundles, size_bytes
 from service.lines import ManyTranslator, UndecodableLineError, translate_lines
-from service.settings import Settings, SettingsError, available_cpus, load_settings
+from service.settings import Settings, SettingsError, load_settings
 from service.versions import installed_version
 
 EXIT_INCOMPLETE = 1
@@ -99,7 +100,7 @@ def translate(
     settings = load_settings(config, {"model": model})
     with ExitStack() as opened:
         source = sys.stdin.buffer if file is None or file == STDIN else opened.enter_context(file.open("rb"))
-        translator = _open_translator(settings)
+        translator = opened.enter_context(_open_translator(settings))
         target = opened.enter_context(_open_output(output, source))
         is_complete = _write_lines(translator, source, target, options)
     if not is_complete:
@@ -112,8 +113,10 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
     model: ModelOption = None,
-    workers: Annotated[int | None, typer.Option(help="Requests translated at the same time.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads inside one inference.")] = None,
+    replicas: Annotated[
+        int | None, typer.Option(help="Searches that run at the same time; by default one for each CPU.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads inside one replica.")] = None,
     log_level: Annotated[str | None, typer.Option(help="critical, error, warning, info or debug.")] = None,
     config: ConfigOption = None,
 ) -> None:
@@ -122,7 +125,7 @@ def serve(
         "host": host,
         "port": port,
         "model": model,
-        "workers": workers,
+        "replicas": replicas,
         "threads": threads,
         "log_level": log_level,
     }
@@ -183,9 +186,9 @@ def info(*, model: ModelOption = None, config: ConfigOption = None) -> None:
     _print_table(facts)
 
 
-def _open_translator(settings: Settings) -> ManyTranslator:
+def _open_translator(settings: Settings) -> Translator:
     path = find_bundle(settings.model, settings.models_dir)
-    return Translator.open(path, workers=settings.workers, threads=settings.threads)
+    return Translator.open(path, replicas=settings.replicas, threads=settings.threads)
 
 
 def _open_output(output: Path | None, source: BinaryIO) -> BinaryIO:

@@ -13,13 +13,16 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman import InputError
+from dragoman import DeadlineExceeded, InputError, Overloaded
 
 MAX_LISTED_PROBLEMS = 100
 MAX_SHOWN_NAME = 80
+RETRY_AFTER: Mapping[str, str] = {"Retry-After": "2"}
+CLIENT_GONE = 499
+"""A status for the log alone, as nginx has it."""
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +37,9 @@ class ErrorKind(StrEnum):
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     INVALID_INPUT = "invalid_input"
     INTERNAL = "internal"
+    OVERLOADED = "overloaded"
     NOT_READY = "not_ready"
+    TIMEOUT = "timeout"
 
 
 STATUSES: Mapping[ErrorKind, int] = {
@@ -45,7 +50,9 @@ STATUSES: Mapping[ErrorKind, int] = {
     ErrorKind.UNSUPPORTED_MEDIA_TYPE: 415,
     ErrorKind.INVALID_INPUT: 422,
     ErrorKind.INTERNAL: 500,
+    ErrorKind.OVERLOADED: 503,
     ErrorKind.NOT_READY: 503,
+    ErrorKind.TIMEOUT: 504,
 }
 
 
@@ -82,6 +89,10 @@ class ApiError(Exception):
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+class ClientGoneError(Exception):
+    """The client closed its connection before it was answered."""
+
+
 class SafeJSONResponse(JSONResponse):
     """JSON in UTF-8; a lone surrogate, which UTF-8 has no bytes for, becomes the JSON escape it came as."""
 
@@ -110,12 +121,24 @@ def invalid_input(
 
 def install_error_handlers(app: FastAPI) -> None:
     """Give every error raised while a request is handled its one form."""
-    for kind in (ApiError, InputError, RequestValidationError, HTTPException):
+    for kind in (
+        ApiError,
+        InputError,
+        Overloaded,
+        DeadlineExceeded,
+        RequestValidationError,
+        HTTPException,
+    ):
         app.add_exception_handler(kind, _answer)
+    app.add_exception_handler(ClientGoneError, _answer_nobody)
 
 
 async def _answer(_request: Request, error: Exception) -> SafeJSONResponse:
     return error_response(_as_api_error(error))
+
+
+async def _answer_nobody(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=CLIENT_GONE)
 
 
 def _as_api_error(error: Exception) -> ApiError:
@@ -124,6 +147,10 @@ def _as_api_error(error: Exception) -> ApiError:
             return error
         case InputError():
             return invalid_input([FieldProblem(field=error.field, problem=error.problem)], total=1)
+        case Overloaded():
+            return ApiError(ErrorKind.OVERLOADED, str(error), headers=RETRY_AFTER)
+        case DeadlineExceeded():
+            return ApiError(ErrorKind.TIMEOUT, str(error))
         case RequestValidationError():
             return _from_validation(error)
         case HTTPException():

@@ -24,9 +24,12 @@ def serve(settings: Settings) -> None:
     logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s: %(name)s: %(message)s")
     # Uvicorn raises the signal again once it has stopped; being asked to stop is no failure.
     signal.signal(signal.SIGTERM, _stop)
-    translator = Translator.open(find_bundle(settings.model, settings.models_dir), threads=settings.threads)
-    app = create_app(translator, settings)
-    uvicorn.run(app, host=settings.host, port=settings.port, log_level=settings.log_level)
+    path = find_bundle(settings.model, settings.models_dir)
+    with Translator.open(
+        path, replicas=settings.replicas, threads=settings.threads, queue_size=settings.queue_size
+    ) as translator:
+        app = create_app(translator, settings)
+        uvicorn.run(app, host=settings.host, port=settings.port, log_level=settings.log_level)
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:

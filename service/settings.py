@@ -24,11 +24,6 @@ class SettingsError(Exception):
     """The settings cannot be used; the message names every one at fault."""
 
 
-def available_cpus() -> int:
-    """CPUs this process may run on; a container's or taskset's share, not the host's count."""
-    return max(1, len(os.sched_getaffinity(0)))
-
-
 def default_models_dir() -> Path:
     """`models` in the current directory, or else beside this package (the repository, in a checkout)."""
     here = Path("models")
@@ -49,10 +44,15 @@ class Settings(BaseSettings):
     """Address to listen on; `0.0.0.0` listens on all."""
     port: int = Field(default=8000, ge=0, le=65535)
     """Port to listen on; 0 takes a free one."""
-    workers: int = Field(default_factory=available_cpus, ge=1)
-    """Requests translated at the same time; by default one for each CPU available to the process."""
+    replicas: int | None = Field(default=None, ge=1)
+    """Searches that run at the same time, each over many segments; None for as many as there are CPUs for
+    their threads."""
     threads: int = Field(default=1, ge=1)
-    """Threads inside one inference."""
+    """Threads inside one replica."""
+    queue_size: int = Field(default=4096, ge=1)
+    """Segments that may wait before requests are refused as too many."""
+    request_timeout_s: float = Field(default=60.0, gt=0, allow_inf_nan=False)
+    """Seconds after which a request is given up."""
     max_body_bytes: int = Field(default=2**20, ge=1)
     """Largest request body in bytes."""
     max_texts: int = Field(default=1000, ge=1)

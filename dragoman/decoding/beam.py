@@ -1,6 +1,6 @@
 """Beam search: the beam_size most probable beginnings of each source are kept alive.
 
-Shapes: N sources given, B of them still searched for, k = beam_size, K candidates of a row, T positions.
+Shapes: B sources searched for, k = beam_size, K candidates of a row, T positions.
 """
 
 from collections.abc import Sequence
@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.decoding.options import DecodingOptions
-from dragoman.decoding.scoring import length_norm, normalised_score
-from dragoman.decoding.slots import fill_holes
-from dragoman.decoding.strategy import SourceLimits
+from dragoman.decoding.scoring import length_norms, normalised_score
+from dragoman.decoding.slots import add_slots, fill_holes, keep_slots, rows_of
+from dragoman.decoding.strategy import Advance, Source, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis
 
 
@@ -33,6 +32,33 @@ class _Candidates:
         return _Candidates(self.totals[picked], self.ids[picked], self.parents[picked])
 
 
+@dataclass(slots=True)
+class _State:
+    """By slot. What is by rank goes on in rows that `places` tells, as rows move less often than ranks."""
+
+    max_tokens: NDArray[np.int64]  # [B]
+    min_tokens: NDArray[np.int64]  # [B]
+    num_tokens: NDArray[np.int64]  # [B], so far, of every live hypothesis
+    norms: NDArray[np.float64]  # [B, T + 1], what a log-probability is divided by, by number of tokens
+    last_ids: NDArray[np.int64]  # [B, k], by place
+    places: NDArray[np.int64]  # [B, k], by rank: the row of its group that a hypothesis has
+    totals: NDArray[np.float64]  # [B, k], by rank
+    tokens: NDArray[np.int32]  # [B, T, k], by the rank after each step
+    parents: NDArray[np.int32]  # [B, T, k], by the rank after each step: the rank before it
+    best_scores: NDArray[np.float64]  # [B, k], of finished hypotheses, in no order
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A finished hypothesis; its tokens are read from the state when its source is done."""
+
+    score: float
+    logprob: float
+    parent: int
+    """Rank of the hypothesis that the end of sentence extended."""
+    num_tokens: int
+
+
 class Beam:
     """A `Strategy` that keeps `beam_size` live hypotheses per source.
 
@@ -43,81 +69,104 @@ class Beam:
     A source is done at its limit, or when it has k finished hypotheses and the worst of the k best scores
     no less than the best live one would, ended here: the heuristic that Hugging Face Transformers names
     `early_stopping=False`. With a length penalty above 0 it may miss a longer, better hypothesis.
-
-    State is kept per source and by rank. `_sources` alone says which source sits in which slot of the
-    batch, and `_places` which row of its group a hypothesis has: rows then move less often than ranks.
     """
 
-    def __init__(
-        self,
-        limits: Sequence[SourceLimits],
-        options: DecodingOptions,
-        bos_id: int,
-        eos_id: int,
-        vocab_size: int,
-    ) -> None:
-        shape = (len(limits), options.beam_size)
-        self._options = options
-        self._max_tokens = np.array([limit.max_tokens for limit in limits], np.int64)  # [N]
-        self._min_tokens = np.array([limit.min_tokens for limit in limits], np.int64)  # [N]
-        self._eos_id = eos_id
+    def __init__(self, beam_size: int, target: TargetVocabulary) -> None:
+        self._beam_size = beam_size
+        self._target = target
         # The k best extensions of one hypothesis that do not end, and the one that does.
-        self.num_best = min(options.beam_size + 1, vocab_size)
-        self._num_tokens = 0  # of every live hypothesis: all began together
-        self._sources = np.arange(len(limits))  # [B]
-        self._last_ids = np.full(shape, bos_id, np.int64)  # [B, k], by place
-        self._places = np.tile(np.arange(options.beam_size), (len(limits), 1))  # [N, k], by rank
-        self._totals = np.full(shape, -np.inf)  # float64 [N, k], by rank
-        self._totals[:, 0] = 0.0  # at first all hypotheses are the same empty one
-        self._tokens = np.zeros((*shape, self._max_tokens.max(initial=0)), np.int64)  # [N, k, T], by rank
-        self._best_scores = np.full(shape, -np.inf)  # [N, k], of finished hypotheses, in no order
-        self._results: list[list[Hypothesis]] = [[] for _ in limits]
+        self._num_best = min(beam_size + 1, target.size)
+        self._sources: list[Source] = []
+        self._ended: list[list[_Ended]] = []  # by slot
+        self._state = self._begin([])
+
+    @property
+    def beam_size(self) -> int:
+        """k, rows of every source."""
+        return self._beam_size
+
+    @property
+    def num_best(self) -> int:
+        """K, the candidates it wants of every row."""
+        return self._num_best
 
     @property
     def last_ids(self) -> NDArray[np.int64]:
         """The token that each row is extended by next, int64 [B * k]."""
-        return self._last_ids.ravel()
+        return self._state.last_ids.ravel()
 
     @property
-    def is_done(self) -> bool:
-        """Whether every source has its results."""
-        return not len(self._sources)
+    def sources(self) -> Sequence[Source]:
+        """Those searched for, by slot."""
+        return self._sources
 
-    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    def join(self, sources: Sequence[Source]) -> None:
+        """Begin to search for more sources, in slots after all others."""
+        self._state = add_slots(self._state, self._begin(sources))
+        self._sources += sources
+        self._ended += [[] for _ in sources]
+
+    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
         """Rank a step's candidates, collect what is finished and keep the best of the rest alive.
 
         Args:
             logprobs: float32 [B * k, K], best first.
             ids: int64 [B * k, K].
-
-        Returns:
-            The rows to select before the next step, int64 [B' * k]; None if every row simply continues
-            or no source is left.
         """
         candidates = self._rank(logprobs, ids)
-        self._num_tokens += 1
+        self._state.num_tokens += 1
         self._collect_ended(candidates)
         live = self._first_unended(candidates)
         self._extend(live)
-        is_leaving = self._leaving(live.totals[:, 0])
-        return self._rearrange(live, is_leaving)
+        rows = self._place(live)
+        is_leaving = self._leaving()
+        if is_leaving.any():
+            leaving = np.flatnonzero(is_leaving).tolist()
+            finished = [(self._sources[slot], self._results(slot)) for slot in leaving]
+            return Advance(rows[self.leave(is_leaving)], finished)
+        is_unchanged = np.array_equal(rows, np.arange(len(rows)))
+        return Advance(None if is_unchanged else rows, ())
 
-    def results(self) -> list[list[Hypothesis]]:
-        """Per source, in the order given, its best hypotheses: ended before cut, then by score."""
-        return [
-            sorted(found, key=lambda one: (one.finish_reason is FinishReason.LENGTH, -one.score))[
-                : self._options.num_hypotheses
-            ]
-            for found in self._results
-        ]
+    def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Give sources up, bool [B] -> the rows that continue, int64 [B' * k]."""
+        slots = fill_holes(is_leaving)
+        self._state = keep_slots(self._state, slots)
+        self._sources = [self._sources[slot] for slot in slots.tolist()]
+        self._ended = [self._ended[slot] for slot in slots.tolist()]
+        return rows_of(slots, self._beam_size)
+
+    def beginning(self, slot: int) -> list[int]:
+        """Target ids so far of the best live hypothesis; another one may lead after the next step."""
+        return self._ids(slot, rank=0, num_ids=int(self._state.num_tokens[slot]))
+
+    def _begin(self, sources: Sequence[Source]) -> _State:
+        shape = (len(sources), self._beam_size)
+        max_tokens = np.array([source.limits.max_tokens for source in sources], np.int64)
+        positions = int(max_tokens.max(initial=0))
+        norms = np.zeros((len(sources), positions + 1))
+        for slot, source in enumerate(sources):
+            norms[slot] = length_norms(positions, source.length_penalty)
+        totals = np.full(shape, -np.inf)
+        totals[:, 0] = 0.0  # at first all hypotheses are the same empty one
+        return _State(
+            max_tokens=max_tokens,
+            min_tokens=np.array([source.limits.min_tokens for source in sources], np.int64),
+            num_tokens=np.zeros(len(sources), np.int64),
+            norms=norms,
+            last_ids=np.full(shape, self._target.bos_id, np.int64),
+            places=np.tile(np.arange(self._beam_size), (len(sources), 1)),
+            totals=totals,
+            tokens=np.zeros((len(sources), positions, self._beam_size), np.int32),
+            parents=np.zeros((len(sources), positions, self._beam_size), np.int32),
+            best_scores=np.full(shape, -np.inf),
+        )
 
     def _rank(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> _Candidates:
         """The 2k best candidates of each source: k of them at least do not end, as one in a row may."""
-        beam_size = self._options.beam_size
+        state, beam_size = self._state, self._beam_size
         num_sources, num_best = len(self._sources), logprobs.shape[1]
-        rows = self._places[self._sources]  # [B, k], by rank
-        rows += beam_size * _slots(rows)
-        totals: NDArray[np.float64] = self._totals[self._sources][:, :, None] + logprobs[rows]  # [B, k, K]
+        rows = state.places + beam_size * _slots(state.places)  # [B, k], by rank
+        totals: NDArray[np.float64] = state.totals[:, :, None] + logprobs[rows]  # [B, k, K]
         totals = totals.reshape(num_sources, beam_size * num_best)
         order = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * beam_size]
         picked = (_slots(order), order)
@@ -125,89 +174,102 @@ class Beam:
 
     def _collect_ended(self, candidates: _Candidates) -> None:
         """Keep the ends of sentence among the first k candidates that the limits allow."""
-        first = slice(self._options.beam_size)
-        may_end = self._num_tokens > self._min_tokens[self._sources]  # [B]
-        is_ended = (candidates.ids[:, first] == self._eos_id) & may_end[:, None]
+        state, first = self._state, slice(self._beam_size)
+        may_end = state.num_tokens > state.min_tokens  # [B]
+        is_ended = (candidates.ids[:, first] == self._target.eos_id) & may_end[:, None]
+        if not is_ended.any():
+            return
         for slot, rank in zip(*(axis.tolist() for axis in np.nonzero(is_ended)), strict=True):
-            source, parent = int(self._sources[slot]), int(candidates.parents[slot, rank])
-            ids = self._tokens[source, parent, : self._num_tokens - 1]
-            hypothesis = self._hypothesis(ids, float(candidates.totals[slot, rank]), FinishReason.STOP)
-            worst = self._best_scores[source].argmin()
+            logprob, num_tokens = float(candidates.totals[slot, rank]), int(state.num_tokens[slot])
+            score = normalised_score(logprob, num_tokens, self._sources[slot].length_penalty)
+            worst = state.best_scores[slot].argmin()
             # Else k others are no worse, or it is impossible: -inf is not above the -inf of an empty place.
-            if hypothesis.score > self._best_scores[source, worst]:
-                self._best_scores[source, worst] = hypothesis.score
-                self._results[source].append(hypothesis)
+            if score > state.best_scores[slot, worst]:
+                state.best_scores[slot, worst] = score
+                parent = int(candidates.parents[slot, rank])
+                self._ended[slot].append(_Ended(score, logprob, parent, num_tokens))
 
     def _first_unended(self, candidates: _Candidates) -> _Candidates:
         """The k best candidates of each source that go on."""
-        columns = np.argsort(candidates.ids == self._eos_id, axis=1, kind="stable")
-        return candidates.pick(columns[:, : self._options.beam_size])
+        columns = np.argsort(candidates.ids == self._target.eos_id, axis=1, kind="stable")
+        return candidates.pick(columns[:, : self._beam_size])
 
     def _extend(self, live: _Candidates) -> None:
         """Append the live candidates' tokens to the beginnings they extend."""
-        sources, last = self._sources, self._num_tokens - 1
-        self._totals[sources] = live.totals
-        self._tokens[sources, :, :last] = self._tokens[sources[:, None], live.parents, :last]
-        self._tokens[sources, :, last] = live.ids
+        state = self._state
+        position = (np.arange(len(self._sources)), state.num_tokens - 1)
+        state.totals = live.totals
+        state.tokens[position] = live.ids
+        state.parents[position] = live.parents
 
-    def _leaving(self, best_totals: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which sources are done, bool [B]; those that the limit cuts short get what they have.
-
-        Args:
-            best_totals: [B], of each source's best live hypothesis.
-        """
-        scores = self._best_scores[self._sources]
-        # The worst is -inf until k have finished: then only a source that cannot go on has settled.
-        attainable = best_totals / length_norm(self._num_tokens, self._options.length_penalty)
-        is_settled: NDArray[np.bool_] = (attainable <= scores.min(axis=1)) & (scores.max(axis=1) > -np.inf)
-        is_at_limit = self._num_tokens >= self._max_tokens[self._sources]
-        for source in self._sources[is_at_limit].tolist():
-            self._collect_cut(source)
-        return is_settled | is_at_limit
-
-    def _collect_cut(self, source: int) -> None:
-        """Fill up a source's results with its live hypotheses; impossible ones only if it has no other."""
-        found = self._results[source]
-        for rank in range(self._options.num_hypotheses - len(found)):
-            logprob = float(self._totals[source, rank])
-            if found and logprob == -np.inf:
-                break
-            ids = self._tokens[source, rank, : self._num_tokens]
-            found.append(self._hypothesis(ids, logprob, FinishReason.LENGTH))
-
-    def _hypothesis(self, ids: NDArray[np.int64], logprob: float, reason: FinishReason) -> Hypothesis:
-        score = normalised_score(logprob, self._num_tokens, self._options.length_penalty)
-        return Hypothesis(tuple(ids.tolist()), logprob, self._num_tokens, score, reason)
-
-    def _rearrange(self, live: _Candidates, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64] | None:
-        """Say goodbye to sources that are done and find a row for every live hypothesis.
+    def _place(self, live: _Candidates) -> NDArray[np.int64]:
+        """Find a row for every live hypothesis.
 
         Returns:
-            The rows to select, int64 [B' * k], or None.
+            For each row the one it carries on from, int64 [B * k].
         """
-        beam_size = self._options.beam_size
-        sources = self._sources
-        if self._num_tokens > 1:
-            parent_places = self._places[sources[:, None], live.parents]
-            places = inherit(parent_places)
-        else:  # every row has read the same, so each may stay where it is
-            parent_places = places = self._places[sources]
-        self._places[sources] = places
-        placed = (_slots(places), places)
-        self._last_ids = np.empty_like(places)
-        self._last_ids[placed] = live.ids
-        rows = np.empty_like(places)  # [B, k]
-        rows[placed] = parent_places + beam_size * placed[0]
+        state = self._state
+        slots = _slots(state.places)
+        # After its first step every row of a source has read the same, so each may stay where it is.
+        is_first = (state.num_tokens == 1)[:, None]
+        parent_places = np.where(is_first, state.places, state.places[slots, live.parents])
+        state.places = inherit(parent_places)
+        placed = (slots, state.places)
+        state.last_ids[placed] = live.ids
+        rows = np.empty_like(state.places)
+        rows[placed] = parent_places + self._beam_size * slots
+        return rows.ravel()
 
-        num_rows = rows.size
-        if is_leaving.any():
-            slots = fill_holes(is_leaving)
-            self._sources = sources[slots]
-            self._last_ids = self._last_ids[slots]
-            rows = rows[slots]
-        rows = rows.ravel()
-        is_unchanged = rows.size == num_rows and np.array_equal(rows, np.arange(num_rows))
-        return None if is_unchanged or not rows.size else rows
+    def _leaving(self) -> NDArray[np.bool_]:
+        """Which sources are done, bool [B]."""
+        state = self._state
+        norms = state.norms[np.arange(len(self._sources)), state.num_tokens]
+        attainable = state.totals[:, 0] / norms
+        scores = state.best_scores
+        # The worst is -inf until k have finished: then only a source that cannot go on has settled.
+        is_settled: NDArray[np.bool_] = (attainable <= scores.min(axis=1)) & (scores.max(axis=1) > -np.inf)
+        return is_settled | (state.num_tokens >= state.max_tokens)
+
+    def _results(self, slot: int) -> list[Hypothesis]:
+        """The best hypotheses of a source that is done: ended before cut, then by score."""
+        wanted = self._sources[slot].num_hypotheses
+        ended = sorted(self._ended[slot], key=lambda one: -one.score)[:wanted]
+        found = [
+            Hypothesis(
+                ids=tuple(self._ids(slot, one.parent, one.num_tokens - 1)),
+                logprob=one.logprob,
+                num_tokens=one.num_tokens,
+                score=one.score,
+                finish_reason=FinishReason.STOP,
+            )
+            for one in ended
+        ]
+        if self._state.num_tokens[slot] >= self._state.max_tokens[slot]:
+            found += self._cut(slot, wanted - len(found), is_only_result=not found)
+        return found
+
+    def _cut(self, slot: int, count: int, *, is_only_result: bool) -> list[Hypothesis]:
+        """Live hypotheses that the limit cuts short; impossible ones only if there is no other result."""
+        num_tokens = int(self._state.num_tokens[slot])
+        penalty = self._sources[slot].length_penalty
+        found: list[Hypothesis] = []
+        for rank, logprob in enumerate(self._state.totals[slot, :count].tolist()):
+            if logprob == -np.inf and (found or not is_only_result):
+                break
+            ids = tuple(self._ids(slot, rank, num_tokens))
+            score = normalised_score(logprob, num_tokens, penalty)
+            found.append(Hypothesis(ids, logprob, num_tokens, score, FinishReason.LENGTH))
+        return found
+
+    def _ids(self, slot: int, rank: int, num_ids: int) -> list[int]:
+        """Tokens of the hypothesis that had this rank when it had so many, traced back to its beginning."""
+        tokens: list[list[int]] = self._state.tokens[slot, :num_ids].tolist()
+        parents: list[list[int]] = self._state.parents[slot, :num_ids].tolist()
+        ids: list[int] = []
+        for at_position, before in zip(reversed(tokens), reversed(parents), strict=True):
+            ids.append(at_position[rank])
+            rank = before[rank]
+        return ids[::-1]
 
 
 def inherit(parents: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,93 +1,131 @@
 """Greedy search: the best token at each step.
 
-Shapes: N sources given, B of them still searched for, one row each.
+Shapes: B sources searched for, one row each, K candidates of a row, T positions.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.decoding.scoring import normalised_score
-from dragoman.decoding.slots import fill_holes
-from dragoman.decoding.strategy import SourceLimits
+from dragoman.decoding.slots import add_slots, fill_holes, keep_slots
+from dragoman.decoding.strategy import CONTINUE, Advance, Source, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis
 
 
+@dataclass(slots=True)
+class _State:
+    """By slot."""
+
+    max_tokens: NDArray[np.int64]  # [B]
+    min_tokens: NDArray[np.int64]  # [B]
+    num_tokens: NDArray[np.int64]  # [B], so far
+    last_ids: NDArray[np.int64]  # [B]
+    logprobs: NDArray[np.float64]  # [B], sums
+    tokens: NDArray[np.int32]  # [B, T]
+
+
 class Greedy:
-    """A `Strategy` with one hypothesis per source.
+    """A `Strategy` with one hypothesis per source."""
 
-    State is kept per source; `_sources` alone says which source sits in which slot of the batch.
-    """
+    beam_size = 1
 
-    def __init__(
-        self, limits: Sequence[SourceLimits], length_penalty: float, bos_id: int, eos_id: int
-    ) -> None:
-        num_sources = len(limits)
-        self._max_tokens = np.array([limit.max_tokens for limit in limits], np.int64)  # [N]
-        self._min_tokens = np.array([limit.min_tokens for limit in limits], np.int64)  # [N]
-        self._length_penalty = length_penalty
-        self._eos_id = eos_id
-        self.num_best = 2 if self._min_tokens.any() else 1  # an early end of sentence needs a runner-up
-        self._num_tokens = 0  # of every row: all began together
-        self._sources = np.arange(num_sources)  # [B]
-        self._last_ids = np.full(num_sources, bos_id, np.int64)  # [B]
-        self._logprobs = np.zeros(num_sources)  # float64 [N]
-        self._tokens = np.zeros((num_sources, self._max_tokens.max(initial=0)), np.int64)  # [N, T]
-        self._results: list[list[Hypothesis]] = [[] for _ in limits]
+    def __init__(self, target: TargetVocabulary) -> None:
+        self._target = target
+        self._sources: list[Source] = []
+        self._state = self._begin([])
+        self._slots = np.arange(0)
+        self._early_steps = 0  # to come, in which some sentence may not end yet
+
+    @property
+    def num_best(self) -> int:
+        """An end of sentence that comes too early needs a runner-up."""
+        return 2 if self._early_steps else 1
 
     @property
     def last_ids(self) -> NDArray[np.int64]:
         """The token that each row is extended by next, int64 [B]."""
-        return self._last_ids
+        return self._state.last_ids
 
     @property
-    def is_done(self) -> bool:
-        """Whether every source has its result."""
-        return not len(self._sources)
+    def sources(self) -> Sequence[Source]:
+        """Those searched for, by slot."""
+        return self._sources
 
-    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    def join(self, sources: Sequence[Source]) -> None:
+        """Begin to search for more sources, in slots after all others."""
+        new = self._begin(sources)
+        self._state = add_slots(self._state, new)
+        self._sources += sources
+        self._slots = np.arange(len(self._sources))
+        self._early_steps = max(self._early_steps, int(new.min_tokens.max(initial=0)))
+
+    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
         """Take each row's best token, or the second best while the sentence may not end yet.
 
         Args:
             logprobs: float32 [B, K], best first.
             ids: int64 [B, K].
-
-        Returns:
-            The rows that continue, int64 [B'], when sources have left and others stay; else None.
         """
-        sources = self._sources
-        is_early = (ids[:, 0] == self._eos_id) & (self._num_tokens < self._min_tokens[sources])
-        picked = (np.arange(len(sources)), is_early.astype(np.int64))
-        self._last_ids = ids[picked]
-        self._logprobs[sources] += logprobs[picked]
-        self._tokens[sources, self._num_tokens] = self._last_ids
-        self._num_tokens += 1
+        state = self._state
+        state.last_ids[:] = ids[:, 0]
+        picked = logprobs[:, 0]
+        if self._early_steps:
+            self._early_steps -= 1
+            is_early = (state.last_ids == self._target.eos_id) & (state.num_tokens < state.min_tokens)
+            np.copyto(state.last_ids, ids[:, -1], where=is_early)
+            picked = np.where(is_early, logprobs[:, -1], picked)
+        state.logprobs += picked
+        state.tokens[self._slots, state.num_tokens] = state.last_ids
+        state.num_tokens += 1
 
-        is_stopped = self._last_ids == self._eos_id
-        is_leaving = is_stopped | (self._num_tokens >= self._max_tokens[sources])
+        is_stopped = state.last_ids == self._target.eos_id
+        is_leaving = is_stopped | (state.num_tokens >= state.max_tokens)
         if not is_leaving.any():
-            return None
-        for slot in np.flatnonzero(is_leaving).tolist():
-            reason = FinishReason.STOP if is_stopped[slot] else FinishReason.LENGTH
-            self._finish(int(sources[slot]), reason)
+            return CONTINUE
+        finished = [
+            (self._sources[slot], [self._hypothesis(slot, is_stopped=bool(is_stopped[slot]))])
+            for slot in np.flatnonzero(is_leaving).tolist()
+        ]
+        return Advance(self.leave(is_leaving), finished)
+
+    def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Give sources up, bool [B] -> the rows that continue, int64 [B']."""
         slots = fill_holes(is_leaving)
-        self._sources = sources[slots]
-        self._last_ids = self._last_ids[slots]
-        return slots if len(slots) else None
+        self._state = keep_slots(self._state, slots)
+        self._sources = [self._sources[slot] for slot in slots.tolist()]
+        self._slots = np.arange(len(slots))
+        if not self._sources:
+            self._early_steps = 0
+        return slots
 
-    def results(self) -> list[list[Hypothesis]]:
-        """Per source, in the order given, its one hypothesis."""
-        return self._results
+    def beginning(self, slot: int) -> list[int]:
+        """Target ids so far."""
+        ids: list[int] = self._state.tokens[slot, : self._state.num_tokens[slot]].tolist()
+        return ids
 
-    def _finish(self, source: int, reason: FinishReason) -> None:
-        num_ids = self._num_tokens - (reason is FinishReason.STOP)
-        logprob = float(self._logprobs[source])
-        hypothesis = Hypothesis(
-            ids=tuple(self._tokens[source, :num_ids].tolist()),
-            logprob=logprob,
-            num_tokens=self._num_tokens,
-            score=normalised_score(logprob, self._num_tokens, self._length_penalty),
-            finish_reason=reason,
+    def _begin(self, sources: Sequence[Source]) -> _State:
+        num_sources = len(sources)
+        max_tokens = np.array([source.limits.max_tokens for source in sources], np.int64)
+        return _State(
+            max_tokens=max_tokens,
+            min_tokens=np.array([source.limits.min_tokens for source in sources], np.int64),
+            num_tokens=np.zeros(num_sources, np.int64),
+            last_ids=np.full(num_sources, self._target.bos_id, np.int64),
+            logprobs=np.zeros(num_sources),
+            tokens=np.zeros((num_sources, max_tokens.max(initial=0)), np.int32),
         )
-        self._results[source].append(hypothesis)
+
+    def _hypothesis(self, slot: int, *, is_stopped: bool) -> Hypothesis:
+        ids = self.beginning(slot)
+        num_tokens = len(ids)
+        logprob = float(self._state.logprobs[slot])
+        return Hypothesis(
+            ids=tuple(ids[:-1] if is_stopped else ids),
+            logprob=logprob,
+            num_tokens=num_tokens,
+            score=normalised_score(logprob, num_tokens, self._sources[slot].length_penalty),
+            finish_reason=FinishReason.STOP if is_stopped else FinishReason.LENGTH,
+        )

@@ -1,11 +1,13 @@
 """The loop of every search. It knows neither the graph that makes a step nor the strategy that picks tokens.
 
-Shapes: B sources still searched for, R rows (B x beam_size, the beams of a source side by side),
-K candidates of a row.
+Shapes: B sources searched for, R rows (B x beam_size, the beams of a source side by side), K candidates of
+a row.
 """
 
-from collections.abc import Sequence
-from typing import Protocol
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +15,19 @@ from numpy.typing import NDArray
 from dragoman.decoding.beam import Beam
 from dragoman.decoding.greedy import Greedy
 from dragoman.decoding.options import DecodingOptions
-from dragoman.decoding.strategy import SourceLimits, Strategy
+from dragoman.decoding.strategy import Source, SourceLimits, Strategy, TargetVocabulary
 from dragoman.types import Hypothesis
 
+Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
+"""What the encoder made of some sources, as a stepper takes it."""
 
-class Stepper(Protocol):
+
+class Stepper(Protocol[Encoded_contra]):
     """Runs one decoder step for all rows, and remembers what each row has read."""
+
+    def join(self, encoded: Encoded_contra) -> None:
+        """Take more sources in: beam_size rows each, that have read nothing, after all other rows."""
+        ...
 
     def step(
         self, last_ids: NDArray[np.int64], num_best: int
@@ -31,7 +40,7 @@ class Stepper(Protocol):
 
         Returns:
             Log-probabilities float32 [R, K] of each row's K best next tokens, best first, and their
-            ids int64 [R, K].
+            ids int64 [R, K]. Theirs until the next step only.
         """
         ...
 
@@ -40,50 +49,128 @@ class Stepper(Protocol):
 
         Args:
             rows: int64 [R'], R' <= R; new row i carries on from old row rows[i]. Groups of beam_size rows
-                stay groups of one source; fewer groups than before mean that sources have left.
+                stay groups of one source; fewer groups than before mean that sources have left, and with as
+                many every group stays where it is.
         """
         ...
 
 
-def search(stepper: Stepper, strategy: Strategy) -> list[list[Hypothesis]]:
-    """Step until every source is done; a source leaves the batch as soon as it is.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A source that has left a search, done."""
 
-    A source's results do not depend on the sources beside it, if the stepper's rows do not.
+    source: Source
+    hypotheses: list[Hypothesis]
+    """Best first."""
+    error: FloatingPointError | None = None
+    """Why there are none: the stepper returned NaN, and no order of candidates would mean anything."""
+
+
+class Lane(Generic[Encoded_contra]):
+    """A running search over sources of one beam size, which join and leave it between steps.
+
+    What is found for a source depends neither on the sources beside it nor on when it joined, if the
+    stepper's rows do not depend on each other. For one thread.
+    """
+
+    def __init__(self, stepper: Stepper[Encoded_contra], strategy: Strategy) -> None:
+        self._stepper = stepper
+        self._strategy = strategy
+
+    @property
+    def beam_size(self) -> int:
+        """Rows of every source."""
+        return self._strategy.beam_size
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """Those searched for, by slot."""
+        return self._strategy.sources
+
+    def join(self, sources: Sequence[Source], encoded: Encoded_contra) -> None:
+        """Begin to search for more sources; `encoded` holds as many, in the same order."""
+        self._stepper.join(encoded)
+        self._strategy.join(sources)
+
+    def step(self) -> list[Found]:
+        """One token further; returns the sources that are done with it. At least one must be there."""
+        strategy = self._strategy
+        logprobs, ids = self._stepper.step(strategy.last_ids, strategy.num_best)
+        if math.isnan(np.vdot(logprobs, logprobs)):  # one call where isnan and any are two; inf * inf is inf
+            return self._step_without(logprobs, ids)
+        rows, finished = strategy.advance(logprobs, ids)
+        if rows is not None:
+            self._stepper.select(rows)
+        return [Found(source, hypotheses) for source, hypotheses in finished]
+
+    def drop(self, sources: Collection[Source]) -> None:
+        """Give sources up; those that are not here are none of its business."""
+        is_leaving = np.array([source in sources for source in self.sources], np.bool_)
+        if is_leaving.any():
+            self._stepper.select(self._strategy.leave(is_leaving))
+
+    def beginning(self, slot: int) -> list[int]:
+        """Target ids so far of the best hypothesis of the source in a slot."""
+        return self._strategy.beginning(slot)
+
+    def _step_without(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> list[Found]:
+        """The rest of a step after which some sources have NaN among their candidates: these leave."""
+        sources = self.sources
+        by_source = np.isnan(logprobs).reshape(len(sources), -1)
+        is_faulty: NDArray[np.bool_] = np.logical_or.reduce(by_source, axis=1)
+        error = FloatingPointError("the decoder step returned log-probabilities that are not numbers")
+        faulty = [Found(sources[slot], [], error) for slot in np.flatnonzero(is_faulty).tolist()]
+        rows = self._strategy.leave(is_faulty)
+        self._stepper.select(rows)
+        if not self.sources:
+            return faulty
+        moved, finished = self._strategy.advance(logprobs[rows], ids[rows])
+        if moved is not None:
+            self._stepper.select(moved)
+        return faulty + [Found(source, hypotheses) for source, hypotheses in finished]
+
+
+def search(stepper: Stepper[Encoded_contra], strategy: Strategy) -> list[list[Hypothesis]]:
+    """Search for the sources that are there from the beginning, until all are done.
 
     Args:
         stepper: fresh, with as many rows as `strategy.last_ids`.
         strategy: fresh.
 
     Returns:
-        Per source, in the order given, its hypotheses, best first.
+        Per source, in the order they joined, its hypotheses, best first.
 
     Raises:
-        FloatingPointError: the stepper returned NaN; no order of candidates would mean anything.
+        FloatingPointError: the stepper returned NaN.
     """
-    while not strategy.is_done:
-        logprobs, ids = stepper.step(strategy.last_ids, strategy.num_best)
-        if np.isnan(logprobs).any():
-            raise FloatingPointError("the decoder step returned log-probabilities that are not numbers")
-        rows = strategy.advance(logprobs, ids)
-        if rows is not None:
-            stepper.select(rows)
-    return strategy.results()
+    lane = Lane(stepper, strategy)
+    sources = list(lane.sources)
+    results: dict[Source, list[Hypothesis]] = {}
+    while lane.sources:
+        for found in lane.step():
+            if found.error is not None:
+                raise found.error
+            results[found.source] = found.hypotheses
+    return [results[source] for source in sources]
+
+
+def open_strategy(beam_size: int, target: TargetVocabulary) -> Strategy:
+    """A strategy without sources: greedy search for a beam of 1, else beam search."""
+    return Greedy(target) if beam_size == 1 else Beam(beam_size, target)
 
 
 def make_strategy(
     limits: Sequence[SourceLimits], options: DecodingOptions, bos_id: int, eos_id: int, vocab_size: int
 ) -> Strategy:
-    """Greedy search for a beam of 1, else beam search.
+    """A strategy for sources that are there from the beginning.
 
     Args:
         limits: one per source, in the order of the stepper's sources.
         options: beam size, number of hypotheses and length penalty; its limits are already in `limits`.
         bos_id: begins every target.
         eos_id: ends every target.
-        vocab_size: of the target; at least 2, the end-of-sentence token and something to say.
+        vocab_size: of the target.
     """
-    if vocab_size < 2:  # noqa: PLR2004 -- the docstring says why 2
-        raise ValueError(f"a vocabulary of {vocab_size} has nothing but the end of the sentence")
-    if options.beam_size == 1:
-        return Greedy(limits, options.length_penalty, bos_id, eos_id)
-    return Beam(limits, options, bos_id, eos_id, vocab_size)
+    strategy = open_strategy(options.beam_size, TargetVocabulary(bos_id, eos_id, vocab_size))
+    strategy.join([Source((), limit, options.length_penalty, options.num_hypotheses) for limit in limits])
+    return strategy

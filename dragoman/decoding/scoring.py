@@ -7,6 +7,10 @@ Transformers and CTranslate2. Wu et al. 2016 (https://arxiv.org/abs/1609.08144, 
 
 import math
 from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.types import Hypothesis
 
@@ -14,6 +18,17 @@ from dragoman.types import Hypothesis
 def length_norm(num_tokens: int, length_penalty: float) -> float:
     """What a log-probability is divided by; 1.0 for any length when `length_penalty` is 0."""
     return math.pow(num_tokens, length_penalty)
+
+
+@lru_cache(maxsize=64)
+def length_norms(max_tokens: int, length_penalty: float) -> NDArray[np.float64]:
+    """`length_norm` of 0, 1, ... `max_tokens` tokens, float64 [max_tokens + 1]; not to be written to.
+
+    numpy's own power may differ from `math.pow` in the last bit, and so may a score from its bound.
+    """
+    norms = np.array([1.0, *(length_norm(count, length_penalty) for count in range(1, max_tokens + 1))])
+    norms.flags.writeable = False
+    return norms
 
 
 def normalised_score(logprob: float, num_tokens: int, length_penalty: float) -> float:

@@ -1,10 +1,12 @@
 """What a search strategy is: it picks tokens among a step's candidates and keeps the hypotheses.
 
-Shapes: R rows (B x beam_size, the beams of a source side by side), K candidates of a row.
+Shapes: B sources searched for, R rows (B x beam_size, the beams of a source side by side), K candidates of
+a row.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +35,63 @@ class SourceLimits:
             raise InputError("min_length", f"{self.min_tokens} is not between 0 and {self.max_tokens}")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """What joins a search. Compared by identity: the same text asked for twice is two sources."""
+
+    ids: Sequence[int]
+    """The end-of-sentence id last."""
+    limits: SourceLimits
+    length_penalty: float = 1.0
+    num_hypotheses: int = 1
+    """At most the beam size of the search it joins."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetVocabulary:
+    """What a strategy must know of the target's tokens."""
+
+    bos_id: int
+    """Begins every target."""
+    eos_id: int
+    """Ends every target."""
+    size: int
+    """At least 2: the end-of-sentence token and something to say."""
+
+    def __post_init__(self) -> None:
+        if self.size < 2:  # noqa: PLR2004 -- the field's docstring says why 2
+            raise ValueError(f"a vocabulary of {self.size} has nothing but the end of the sentence")
+
+
+class Advance(NamedTuple):
+    """What a step led to."""
+
+    rows: NDArray[np.int64] | None
+    """The rows to select before the next step, int64 [R']; None if every row simply continues."""
+    finished: Sequence[tuple[Source, list[Hypothesis]]]
+    """Sources that are done and have left, each with at least one hypothesis and at most
+    `num_hypotheses`, best first. What the model ended comes before what the limit cut; a cut hypothesis
+    is there only if too few ended."""
+
+
+CONTINUE = Advance(None, ())
+
+
 class Strategy(Protocol):
-    """Picks tokens among a step's candidates and keeps the hypotheses; one instance is one search."""
+    """Picks tokens among a step's candidates and keeps the hypotheses of sources that come and go.
+
+    What it finds for a source depends on that source's candidates alone: neither on the sources beside it
+    nor on when it joined.
+    """
+
+    @property
+    def beam_size(self) -> int:
+        """Rows of every source."""
+        ...
 
     @property
     def num_best(self) -> int:
-        """K, the candidates it wants of every row."""
+        """K, the candidates it wants of every row in the next step."""
         ...
 
     @property
@@ -47,27 +100,34 @@ class Strategy(Protocol):
         ...
 
     @property
-    def is_done(self) -> bool:
-        """Whether every source has its results."""
+    def sources(self) -> Sequence[Source]:
+        """Those searched for, by slot: source i has the i-th group of rows."""
         ...
 
-    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    def join(self, sources: Sequence[Source]) -> None:
+        """Begin to search for more sources, in slots after all others."""
+        ...
+
+    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
         """Take in a step's candidates.
 
         Args:
             logprobs: float32 [R, K], best first.
             ids: int64 [R, K].
-
-        Returns:
-            The rows to select before the next step, int64 [R']; None if every row simply continues, or
-            if there is no next step.
         """
         ...
 
-    def results(self) -> list[list[Hypothesis]]:
-        """Per source, in the order given, at least one hypothesis and at most `num_hypotheses`, best first.
+    def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Give sources up.
 
-        What the model ended comes before what the limit cut; a cut hypothesis is there only if too few
-        ended.
+        Args:
+            is_leaving: bool [B], per slot.
+
+        Returns:
+            The rows to select before the next step, int64 [R'].
         """
+        ...
+
+    def beginning(self, slot: int) -> list[int]:
+        """Target ids so far of a source's best hypothesis."""
         ...

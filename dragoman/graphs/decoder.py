@@ -1,22 +1,23 @@
-"""Decoder steps on onnxruntime, with self K/V written in place.
+"""Decoder steps on onnxruntime, for rows that come and go, with self K/V written in place.
 
 Shapes: B sources, R rows (B x beams, the beams of a source side by side), T capacity of the caches in
 positions, S source tokens, H heads, D head size, K candidates.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnxruntime import OrtValue
+from onnxruntime import IOBinding, OrtValue
 
 from dragoman import contract
 from dragoman.bundle import Bundle
+from dragoman.graphs.caches import FIRST_CAPACITY, CrossCaches, SelfCaches
 from dragoman.graphs.encoder import CrossKV
 from dragoman.graphs.session import SessionOptions, open_session
 
-FIRST_CAPACITY = 32
-"""Positions a cache holds at first; doubled when they are full."""
+__all__ = ["FIRST_CAPACITY", "Decoder", "DecoderSteps"]
 
 
 class Decoder:
@@ -26,7 +27,11 @@ class Decoder:
         sizes = bundle.manifest.sizes
         self.layers = sizes.decoder_layers
         self.row_shape = (sizes.heads, sizes.head_size)
-        ports = (contract.decoder_inputs(self.layers), contract.decoder_outputs(self.layers))
+        self.cache_dtype = bundle.manifest.cache_dtype
+        ports = (
+            contract.decoder_inputs(self.layers, self.cache_dtype),
+            contract.decoder_outputs(self.layers, self.cache_dtype),
+        )
         self.session = open_session(bundle, contract.DECODER_FILE, ports, options)
         self.cross_names = [port.name for port in contract.encoder_outputs(self.layers)]
         self.cache_names = [
@@ -38,30 +43,58 @@ class Decoder:
             )
         ]
 
+    def open_steps(self, beam_size: int) -> "DecoderSteps":
+        """Steps without sources."""
+        return DecoderSteps(self, beam_size)
+
     def start(self, cross: CrossKV, beam_size: int) -> "DecoderSteps":
-        """Begin to decode a batch; `cross` now belongs to the steps."""
-        return DecoderSteps(self, cross, beam_size)
+        """Steps that begin with these sources."""
+        steps = self.open_steps(beam_size)
+        steps.join(cross)
+        return steps
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """What onnxruntime was told for one number of rows and candidates, and the memory it then uses."""
+
+    binding: IOBinding
+    last_ids: NDArray[np.int64]  # [R]
+    lengths: NDArray[np.int32]  # [R]
+    best_logprobs: NDArray[np.float32]  # [R, K]
+    best_ids: NDArray[np.int64]  # [R, K]
+    values: tuple[OrtValue, ...]
+    """The binding does not keep them alive."""
 
 
 class DecoderSteps:
-    """The running state of one batch: a `Stepper` for the search. For one thread."""
+    """The running state of a search: its `Stepper`. For one thread."""
 
-    def __init__(self, decoder: Decoder, cross: CrossKV, beam_size: int) -> None:
+    def __init__(self, decoder: Decoder, beam_size: int) -> None:
         self._decoder = decoder
-        self._cross = cross
         self._beam_size = beam_size
-        self._num_rows = cross.num_sources * beam_size
-        heads, head_size = decoder.row_shape
-        self._caches = [
-            np.zeros((self._num_rows, heads, FIRST_CAPACITY, head_size), np.float32)
-            for _ in decoder.cache_names
-        ]
-        self._lengths = np.zeros(self._num_rows, np.int32)
-        self._binding = decoder.session.io_binding()
-        self._bound: list[OrtValue] = []
-        self._best_logprobs = np.empty((0, 0), np.float32)
-        self._best_ids = np.empty((0, 0), np.int64)
-        self._is_bound = False
+        self._num_rows = 0
+        self._longest = 0  # positions in the fullest row
+        self._cross = CrossCaches(len(decoder.cross_names), decoder.row_shape)
+        self._caches = SelfCaches(len(decoder.cache_names), decoder.row_shape, decoder.cache_dtype)
+        self._last_ids = np.zeros(0, np.int64)
+        self._lengths = np.zeros(0, np.int32)
+        self._total_length = np.zeros((), np.int32)
+        self._bounds: dict[tuple[int, int], _Bound] = {}  # by rows and candidates
+
+    def join(self, cross: CrossKV) -> None:
+        """Take more sources in: `beam_size` rows each, after all others. `cross` is copied."""
+        num_rows = self._num_rows + cross.num_sources * self._beam_size
+        has_moved = self._cross.join(cross)
+        has_grown = self._caches.reserve(num_rows, 1, (self._num_rows, self._longest))
+        if has_grown:
+            more = np.zeros(self._caches.num_rows - len(self._lengths), np.int64)
+            self._last_ids = np.concatenate([self._last_ids, more])
+            self._lengths = np.concatenate([self._lengths, more.astype(np.int32)])
+        if has_moved or has_grown:
+            self._bounds.clear()
+        self._lengths[self._num_rows : num_rows] = 0
+        self._num_rows = num_rows
 
     def step(
         self, last_ids: NDArray[np.int64], num_best: int
@@ -73,19 +106,20 @@ class DecoderSteps:
             num_best: K.
 
         Returns:
-            Log-probabilities float32 [R, K], best first, and their ids int64 [R, K].
+            Log-probabilities float32 [R, K], best first, and their ids int64 [R, K]. Theirs until the next
+            step only.
         """
-        total_length = int(self._lengths.max()) + 1
-        if total_length > self._caches[0].shape[2]:
-            self._grow()
-        if not self._is_bound or self._best_ids.shape[1] != num_best:
-            self._bind(num_best)
-        binding = self._binding
-        binding.bind_cpu_input("last_ids", np.ascontiguousarray(last_ids))
-        binding.bind_cpu_input("total_length", np.array(total_length, np.int32))
-        self._decoder.session.run_with_iobinding(binding)
-        self._lengths[: self._num_rows] += 1
-        return self._best_logprobs.copy(), self._best_ids.copy()
+        total_length = self._longest + 1
+        if self._caches.reserve(self._num_rows, total_length, (self._num_rows, self._longest)):
+            self._bounds.clear()
+        bound = self._bounds.get((self._num_rows, num_best)) or self._bind(num_best)
+        bound.last_ids[:] = last_ids
+        self._total_length[...] = total_length
+        self._decoder.session.run_with_iobinding(bound.binding)
+        # Only now: a step that failed has written nothing that the same step would not write again.
+        np.add(bound.lengths, 1, out=bound.lengths)
+        self._longest = total_length
+        return bound.best_logprobs, bound.best_ids
 
     def select(self, rows: NDArray[np.int64]) -> None:
         """Go on with `len(rows)` rows: new row i continues old row rows[i].
@@ -93,56 +127,54 @@ class DecoderSteps:
         Groups of `beam_size` rows stay groups of one source; with fewer groups than before, sources leave.
         Only what changes its place is copied.
         """
-        moved = np.flatnonzero(rows != np.arange(len(rows)))
-        used = int(self._lengths[: self._num_rows].max())
-        for cache in self._caches:
-            cache[moved, :, :used] = cache[rows[moved], :, :used]
-        self._lengths[moved] = self._lengths[rows[moved]]
-        sources = rows[:: self._beam_size] // self._beam_size
-        self._select_sources(sources)
-        if len(rows) != self._num_rows:
-            self._num_rows = len(rows)
-            self._is_bound = False
+        self._caches.move(rows, self._longest)
+        self._lengths[: len(rows)] = self._lengths[rows]
+        if len(rows) == self._num_rows:  # beams change places, sources do not
+            return
+        has_moved = self._cross.keep(rows[:: self._beam_size] // self._beam_size)
+        self._num_rows = len(rows)
+        self._longest = int(self._lengths[: len(rows)].max(initial=0))
+        if not len(rows) and self._caches.forget():
+            self._last_ids, self._lengths = self._last_ids[:0], self._lengths[:0]
+            has_moved = True
+        if has_moved:
+            self._bounds.clear()
 
-    def _select_sources(self, sources: NDArray[np.int64]) -> None:
-        moved = np.flatnonzero(sources != np.arange(len(sources)))
-        for memory in (*self._cross.arrays, self._cross.source_mask):
-            memory[moved] = memory[sources[moved]]
-
-    def _grow(self) -> None:
-        """Double the caches' capacity."""
-        for index, cache in enumerate(self._caches):
-            capacity = cache.shape[2]
-            heads, head_size = self._decoder.row_shape
-            grown = np.zeros((self._num_rows, heads, 2 * capacity, head_size), np.float32)
-            grown[:, :, :capacity] = cache[: self._num_rows]
-            self._caches[index] = grown
-        self._is_bound = False
-
-    def _bind(self, num_best: int) -> None:
-        """Tell onnxruntime where everything lies; needed anew when rows, candidates or capacity change."""
-        binding = self._decoder.session.io_binding()
-        num_sources = self._num_rows // self._beam_size
-        self._best_logprobs = np.empty((self._num_rows, num_best), np.float32)
-        self._best_ids = np.empty((self._num_rows, num_best), np.int64)
-        best_logprobs = OrtValue.ortvalue_from_numpy(self._best_logprobs)
-        best_ids = OrtValue.ortvalue_from_numpy(self._best_ids)
-        binding.bind_ortvalue_output("best_logprobs", best_logprobs)
-        binding.bind_ortvalue_output("best_ids", best_ids)
+    def _bind(self, num_best: int) -> _Bound:
+        """Tell onnxruntime where everything lies: once for each number of rows and candidates."""
+        num_rows = self._num_rows
+        num_sources = num_rows // self._beam_size
+        last_ids, lengths = self._last_ids[:num_rows], self._lengths[:num_rows]
+        best_logprobs = np.empty((num_rows, num_best), np.float32)
+        best_ids = np.empty((num_rows, num_best), np.int64)
         inputs: dict[str, NDArray[Any]] = {
+            "last_ids": last_ids,
+            "lengths": lengths,
+            "total_length": self._total_length,
             "num_best": np.array(num_best, np.int64),
-            "source_mask": self._cross.source_mask[:num_sources],
-            "lengths": self._lengths[: self._num_rows],
+            "source_mask": self._cross.mask[:num_sources],
+            "has_shortlist": np.array(False),  # noqa: FBT003 -- a tensor
+            "shortlist": np.zeros(0, np.int64),
+            "candidates": np.zeros((num_rows, 0), np.int64),
+            "candidate_bias": np.zeros((num_rows, 0), np.float32),
         }
         for name, memory in zip(self._decoder.cross_names, self._cross.arrays, strict=True):
             inputs[name] = memory[:num_sources]
+        for (past, _), cache in zip(self._decoder.cache_names, self._caches.arrays, strict=True):
+            inputs[past] = cache[:num_rows]
+        # These share the arrays' memory: what is written there later is what a step reads.
         values = {name: OrtValue.ortvalue_from_numpy(memory) for name, memory in inputs.items()}
-        for (past, new), cache in zip(self._decoder.cache_names, self._caches, strict=True):
-            values[past] = OrtValue.ortvalue_from_numpy(cache[: self._num_rows])
-            binding.bind_ortvalue_output(new, values[past])
+        outputs = {
+            "best_logprobs": OrtValue.ortvalue_from_numpy(best_logprobs),
+            "best_ids": OrtValue.ortvalue_from_numpy(best_ids),
+            **{new: values[past] for past, new in self._decoder.cache_names},
+        }
+        binding = self._decoder.session.io_binding()
         for name, value in values.items():
             binding.bind_ortvalue_input(name, value)
-        self._binding = binding
-        # The binding does not keep the arrays alive.
-        self._bound = [*values.values(), best_logprobs, best_ids]
-        self._is_bound = True
+        for name, value in outputs.items():
+            binding.bind_ortvalue_output(name, value)
+        kept = (*values.values(), *outputs.values())
+        bound = _Bound(binding, last_ids, lengths, best_logprobs, best_ids, kept)
+        self._bounds[num_rows, num_best] = bound
+        return bound

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle
-from dragoman.contract import ENCODER_FILE, encoder_inputs, encoder_outputs
+from dragoman.contract import ENCODER_FILE, SOURCE_WIDTH_MULTIPLE, encoder_inputs, encoder_outputs
 from dragoman.graphs.session import SessionOptions, open_session
 
 
 @dataclass(slots=True)
 class CrossKV:
-    """What the decoder reads of a batch of sources. C-contiguous; a decoder compacts it in place."""
+    """What the decoder reads of a batch of sources, as wide as the longest of them."""
 
     arrays: list[NDArray[np.float32]]
     """Key and value of each decoder layer in turn, each [B, H, S, D]."""
@@ -26,6 +26,11 @@ class CrossKV:
     @property
     def num_sources(self) -> int:
         return len(self.source_mask)
+
+
+def padded_width(num_tokens: int) -> int:
+    """Width S of a graph's source axis that has room for so many tokens."""
+    return -(-num_tokens // SOURCE_WIDTH_MULTIPLE) * SOURCE_WIDTH_MULTIPLE
 
 
 class Encoder:
@@ -48,10 +53,11 @@ class Encoder:
             The batch's cross K/V.
         """
         width = max(len(source) for source in sources)
-        ids = np.full((len(sources), width), self._pad_id, np.int64)
-        mask = np.zeros((len(sources), width), np.int32)
+        shape = (len(sources), padded_width(width))
+        ids = np.full(shape, self._pad_id, np.int64)
+        mask = np.zeros(shape, np.int32)
         for row, source in enumerate(sources):
             ids[row, : len(source)] = source
             mask[row, : len(source)] = 1
         arrays = self._session.run(self._output_names, {"source_ids": ids, "source_mask": mask})
-        return CrossKV(arrays, mask)
+        return CrossKV([array[:, :, :width] for array in arrays], mask[:, :width])

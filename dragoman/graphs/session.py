@@ -66,7 +66,13 @@ def open_session(
 def _differences(
     file: str, kind: str, found: Iterable[onnxruntime.NodeArg], ports: Sequence[Port]
 ) -> list[str]:
-    types = {"float32": "tensor(float)", "int32": "tensor(int32)", "int64": "tensor(int64)"}
+    types = {
+        "bool": "tensor(bool)",
+        "float32": "tensor(float)",
+        "int8": "tensor(int8)",
+        "int32": "tensor(int32)",
+        "int64": "tensor(int64)",
+    }
     expected = {port.name: (types[port.dtype], len(port.axes)) for port in ports}
     actual = {argument.name: (argument.type, len(argument.shape)) for argument in found}
     return [

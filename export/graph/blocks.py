@@ -1,7 +1,7 @@
 """The blocks that the encoder and the decoder graph share."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,12 +27,24 @@ class Writer:
     def linear(self, value: str, name: str, module: nn.Linear) -> str:
         return self.precision.linear(self.graph, value, name, array(module.weight), array(module.bias))
 
+    def joined_linear(self, value: str, name: str, modules: Sequence[nn.Linear]) -> str:
+        """Several maps of one value as one product, their results side by side on the last axis.
+
+        Args:
+            value: what all of them read.
+            name: the first map's, under which its input was calibrated.
+            modules: in the order of their results.
+        """
+        weight = np.concatenate([array(module.weight) for module in modules])
+        bias = np.concatenate([array(module.bias) for module in modules])
+        return self.precision.linear(self.graph, value, name, weight, bias)
+
     def embed(self, ids: str, positions: str, embedding: nn.Embedding) -> str:
         """Scaled token vectors plus `positions` (broadcast over what it lacks)."""
         graph = self.graph
-        rows = self.precision.embedding(graph, ids, "embedding", array(embedding.weight))
-        scaled = graph.op("Mul", rows, graph.scalar(math.sqrt(self.model.config.d_model)))
-        return graph.op("Add", scaled, positions)
+        factor = math.sqrt(self.model.config.d_model)
+        rows = self.precision.embedding(graph, ids, "embedding", array(embedding.weight), factor)
+        return graph.op("Add", rows, positions)
 
     def position_table(self) -> str:
         return self.graph.weight("positions", array(self.model.position_table))

@@ -15,16 +15,24 @@ CONTRIB = "com.microsoft"
 """onnxruntime's own operators: attention with caches, integer matrix products."""
 IR_VERSION = 10
 
-ELEMENT_TYPES = {"int32": TensorProto.INT32, "int64": TensorProto.INT64, "float32": TensorProto.FLOAT}
+ELEMENT_TYPES = {
+    "bool": TensorProto.BOOL,
+    "int8": TensorProto.INT8,
+    "int32": TensorProto.INT32,
+    "int64": TensorProto.INT64,
+    "float32": TensorProto.FLOAT,
+}
 
 
 class GraphBuilder:
     """Collects nodes in execution order. Every method that adds a node returns its output's name."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, outer: "GraphBuilder | None" = None) -> None:
+        """A graph, or a branch inside of `outer`, which sees all that stands there and shares its weights."""
         self.name = name
+        self._prefix = "" if outer is None else f"{name}."
         self._nodes: list[onnx.NodeProto] = []
-        self._weights: dict[str, onnx.TensorProto] = {}
+        self._weights: dict[str, onnx.TensorProto] = {} if outer is None else outer._weights  # noqa: SLF001 -- our own
         self._num_values = 0
 
     def weight(self, name: str, array: NDArray[Any]) -> str:
@@ -68,6 +76,30 @@ class GraphBuilder:
         node.attribute.extend(helper.make_attribute(key, value) for key, value in (attributes or {}).items())
         self._nodes.append(node)
 
+    def choose(
+        self, condition: str, then: "GraphBuilder", otherwise: "GraphBuilder", outputs: Mapping[str, str]
+    ) -> None:
+        """Run one of two branches.
+
+        Args:
+            condition: a scalar bool.
+            then: the branch where it is true.
+            otherwise: the branch where it is false.
+            outputs: names with their element types; each branch has a value BRANCH.NAME for each.
+        """
+        branches = {
+            "then_branch": then._branch(outputs),  # noqa: SLF001 -- our own
+            "else_branch": otherwise._branch(outputs),  # noqa: SLF001
+        }
+        self.node("If", (condition,), tuple(outputs), attributes=branches)
+
+    def _branch(self, outputs: Mapping[str, str]) -> onnx.GraphProto:
+        values = [
+            helper.make_tensor_value_info(f"{self._prefix}{name}", ELEMENT_TYPES[dtype], None)
+            for name, dtype in outputs.items()
+        ]
+        return helper.make_graph(self._nodes, self.name, [], values)
+
     def reshape(self, value: str, *shape: int) -> str:
         """0 keeps a dimension, -1 takes what is left."""
         return self.op("Reshape", value, self.ints(*shape))
@@ -107,7 +139,7 @@ class GraphBuilder:
 
     def _fresh(self, op_type: str) -> str:
         self._num_values += 1
-        return f"v{self._num_values}.{op_type}"
+        return f"{self._prefix}v{self._num_values}.{op_type}"
 
 
 def _value_info(port: Port, sizes: Mapping[str, int]) -> onnx.ValueInfoProto:

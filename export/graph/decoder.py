@@ -3,9 +3,10 @@
 import onnx
 
 from dragoman import contract
-from export.graph.blocks import Writer, array
+from export.graph.blocks import Writer
 from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision import Precision
+from export.graph.projection import write_best
 from export.model import Transformer
 from export.model.attention import Attention
 from export.model.layers import DecoderLayer
@@ -15,8 +16,9 @@ def write_decoder(model: Transformer, precision: Precision, producer: str) -> on
     """Shapes: R rows, B sources, d model width, V target vocabulary, K candidates asked for."""
     writer = Writer(GraphBuilder("decoder"), model, precision)
     graph, config = writer.graph, model.config
-    positions = graph.op("Gather", writer.position_table(), "lengths")
-    states = writer.embed("last_ids", positions, model.target_embedding)  # [R, d]
+    positions = graph.op("Gather", writer.position_table(), graph.op("Unsqueeze", "lengths", graph.ints(1)))
+    last_ids = graph.op("Unsqueeze", "last_ids", graph.ints(1))
+    states = writer.embed(last_ids, positions, model.target_embedding)  # [R, 1, d] from here on
     by_source = graph.op(
         "Concat",
         graph.op("Shape", "source_mask", attributes={"start": 0, "end": 1}),
@@ -26,12 +28,10 @@ def write_decoder(model: Transformer, precision: Precision, producer: str) -> on
     for index, layer in enumerate(model.decoder_layers()):
         states = _layer(writer, states, (index, layer), by_source)
     states = writer.norm(states, "decoder.norm", model.decoder_norm)
-    logprobs = graph.op("LogSoftmax", _logits(writer, states), attributes={"axis": -1})
-    count = graph.reshape("num_best", 1)
-    graph.node("TopK", (logprobs, count), ("best_logprobs", "best_ids"), attributes={"axis": -1, "sorted": 1})
+    write_best(writer, graph.reshape(states, -1, config.d_model))
     return graph.model(
-        contract.decoder_inputs(config.decoder_layers),
-        contract.decoder_outputs(config.decoder_layers),
+        contract.decoder_inputs(config.decoder_layers, precision.cache_dtype),
+        contract.decoder_outputs(config.decoder_layers, precision.cache_dtype),
         {"H": config.heads, "D": config.head_size},
         producer,
     )
@@ -62,32 +62,45 @@ def _self_attention(writer: Writer, inputs: str, layer: int, attention: Attentio
     outputs are bound to the same memory.
     """
     graph, name = writer.graph, f"decoder.{layer}.self_attention"
-    width = attention.heads * attention.head_size
-
-    def one_position(value: str) -> str:
-        return graph.reshape(value, -1, 1, width)
-
-    queries = one_position(writer.linear(inputs, f"{name}.query", attention.query))
-    keys = one_position(writer.linear(inputs, f"{name}.key", attention.key))
-    value_map = attention.value
-    values = keys if value_map is None else one_position(writer.linear(inputs, f"{name}.value", value_map))
+    maps = (attention.query, attention.key, attention.value or attention.key)
+    projected = writer.joined_linear(inputs, f"{name}.query", maps)
+    scales, rounding = _cache_rounding(writer, name, attention)
     mixed = f"{name}.mixed"
     graph.node(
         "GroupQueryAttention",
         (
-            queries,
-            keys,
-            values,
+            projected,
+            "",
+            "",
             contract.self_key(layer),
             contract.self_value(layer),
             "lengths",
             "total_length",
+            *scales,
         ),
         (mixed, contract.new_self_key(layer), contract.new_self_value(layer)),
         domain=CONTRIB,
-        attributes={"num_heads": attention.heads, "kv_num_heads": attention.heads},
+        attributes={"num_heads": attention.heads, "kv_num_heads": attention.heads, **rounding},
     )
-    return writer.linear(graph.reshape(mixed, -1, width), f"{name}.output", attention.output)
+    return writer.linear(mixed, f"{name}.output", attention.output)
+
+
+def _cache_rounding(
+    writer: Writer, name: str, attention: Attention
+) -> tuple[tuple[str, ...], dict[str, str | int]]:
+    """Inputs and attributes with which `GroupQueryAttention` keeps K/V as int8; none where they are fp32."""
+    key = writer.precision.cache_scale(writer.graph, f"{name}.key", attention.heads)
+    if key is None:
+        return (), {}
+    value_name = f"{name}.key" if attention.value is None else f"{name}.value"
+    value = writer.precision.cache_scale(writer.graph, value_name, attention.heads)
+    unused = ("",) * 5  # rotary tables, positions, bias, sinks
+    rounding: dict[str, str | int] = {
+        "k_quant_type": "PER_CHANNEL",
+        "v_quant_type": "PER_CHANNEL",
+        "kv_cache_bit_width": 8,
+    }
+    return (*unused, key, value or key), rounding
 
 
 def _cross_attention(writer: Writer, inputs: str, indexed: tuple[int, Attention], by_source: str) -> str:
@@ -106,14 +119,4 @@ def _cross_attention(writer: Writer, inputs: str, indexed: tuple[int, Attention]
         attributes={"num_heads": attention.heads},
     )
     width = attention.heads * attention.head_size
-    return writer.linear(graph.reshape(mixed, -1, width), f"{name}.output", attention.output)
-
-
-def _logits(writer: Writer, states: str) -> str:
-    """[R, d] -> [R, V]."""
-    model, graph, precision = writer.model, writer.graph, writer.precision
-    bias = array(model.output_bias)
-    if model.output_weight is None:
-        table = array(model.target_embedding.weight)
-        return precision.tied_linear(graph, states, "embedding", table, bias)
-    return precision.linear(graph, states, "output", array(model.output_weight), bias)
+    return writer.linear(graph.reshape(mixed, -1, 1, width), f"{name}.output", attention.output)

@@ -1,10 +1,13 @@
-"""How weights meet activations: in fp32, or as int8 with a scale per row and per output channel."""
+"""How weights meet activations: in fp32, or both in 8 bits with scales fixed at export."""
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.contract import CacheDType
+from export.calibration import OUTPUT, ActivationRange, Calibration
 from export.graph.builder import CONTRIB, GraphBuilder
 
 INT8_MAX = 127
@@ -15,21 +18,44 @@ SMALLEST_ROW = 1e-10
 Weights = NDArray[np.float32]
 
 
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A part of the output projection: tokens `first` to `end`."""
+
+    name: str
+    """Of the table in the graph."""
+    table: Weights
+    """[V, d], of all tokens."""
+    bias: Weights
+    """[V]."""
+    first: int
+    end: int
+
+
 class Precision(Protocol):
     """Writes the operators that carry the model's big weights."""
 
     name: str
+    cache_dtype: CacheDType
 
     def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
         """Value [..., K] x weight [N, K] transposed + bias [N] -> [..., N]."""
         ...
 
-    def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights) -> str:
-        """Rows of table [V, d] -> [..., d]."""
+    def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
+        """Rows of table [V, d], times `factor` -> [..., d]."""
         ...
 
-    def tied_linear(self, graph: GraphBuilder, value: str, name: str, table: Weights, bias: Weights) -> str:
-        """Like `linear`, with the table that `embedding` reads under the same name."""
+    def output(self, graph: GraphBuilder, value: str, output: Output) -> str:
+        """Like `linear`; the table may be one that `embedding` reads under the same name."""
+        ...
+
+    def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
+        """Value [R, d] x the table's rows named by `shortlist` [C], of whatever part -> [R, C]."""
+        ...
+
+    def cache_scale(self, graph: GraphBuilder, name: str, heads: int) -> str | None:
+        """The steps that a map's self K/V are rounded to, [1, H, 1, D]; None where they are not."""
         ...
 
 
@@ -37,86 +63,147 @@ class Float32:
     """Weights as they were trained."""
 
     name = "fp32"
+    cache_dtype: CacheDType = "float32"
 
     def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
         product = graph.op("MatMul", value, graph.weight(f"{name}.weight", weight.T))
         return graph.op("Add", product, graph.weight(f"{name}.bias", bias))
 
-    def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights) -> str:
-        return graph.op("Gather", graph.weight(name, table), ids)
+    def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
+        return graph.op("Mul", graph.op("Gather", graph.weight(name, table), ids), graph.scalar(factor))
 
-    def tied_linear(self, graph: GraphBuilder, value: str, name: str, table: Weights, bias: Weights) -> str:
+    def output(self, graph: GraphBuilder, value: str, output: Output) -> str:
         return graph.op(
             "Gemm",
             value,
-            graph.weight(name, table),
-            graph.weight(f"{name}.output_bias", bias),
+            _rows(graph, graph.weight(output.name, output.table), output),
+            graph.weight(f"{OUTPUT}.{output.first}.bias", output.bias[output.first : output.end]),
             attributes={"transB": 1},
         )
 
+    def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
+        return graph.op(
+            "Gemm",
+            value,
+            graph.op("Gather", graph.weight(output.name, output.table), "shortlist"),
+            graph.op("Gather", graph.weight(f"{OUTPUT}.bias", output.bias), "shortlist"),
+            attributes={"transB": 1},
+        )
 
-class Int8PerRow:
-    """int8 weights with a scale per output channel; activations quantised row by row as they come.
+    def cache_scale(self, graph: GraphBuilder, name: str, heads: int) -> str | None:  # noqa: ARG002 -- the protocol's
+        return None
 
-    A row's scale is its own largest magnitude, so its result does not depend on the rows beside it, and
-    nothing needs calibration.
+
+@dataclass(frozen=True, slots=True)
+class _Constants:
+    """What a product of integers is brought back to real numbers with."""
+
+    name: str
+    scales: Weights
+    """[N]."""
+    bias: Weights
+    """[N]."""
+
+
+class Int8:
+    """int8 weights with a scale per output channel; activations in 8 bits with a scale per projection.
+
+    Activations' scales were calibrated, so a row's result depends on nothing but the row.
     """
 
     name = "int8"
+    cache_dtype: CacheDType = "int8"
 
-    def __init__(self) -> None:
-        self._quantised: dict[str, tuple[str, str]] = {}
+    def __init__(self, calibration: Calibration) -> None:
+        self._calibration = calibration
+        self._quantised: dict[tuple[str, ActivationRange], str] = {}
 
     def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
         quantised, scales = quantise_channels(weight)
         table = graph.weight(f"{name}.weight", quantised.T)
-        return self._product(graph, value, table, graph.weight(f"{name}.scales", scales), (name, bias))
+        constants = _Constants(name, scales, bias)
+        return self._product(graph, value, table, self._calibration.ranges[name], constants)
 
-    def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights) -> str:
+    def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
         quantised, scales = quantise_channels(table)
-        rows = graph.op("Gather", graph.weight(name, quantised), ids)
-        row_scales = graph.op("Gather", graph.weight(f"{name}.scales", scales), ids)
+        rows = graph.op("Gather", _unsigned(graph, name, quantised), ids)
         wide = graph.op("Cast", rows, attributes={"to": 1})
-        return graph.op("Mul", wide, graph.op("Unsqueeze", row_scales, graph.ints(-1)))
+        centred = graph.op("Sub", wide, graph.scalar(float(UINT8_ZERO)))
+        steps = graph.weight(f"{name}.steps", (scales * np.float32(factor))[:, None])
+        return graph.op("Mul", centred, graph.op("Gather", steps, ids))
 
-    def tied_linear(self, graph: GraphBuilder, value: str, name: str, table: Weights, bias: Weights) -> str:
-        quantised, scales = quantise_channels(table)
+    def output(self, graph: GraphBuilder, value: str, output: Output) -> str:
+        quantised, scales = quantise_channels(output.table)
         # Folded when the graph is loaded, so that the file holds the table once.
-        transposed = graph.op("Transpose", graph.weight(name, quantised), attributes={"perm": [1, 0]})
-        scales_name = graph.weight(f"{name}.scales", scales)
-        return self._product(graph, value, transposed, scales_name, (f"{name}.output", bias))
+        rows = _rows(graph, graph.weight(output.name, quantised), output)
+        transposed = graph.op("Transpose", rows, attributes={"perm": [1, 0]})
+        part = slice(output.first, output.end)
+        constants = _Constants(f"{OUTPUT}.{output.first}", scales[part], output.bias[part])
+        return self._product(graph, value, transposed, self._calibration.ranges[OUTPUT], constants)
+
+    def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
+        """The table's rows are the left factor: they are read as they lie, with nothing to pack."""
+        quantised, scales = quantise_channels(output.table)
+        found = self._calibration.ranges[OUTPUT]
+        rows = graph.op("Gather", _unsigned(graph, output.name, quantised), "shortlist")  # [C, d]
+        scale, zero = graph.scalar(found.scale), graph.weight("int8.0", np.array(0, np.int8))
+        states = graph.op("QuantizeLinear", value, scale, zero)  # int8 [R, d]
+        columns = graph.op("Transpose", states, attributes={"perm": [1, 0]})
+        product = graph.op("MatMulInteger", rows, columns, _uint8(graph, UINT8_ZERO))  # int32 [C, R]
+        by_row = graph.op("Transpose", product, attributes={"perm": [1, 0]})
+        steps = graph.weight(f"{OUTPUT}.steps", scales * np.float32(found.scale))
+        scaled = graph.op(
+            "Mul", graph.op("Cast", by_row, attributes={"to": 1}), graph.op("Gather", steps, "shortlist")
+        )
+        bias = graph.weight(f"{OUTPUT}.bias", output.bias)
+        return graph.op("Add", scaled, graph.op("Gather", bias, "shortlist"))
+
+    def cache_scale(self, graph: GraphBuilder, name: str, heads: int) -> str | None:
+        scales = self._calibration.cache_scales[name]
+        return graph.weight(f"{name}.cache_scales", scales.reshape(1, heads, 1, -1))
 
     def _product(
-        self, graph: GraphBuilder, value: str, table: str, scales: str, named_bias: tuple[str, Weights]
+        self, graph: GraphBuilder, value: str, table: str, found: ActivationRange, constants: _Constants
     ) -> str:
-        quantised, row_scales = self._quantise_rows(graph, value)
-        product = graph.op(
+        return graph.op(
             "MatMulIntegerToFloat",
-            quantised,
+            self._quantise(graph, value, found),
             table,
-            graph.scalar(1.0),
-            scales,
-            graph.weight("uint8_zero", np.array(UINT8_ZERO, np.uint8)),
+            graph.scalar(found.scale),
+            graph.weight(f"{constants.name}.scales", constants.scales),
+            _zero_point(graph, found),
+            "",
+            graph.weight(f"{constants.name}.bias", constants.bias),
             domain=CONTRIB,
         )
-        name, bias = named_bias
-        return graph.op("Add", graph.op("Mul", product, row_scales), graph.weight(f"{name}.bias", bias))
 
-    def _quantise_rows(self, graph: GraphBuilder, value: str) -> tuple[str, str]:
-        """uint8 [..., K] around 128, and float32 scales [..., 1]; once for every reader of a value."""
-        if value not in self._quantised:
-            largest = graph.op("ReduceMax", graph.op("Abs", value), graph.ints(-1))
-            scales = graph.op(
-                "Mul", graph.op("Max", largest, graph.scalar(SMALLEST_ROW)), graph.scalar(1 / INT8_MAX)
+    def _quantise(self, graph: GraphBuilder, value: str, found: ActivationRange) -> str:
+        """uint8 [..., K]; once for all projections that read the same value through the same range."""
+        if (value, found) not in self._quantised:
+            self._quantised[value, found] = graph.op(
+                "QuantizeLinear", value, graph.scalar(found.scale), _zero_point(graph, found)
             )
-            quantised = graph.op(
-                "QuantizeLinear",
-                graph.op("Div", value, scales),
-                graph.scalar(1.0),
-                graph.weight("uint8_zero", np.array(UINT8_ZERO, np.uint8)),
-            )
-            self._quantised[value] = (quantised, scales)
-        return self._quantised[value]
+        return self._quantised[value, found]
+
+
+def _rows(graph: GraphBuilder, table: str, output: Output) -> str:
+    if (output.first, output.end) == (0, len(output.table)):
+        return table
+    return graph.op("Slice", table, graph.ints(output.first), graph.ints(output.end), graph.ints(0))
+
+
+def _unsigned(graph: GraphBuilder, name: str, table: NDArray[np.int8]) -> str:
+    """The table as uint8 around 128, made when the graph is loaded, so that the file holds it once."""
+    bits = graph.op("Cast", graph.weight(name, table), attributes={"to": 2})
+    return graph.op("BitwiseXor", bits, _uint8(graph, UINT8_ZERO))
+
+
+def _zero_point(graph: GraphBuilder, found: ActivationRange) -> str:
+    return _uint8(graph, UINT8_ZERO if found.is_signed else 0)
+
+
+def _uint8(graph: GraphBuilder, value: int) -> str:
+    return graph.weight(f"uint8.{value}", np.array(value, np.uint8))
 
 
 def quantise_channels(weight: Weights) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
@@ -131,14 +218,6 @@ def quantise_channels(weight: Weights) -> tuple[NDArray[np.int8], NDArray[np.flo
     return quantised, scales
 
 
-def make_precision(name: str) -> Precision:
-    """A fresh writer for one graph.
-
-    Raises:
-        ValueError: for a name that is not `fp32` or `int8`.
-    """
-    if name == "fp32":
-        return Float32()
-    if name == "int8":
-        return Int8PerRow()
-    raise ValueError(f"precision must be fp32 or int8, not {name!r}")
+def make_precision(calibration: Calibration | None) -> Precision:
+    """A fresh writer for one graph: int8 with a calibration, fp32 without."""
+    return Float32() if calibration is None else Int8(calibration)

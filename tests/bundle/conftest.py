@@ -17,6 +17,7 @@ def good_manifest() -> dict[str, Any]:
         "source_language": "de",
         "target_language": "en",
         "precision": "fp32",
+        "cache_dtype": "float32",
         "sizes": {
             "decoder_layers": 2,
             "heads": 4,

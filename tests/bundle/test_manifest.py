@@ -17,8 +17,17 @@ JSON_VALUES = st.recursive(
     max_leaves=12,
 )
 FIELDS = [
-    *("format_version", "name", "source_language", "target_language", "precision", "sizes", "special_ids"),
-    *("limits", "source_tokenizer", "target_tokenizer", "files", "licence", "origin", "scores"),
+    *("format_version", "name", "source_language", "target_language", "precision", "cache_dtype", "sizes"),
+    *(
+        "special_ids",
+        "limits",
+        "source_tokenizer",
+        "target_tokenizer",
+        "files",
+        "licence",
+        "origin",
+        "scores",
+    ),
 ]
 WRONG_TYPES: dict[str, tuple[object, str, str]] = {
     "format_version": (1.0, "an integer", "a number with a fraction"),
@@ -26,6 +35,7 @@ WRONG_TYPES: dict[str, tuple[object, str, str]] = {
     "source_language": (["de"], "a string", "an array"),
     "target_language": (3, "a string", "an integer"),
     "precision": (True, "a string", "true or false"),
+    "cache_dtype": (8, "a string", "an integer"),
     "sizes": ([2, 4, 8], "an object", "an array"),
     "special_ids": ("0 1 2 3", "an object", "a string"),
     "limits": (64, "an object", "an integer"),
@@ -106,6 +116,12 @@ def test_a_field_of_another_type_is_named_with_both_types(field: str, manifest: 
     value, wanted, found = WRONG_TYPES[field]
 
     assert f"manifest.json: {field} must be {wanted}, not {found}" in problems_of(manifest | {field: value})
+
+
+def test_a_cache_dtype_that_no_graph_has_is_refused(manifest: dict[str, Any]) -> None:
+    assert problems_of(manifest | {"cache_dtype": "float8"}) == (
+        "manifest.json: cache_dtype must be one of int8, float32, not 'float8'",
+    )
 
 
 def test_all_problems_are_told_at_once(manifest: dict[str, Any]) -> None:

@@ -87,32 +87,38 @@ class FakeStepper:
     def __init__(self, model: LanguageModel, sources: Sequence[int], beam_size: int = 1) -> None:
         self.model = model
         self.beam_size = beam_size
-        self.rows: list[tuple[int, Prefix]] = [(source, ()) for source in sources for _ in range(beam_size)]
+        self.rows: list[tuple[int, Prefix | None]] = []
+        """Source and tokens read, the beginning of sentence not among them; None before that was read."""
+        self.join(sources)
         self.num_rows: list[int] = []
         """Of each step."""
         self.num_best: list[int] = []
         """Of each step."""
         self.selected: list[list[int]] = []
 
+    def join(self, encoded: Sequence[int]) -> None:
+        self.rows += [(source, None) for source in encoded for _ in range(self.beam_size)]
+
     def step(
         self, last_ids: NDArray[np.int64], num_best: int
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         assert last_ids.dtype == np.int64
         assert last_ids.shape == (len(self.rows),)
-        if not self.num_rows:
-            assert set(last_ids.tolist()) == {BOS}
-        else:
-            extended = zip(self.rows, last_ids.tolist(), strict=True)
-            self.rows = [(source, (*prefix, token)) for (source, prefix), token in extended]
+        prefixes: list[Prefix] = []
+        for (_, prefix), token in zip(self.rows, last_ids.tolist(), strict=True):
+            assert prefix is not None or token == BOS
+            prefixes.append(() if prefix is None else (*prefix, token))
+        sources = [source for source, _ in self.rows]
+        self.rows = list(zip(sources, prefixes, strict=True))
         self.num_rows.append(len(self.rows))
         self.num_best.append(num_best)
-        logprobs = np.stack([self.model.logprobs(*row) for row in self.rows])
+        logprobs = np.stack([self.model.logprobs(*row) for row in zip(sources, prefixes, strict=True)])
         ids = np.argsort(-logprobs, axis=1, kind="stable")[:, :num_best]
         return np.take_along_axis(logprobs, ids, axis=1), ids
 
     def select(self, rows: NDArray[np.int64]) -> None:
         assert rows.dtype == np.int64
-        assert 0 < len(rows) <= len(self.rows)
+        assert len(rows) <= len(self.rows)
         assert rows.tolist() != list(range(len(self.rows))), "selects all rows as they are"
         self.rows = [self.rows[row] for row in rows.tolist()]
         sources = [source for source, _ in self.rows]

@@ -119,7 +119,7 @@ def test_a_folder_that_is_no_checkpoint_is_named(tmp_path: Path) -> None:
 
 
 def test_validation_passes_what_export_wrote(tmp_path: Path) -> None:
-    write_bundle(tmp_path, load_checkpoint(CHECKPOINT), "fp32", facts())
+    write_bundle(tmp_path, load_checkpoint(CHECKPOINT), "fp32", facts(), [])
 
     report = validate_in_fresh_process(tmp_path, CHECKPOINT, SENTENCES)
 

@@ -19,6 +19,7 @@ from export.model import ModelConfig, Transformer
 from export.validation import pad
 
 VOCAB = 96
+CALIBRATION = [[*row, 3] for row in np.random.default_rng(2).integers(4, VOCAB, (40, 12)).tolist()]
 SHAPES: list[dict[str, Any]] = [
     {"norm": norm, "activation": activation, "positions": positions}
     for norm, activation, positions in itertools.product(
@@ -55,7 +56,7 @@ def random_model(shape: dict[str, Any]) -> Transformer:
 def write(folder: Path, model: Transformer, precision: str) -> Path:
     tokenizer = Path(__file__).parents[1] / "tiny" / "checkpoint" / "source.spm"
     facts = BundleFacts("random", "de", "en", "none", {}, {}, Limits(100, 100))
-    write_bundle(folder, Checkpoint(model, tokenizer, tokenizer, {}), precision, facts)
+    write_bundle(folder, Checkpoint(model, tokenizer, tokenizer, {}), precision, facts, CALIBRATION)
     return folder
 
 
@@ -94,7 +95,7 @@ def test_int8_graphs_stay_near_the_models_logprobs(shape: dict[str, Any], tmp_pa
     """A broken scale or a mixed-up weight moves logprobs by whole units, rounding by hundredths."""
     model = random_model(shape)
 
-    assert 0 < largest_difference(model, write(tmp_path, model, "int8")) < 0.3
+    assert 0 < largest_difference(model, write(tmp_path, model, "int8")) < 0.6
 
 
 def test_caches_that_grow_keep_every_position(tmp_path: Path) -> None:

@@ -10,16 +10,29 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import httpx
 import pytest
 import uvicorn
 
-from dragoman import Alternative, DecodingOptions, FinishReason, InputError, Translation, Translator
+from dragoman import (
+    Alternative,
+    DeadlineExceeded,
+    DecodingOptions,
+    FinishReason,
+    InputError,
+    Overloaded,
+    Priority,
+    Translation,
+    Translator,
+)
 from dragoman.bundle import (
     FileRecord,
     Limits,
@@ -49,21 +62,62 @@ Run = Callable[..., subprocess.CompletedProcess[bytes]]
 class DoubleTranslator:
     """Translates into upper case. A word in a text makes it misbehave.
 
-    `unusable` is an InputError, `explode` a RuntimeError that quotes the text, `slow` takes half a second,
-    and `wait` lasts until `released` is set.
+    `unusable` is an InputError, `explode` a RuntimeError that quotes the text, `full` Overloaded, `late`
+    DeadlineExceeded, `slow` takes half a second, and `wait` lasts until `released` is set.
     """
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
         self.released = threading.Event()
         self.is_waiting = threading.Event()
-        self.seen: list[tuple[list[str], DecodingOptions]] = []
+        self.seen: list[tuple[str, DecodingOptions]] = []
+        self.timeouts_s: list[float | None] = []
+        self.cancelled: list[str] = []
+        self._threads = ThreadPoolExecutor(8)
 
-    def translate(
-        self, text: list[str], options: DecodingOptions = DEFAULTS
-    ) -> list[Translation | InputError]:
-        self.seen.append((list(text), options))
-        return [self._translate(item, position, options) for position, item in enumerate(text)]
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._threads.shutdown(cancel_futures=True)
+
+    def submit(
+        self,
+        text: str,
+        options: DecodingOptions = DEFAULTS,
+        *,
+        priority: Priority = Priority.INTERACTIVE,
+        timeout_s: float | None = None,
+    ) -> Future[Translation]:
+        """As the engine does: the future may be cancelled until it is done."""
+        assert priority is Priority.INTERACTIVE
+        self.seen.append((text, options))
+        self.timeouts_s.append(timeout_s)
+        if "unusable" in text:
+            raise InputError("text", "is not usable")
+        if "full" in text:
+            raise Overloaded(num_waiting=8, queue_size=9, num_sources=2)
+        future: Future[Translation] = Future()
+
+        def resolve() -> None:
+            try:
+                outcome = self._translate(text, options)
+            except Exception as error:  # noqa: BLE001 -- the caller sees it
+                if future.set_running_or_notify_cancel():
+                    future.set_exception(error)
+            else:
+                if future.set_running_or_notify_cancel():
+                    future.set_result(outcome)
+
+        def note(done: Future[Translation]) -> None:
+            if done.cancelled():
+                self.cancelled.append(text)
+
+        future.add_done_callback(note)
+        self._threads.submit(resolve)
+        return future
 
     def translate_many(
         self,
@@ -72,15 +126,19 @@ class DoubleTranslator:
         read_ahead: int = DOUBLE_WINDOW_TEXTS,
     ) -> Iterator[Translation | InputError]:
         """Reads ahead, as the engine does."""
-        remaining = iter(texts)
+        remaining = enumerate(texts)
         while window := list(islice(remaining, min(read_ahead, DOUBLE_WINDOW_TEXTS))):
-            yield from self.translate(window, options)
+            for position, text in window:
+                if "unusable" in text:
+                    yield InputError("text", "is not usable", position)
+                else:
+                    yield self._translate(text, options)
 
-    def _translate(self, text: str, position: int, options: DecodingOptions) -> Translation | InputError:
-        if "unusable" in text:
-            return InputError("text", "is not usable", position)
+    def _translate(self, text: str, options: DecodingOptions) -> Translation:
         if "explode" in text:
             raise RuntimeError(f"cannot handle {text}")
+        if "late" in text:
+            raise DeadlineExceeded(1.5)
         if "slow" in text:
             time.sleep(0.5)
         if "wait" in text:
@@ -109,6 +167,7 @@ def write_bundle(folder: Path, name: str) -> Path:
         "source_language": "de",
         "target_language": "en",
         "precision": "int8",
+        "cache_dtype": "float32",
         "sizes": asdict(Sizes(2, 4, 16, 1000, 1200)),
         "special_ids": asdict(SpecialIds(0, 1, 2, 3)),
         "limits": asdict(Limits(256, 200)),
@@ -195,12 +254,13 @@ def serve(translator: DoubleTranslator) -> Iterator[Serve]:
     """Start a server with these settings; gives a client once it is ready."""
     with ExitStack() as running:
 
-        def start(*, await_ready: bool = True, **settings: int) -> httpx.Client:
+        def start(*, await_ready: bool = True, **settings: float) -> httpx.Client:
             address = running.enter_context(listening(translator, load_settings(overrides=settings)))
             client = running.enter_context(httpx.Client(base_url=address, timeout=TIMEOUT_S))
             if await_ready:
                 until(lambda: is_ready(client))
                 translator.seen.clear()
+                translator.timeouts_s.clear()
             return client
 
         yield start
@@ -230,9 +290,10 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="module")
-def engine() -> Translator:
+def engine() -> Iterator[Translator]:
     """The real engine, with a tiny model."""
-    return Translator.open(TINY_BUNDLE)
+    with Translator.open(TINY_BUNDLE) as translator:
+        yield translator
 
 
 @pytest.fixture(scope="module")
@@ -279,9 +340,11 @@ def run(command: list[str], environment: dict[str, str], tmp_path: Path) -> Run:
     return run_to_end
 
 
-def open_double(path: str | Path, *, workers: int = 1, threads: int = 1) -> DoubleTranslator:
+def open_double(
+    path: str | Path, *, replicas: int | None = None, threads: int = 1, queue_size: int = 1
+) -> DoubleTranslator:
     """In place of Translator.open; the bundle is verified all the same."""
-    assert min(workers, threads) >= 1
+    assert min(replicas or 1, threads, queue_size) >= 1
     return DoubleTranslator(open_bundle(Path(path)).manifest)
 
 

@@ -1,6 +1,5 @@
 """Options win over environment, environment over file, file over defaults; nothing unknown passes."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -21,11 +20,7 @@ def test_defaults_serve_locally() -> None:
 
     assert (settings.host, settings.port, settings.model) == ("127.0.0.1", 8000, "de-en")
     assert (settings.max_body_bytes, settings.max_texts, settings.max_characters) == (2**20, 1000, 100_000)
-    assert settings.threads == 1
-
-
-def test_there_are_as_many_workers_as_cpus_this_process_may_use() -> None:
-    assert load_settings().workers == len(os.sched_getaffinity(0))
+    assert (settings.replicas, settings.threads) == (None, 1)
 
 
 def test_options_win_over_environment_and_environment_over_file(
@@ -74,8 +69,11 @@ def test_unknown_names_in_the_file_are_refused(tmp_path: Path, line: str) -> Non
     [
         ("port", "70000"),
         ("port", "eighty"),
-        ("workers", "0"),
+        ("replicas", "0"),
         ("threads", "0"),
+        ("queue_size", "0"),
+        ("request_timeout_s", "0"),
+        ("request_timeout_s", "inf"),
         ("max_body_bytes", "0"),
         ("log_level", "loud"),
         ("model", ""),
@@ -89,8 +87,8 @@ def test_a_value_that_does_not_fit_is_named(monkeypatch: pytest.MonkeyPatch, nam
 
 
 def test_all_values_that_do_not_fit_are_named_at_once() -> None:
-    with pytest.raises(SettingsError, match=r"port .*; workers "):
-        load_settings(overrides={"port": -1, "workers": 0})
+    with pytest.raises(SettingsError, match=r"port .*; replicas "):
+        load_settings(overrides={"port": -1, "replicas": 0})
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """What load balancers and explorers ask for."""
 
+import json
+import socket
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +10,7 @@ import httpx
 import pytest
 
 from service import readiness
+from tests.service.conftest import DoubleTranslator, until
 
 Serve = Callable[..., httpx.Client]
 
@@ -78,10 +81,10 @@ def test_a_server_whose_warm_up_fails_says_why_and_never_gets_ready(
     assert client.get("/healthz").status_code == 200
 
 
-def test_a_busy_translator_blocks_neither_health_nor_other_workers(
+def test_a_text_under_way_blocks_neither_health_nor_other_texts(
     serve: Serve, is_waiting: threading.Event, released: threading.Event
 ) -> None:
-    client = serve(workers=2)
+    client = serve()
     answers: list[httpx.Response] = []
     patient = threading.Thread(
         target=lambda: answers.append(client.post("/v1/translate", json={"text": "wait"}))
@@ -99,28 +102,79 @@ def test_a_busy_translator_blocks_neither_health_nor_other_workers(
     assert [answer.status_code for answer in answers] == [200]
 
 
-def test_no_more_requests_are_translated_at_once_than_there_are_workers(
-    serve: Serve, is_waiting: threading.Event, released: threading.Event
+def ask_and_hang_up(client: httpx.Client, texts: list[str], is_under_way: Callable[[], bool]) -> None:
+    """A client that closes its connection while the server translates."""
+    address = (client.base_url.host, client.base_url.port or 80)
+    body = json.dumps({"text": texts}).encode()
+    head = (
+        f"POST /v1/translate HTTP/1.1\r\nHost: {address[0]}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection(address) as connection:
+        connection.sendall(head.encode() + body)
+        until(is_under_way)
+
+
+def test_a_client_that_hangs_up_cancels_its_texts_and_no_others(
+    serve: Serve, translator: DoubleTranslator, caplog: pytest.LogCaptureFixture
 ) -> None:
-    client = serve(workers=1)
-    order: list[str] = []
+    client = serve()
+    answers: list[httpx.Response] = []
+    patient = threading.Thread(
+        target=lambda: answers.append(client.post("/v1/translate", json={"text": "wait, mine"}))
+    )
+    patient.start()
+    until(lambda: [text for text, _ in translator.seen] == ["wait, mine"])
 
-    def ask(text: str) -> None:
-        client.post("/v1/translate", json={"text": text})
-        order.append(text)
+    ask_and_hang_up(client, ["a", "wait 1", "wait 2"], lambda: len(translator.seen) == 4)
 
-    first = threading.Thread(target=ask, args=("wait",))
-    first.start()
-    assert is_waiting.wait(10)
-    second = threading.Thread(target=ask, args=("a",))
-    second.start()
-    second.join(0.3)
-    assert second.is_alive()
+    until(lambda: sorted(translator.cancelled) == ["wait 1", "wait 2"])
+    translator.released.set()
+    patient.join(10)
+    assert [answer.status_code for answer in answers] == [200]
+    assert client.post("/v1/translate", json={"text": "b"}).status_code == 200
+    assert "failed" not in caplog.text
 
-    released.set()
-    first.join(10)
-    second.join(10)
-    assert sorted(order) == ["a", "wait"]
+
+def test_one_text_that_fails_cancels_the_others_of_its_request(
+    serve: Serve, translator: DoubleTranslator
+) -> None:
+    client = serve()
+
+    failed = client.post("/v1/translate", json={"text": ["wait", "explode"]})
+
+    assert failed.status_code == 500
+    until(lambda: translator.cancelled == ["wait"])
+
+
+def test_a_full_queue_is_said_with_its_numbers_and_when_to_come_back(
+    serve: Serve, translator: DoubleTranslator
+) -> None:
+    client = serve()
+
+    refused = client.post("/v1/translate", json={"text": ["wait", "full", "a"]})
+
+    assert refused.status_code == 503
+    assert refused.json()["error"] == {
+        "type": "overloaded",
+        "message": "8 segments wait and at most 9 may, so there is no room for 2 more; try again later",
+        "fields": [],
+    }
+    assert int(refused.headers["retry-after"]) > 0
+    until(lambda: translator.cancelled == ["wait"])
+    assert [text for text, _ in translator.seen] == ["wait", "full"]
+
+
+def test_a_request_that_takes_too_long_is_given_up(serve: Serve, translator: DoubleTranslator) -> None:
+    client = serve(request_timeout_s=1.5)
+
+    late = client.post("/v1/translate", json={"text": ["late", "wait"]})
+
+    assert late.status_code == 504
+    assert late.json()["error"]["type"] == "timeout"
+    assert "not done within 1.5 s" in late.json()["error"]["message"]
+    assert translator.timeouts_s == [1.5, 1.5]
+    until(lambda: translator.cancelled == ["wait"])
 
 
 def test_eight_clients_at_once_get_their_own_translations(client: httpx.Client) -> None:
@@ -158,7 +212,7 @@ def test_every_operation_documents_its_purpose_and_its_errors(client: httpx.Clie
                 assert failure["content"]["application/json"]["schema"] == {"$ref": error}
 
     assert documented == {
-        "post /v1/translate": {"400", "413", "415", "422", "500", "503"},
+        "post /v1/translate": {"400", "413", "415", "422", "500", "503", "504"},
         "get /v1/models": {"500"},
         "get /healthz": set(),
         "get /readyz": {"503"},

@@ -16,6 +16,7 @@ import torch
 from torch.nn import functional
 
 from dragoman.bundle import Limits
+from dragoman.text.tokenise import Tokenizer
 from export.bundle import BundleFacts, staged_folder, write_bundle
 from export.checkpoint import load_checkpoint, save_weights
 from export.model import ModelConfig, Transformer
@@ -50,6 +51,8 @@ def main() -> None:
         _train(Path(scratch))
         shutil.rmtree(checkpoint, ignore_errors=True)
         shutil.copytree(scratch, checkpoint)
+    pairs = read_pairs(CONFIG.data.corpora[0], CONFIG.data)
+    sources = Tokenizer.load(checkpoint / "source.spm").encode([pair.source for pair in pairs])
     for precision in ("fp32", "int8"):
         facts = BundleFacts(
             name=f"tiny-{precision}",
@@ -61,7 +64,7 @@ def main() -> None:
             limits=Limits(max_source_tokens=48, max_target_tokens=64),
         )
         with staged_folder(HERE / f"bundle-{precision}") as staging:
-            write_bundle(staging, load_checkpoint(checkpoint), precision, facts)
+            write_bundle(staging, load_checkpoint(checkpoint), precision, facts, sources)
 
 
 def _train(folder: Path) -> None:

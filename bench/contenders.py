@@ -1,0 +1,182 @@
+"""Who is measured, and the process that each of them runs in."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from bench.models import (
+    CHECKPOINT,
+    CTRANSLATE2_FLOAT32,
+    CTRANSLATE2_INT8,
+    FP32,
+    INT8,
+    PEERS_PYTHON,
+    TOKENIZER,
+)
+from bench.peers.protocol import Reply, Request, Setup
+from bench.workloads import SENTENCES
+
+EngineName = Literal["dragoman", "ctranslate2", "transformers"]
+MODULES: Mapping[EngineName, str] = {
+    "dragoman": "bench.engine_worker",
+    "ctranslate2": "bench.peers.ctranslate2_worker",
+    "transformers": "bench.peers.transformers_worker",
+}
+REFERENCE = "CTranslate2 int8"
+"""Every speed is given as a multiple of this one's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """An engine with a model, by the name that tables give it."""
+
+    name: str
+    engine: EngineName
+    model: Path
+    precision: str = "float32"
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+class WorkerError(RuntimeError):
+    """A worker ended without an answer; what it said is on stderr."""
+
+
+class Worker:
+    """A contender's process. Idle workers sleep on their pipe."""
+
+    def __init__(self, contender: Contender, workers: int) -> None:
+        setup = Setup(str(contender.model), workers, contender.precision, contender.options)
+        python = sys.executable if contender.engine == "dragoman" else PEERS_PYTHON
+        self.contender = contender
+        self._process = subprocess.Popen(  # noqa: S603 -- our own modules
+            [str(python), "-m", MODULES[contender.engine], json.dumps(asdict(setup))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf8",
+            # Each engine counts its threads itself; these libraries beneath would count the cores.
+            env={**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+        )
+        pin(self._process.pid, workers)
+
+    def wait_until_loaded(self) -> Reply:
+        return self._read()
+
+    def ask(self, request: Request) -> Reply:
+        """Send a request and wait for its answer.
+
+        Raises:
+            WorkerError: the process has ended.
+        """
+        assert self._process.stdin is not None  # noqa: S101 -- for the type checker; it was asked for
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError as error:
+            raise WorkerError(f"{self.contender.name} has ended") from error
+        return self._read()
+
+    def close(self) -> None:
+        """End of input is the end of a worker."""
+        self._process.communicate()
+
+    def _read(self) -> Reply:
+        assert self._process.stdout is not None  # noqa: S101 -- the same
+        line = self._process.stdout.readline()
+        if not line:
+            raise WorkerError(f"{self.contender.name} ended with status {self._process.wait()}")
+        reply: Reply = json.loads(line)
+        return reply
+
+
+def pin(pid: int, num_cpus: int) -> None:
+    """Let a process run on `num_cpus` CPUs only: the last ones, since interrupts like the first."""
+    available = sorted(os.sched_getaffinity(0))
+    if num_cpus > len(available):
+        raise ValueError(f"{num_cpus} workers on {len(available)} CPUs would only measure how they wait")
+    os.sched_setaffinity(pid, available[-num_cpus:])
+
+
+@contextmanager
+def running(contenders: Sequence[Contender], workers: int) -> Iterator[dict[str, Worker]]:
+    """A loaded worker of each, by name."""
+    with ExitStack() as stack:
+        started: dict[str, Worker] = {}
+        for contender in contenders:
+            worker = Worker(contender, workers)
+            stack.callback(worker.close)
+            worker.wait_until_loaded()
+            started[contender.name] = worker
+        yield started
+
+
+def versions_of(contenders: Sequence[Contender]) -> dict[str, str]:
+    """Of the packages that do their work."""
+    with ExitStack() as stack:
+        versions: dict[str, str] = {}
+        for contender in {one.engine: one for one in contenders}.values():
+            worker = Worker(contender, 1)
+            stack.callback(worker.close)
+            versions |= worker.wait_until_loaded()["versions"]
+    return versions
+
+
+def line_up(arguments: argparse.Namespace) -> list[Contender]:
+    """Dragoman's variants and the other engines on the prepared models; see `parser_of`."""
+    folder: Path = arguments.folder
+    contenders = [*(arguments.variants or dragoman_variants(folder)), *peers(folder)]
+    names = {one.name for one in contenders}
+    if unknown := [name for name in arguments.skip if name not in names]:
+        raise SystemExit(f"--skip {', '.join(unknown)}: there are only {', '.join(sorted(names))}")
+    return [one for one in contenders if one.name not in arguments.skip]
+
+
+def peers(folder: Path) -> list[Contender]:
+    tokenizer = (("tokenizer", str(folder / TOKENIZER)),)
+    return [
+        Contender(REFERENCE, "ctranslate2", folder / CTRANSLATE2_INT8, "int8", tokenizer),
+        Contender("CTranslate2 fp32", "ctranslate2", folder / CTRANSLATE2_FLOAT32, "float32", tokenizer),
+        Contender("Transformers fp32", "transformers", folder / CHECKPOINT),
+    ]
+
+
+def dragoman_variants(folder: Path) -> list[Contender]:
+    return [Contender(f"Dragoman {name}", "dragoman", folder / name) for name in (INT8, FP32)]
+
+
+def parse_variant(text: str) -> Contender:
+    """`NAME=BUNDLE` or `NAME=BUNDLE,option=value,...`; options are `DecodingOptions` fields, values JSON.
+
+    Raises:
+        ValueError: it is not of that form.
+    """
+    name, _, rest = text.partition("=")
+    bundle, *options = rest.split(",")
+    pairs = [option.partition("=")[::2] for option in options]
+    if not name or not bundle or not all(key and value for key, value in pairs):
+        raise ValueError(f"{text!r} is not NAME=BUNDLE or NAME=BUNDLE,option=value,...")
+    values = tuple((key, json.loads(value)) for key, value in pairs)
+    return Contender(f"Dragoman {name}", "dragoman", Path(bundle), options=values)
+
+
+def parser_of(description: str | None, name: str) -> argparse.ArgumentParser:
+    """What all commands that compare engines understand."""
+    parser = argparse.ArgumentParser(prog=f"python -m bench.{name}", description=description)
+    parser.add_argument("folder", type=Path, help="written by `python -m bench.models`")
+    parser.add_argument("--sentences", type=Path, default=SENTENCES, help="source text, a sentence a line")
+    parser.add_argument(
+        "--variant",
+        dest="variants",
+        action="append",
+        type=parse_variant,
+        help="NAME=BUNDLE[,option=value...] of Dragoman, several times; default: int8 and fp32 in FOLDER",
+    )
+    parser.add_argument("--skip", action="append", default=[], help="an engine by its name in the tables")
+    parser.add_argument("--output", type=Path, help=f"JSON file, such as bench/results/{name}.json")
+    return parser

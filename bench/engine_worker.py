@@ -1,0 +1,86 @@
+"""Dragoman behind the same protocol as the other engines: `python -m bench.engine_worker SETUP`."""
+
+import dataclasses
+import sys
+from collections.abc import Mapping
+from concurrent.futures import Future
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+from bench.peers.arrivals import Front
+from bench.peers.protocol import Ids, Search, read_setup, replies_on_stdout, serve
+from bench.static_batches import StaticBatches
+from dragoman import DecodingOptions, InputError, Translator
+from dragoman.types import Translation
+
+STATIC_BATCH_SOURCES = 32
+STATIC_WAIT_S = 0.005
+
+
+class Dragoman:
+    """A bundle with `workers` replicas of one thread each."""
+
+    def __init__(self, bundle: str, workers: int, wishes: Mapping[str, Any]) -> None:
+        self._translator = Translator.open(bundle, replicas=workers, threads=1)
+        self._bundle = bundle
+        self._workers = workers
+        self._wishes = wishes
+
+    def search(self, sources: list[Ids], search: Search) -> list[Ids]:
+        found = self._translator.search(sources, self._options(search))
+        return [list(hypotheses[0].ids) for hypotheses in found]
+
+    def front(self, name: str, search: Search) -> Front:
+        options = self._options(search)
+        if name == "submit":
+            return _Submit(self._translator, options)
+        if name == "static batches":
+            # A replica for each batch, or the engine would let two batches join.
+            engines = [Translator.open(self._bundle, replicas=1, threads=1) for _ in range(self._workers)]
+            translate = [partial(_translate, engine, options) for engine in engines]
+            return StaticBatches(translate, max_texts=STATIC_BATCH_SOURCES, wait_s=STATIC_WAIT_S)
+        raise ValueError(f"Dragoman has no front {name!r}")
+
+    def versions(self) -> dict[str, str]:
+        return {"onnxruntime": version("onnxruntime")}
+
+    def _options(self, search: Search) -> DecodingOptions:
+        options = DecodingOptions(
+            beam_size=search.beam_size,
+            length_penalty=search.length_penalty,
+            min_length=search.min_length,
+            max_length=search.max_length,
+        )
+        return dataclasses.replace(options, **self._wishes)
+
+
+def _translate(
+    translator: Translator, options: DecodingOptions, texts: list[str]
+) -> list[Translation | InputError]:
+    return translator.translate(texts, options)
+
+
+class _Submit:
+    """The engine's own way in: it puts together what comes together."""
+
+    def __init__(self, translator: Translator, options: DecodingOptions) -> None:
+        self._translator = translator
+        self._options = options
+
+    def submit(self, text: str) -> Future[Translation]:
+        return self._translator.submit(text, self._options)
+
+    def close(self) -> None:
+        """The translator outlives its fronts."""
+
+
+def main() -> int:
+    setup = read_setup(sys.argv[1:])
+    with replies_on_stdout() as pipe:
+        serve(Dragoman(setup.model, setup.workers, dict(setup.options)), setup.workers, pipe)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

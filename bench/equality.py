@@ -1,0 +1,34 @@
+"""Do all engines hold the same weights? `python -m bench.equality FOLDER` compares their greedy outputs.
+
+Where an engine in fp32 answers otherwise than Dragoman's fp32 bundle, the conversion is wrong and no timing
+means anything. A few sentences may differ: engines add in different orders, and two tokens can be as good.
+"""
+
+import sys
+
+from bench.contenders import line_up, parser_of, running
+from bench.models import TOKENIZER
+from bench.outputs import outputs_of, share_equal
+from bench.workloads import read_lines, real_text
+
+LEAST_SHARE = 0.95
+
+
+def main() -> int:
+    """Exit status 1: an engine answers otherwise."""
+    arguments = parser_of(__doc__, "equality").parse_args()
+    contenders = [one for one in line_up(arguments) if "fp32" in one.name]
+    workload = real_text(read_lines(arguments.sentences), arguments.folder / TOKENIZER)
+    with running(contenders, 1) as started:
+        outputs = {
+            name: outputs_of(worker, workload.sources, workload.search(1)) for name, worker in started.items()
+        }
+    expected = outputs[contenders[0].name]
+    shares = {name: share_equal(found, expected) for name, found in outputs.items()}
+    for name, share in shares.items():
+        print(f"{name}: {share:.1%} of {len(expected)} sentences as {contenders[0].name}")
+    return 0 if min(shares.values()) >= LEAST_SHARE else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

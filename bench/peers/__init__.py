@@ -1,0 +1,1 @@
+"""What runs inside the other engines' own virtual environment: nothing here imports `dragoman`."""

@@ -1,0 +1,57 @@
+"""Our service in a process of its own, for as long as something is measured."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from bench.contenders import pin
+
+START_TIMEOUT_S = 60.0
+POLL_S = 0.05
+
+
+@contextmanager
+def running_service(bundle: Path, cpus: int) -> Iterator[str]:
+    """Start `dragoman serve` on `cpus` CPUs and a free port; yields its address once it is ready.
+
+    Raises:
+        TimeoutError: it is not ready after a minute.
+    """
+    port = _free_port()
+    address = f"http://127.0.0.1:{port}"
+    options = ["--model", str(bundle), "--port", str(port), "--log-level", "error"]
+    process = subprocess.Popen([sys.executable, "-m", "service", "serve", *options])  # noqa: S603 -- our own
+    try:
+        pin(process.pid, cpus)  # it makes as many workers as it may use CPUs
+        _wait_until_ready(address, process)
+        yield address
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_until_ready(address: str, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"the service ended with status {process.returncode}")
+        try:
+            if httpx.get(f"{address}/readyz").status_code == httpx.codes.OK:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(POLL_S)
+    raise TimeoutError(f"{address} is not ready after {START_TIMEOUT_S:.0f} s")
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port

@@ -1,0 +1,71 @@
+"""What every engine translates: ids, so that no tokenizer is timed."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import sentencepiece
+
+from bench.peers.protocol import Ids, Search
+
+SENTENCES = Path(__file__).parents[1] / "export" / "sentences" / "de.txt"
+FORCED_TOKENS = 30
+MEAN_SOURCE_TOKENS = 24
+MAX_REAL_TOKENS = 200
+"""The same limit for all engines: a translation that never ends costs all of them the same."""
+SEED = 1
+FIRST_FREE_ID = 4
+"""Below are padding, unknown, begin and end of sentence."""
+EOS_ID = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Sources, and how long their targets may be."""
+
+    sources: list[Ids]
+    min_length: int = 0
+    max_length: int | None = None
+
+    def search(self, beam_size: int) -> Search:
+        return Search(beam_size=beam_size, min_length=self.min_length, max_length=self.max_length)
+
+
+def read_lines(path: Path, most: int | None = None) -> list[str]:
+    """The first lines that are not blank."""
+    return [line for line in path.read_text(encoding="utf8").splitlines() if line.strip()][:most]
+
+
+def real_text(lines: Sequence[str], tokenizer: Path) -> Workload:
+    """Sentences as people write them; the model ends each when it likes."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(tokenizer))
+    sources = [processor.encode(line, add_eos=True) for line in lines]
+    return Workload(sources, max_length=MAX_REAL_TOKENS)
+
+
+def forced(lines: Sequence[str], tokenizer: Path, vocab_size: int, count: int) -> Workload:
+    """Random ids in lengths as they occur in real text, scaled to 24 on average; targets of 30 tokens."""
+    lengths = scaled_lengths([len(source) for source in real_text(lines, tokenizer).sources], count)
+    ids = random.Random(SEED)  # noqa: S311 -- a workload, no secret
+    sources = [
+        [*(ids.randrange(FIRST_FREE_ID, vocab_size) for _ in range(length - 1)), EOS_ID] for length in lengths
+    ]
+    return Workload(sources, FORCED_TOKENS, FORCED_TOKENS)
+
+
+def scaled_lengths(lengths: Sequence[int], count: int, mean: int = MEAN_SOURCE_TOKENS) -> list[int]:
+    """`count` lengths of the same spread, in an order drawn once, with the given mean within rounding."""
+    ordered = sorted(lengths)
+    factor = mean * len(ordered) / sum(ordered)
+    # Equally spaced quantiles: few sentences have the spread of all of them.
+    picked = [ordered[(2 * number + 1) * len(ordered) // (2 * count)] for number in range(count)]
+    scaled = [max(2, round(factor * length)) for length in picked]
+    random.Random(SEED).shuffle(scaled)  # noqa: S311 -- the same
+    return scaled
+
+
+def make_batches(sources: Sequence[Ids], size: int) -> list[list[Ids]]:
+    """Batches of like length, as every engine's user would form them; the same for all engines."""
+    ordered = sorted(sources, key=len, reverse=True)
+    return [ordered[begin : begin + size] for begin in range(0, len(ordered), size)]

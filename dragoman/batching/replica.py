@@ -1,0 +1,250 @@
+"""One replica: its lanes, and the sources that run in them. No threads here: the scheduler's call it."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from dragoman.batching.policy import Capacity, LaneLoad, Load, encoder_batches, is_time_to_join
+from dragoman.decoding.loop import Lane
+from dragoman.decoding.strategy import Source
+from dragoman.errors import DeadlineExceeded
+from dragoman.types import Hypothesis, Priority
+
+MAX_IDLE_LANES = 2
+"""Lanes without sources whose memory is kept for the next of their beam size."""
+
+Encoded = TypeVar("Encoded")
+Outcome = list[Hypothesis] | Exception
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """A source on its way through the scheduler, and whom to tell. Compared by identity."""
+
+    source: Source
+    beam_size: int
+    priority: Priority
+    on_done: Callable[[Outcome], None]
+    """Called once, on a thread of the engine, unless the ticket was cancelled first; must be quick."""
+    on_step: Callable[[list[int]], None] | None = None
+    """Called after each step with the target ids so far of the best hypothesis. What it raises fails the
+    source."""
+    deadline_s: float = math.inf
+    """On the clock of `time.monotonic`."""
+    timeout_s: float = math.inf
+    """What the deadline came from, for the error's text."""
+    is_fed: bool = False
+    is_cancelled: bool = False
+    num_reported: int = 0
+    """Ids that `on_step` was called with: a source that is searched for again says nothing twice."""
+
+    @property
+    def num_tokens(self) -> int:
+        return len(self.source.ids)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Tell the outcome."""
+        if not self.is_cancelled:
+            self.on_done(outcome)
+
+
+class Replica(Generic[Encoded]):
+    """Searches for the sources that joined it, in one lane for each beam size. For one thread."""
+
+    def __init__(
+        self,
+        encode: Callable[[Sequence[Sequence[int]]], Encoded],
+        open_lane: Callable[[int], Lane[Encoded]],
+        capacity: Capacity,
+    ) -> None:
+        self._encode = encode
+        self._open_lane = open_lane
+        self._capacity = capacity
+        self._lanes: dict[int, Lane[Encoded]] = {}  # by beam size
+        self._apart: list[Lane[Encoded]] = []  # of one source each, which may have made a step fail
+        self._tickets: dict[Source, Ticket] = {}
+        self._next_deadline_s = math.inf
+        self._num_watched = 0
+        self._num_cancels_seen = 0
+        self._steps_since_join = 0
+        self._refused_at = -1
+
+    @property
+    def num_sources(self) -> int:
+        """That run here."""
+        return len(self._tickets)
+
+    def load(self) -> Load:
+        """What runs, by beam size."""
+        loads: dict[int, LaneLoad] = {}
+        for lane in (*self._lanes.values(), *self._apart):
+            before = loads.get(lane.beam_size, LaneLoad(0, 0))
+            width = max((len(source.ids) for source in lane.sources), default=0)
+            loads[lane.beam_size] = LaneLoad(before.num_sources + len(lane.sources), max(before.width, width))
+        return loads
+
+    def wants_more(self, num_waiting: int, num_arrivals: int) -> bool:
+        """Whether it is time to look for sources that may join.
+
+        Args:
+            num_waiting: sources.
+            num_arrivals: sources that ever waited; as long as it stays, those refused are the same ones.
+        """
+        if num_arrivals == self._refused_at:
+            return False
+        return is_time_to_join(num_waiting, self.num_sources, self._capacity, self._steps_since_join)
+
+    def refuse(self, num_arrivals: int) -> None:
+        """None of those that wait had room: look again when others came, or when one of its own has left."""
+        self._refused_at = num_arrivals
+
+    def join(self, tickets: Sequence[Ticket]) -> None:
+        """Encode sources and begin to search for them; one that cannot be encoded fails alone."""
+        self._steps_since_join = 0
+        by_beam_size: dict[int, list[Ticket]] = {}
+        for ticket in tickets:
+            by_beam_size.setdefault(ticket.beam_size, []).append(ticket)
+        for group in by_beam_size.values():
+            lengths = [ticket.num_tokens for ticket in group]
+            for batch in encoder_batches(lengths, self._capacity.budget_tokens):
+                self._join_together([group[index] for index in batch])
+
+    def step(self) -> None:
+        """One token further in every lane; what is done is handed out."""
+        self._steps_since_join += 1
+        for lane in (*self._lanes.values(), *self._apart):
+            if lane.sources:
+                self._step(lane)
+        self._apart = [lane for lane in self._apart if lane.sources]
+        idle = [beam_size for beam_size, lane in self._lanes.items() if not lane.sources]
+        for beam_size in idle[:-MAX_IDLE_LANES]:
+            del self._lanes[beam_size]
+
+    def give_up(self, num_cancels: int) -> None:
+        """Drop the sources that were cancelled, or whose deadline has come.
+
+        Args:
+            num_cancels: another number than at the last call if any was cancelled.
+        """
+        if num_cancels != self._num_cancels_seen:
+            self._num_cancels_seen = num_cancels
+            self._drop([ticket for ticket in self._tickets.values() if ticket.is_cancelled])
+        if self._next_deadline_s < math.inf and (now_s := time.monotonic()) >= self._next_deadline_s:
+            late = [ticket for ticket in self._tickets.values() if ticket.deadline_s <= now_s]
+            self._drop(late)
+            for ticket in late:
+                ticket.finish(DeadlineExceeded(ticket.timeout_s))
+            remaining = (ticket.deadline_s for ticket in self._tickets.values())
+            self._next_deadline_s = min(remaining, default=math.inf)
+
+    def release(self) -> list[Ticket]:
+        """Let go of everything; the tickets that ran here."""
+        tickets = list(self._tickets.values())
+        self._lanes.clear()
+        self._apart.clear()
+        self._tickets.clear()
+        return tickets
+
+    def _join_together(self, tickets: Sequence[Ticket]) -> None:
+        try:
+            encoded = self._encode([ticket.source.ids for ticket in tickets])
+        except Exception as error:  # noqa: BLE001 -- whatever it is, it is told to whom it concerns
+            self._join_apart(tickets, error)
+            return
+        for ticket in tickets:
+            self._register(ticket)
+        beam_size = tickets[0].beam_size
+        lane = self._lanes.get(beam_size)
+        if lane is None:
+            lane = self._lanes[beam_size] = self._open_lane(beam_size)
+        self._enter(lane, tickets, encoded)
+
+    def _join_apart(self, tickets: Sequence[Ticket], error: Exception) -> None:
+        """After an error that concerns one of several: each again, in a lane of its own."""
+        if len(tickets) == 1:
+            self._finish(tickets[0], error)
+            return
+        for ticket in tickets:
+            try:
+                encoded = self._encode([ticket.source.ids])
+            except Exception as own_error:  # noqa: BLE001 -- the same
+                self._finish(ticket, own_error)
+                continue
+            self._register(ticket)
+            lane = self._open_lane(ticket.beam_size)
+            self._apart.append(lane)
+            self._enter(lane, [ticket], encoded)
+
+    def _enter(self, lane: Lane[Encoded], tickets: Sequence[Ticket], encoded: Encoded) -> None:
+        try:
+            lane.join([ticket.source for ticket in tickets], encoded)
+        except Exception as error:  # noqa: BLE001 -- the same; most likely there is no memory
+            there = [self._tickets[source] for source in lane.sources]
+            self._break_up(lane, list(dict.fromkeys([*there, *tickets])), error)
+
+    def _step(self, lane: Lane[Encoded]) -> None:
+        try:
+            found = lane.step()
+        except Exception as error:  # noqa: BLE001 -- the same
+            self._break_up(lane, [self._tickets[source] for source in lane.sources], error)
+            return
+        for one in found:
+            self._finish(self._tickets[one.source], one.error or one.hypotheses)
+        if self._num_watched:
+            self._report(lane)
+
+    def _break_up(self, lane: Lane[Encoded], tickets: Sequence[Ticket], error: Exception) -> None:
+        """A step failed: its sources begin again, each alone, so that only the one at fault fails.
+
+        What was found does not change, since no source's hypotheses depend on its company.
+        """
+        if self._lanes.get(lane.beam_size) is lane:
+            del self._lanes[lane.beam_size]
+        else:
+            self._apart = [other for other in self._apart if other is not lane]
+        self._join_apart(tickets, error)
+
+    def _report(self, lane: Lane[Encoded]) -> None:
+        """Tell those that watch how far their source has come."""
+        faults: list[tuple[Ticket, Exception]] = []
+        for slot, source in enumerate(lane.sources):
+            ticket = self._tickets[source]
+            if ticket.on_step is None or ticket.is_cancelled:
+                continue
+            ids = lane.beginning(slot)
+            if len(ids) <= ticket.num_reported:
+                continue
+            ticket.num_reported = len(ids)
+            try:
+                ticket.on_step(ids)
+            except Exception as fault:  # noqa: BLE001 -- a caller's own code: it fails the caller's text
+                faults.append((ticket, fault))
+        self._drop([ticket for ticket, _ in faults])
+        for ticket, error in faults:
+            ticket.finish(error)
+
+    def _register(self, ticket: Ticket) -> None:
+        if ticket.source not in self._tickets:
+            self._tickets[ticket.source] = ticket
+            self._num_watched += ticket.on_step is not None
+        self._next_deadline_s = min(self._next_deadline_s, ticket.deadline_s)
+
+    def _forget(self, ticket: Ticket) -> None:
+        self._refused_at = -1
+        if self._tickets.pop(ticket.source, None) is not None:
+            self._num_watched -= ticket.on_step is not None
+
+    def _finish(self, ticket: Ticket, outcome: Outcome) -> None:
+        self._forget(ticket)
+        ticket.finish(outcome)
+
+    def _drop(self, tickets: Sequence[Ticket]) -> None:
+        sources = {ticket.source for ticket in tickets}
+        if not sources:
+            return
+        for lane in (*self._lanes.values(), *self._apart):
+            lane.drop(sources)
+        for ticket in tickets:
+            self._forget(ticket)

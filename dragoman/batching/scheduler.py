@@ -1,0 +1,297 @@
+"""The engine's threads: one per replica, all fed from one waiting list.
+
+A replica repeats: admit sources that wait, encode them, let them join a lane, make one step in every lane,
+hand out what is done. It sleeps when there is nothing to do.
+"""
+
+import math
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from dragoman.batching.policy import Capacity, WaitingList, fair_share
+from dragoman.batching.replica import Outcome, Replica, Ticket
+from dragoman.decoding.loop import Lane
+from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
+from dragoman.types import Hypothesis
+
+MAX_FED = 512
+"""Sources of lists that wait; more are taken when these have joined. They leave the queue to others."""
+
+Encoded = TypeVar("Encoded")
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerOptions:
+    """How much runs and waits."""
+
+    replicas: int
+    queue_size: int
+    """Sources that may wait because of `submit`."""
+    capacity: Capacity = field(default_factory=Capacity)
+
+    def __post_init__(self) -> None:
+        for name, value in (("replicas", self.replicas), ("queue_size", self.queue_size)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, not {value}")
+
+
+class Scheduler(Generic[Encoded]):
+    """Searches for sources on its replicas' threads. Safe to use from several threads.
+
+    Threads start with the first source. They end with `close`, when the scheduler is collected, or before the
+    interpreter exits. A process that forks must do so before its first source.
+    """
+
+    def __init__(
+        self,
+        encode: Callable[[Sequence[Sequence[int]]], Encoded],
+        open_lane: Callable[[int], Lane[Encoded]],
+        options: SchedulerOptions,
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            encode: called with ids of several sources; from several threads at once.
+            open_lane: makes a lane without sources for a beam size.
+            options: replicas, queue size, capacity.
+        """
+        self._desk = _Desk(options)
+        replicas = [Replica(encode, open_lane, options.capacity) for _ in range(options.replicas)]
+        self._replicas = replicas
+        self._threads: list[threading.Thread] = []
+        # The threads know the desk and their replica but not this object, so that it can be collected.
+        self._finalizer = weakref.finalize(self, _stop, self._desk, self._threads)
+
+    def submit(self, tickets: Sequence[Ticket]) -> None:
+        """Let sources wait, all or none.
+
+        Raises:
+            Overloaded: the queue has no room for them. An empty queue has room for any number.
+            TranslatorClosed: closed before.
+        """
+        with self._desk.lock:
+            self._start()
+            self._desk.accept(tickets)
+
+    def feed(self, tickets: Sequence[Ticket]) -> None:
+        """Let sources of a list wait, as room comes; returns when all do.
+
+        Raises:
+            TranslatorClosed: closed before all did; every ticket is failed then.
+        """
+        desk = self._desk
+        with desk.lock:
+            self._start()
+            for ticket in tickets:
+                ticket.is_fed = True
+            done = 0
+            while done < len(tickets):
+                while desk.num_fed >= MAX_FED and not desk.is_closed:
+                    desk.room.wait()
+                if desk.is_closed:
+                    raise TranslatorClosed("the translator was closed")
+                batch = tickets[done : done + MAX_FED - desk.num_fed]
+                desk.add(batch)
+                done += len(batch)
+
+    def cancel(self, tickets: Iterable[Ticket]) -> None:
+        """Give sources up: those that wait at once, those that run before their next step.
+
+        No outcome follows.
+        """
+        with self._desk.lock:
+            self._desk.cancel(tickets)
+
+    def close(self) -> None:
+        """Fail what waits or runs with `TranslatorClosed` and end the threads. Idempotent."""
+        self._finalizer()
+
+    def _start(self) -> None:
+        """Start the threads, if none runs. With the lock held."""
+        if self._desk.is_closed:
+            raise TranslatorClosed("the translator is closed")
+        if self._threads:
+            return
+        for number, replica in enumerate(self._replicas):
+            thread = threading.Thread(
+                target=_serve, args=(self._desk, replica, number), name=f"dragoman-{number}", daemon=True
+            )
+            self._threads.append(thread)
+            thread.start()
+
+
+class _Desk:
+    """What the replicas share: who waits, who was given up, whether it is time to go home.
+
+    Methods are called with `lock` held.
+    """
+
+    def __init__(self, options: SchedulerOptions) -> None:
+        self.options = options
+        self.lock = threading.Lock()
+        self.sleepers: list[threading.Condition] = []
+        """Of replicas with nothing to do. The last to sleep wakes first: its memory is still warm."""
+        self.room = threading.Condition(self.lock)
+        """Notified when fed sources have left the waiting list."""
+        self.is_closed = False
+        self.num_fed = 0
+        self.num_cancels = 0
+        """Grows when a source that runs is given up: replicas then look for theirs."""
+        self.running = [0] * options.replicas
+        self.waiting: WaitingList[Ticket] = WaitingList(options.capacity)
+
+    def accept(self, tickets: Sequence[Ticket]) -> None:
+        num_waiting, queue_size = len(self.waiting) - self.num_fed, self.options.queue_size
+        if num_waiting and num_waiting + len(tickets) > queue_size:
+            raise Overloaded(num_waiting, queue_size, len(tickets))
+        self.add(tickets)
+
+    def add(self, tickets: Sequence[Ticket]) -> None:
+        for ticket in tickets:
+            if not ticket.is_cancelled:
+                self.waiting.add(ticket)
+                self.num_fed += ticket.is_fed
+        for _ in range(min(len(tickets), len(self.sleepers))):
+            self.sleepers.pop().notify()
+
+    def cancel(self, tickets: Iterable[Ticket]) -> None:
+        removed = []
+        for ticket in tickets:
+            ticket.is_cancelled = True
+            if self.waiting.remove(ticket):
+                removed.append(ticket)
+            else:
+                self.num_cancels += 1
+        self._count_out(removed)
+
+    def expire(self) -> list[Ticket]:
+        """Take out what has waited beyond its deadline."""
+        if self.waiting.next_deadline_s == math.inf:
+            return []
+        expired = self.waiting.expire(time.monotonic())
+        self._count_out(expired)
+        return expired
+
+    def admit(self, replica: Replica[Encoded], number: int) -> list[Ticket]:
+        """Take out what joins a replica now."""
+        self.running[number] = replica.num_sources
+        num_waiting, num_arrivals = len(self.waiting), self.waiting.num_arrivals
+        share = fair_share(num_waiting, self.running, number)
+        if share < 1 or not replica.wants_more(num_waiting, num_arrivals):
+            return []
+        admitted = self.waiting.admit(replica.load(), share)
+        if not admitted:
+            replica.refuse(num_arrivals)
+        self.running[number] += len(admitted)
+        self._count_out(admitted)
+        return admitted
+
+    def sleep(self) -> None:
+        """Wait for something to do."""
+        awake = threading.Condition(self.lock)
+        self.sleepers.append(awake)
+        awake.wait()
+
+    def close(self) -> list[Ticket]:
+        """Take out all; replicas and feeders notice."""
+        self.is_closed = True
+        self.num_fed = 0
+        while self.sleepers:
+            self.sleepers.pop().notify()
+        self.room.notify_all()
+        return self.waiting.clear()
+
+    def _count_out(self, tickets: Iterable[Ticket]) -> None:
+        num_fed = sum(ticket.is_fed for ticket in tickets)
+        if num_fed:
+            self.num_fed -= num_fed
+            self.room.notify_all()
+
+
+def _serve(desk: _Desk, replica: Replica[Encoded], number: int) -> None:
+    """A replica's thread."""
+    error: Exception = TranslatorClosed("the translator was closed before this was translated")
+    try:
+        while _take(desk, replica, number):
+            replica.step()
+    except Exception as fault:  # noqa: BLE001 -- a fault of the engine's own must not leave callers waiting for ever
+        error = fault
+    with desk.lock:
+        waiting = desk.close()
+    for ticket in (*waiting, *replica.release()):
+        ticket.finish(error)
+
+
+def _take(desk: _Desk, replica: Replica[Encoded], number: int) -> bool:
+    """Let what may join, join; sleep while there is nothing to do at all. False when closed."""
+    while True:
+        # Looked at without the lock, for the sake of the steps: what comes now is seen one step later.
+        if replica.num_sources and not (len(desk.waiting) or desk.is_closed):
+            replica.give_up(desk.num_cancels)
+            if replica.num_sources:
+                return True
+        with desk.lock:
+            if desk.is_closed:
+                return False
+            expired = desk.expire()
+            admitted = desk.admit(replica, number)
+            if not (expired or admitted or replica.num_sources):
+                desk.sleep()
+                continue
+        for ticket in expired:
+            ticket.finish(DeadlineExceeded(ticket.timeout_s))
+        replica.join(admitted)
+        replica.give_up(desk.num_cancels)
+        if replica.num_sources:
+            return True
+
+
+def _stop(desk: _Desk, threads: list[threading.Thread]) -> None:
+    """Close the desk and wait for the threads: on request, on collection, or at exit."""
+    with desk.lock:
+        waiting = desk.close()
+    for ticket in waiting:
+        ticket.finish(TranslatorClosed("the translator was closed before this was translated"))
+    for thread in threads:
+        # A callback may close from a replica's own thread; after a fork there is none to wait for.
+        if thread is not threading.current_thread() and thread.is_alive():
+            thread.join()
+
+
+class Gathering:
+    """The outcomes of several sources, for one caller who waits for them."""
+
+    def __init__(self, count: int) -> None:
+        self._outcomes: list[Outcome] = [[] for _ in range(count)]
+        self._num_missing = count
+        self._lock = threading.Lock()
+        self._is_complete = threading.Event()
+        if not count:
+            self._is_complete.set()
+
+    def receiver(self, index: int) -> Callable[[Outcome], None]:
+        """Takes the outcome of one source, from any thread."""
+
+        def receive(outcome: Outcome) -> None:
+            with self._lock:
+                self._outcomes[index] = outcome
+                self._num_missing -= 1
+                is_complete = not self._num_missing
+            if is_complete:
+                self._is_complete.set()
+
+        return receive
+
+    def results(self) -> list[list[Hypothesis]]:
+        """Wait for all; raises the first error among them."""
+        self._is_complete.wait()
+        results: list[list[Hypothesis]] = []
+        for outcome in self._outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+            results.append(outcome)
+        return results

@@ -1,0 +1,199 @@
+"""The vocabulary shortlist: which target pieces a source can need, so that the rest is never scored.
+
+Jean, Cho, Memisevic and Bengio, "On Using Very Large Target Vocabulary for Neural Machine Translation",
+ACL 2015, arXiv:1412.2007, section 3.3. docs/shortlist.md tells how ours is made.
+
+The file, little-endian, nothing between the parts:
+
+    magic           8 bytes   b"dragoSL1"
+    counts          4 uint32  source_vocab, target_vocab, num_always, num_listed
+    offsets         uint32    [source_vocab + 1]  piece s lists listed[offsets[s]:offsets[s + 1]]
+    always          id        [num_always]        ascending: candidates of every source
+    listed          id        [num_listed]        ascending within a piece
+
+An id is a uint16 where the target vocabulary has at most 65536 pieces, else a uint32.
+"""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.errors import BundleError
+
+SHORTLIST_FILE = "shortlist.bin"
+MAGIC = b"dragoSL1"
+COUNTS = struct.Struct("<4I")
+HEADER_BYTES = len(MAGIC) + COUNTS.size
+MAX_UINT16_VOCAB = 2**16
+
+Ids = NDArray[np.unsignedinteger[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shortlist:
+    """Candidate pieces by source piece. Safe to use from several threads.
+
+    Raises:
+        ValueError: arrays that contradict each other or name pieces outside the target's vocabulary.
+    """
+
+    target_vocab: int
+    always: Ids
+    """[num_always], ascending: candidates of every source."""
+    offsets: NDArray[np.uint32]
+    """[source_vocab + 1]: piece s lists listed[offsets[s]:offsets[s + 1]]."""
+    listed: Ids
+    """[num_listed], ascending within a piece."""
+    _bounds: list[int] = field(init=False, repr=False)
+    _is_always: NDArray[np.bool_] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if problems := _contradictions(self):
+            raise ValueError("; ".join(problems))
+        is_always = np.zeros(self.target_vocab, np.bool_)
+        is_always[self.always] = True
+        object.__setattr__(self, "_is_always", is_always)
+        object.__setattr__(self, "_bounds", self.offsets.tolist())  # read one by one, lists are faster
+
+    @property
+    def source_vocab(self) -> int:
+        return len(self.offsets) - 1
+
+    @classmethod
+    def of(
+        cls,
+        always: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        listed: NDArray[np.int64],
+        target_vocab: int,
+    ) -> "Shortlist":
+        """A shortlist of arrays as described at its fields, of any integer type."""
+        dtype = _id_dtype(target_vocab)
+        return cls(target_vocab, always.astype(dtype), offsets.astype(np.uint32), listed.astype(dtype))
+
+    @classmethod
+    def load(cls, path: Path, source_vocab: int, target_vocab: int, eos_id: int) -> "Shortlist":
+        """Read a shortlist.
+
+        Args:
+            path: the file, in its bundle.
+            source_vocab: pieces of the bundle's source vocabulary.
+            target_vocab: pieces of the bundle's target vocabulary.
+            eos_id: the target's end of sentence, without which no sentence could end.
+
+        Raises:
+            BundleError: the file is missing or damaged, or belongs to other vocabularies.
+        """
+        try:
+            return _parse(path.read_bytes(), source_vocab, target_vocab, eos_id)
+        except OSError as error:
+            problem = f"{path.name} cannot be read: {error.strerror}"
+            raise BundleError(str(path.parent), (problem,)) from error
+        except ValueError as error:
+            raise BundleError(str(path.parent), (f"{path.name}: {error}",)) from error
+
+    def save(self, path: Path) -> None:
+        """Write the file that `load` reads."""
+        counts = COUNTS.pack(self.source_vocab, self.target_vocab, len(self.always), len(self.listed))
+        dtype = _id_dtype(self.target_vocab)
+        path.write_bytes(
+            b"".join(
+                [
+                    MAGIC,
+                    counts,
+                    self.offsets.astype("<u4").tobytes(),
+                    self.always.astype(dtype).tobytes(),
+                    self.listed.astype(dtype).tobytes(),
+                ]
+            )
+        )
+
+    def candidates(self, source_ids: Sequence[int]) -> NDArray[np.int64]:
+        """Target pieces that this source can need: those of each of its pieces, and those of all sources.
+
+        They depend on this source's ids alone, whatever their order and number.
+
+        Args:
+            source_ids: one source, from the source's vocabulary.
+
+        Returns:
+            int64 [candidates], ascending, without repetition.
+
+        Raises:
+            ValueError: an id outside the source's vocabulary.
+        """
+        bounds, listed = self._bounds, self.listed
+        if len(source_ids) and not 0 <= min(source_ids) <= max(source_ids) < self.source_vocab:
+            raise ValueError(
+                f"ids {min(source_ids)} to {max(source_ids)} in a vocabulary of {self.source_vocab}"
+            )
+        is_candidate = self._is_always.copy()
+        if len(source_ids):
+            lists = [listed[bounds[piece] : bounds[piece + 1]] for piece in source_ids]
+            is_candidate[np.concatenate(lists)] = True
+        return np.flatnonzero(is_candidate).astype(np.int64, copy=False)
+
+
+def _parse(content: bytes, source_vocab: int, target_vocab: int, eos_id: int) -> Shortlist:
+    """Raises ValueError with what is wrong."""
+    if len(content) < HEADER_BYTES or not content.startswith(MAGIC):
+        raise ValueError("not a shortlist of this release")
+    found_source, found_target, num_always, num_listed = COUNTS.unpack_from(content, len(MAGIC))
+    if (found_source, found_target) != (source_vocab, target_vocab):
+        raise ValueError(
+            f"made for vocabularies of {found_source} and {found_target} pieces, the bundle's have"
+            f" {source_vocab} and {target_vocab}"
+        )
+    dtype = _id_dtype(target_vocab)
+    offsets_end = HEADER_BYTES + 4 * (source_vocab + 1)
+    always_end = offsets_end + dtype.itemsize * num_always
+    wanted_bytes = always_end + dtype.itemsize * num_listed
+    if len(content) != wanted_bytes:
+        raise ValueError(f"has {len(content)} bytes, its header says {wanted_bytes}")
+    shortlist = Shortlist(
+        target_vocab=target_vocab,
+        offsets=np.frombuffer(content[HEADER_BYTES:offsets_end], "<u4"),
+        always=np.frombuffer(content[offsets_end:always_end], dtype),
+        listed=np.frombuffer(content[always_end:], dtype),
+    )
+    if eos_id not in shortlist.always:
+        raise ValueError(f"end of sentence (id {eos_id}) is not a candidate of every source")
+    return shortlist
+
+
+def _contradictions(shortlist: Shortlist) -> list[str]:
+    """What is wrong with a shortlist's arrays; empty when all is well."""
+    offsets, listed, always = shortlist.offsets, shortlist.listed, shortlist.always
+    problems: list[str] = []
+    for name, ids in (("always", always), ("listed", listed)):
+        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < shortlist.target_vocab:
+            problems.append(
+                f"{name} holds ids {ids.min()} to {ids.max()}, the target vocabulary has"
+                f" {shortlist.target_vocab} pieces"
+            )
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(listed):
+        problems.append(f"offsets do not run from 0 to the {len(listed)} ids listed")
+    elif (offsets[1:] < offsets[:-1]).any():
+        problems.append("offsets do not ascend")
+    elif not _ascends(listed, offsets[1:-1]):
+        problems.append("a piece's ids do not ascend")
+    if not _ascends(always, np.empty(0, np.uint32)):
+        problems.append("always: ids do not ascend")
+    return problems
+
+
+def _ascends(ids: Ids, fresh_starts: NDArray[np.uint32]) -> bool:
+    """Whether every id is above the one before, but for where a new list starts."""
+    is_above = np.ones(len(ids) + 1, np.bool_)  # the last place is for empty lists at the end
+    is_above[1:-1] = ids[1:] > ids[:-1]
+    is_above[fresh_starts] = True
+    return bool(is_above.all())
+
+
+def _id_dtype(target_vocab: int) -> np.dtype[np.unsignedinteger[Any]]:
+    return np.dtype("<u2") if target_vocab <= MAX_UINT16_VOCAB else np.dtype("<u4")

@@ -1,0 +1,207 @@
+"""Fixed ranges for int8 activations, measured on real text run through the model.
+
+Every projection reads its input through one range that never changes: a row's numbers then do not depend on
+the rows beside it, nor on anything seen at run time.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from export.model import Transformer
+from export.model.generate import generate_greedy
+
+OUTPUT = "output"
+"""Stands for the output projection among the names of the model's linear maps."""
+NUM_BINS = 4096
+SIGNED_LEVELS = 127
+UNSIGNED_LEVELS = 255
+SMALLEST_CLIP = 1 / 64
+"""Of the largest magnitude seen; no outlier is worth cutting the range further."""
+NUM_CLIPS = 256
+
+Ids = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ActivationRange:
+    """What the input of a projection is cut to before it is rounded to 8 bits."""
+
+    clip: float
+    """Largest magnitude kept."""
+    is_signed: bool
+    """Whether values below zero were seen; if none were, all 255 steps lie above zero."""
+
+    @property
+    def scale(self) -> float:
+        """Distance of two neighbouring steps."""
+        return self.clip / (SIGNED_LEVELS if self.is_signed else UNSIGNED_LEVELS)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Everything that int8 graphs fix in advance."""
+
+    ranges: Mapping[str, ActivationRange]
+    """Of the input of every linear map, by the map's name in the model, and of `OUTPUT`."""
+    cache_scales: Mapping[str, NDArray[np.float32]]
+    """Of the output of every self-attention key and value map in the decoder, [d]: a step per channel."""
+
+
+def calibrate(model: Transformer, sources: Sequence[Ids]) -> Calibration:
+    """Measure every range.
+
+    Sources are read one by one, so that no padding is counted, and the decoder reads the model's own greedy
+    output. The clip of an activation range minimises the mean squared error of rounding and cutting together;
+    self K/V are cut at each channel's largest magnitude.
+
+    Args:
+        model: in eval mode.
+        sources: lists of ids, each ending in the end-of-sentence id; a few hundred do.
+
+    Raises:
+        ValueError: there is no source.
+    """
+    if not sources:
+        raise ValueError("calibration needs at least one source")
+    texts = [(source, _greedy(model, source)) for source in sources]
+    extremes = {name: _Extremes() for name in _maps(model)}
+    caches = {name: _Channels(model.config.d_model) for name in _cached_maps(model)}
+    _read_all(model, texts, extremes, caches)
+    histograms = {name: _Histogram(found.largest) for name, found in extremes.items()}
+    _read_all(model, texts, histograms, {})
+    ranges = {
+        name: ActivationRange(
+            clip=best_clip(histograms[name].counts, found.largest, is_signed=found.smallest < 0),
+            is_signed=found.smallest < 0,
+        )
+        for name, found in extremes.items()
+    }
+    return Calibration(ranges, {name: found.scales for name, found in caches.items()})
+
+
+def best_clip(counts: NDArray[np.int64], largest: float, *, is_signed: bool) -> float:
+    """The clip with the least mean squared error: rounding errors shrink with it, cutting errors grow.
+
+    Args:
+        counts: int64 [N], a histogram of magnitudes over [0, largest].
+        largest: the largest magnitude.
+        is_signed: whether the levels are shared with negative values.
+    """
+    levels = SIGNED_LEVELS if is_signed else UNSIGNED_LEVELS
+    width = largest / len(counts)
+    magnitudes = (np.arange(len(counts)) + 0.5) * width
+    clips = np.geomspace(SMALLEST_CLIP, 1.0, NUM_CLIPS) * largest
+    over = np.maximum(magnitudes - clips[:, None], 0.0)  # [clips, bins]
+    cut = (over**2 * counts).sum(axis=1)
+    # An error between half a step below and half above, all alike, has the variance step ** 2 / 12.
+    rounded = np.where(over > 0, 0, counts).sum(axis=1) * (clips / levels) ** 2 / 12
+    return float(clips[np.argmin(cut + rounded)])
+
+
+class _Reader(Protocol):
+    def read(self, values: Tensor) -> None: ...
+
+
+class _Extremes:
+    """Smallest and largest value, and the largest magnitude."""
+
+    def __init__(self) -> None:
+        self.smallest = np.inf
+        self.largest = 1e-6
+
+    def read(self, values: Tensor) -> None:
+        self.smallest = min(self.smallest, float(values.min()))
+        self.largest = max(self.largest, float(values.abs().max()))
+
+
+class _Channels:
+    """The largest magnitude of every channel."""
+
+    def __init__(self, num_channels: int) -> None:
+        self.largest: NDArray[np.float32] = np.full(num_channels, 1e-6, np.float32)
+
+    def read(self, values: Tensor) -> None:
+        self.largest = np.maximum(self.largest, values.abs().flatten(0, -2).amax(dim=0).numpy())
+
+    @property
+    def scales(self) -> NDArray[np.float32]:
+        return (self.largest / SIGNED_LEVELS).astype(np.float32)
+
+
+class _Histogram:
+    """Counts of magnitudes over [0, largest]."""
+
+    def __init__(self, largest: float) -> None:
+        self.largest = largest
+        self.counts = np.zeros(NUM_BINS, np.int64)
+
+    def read(self, values: Tensor) -> None:
+        self.counts += torch.histc(values.abs(), NUM_BINS, 0.0, self.largest).long().numpy()
+
+
+def _read_all(
+    model: Transformer,
+    texts: Sequence[tuple[Ids, Ids]],
+    inputs: Mapping[str, _Reader],
+    outputs: Mapping[str, _Reader],
+) -> None:
+    """Show every reader all that goes into, or comes out of, its map."""
+    with _watching(model, inputs, outputs), torch.inference_mode():
+        for source, target in texts:
+            ids = torch.tensor([source])
+            model(ids, torch.ones_like(ids, dtype=torch.bool), torch.tensor([[model.config.bos_id, *target]]))
+
+
+@contextmanager
+def _watching(
+    model: Transformer, inputs: Mapping[str, _Reader], outputs: Mapping[str, _Reader]
+) -> Iterator[None]:
+    def read_input(reader: _Reader, _module: nn.Module, values: tuple[Tensor, ...]) -> None:
+        reader.read(values[0])
+
+    def read_output(reader: _Reader, _module: nn.Module, _values: tuple[Tensor, ...], output: Tensor) -> None:
+        reader.read(output)
+
+    modules = dict(model.named_modules())
+    handles = [
+        modules[name].register_forward_pre_hook(partial(read_input, reader))
+        for name, reader in inputs.items()
+        if name != OUTPUT
+    ]
+    handles.append(model.decoder_norm.register_forward_hook(partial(read_output, inputs[OUTPUT])))
+    handles += [
+        modules[name].register_forward_hook(partial(read_output, reader)) for name, reader in outputs.items()
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _cached_maps(model: Transformer) -> list[str]:
+    return [
+        f"decoder.{index}.self_attention.{part}"
+        for index, layer in enumerate(model.decoder_layers())
+        for part in ("key", "value")
+        if part == "key" or layer.self_attention.value is not None
+    ]
+
+
+def _maps(model: Transformer) -> list[str]:
+    return [*(name for name, module in model.named_modules() if isinstance(module, nn.Linear)), OUTPUT]
+
+
+def _greedy(model: Transformer, source: Ids) -> Ids:
+    ids = torch.tensor([source])
+    most = min(2 * len(source) + 10, model.config.max_positions - 1)
+    (target,) = generate_greedy(model, ids, torch.ones_like(ids, dtype=torch.bool), most)
+    return target

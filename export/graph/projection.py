@@ -1,0 +1,94 @@
+"""The end of a decoder step: from states to the K best tokens of each row.
+
+Shapes: R rows, B sources, d model width, V target vocabulary, K candidates asked for, C tokens on the batch's
+shortlist, P tokens on the longest shortlist of a source.
+"""
+
+import itertools
+from dataclasses import replace
+
+from export.calibration import OUTPUT
+from export.graph.blocks import Writer, array
+from export.graph.builder import GraphBuilder
+from export.graph.precision import Output
+
+MAX_PART_TOKENS = 8192
+"""Logits of 32 rows and as many tokens are 1 MiB: what a core's own cache still holds beside the weights."""
+BEST = {"best_logprobs": "float32", "best_ids": "int64"}
+
+
+def write_best(writer: Writer, states: str) -> None:
+    """[R, d] -> best_logprobs, best_ids [R, K]: of its source's shortlist, or of all tokens without one."""
+    graph = writer.graph
+    shortlisted = GraphBuilder("shortlisted", graph)
+    complete = GraphBuilder("complete", graph)
+    _best_of_shortlist(replace(writer, graph=shortlisted), states)
+    _best_of_all(replace(writer, graph=complete), states)
+    graph.choose("has_shortlist", shortlisted, complete, BEST)
+
+
+def _best_of_all(writer: Writer, states: str) -> None:
+    """The vocabulary is projected in parts, each small enough for its logits to stay in a core's cache until
+    its best are picked. A part's own log-softmax gives its logsumexp, and those of the parts add up.
+    """
+    graph, num_tokens = writer.graph, writer.model.config.target_vocab_size
+    num_best = graph.reshape("num_best", 1)
+    num_parts = -(-num_tokens // MAX_PART_TOKENS)
+    if num_parts == 1:
+        logprobs = graph.op("LogSoftmax", _logits(writer, states, 0, num_tokens), attributes={"axis": -1})
+        _top(graph, logprobs, num_best, (f"{graph.name}.best_logprobs", f"{graph.name}.best_ids"))
+        return
+    bounds = [num_tokens * part // num_parts for part in range(num_parts + 1)]
+    parts = [_best_of_part(writer, states, first, end) for first, end in itertools.pairwise(bounds)]
+    logits, ids, normalisers = (
+        graph.op("Concat", *each, attributes={"axis": 1}) for each in zip(*parts, strict=True)
+    )
+    normaliser = graph.op("ReduceLogSumExp", normalisers, graph.ints(1))
+    places = f"{graph.name}.places"
+    _top(graph, graph.op("Sub", logits, normaliser), num_best, (f"{graph.name}.best_logprobs", places))
+    graph.op("GatherElements", ids, places, output=f"{graph.name}.best_ids", attributes={"axis": 1})
+
+
+def _best_of_part(writer: Writer, states: str, first: int, end: int) -> tuple[str, str, str]:
+    """Of tokens `first` to `end`: the best ones' logits and ids [R, K'], and logsumexp [R, 1] of all."""
+    graph = writer.graph
+    logits = _logits(writer, states, first, end)
+    best_logprobs, places = f"{graph.name}.{first}.logprobs", f"{graph.name}.{first}.places"
+    num_best = graph.op("Min", graph.reshape("num_best", 1), graph.ints(end - first))
+    _top(graph, graph.op("LogSoftmax", logits, attributes={"axis": -1}), num_best, (best_logprobs, places))
+    best_logits = graph.op("GatherElements", logits, places, attributes={"axis": 1})
+    shifts = graph.op("Sub", best_logits, best_logprobs)  # all alike but for rounding
+    normaliser = graph.op("Slice", shifts, graph.ints(0), graph.ints(1), graph.ints(1))
+    return best_logits, graph.op("Add", places, graph.ints(first)), normaliser
+
+
+def _best_of_shortlist(writer: Writer, states: str) -> None:
+    """One product for the tokens on the batch's shortlist; then every row looks at its own source's only.
+
+    A row's log-softmax runs over its own source's candidates, so its numbers do not depend on what others
+    brought to the batch.
+    """
+    graph = writer.graph
+    logits = writer.precision.shortlisted(graph, states, _output(writer, 0, 0))  # [R, C]
+    own_logits = graph.op("GatherElements", logits, "candidates", attributes={"axis": 1})  # [R, P]
+    allowed = graph.op("Add", own_logits, "candidate_bias")
+    logprobs = graph.op("LogSoftmax", allowed, attributes={"axis": -1})
+    places = f"{graph.name}.places"
+    _top(graph, logprobs, graph.reshape("num_best", 1), (f"{graph.name}.best_logprobs", places))
+    listed = graph.op("GatherElements", "candidates", places, attributes={"axis": 1})
+    graph.op("Gather", "shortlist", listed, output=f"{graph.name}.best_ids")
+
+
+def _top(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str]) -> None:
+    graph.node("TopK", (values, count), outputs, attributes={"axis": -1, "sorted": 1})
+
+
+def _logits(writer: Writer, states: str, first: int, end: int) -> str:
+    """[R, d] -> [R, end - first]."""
+    return writer.precision.output(writer.graph, states, _output(writer, first, end))
+
+
+def _output(writer: Writer, first: int, end: int) -> Output:
+    model = writer.model
+    name = "embedding" if model.output_weight is None else f"{OUTPUT}.weight"
+    return Output(name, array(model.output_projection), array(model.output_bias), first, end)

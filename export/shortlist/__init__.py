@@ -1,0 +1,1 @@
+"""Makes a bundle's vocabulary shortlist from its own translations; docs/shortlist.md tells how."""

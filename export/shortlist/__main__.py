@@ -1,0 +1,92 @@
+"""`python -m export.shortlist models/NAME --pairs FILE...`: give a bundle a shortlist, or another one."""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dragoman.bundle import open_bundle
+from dragoman.errors import BundleError
+from dragoman.text.tokenise import Tokenizer
+from dragoman.translator import Translator
+from export.bundle import ExportError, staged_folder
+from export.shortlist.build import Settings, build_shortlist
+from export.shortlist.coverage import measure_coverage
+from export.shortlist.install import copy_without_shortlist, write_shortlist
+from export.shortlist.pairs import TokenPairs
+from export.shortlist.text import evenly_spaced, read_lines, read_pairs
+from export.shortlist.translate import tokenise, translate
+from export.shortlist.vocabularies import read_vocabularies
+
+CHOOSE_EVERY = 5
+"""Of the model's own translations, one in so many is kept from the alignment, to choose by."""
+DEFAULTS = Settings()
+
+
+def main() -> int:
+    """Exit status 0: the bundle has its shortlist. 1: refused, it is as it was. 2: wrong arguments."""
+    arguments = _parser().parse_args()
+    try:
+        settings = Settings(arguments.listed_per_piece, arguments.min_tokens, arguments.num_always)
+        with staged_folder(arguments.bundle) as staging:
+            copy_without_shortlist(arguments.bundle, staging)
+            _make(staging, arguments, settings)
+    except (ExportError, BundleError) as error:
+        _say(f"refused: {error}")
+        return 1
+    except ValueError as error:
+        _say(f"error: {error}")
+        return 2
+    return 0
+
+
+def _make(folder: Path, arguments: argparse.Namespace, settings: Settings) -> None:
+    """Translate, align, select, measure, write."""
+    bundle = open_bundle(folder)
+    source_tokenizer = Tokenizer.load(bundle.file(bundle.manifest.source_tokenizer))
+    parallel = evenly_spaced(read_pairs(arguments.pairs), arguments.max_pairs)
+    lines = read_lines(arguments.text) + [source for source, _ in parallel]
+    with Translator.open(folder) as translator:
+        own = translate(translator, source_tokenizer, evenly_spaced(lines, arguments.translate))
+        held_out = translate(translator, source_tokenizer, read_lines(arguments.held_out))
+    choosing = own[::CHOOSE_EVERY]
+    learning = [pair for place, pair in enumerate(own) if place % CHOOSE_EVERY] + tokenise(bundle, parallel)
+    _say(f"{len(learning)} pairs to learn from, {len(choosing)} to choose by")
+    shortlist = build_shortlist(
+        TokenPairs.of(learning), TokenPairs.of(choosing), read_vocabularies(bundle), settings
+    )
+    facts: dict[str, Any] = {**asdict(settings), "pairs": len(parallel), "own_translations": len(own)}
+    if held_out:
+        facts["coverage"] = asdict(measure_coverage(shortlist, TokenPairs.of(held_out)))
+    write_shortlist(folder, shortlist, facts)
+    _say(json.dumps(facts, indent=2))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m export.shortlist",
+        description="Give a bundle a vocabulary shortlist, learned from its own translations.",
+    )
+    parser.add_argument("bundle", type=Path, help="folder of the bundle; replaced when all is done")
+    for option, what in (
+        ("--text", "source-language text to translate, a sentence a line"),
+        ("--pairs", "parallel text to align, and to translate its sources: (tag,) source, target"),
+        ("--held-out", "source-language text to measure coverage on, a sentence a line"),
+    ):
+        parser.add_argument(option, type=Path, nargs="+", default=[], metavar="FILE", help=what)
+    parser.add_argument("--translate", type=int, default=100_000, help="most lines to translate")
+    parser.add_argument("--max-pairs", type=int, default=400_000, help="most pairs of parallel text to align")
+    parser.add_argument("--listed-per-piece", type=int, default=DEFAULTS.listed_per_piece)
+    parser.add_argument("--min-tokens", type=int, default=DEFAULTS.min_tokens)
+    parser.add_argument("--num-always", type=int, default=DEFAULTS.num_always)
+    return parser
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(message + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""From pairs to a shortlist: what each source piece lists, and what is a candidate of every source."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.shortlist import Shortlist
+from export.shortlist.align import Links, link_pieces
+from export.shortlist.coverage import is_covered
+from export.shortlist.pairs import TokenPairs
+from export.shortlist.vocabularies import Vocabularies
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How long the lists are; docs/shortlist.md has what other values cost and gain.
+
+    Raises:
+        ValueError: a setting below its least.
+    """
+
+    listed_per_piece: int = 10
+    """Most target pieces that a source piece lists, not counting itself."""
+    min_tokens: int = 2
+    """Target tokens that a source piece must explain of a piece to list it."""
+    num_always: int = 1200
+    """Target pieces that are candidates of every source."""
+    iterations: int = 5
+    """Rounds of EM."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("listed_per_piece", 0), ("min_tokens", 1), ("num_always", 1), ("iterations", 1)):
+            value: int = getattr(self, name)
+            if value < least:
+                raise ValueError(f"{name} is {value}, must be at least {least}")
+
+
+def build_shortlist(
+    learning: TokenPairs, choosing: TokenPairs, vocabularies: Vocabularies, settings: Settings
+) -> Shortlist:
+    """Lists learned from one set of pairs, the rest made up for by what another set shows to be missing.
+
+    Every source piece lists the target pieces that it explains most tokens of. Candidates of every source
+    are the pieces that a name or number may need, then those that the lists leave out most often: pieces
+    from inside words, which no source piece foretells, more than frequent words, which are listed anyway.
+
+    Args:
+        learning: pairs to align; the model's own translations, parallel text, or both.
+        choosing: other pairs, with the model's own translations as targets if at all possible.
+        vocabularies: the bundle's.
+        settings: lengths of the lists.
+
+    Raises:
+        ValueError: no pair to choose by: the shortlist would be sure to leave out what is needed.
+    """
+    if not len(learning) or not len(choosing):
+        raise ValueError(f"{len(learning)} pairs to learn from and {len(choosing)} to choose by: too few")
+    links = link_pieces(learning, vocabularies.source_size, vocabularies.target_size, settings.iterations)
+    return select_candidates(links, learning, choosing, vocabularies, settings)
+
+
+def select_candidates(
+    links: Links, learning: TokenPairs, choosing: TokenPairs, vocabularies: Vocabularies, settings: Settings
+) -> Shortlist:
+    """`build_shortlist` after the alignment, which is what takes time."""
+    copied = _copied_pieces(learning, choosing, vocabularies)
+    spelling = np.array(vocabularies.spelling, np.int64)
+    draft = _assemble(_best_of_each(links, spelling, vocabularies, settings), copied, spelling, vocabularies)
+    missed = choosing.targets.ids[~is_covered(draft, choosing)]
+    num_missed = np.bincount(missed, minlength=vocabularies.target_size)
+    num_tokens = np.bincount(choosing.targets.ids, minlength=vocabularies.target_size)
+    order = np.lexsort((-num_tokens, -num_missed))
+    rest = order[(num_tokens[order] > 0) & ~np.isin(order, [*vocabularies.spelling, *vocabularies.never])]
+    always = np.concatenate([spelling, rest[: max(0, settings.num_always - len(spelling))]])
+    return _assemble(_best_of_each(links, always, vocabularies, settings), copied, always, vocabularies)
+
+
+def _copied_pieces(
+    learning: TokenPairs, choosing: TokenPairs, vocabularies: Vocabularies
+) -> NDArray[np.int64]:
+    """Pieces that list themselves: those that targets are known to hold, and bytes.
+
+    The words of the source's language would make a batch's candidates a tenth more, and are never said.
+    """
+    if not vocabularies.is_shared:
+        return np.empty(0, np.int64)
+    seen = np.concatenate([learning.targets.ids, choosing.targets.ids, vocabularies.bytes])
+    return np.setdiff1d(seen, vocabularies.never).astype(np.int64)
+
+
+def _best_of_each(
+    links: Links, always: NDArray[np.int64], vocabularies: Vocabularies, settings: Settings
+) -> Links:
+    """The links that explain most tokens, of each source piece, to pieces that need to be listed."""
+    is_open = ~np.isin(links.target_ids, [*always.tolist(), *vocabularies.never])
+    is_open &= links.num_tokens >= settings.min_tokens
+    sources, targets = links.source_ids[is_open], links.target_ids[is_open]
+    num_tokens = links.num_tokens[is_open]
+    order = np.lexsort((targets, -num_tokens, sources))
+    rank = np.arange(len(order)) - np.searchsorted(sources, sources[order])
+    best = np.sort(order[rank < settings.listed_per_piece])
+    return Links(sources[best], targets[best], num_tokens[best])
+
+
+def _assemble(
+    links: Links, copied: NDArray[np.int64], always: NDArray[np.int64], vocabularies: Vocabularies
+) -> Shortlist:
+    """A shortlist of these links and copies; what is always a candidate is not listed too."""
+    sources = np.concatenate([links.source_ids, copied])
+    targets = np.concatenate([links.target_ids, copied])
+    is_listed = ~np.isin(targets, always)
+    keys = np.unique(sources[is_listed] * vocabularies.target_size + targets[is_listed])
+    sources, listed = np.divmod(keys, vocabularies.target_size)
+    offsets = np.searchsorted(sources, np.arange(vocabularies.source_size + 1))
+    return Shortlist.of(np.unique(always), offsets, listed, vocabularies.target_size)

@@ -1,0 +1,68 @@
+"""How much of what a model says a shortlist lets it say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.shortlist import Shortlist
+from export.shortlist.pairs import TokenPairs
+
+BATCH_SIZES = (8, 32)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Of N pairs, the targets being the model's own translations with its full vocabulary.
+
+    A greedy translation that is covered is the same with the shortlist and without.
+    """
+
+    token_share: float
+    """Target tokens that are candidates of their source; the end of sentence, always one, is not counted."""
+    sentence_share: float
+    """Sentences whose tokens all are."""
+    mean_candidates: float
+    """Of a source."""
+    mean_union: dict[int, float]
+    """Candidates of so many neighbouring sources together, by their number."""
+
+
+def measure_coverage(shortlist: Shortlist, pairs: TokenPairs) -> Coverage:
+    """Compare translations with their sources' candidates.
+
+    Args:
+        shortlist: of the pairs' vocabularies.
+        pairs: one or more, not those that the shortlist was made from, ids without end of sentence.
+    """
+    covered = is_covered(shortlist, pairs)
+    of_token = np.repeat(np.arange(len(pairs)), pairs.targets.lengths)
+    num_missed = np.bincount(of_token, ~covered, len(pairs))
+    candidates = [shortlist.candidates(source.tolist()) for source in pairs.sources]
+    return Coverage(
+        token_share=float(covered.mean()) if len(covered) else 1.0,
+        sentence_share=float((num_missed == 0).mean()),
+        mean_candidates=float(np.mean([len(ids) for ids in candidates])),
+        mean_union={size: _mean_union(candidates, size) for size in BATCH_SIZES},
+    )
+
+
+def is_covered(shortlist: Shortlist, pairs: TokenPairs) -> NDArray[np.bool_]:
+    """Whether each target token is a candidate of its source, bool [target tokens]."""
+    covered = np.empty(len(pairs.targets.ids), np.bool_)
+    is_candidate = np.zeros(shortlist.target_vocab, np.bool_)
+    place = 0
+    for source, target in zip(pairs.sources, pairs.targets, strict=True):
+        candidates = shortlist.candidates(source.tolist())
+        is_candidate[candidates] = True
+        covered[place : place + len(target)] = is_candidate[target]
+        is_candidate[candidates] = False
+        place += len(target)
+    return covered
+
+
+def _mean_union(candidates: Sequence[NDArray[np.int64]], size: int) -> float:
+    """Over whole batches; over all sources in one where they do not fill a batch."""
+    starts = range(0, max(1, len(candidates) - size + 1), size)
+    return float(np.mean([len(np.unique(np.concatenate(candidates[at : at + size]))) for at in starts]))

@@ -1,0 +1,48 @@
+"""A bundle without its shortlist, and with a new one."""
+
+import dataclasses
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dragoman.bundle import FileRecord, open_bundle, sha256_of
+from dragoman.shortlist import SHORTLIST_FILE, Shortlist
+from export.bundle import write_manifest
+
+ORIGIN_FIELD = "shortlist"
+"""Field of the manifest's `origin` that tells how the shortlist was made."""
+
+
+def copy_without_shortlist(bundle: Path, folder: Path) -> None:
+    """Copy a bundle into an empty folder; what it says there, it says with its full vocabulary.
+
+    Raises:
+        BundleError: the bundle cannot be opened.
+    """
+    manifest = open_bundle(bundle).manifest
+    shutil.copytree(bundle, folder, dirs_exist_ok=True)
+    (folder / SHORTLIST_FILE).unlink(missing_ok=True)
+    files = {name: record for name, record in manifest.files.items() if name != SHORTLIST_FILE}
+    origin = {name: value for name, value in manifest.origin.items() if name != ORIGIN_FIELD}
+    write_manifest(folder, dataclasses.replace(manifest, files=files, origin=origin))
+
+
+def write_shortlist(folder: Path, shortlist: Shortlist, origin: Mapping[str, Any]) -> None:
+    """Put a shortlist into a bundle that nobody else uses yet, and vouch for it in the manifest.
+
+    Args:
+        folder: the bundle; see `staged_folder` for how to replace one that is in use.
+        shortlist: of the bundle's vocabularies.
+        origin: how it was made and what it covers, for the manifest.
+    """
+    path = folder / SHORTLIST_FILE
+    manifest = open_bundle(folder).manifest
+    shortlist.save(path)
+    record = FileRecord(sha256_of(path), path.stat().st_size)
+    changed = dataclasses.replace(
+        manifest,
+        files={**manifest.files, SHORTLIST_FILE: record},
+        origin={**manifest.origin, ORIGIN_FIELD: dict(origin)},
+    )
+    write_manifest(folder, changed)

@@ -1,0 +1,98 @@
+"""Sources and targets as token ids in flat arrays, many at once."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHUNK_OCCURRENCES = 4_000_000
+"""Occurrences worked on at a time: they take some 200 MB while they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """N sequences of ids: sequence n is ids[offsets[n]:offsets[n + 1]]."""
+
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    """int64 [N + 1], from 0 upwards."""
+
+    @classmethod
+    def of(cls, sequences: Iterable[Sequence[int]]) -> "Sequences":
+        """Join sequences of ids into one."""
+        parts = [np.asarray(sequence, np.int32) for sequence in sequences]
+        lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
+        ids = np.concatenate(parts) if parts else np.empty(0, np.int32)
+        return cls(ids, np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[NDArray[np.int32]]:
+        return (self.ids[start:stop] for start, stop in pairwise(self.offsets.tolist()))
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPairs:
+    """Sources and their targets.
+
+    Raises:
+        ValueError: not as many targets as sources.
+    """
+
+    sources: Sequences
+    targets: Sequences
+
+    def __post_init__(self) -> None:
+        if len(self.sources) != len(self.targets):
+            raise ValueError(f"{len(self.sources)} sources, {len(self.targets)} targets")
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> "TokenPairs":
+        """Join pairs of a source's ids and its target's."""
+        return cls(
+            Sequences.of(source for source, _ in pairs),
+            Sequences.of(target for _, target in pairs),
+        )
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+def spans(pairs: TokenPairs) -> list[tuple[int, int]]:
+    """Runs of pairs, start to stop, of about CHUNK_OCCURRENCES each; a pair is never divided."""
+    sizes = (pairs.sources.lengths + 1) * pairs.targets.lengths
+    chunk = np.cumsum(sizes) // CHUNK_OCCURRENCES
+    bounds = np.flatnonzero(np.diff(chunk, prepend=-1)).tolist()
+    return [(start, stop) for start, stop in pairwise([*bounds, len(pairs)]) if sizes[start:stop].any()]
+
+
+def occurrences(
+    pairs: TokenPairs, start: int, stop: int, source_vocab: int, target_vocab: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every target token of pairs start to stop beside every piece of its source.
+
+    Each source begins with one piece more, the empty one, with the id `source_vocab`.
+
+    Returns:
+        Per occurrence source piece * target_vocab + target piece, those of a target token side by side, and
+        per target token where its own begin.
+    """
+    num_pieces = pairs.sources.lengths[start:stop] + 1
+    first = pairs.sources.offsets[start]
+    own = pairs.sources.ids[first : pairs.sources.offsets[stop]].astype(np.int64)
+    pieces = np.insert(own, pairs.sources.offsets[start:stop] - first, source_vocab)
+    piece_starts = np.cumsum(num_pieces) - num_pieces
+
+    num_tokens = pairs.targets.lengths[start:stop]
+    tokens = pairs.targets.ids[pairs.targets.offsets[start] : pairs.targets.offsets[stop]]
+    beside = np.repeat(num_pieces, num_tokens)  # of each target token: pieces of its source
+    starts = np.cumsum(beside) - beside
+    shift = np.repeat(np.repeat(piece_starts, num_tokens) - starts, beside)
+    return pieces[np.arange(len(shift)) + shift] * target_vocab + np.repeat(tokens, beside), starts

@@ -1,0 +1,66 @@
+"""Text on disk, plain or parallel, as lines."""
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, TypeVar, cast
+
+import numpy as np
+
+from export.bundle import ExportError
+
+COLUMNS = (2, 3)
+OPENERS: dict[str, Callable[[Path], object]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+"""By a file's ending; each gives the bytes inside."""
+
+Item = TypeVar("Item")
+
+
+def read_lines(paths: Sequence[Path]) -> list[str]:
+    """Lines of UTF-8 files, unpacked by their endings, those with nothing but white space left out.
+
+    Raises:
+        ExportError: a file cannot be read or is not UTF-8.
+    """
+    return [line for path in paths for _, line in _read(path) if line.strip()]
+
+
+def read_pairs(paths: Sequence[Path]) -> list[tuple[str, str]]:
+    """Sources and targets: a pair a line, tabs between the columns, a tag before them or not.
+
+    Raises:
+        ExportError: a file cannot be read or is not UTF-8, or a line has not two or three columns.
+    """
+    pairs: list[tuple[str, str]] = []
+    for path in paths:
+        for number, line in _read(path):
+            columns = line.split("\t")
+            if len(columns) not in COLUMNS:
+                raise ExportError(f"{path}:{number}: {len(columns)} columns, expected (tag,) source, target")
+            pairs.append((columns[-2], columns[-1]))
+    return pairs
+
+
+def evenly_spaced(items: Sequence[Item], most: int) -> list[Item]:
+    """At most so many of the items, from all over, in their order."""
+    places = np.linspace(0, len(items), min(most, len(items)), endpoint=False).astype(np.int64)
+    return [items[place] for place in places.tolist()]
+
+
+def _read(path: Path) -> Iterator[tuple[int, str]]:
+    number = 0
+    try:
+        with _open(path) as lines:
+            for number, line in enumerate(lines, start=1):
+                yield number, line.decode("utf8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise ExportError(f"{path}:{number}: not UTF-8: {error}") from error
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        raise ExportError(f"{path}: not readable after line {number}: {error}") from error
+
+
+def _open(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", OPENERS[path.suffix](path) if path.suffix in OPENERS else path.open("rb"))

@@ -1,0 +1,60 @@
+"""What building a shortlist must know of a bundle's vocabularies."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sentencepiece
+
+from dragoman.bundle import Bundle, SpecialIds
+
+WORD_START = "\N{LOWER ONE EIGHTH BLOCK}"
+"""SentencePiece's mark of a piece that begins a word."""
+SPELLING_CATEGORIES = ("N", "P", "S", "Lu", "Ll", "Lt")
+"""Numbers, punctuation, symbols, cased letters. Not the scripts with thousands of characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabularies:
+    """Sizes, and pieces that are treated unlike the others."""
+
+    source_size: int
+    target_size: int
+    is_shared: bool
+    """An id means the same piece in source and target, so that a name can be copied."""
+    spelling: tuple[int, ...]
+    """Candidates of every source: the end of sentence, the unknown piece, single characters."""
+    bytes: tuple[int, ...]
+    """Pieces of the target that stand for one byte of a character outside the vocabulary."""
+    never: tuple[int, ...]
+    """Never candidates: no translation holds them."""
+
+
+def read_vocabularies(bundle: Bundle) -> Vocabularies:
+    """Of a bundle that can be opened."""
+    manifest = bundle.manifest
+    tokenizer = bundle.file(manifest.target_tokenizer)
+    special_ids = manifest.special_ids
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(tokenizer))
+    size = manifest.sizes.target_vocab
+    return Vocabularies(
+        source_size=manifest.sizes.source_vocab,
+        target_size=size,
+        is_shared=manifest.source_tokenizer == manifest.target_tokenizer,
+        spelling=spelling_pieces([processor.id_to_piece(piece) for piece in range(size)], special_ids),
+        bytes=tuple(piece for piece in range(size) if processor.is_byte(piece)),
+        never=tuple(sorted({special_ids.pad, special_ids.bos} - {special_ids.eos})),
+    )
+
+
+def spelling_pieces(pieces: Sequence[str], special_ids: SpecialIds) -> tuple[int, ...]:
+    """End of sentence, unknown piece, the bare word start, and every digit, sign and cased letter."""
+    singles = {number for number, piece in enumerate(pieces) if _is_spelling(piece)}
+    return tuple(sorted(singles | {special_ids.eos, special_ids.unk}))
+
+
+def _is_spelling(piece: str) -> bool:
+    character = piece.removeprefix(WORD_START)
+    if len(character) != 1:
+        return piece == WORD_START
+    return unicodedata.category(character).startswith(SPELLING_CATEGORIES)

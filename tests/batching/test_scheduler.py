@@ -1,0 +1,259 @@
+"""The engine's threads: right results whatever happens beside them, and nobody left waiting."""
+
+import gc
+import subprocess
+import sys
+import threading
+import weakref
+from pathlib import Path
+
+import pytest
+
+from dragoman.batching.scheduler import MAX_FED, Scheduler, SchedulerOptions
+from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
+from tests.batching.doubles import ENDLESS, Asked, Engine, alone, scheduling, until
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_every_source_gets_what_it_gets_alone(replicas: int) -> None:
+    asked = [Asked(number, beam_size=(1, 3)[number % 2]) for number in range(60)]
+
+    with scheduling(Engine(), replicas=replicas) as scheduler:
+        for one in asked:
+            scheduler.submit([one.ticket])
+        outcomes = [one.result() for one in asked]
+
+    assert outcomes == [alone(one) for one in asked]
+
+
+def test_a_source_joins_while_another_runs() -> None:
+    endless, short = Asked(0, max_tokens=ENDLESS), Asked(1)
+    engine = Engine()
+    with scheduling(engine) as scheduler:
+        scheduler.submit([endless.ticket])
+        until(lambda: bool(engine.num_rows))
+        scheduler.submit([short.ticket])
+
+        assert short.result() == alone(short)
+        assert 2 in engine.num_rows
+        assert not endless.is_done.is_set()
+
+
+def test_replicas_share_what_waits() -> None:
+    engine = Engine()
+    asked = [Asked(number, max_tokens=ENDLESS) for number in range(6)]
+    with scheduling(engine, replicas=3) as scheduler:
+        scheduler.submit([one.ticket for one in asked])
+
+        until(lambda: len(engine.threads) == 3)
+        until(lambda: sorted(map(len, engine.encoded)) == [2, 2, 2])
+
+
+def test_no_more_runs_than_there_is_room_for() -> None:
+    engine = Engine()
+    asked = [Asked(number) for number in range(100)]
+    with scheduling(engine, max_sources=5) as scheduler:
+        scheduler.submit([one.ticket for one in asked])
+        for one in asked:
+            one.result()
+
+    assert max(engine.num_rows) == 5
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_failing_step_fails_only_the_source_at_fault(beam_size: int) -> None:
+    engine = Engine()
+    engine.undecodable = {3}
+    asked = [Asked(number, max_tokens=8, beam_size=beam_size) for number in range(7)]
+    asked[3] = Asked(3, max_tokens=ENDLESS, beam_size=beam_size)
+    with scheduling(engine) as scheduler:
+        scheduler.submit([one.ticket for one in asked])
+        outcomes = [one.result() for one in asked]
+        again = Asked(9, beam_size=beam_size)
+        scheduler.submit([again.ticket])
+        assert again.result() == alone(again), "the replica lives on"
+
+    assert isinstance(outcomes[3], RuntimeError)
+    assert str(outcomes[3]) == "the step failed"
+    for one, outcome in zip(asked, outcomes, strict=True):
+        assert one is asked[3] or outcome == alone(one)
+
+
+def test_a_source_that_cannot_be_encoded_fails_alone() -> None:
+    engine = Engine()
+    engine.unencodable = {2}
+    asked = [Asked(number) for number in range(5)]
+    with scheduling(engine) as scheduler:
+        scheduler.submit([one.ticket for one in asked])
+        outcomes = [one.result() for one in asked]
+
+    assert isinstance(outcomes[2], RuntimeError)
+    for one, outcome in zip(asked, outcomes, strict=True):
+        assert one is asked[2] or outcome == alone(one)
+
+
+def test_a_full_queue_refuses_at_once_and_whole() -> None:
+    engine = Engine()
+    engine.gate.clear()
+    with scheduling(engine, queue_size=4, max_sources=1) as scheduler:
+        scheduler.submit([Asked(0).ticket])
+        until(lambda: bool(engine.encoded))
+        scheduler.submit([Asked(number).ticket for number in range(1, 4)])
+
+        with pytest.raises(Overloaded) as raised:
+            scheduler.submit([Asked(4).ticket, Asked(5).ticket])
+        assert (raised.value.num_waiting, raised.value.queue_size, raised.value.num_sources) == (3, 4, 2)
+        last = Asked(6)
+        scheduler.submit([last.ticket])
+
+        engine.gate.set()
+        assert last.result() == alone(last)
+        assert [4] not in engine.encoded
+
+
+def test_a_list_longer_than_the_queue_is_fed_as_room_comes() -> None:
+    asked = [Asked(number % 50, max_tokens=3) for number in range(2 * MAX_FED)]
+    with scheduling(Engine(), queue_size=1, max_sources=40) as scheduler:
+        scheduler.feed([one.ticket for one in asked])
+        outcomes = [one.result() for one in asked]
+
+    assert all(isinstance(outcome, list) for outcome in outcomes)
+
+
+def test_a_list_that_is_fed_leaves_the_queue_to_others() -> None:
+    engine = Engine()
+    with scheduling(engine, queue_size=2, max_sources=1) as scheduler:
+        scheduler.feed([Asked(number, max_tokens=ENDLESS).ticket for number in range(100)])
+
+        scheduler.submit([Asked(1).ticket, Asked(2).ticket])
+
+
+def test_cancelled_sources_leave_and_others_take_their_place() -> None:
+    engine = Engine()
+    running, waiting = Asked(0, max_tokens=ENDLESS), Asked(1)
+    with scheduling(engine, max_sources=1) as scheduler:
+        scheduler.submit([running.ticket])
+        until(lambda: bool(engine.num_rows))
+        given_up = Asked(2)
+        scheduler.submit([given_up.ticket, waiting.ticket])
+
+        scheduler.cancel([running.ticket, given_up.ticket])
+
+        assert waiting.result() == alone(waiting)
+    assert running.outcomes == given_up.outcomes == []
+    assert [2] not in engine.encoded
+
+
+@pytest.mark.parametrize("max_sources", [1, 2], ids=["waiting", "running"])
+def test_a_source_whose_deadline_passes_fails_and_leaves_the_others(max_sources: int) -> None:
+    engine = Engine()
+    endless = Asked(0, max_tokens=ENDLESS)
+    with scheduling(engine, max_sources=max_sources) as scheduler:
+        scheduler.submit([endless.ticket])
+        until(lambda: bool(engine.num_rows))
+        late = Asked(1, max_tokens=ENDLESS, timeout_s=0.05)
+        scheduler.submit([late.ticket])
+
+        outcome = late.result()
+
+        assert isinstance(outcome, DeadlineExceeded)
+        assert outcome.timeout_s == 0.05
+        num_steps = len(engine.num_rows)
+        until(lambda: len(engine.num_rows) > num_steps + 1)
+        assert engine.num_rows[-1] == 1
+        assert not endless.is_done.is_set()
+
+
+def test_steps_are_reported_as_they_come_and_not_twice() -> None:
+    engine = Engine()
+    engine.undecodable = {1}
+    watched, guilty = Asked(0, max_tokens=6), Asked(1, max_tokens=ENDLESS)
+    reports: list[list[int]] = []
+    watched.ticket.on_step = reports.append
+    watched.ticket.source = Asked(4, max_tokens=7).ticket.source
+    with scheduling(engine) as scheduler:
+        scheduler.submit([watched.ticket, guilty.ticket])
+        outcome = watched.result()
+
+    assert isinstance(outcome, list)
+    assert reports == [list(outcome[0].ids[: len(report)]) for report in reports]
+    assert [len(report) for report in reports] == list(range(1, len(reports) + 1))
+
+
+def test_a_report_that_raises_fails_its_source_alone() -> None:
+    def fail(_: list[int]) -> None:
+        raise LookupError("a caller's own fault")
+
+    faulty, other = Asked(0, max_tokens=ENDLESS), Asked(1)
+    faulty.ticket.on_step = fail
+    with scheduling(Engine()) as scheduler:
+        scheduler.submit([faulty.ticket, other.ticket])
+
+        assert isinstance(faulty.result(), LookupError)
+        assert other.result() == alone(other)
+
+
+def test_closing_fails_what_waits_and_what_runs_and_ends_the_threads() -> None:
+    engine = Engine()
+    asked = [Asked(number, max_tokens=ENDLESS) for number in range(3)]
+    before = threading.active_count()
+    with scheduling(engine, max_sources=1, replicas=2) as scheduler:
+        scheduler.submit([one.ticket for one in asked])
+        until(lambda: bool(engine.num_rows))
+
+        scheduler.close()
+
+        assert all(isinstance(one.result(), TranslatorClosed) for one in asked)
+        assert threading.active_count() == before
+        scheduler.close()
+        with pytest.raises(TranslatorClosed):
+            scheduler.submit([Asked(1).ticket])
+        with pytest.raises(TranslatorClosed):
+            scheduler.feed([Asked(1).ticket])
+
+
+def test_no_thread_runs_before_the_first_source() -> None:
+    before = threading.active_count()
+    with scheduling(Engine(), replicas=3):
+        assert threading.active_count() == before
+
+
+def test_a_scheduler_that_is_forgotten_ends_its_threads() -> None:
+    engine = Engine()
+    scheduler = Scheduler(engine.encode, engine.open_lane, SchedulerOptions(2, 10))
+    asked = Asked(1)
+    before = threading.active_count()
+    scheduler.submit([asked.ticket])
+    asked.result()
+    gone = weakref.ref(scheduler)
+
+    del scheduler
+    gc.collect()
+
+    assert gone() is None
+    until(lambda: threading.active_count() == before)
+
+
+def test_an_exit_does_not_wait_for_a_source_that_never_ends() -> None:
+    program = """
+from tests.batching.doubles import ENDLESS, Asked, Engine, until
+from dragoman.batching.scheduler import Scheduler, SchedulerOptions
+engine = Engine()
+scheduler = Scheduler(engine.encode, engine.open_lane, SchedulerOptions(2, 10))
+scheduler.submit([Asked(number, max_tokens=ENDLESS).ticket for number in range(4)])
+until(lambda: bool(engine.num_rows))
+print("main is done")
+"""
+    finished = subprocess.run(
+        [sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert (finished.stdout, finished.stderr) == ("main is done\n", "")
+
+
+@pytest.mark.parametrize(("replicas", "queue_size"), [(0, 1), (1, 0)])
+def test_nothing_to_run_on_or_wait_in_is_refused(replicas: int, queue_size: int) -> None:
+    with pytest.raises(ValueError, match="at least 1, not 0"):
+        SchedulerOptions(replicas, queue_size)

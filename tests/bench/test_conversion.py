@@ -1,0 +1,115 @@
+"""The other engines get every weight, once; workloads are what they say."""
+
+import dataclasses
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.checkpoints import grow_vocabulary
+from bench.peers.names import check_convertible, pegasus_names
+from bench.workloads import forced, make_batches, read_lines, scaled_lengths
+from export.checkpoint import untied_weights
+from export.model import ModelConfig, Transformer
+
+TOKENIZER = Path(__file__).parents[1] / "tiny" / "checkpoint" / "source.spm"
+LINES = ["Ein Hund rennt.", "Zwei Kinder spielen im Garten.", "Guten Morgen!"]
+SHAPE = ModelConfig(
+    source_vocab_size=20, target_vocab_size=20, encoder_layers=3, decoder_layers=2, d_model=8, heads=2, ffn=8
+)
+
+
+def test_every_weight_of_a_checkpoint_has_one_name_of_its_own_elsewhere() -> None:
+    names = pegasus_names(SHAPE.encoder_layers, SHAPE.decoder_layers)
+
+    assert names.keys() == untied_weights(Transformer(SHAPE)).keys()
+    assert len(set(names.values())) == len(names)
+
+
+def test_queries_keys_and_values_are_not_confused() -> None:
+    names = pegasus_names(3, 2)
+
+    assert (
+        names["decoder.1.cross_attention.key.weight"] == "model.decoder.layers.1.encoder_attn.k_proj.weight"
+    )
+    assert names["encoder.2.self_attention.value.bias"] == "model.encoder.layers.2.self_attn.v_proj.bias"
+    assert names["decoder.0.feed_forward.outer.weight"] == "model.decoder.layers.0.fc2.weight"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"norm": "post"}, {"positions": "learned"}, {"share_kv": True}, {"tied_output": False}],
+    ids=lambda changes: str(*changes),
+)
+def test_a_shape_that_others_cannot_run_is_refused_by_its_field(changes: dict[str, Any]) -> None:
+    check_convertible(dataclasses.asdict(SHAPE))
+
+    with pytest.raises(ValueError, match=next(iter(changes))):
+        check_convertible({**dataclasses.asdict(SHAPE), **changes})
+
+
+def test_a_grown_vocabulary_has_the_size_asked_for_and_encodes_text_as_before() -> None:
+    before = sentencepiece.SentencePieceProcessor(model_proto=TOKENIZER.read_bytes())
+    after = sentencepiece.SentencePieceProcessor(model_proto=grow_vocabulary(TOKENIZER.read_bytes(), 1000))
+
+    assert after.vocab_size() == 1000
+    assert after.encode(LINES) == before.encode(LINES)
+
+
+def test_a_vocabulary_is_not_cut() -> None:
+    with pytest.raises(ValueError, match="more than 10"):
+        grow_vocabulary(TOKENIZER.read_bytes(), 10)
+
+
+@given(st.lists(st.integers(1, 200), min_size=1, max_size=300), st.integers(1, 200))
+def test_scaled_lengths_are_as_many_as_asked_for_and_no_source_is_without_a_token(
+    lengths: list[int], count: int
+) -> None:
+    scaled = scaled_lengths(lengths, count)
+
+    assert len(scaled) == count
+    assert min(scaled) >= 2  # a token, and the end of the sentence
+
+
+def test_scaled_lengths_keep_mean_and_spread() -> None:
+    lengths = [length for length in range(5, 60) for _ in range(3)]
+
+    scaled = scaled_lengths(lengths, 64)
+
+    assert statistics.mean(scaled) == pytest.approx(24, abs=1)
+    relative = statistics.stdev(lengths) / statistics.mean(lengths)
+    assert statistics.stdev(scaled) / 24 == pytest.approx(relative, abs=0.05)
+
+
+def test_the_forced_workload_ends_each_source_and_leaves_no_engine_a_choice_of_length() -> None:
+    workload = forced(LINES, TOKENIZER, vocab_size=50, count=16)
+
+    assert (workload.min_length, workload.max_length) == (30, 30)
+    assert len(workload.sources) == 16
+    for source in workload.sources:
+        assert source[-1] == 3
+        assert all(4 <= token < 50 for token in source[:-1])
+
+
+@given(st.lists(st.lists(st.integers(4, 9), min_size=1, max_size=9), min_size=1), st.integers(1, 8))
+def test_batches_hold_every_source_once_and_no_more_than_their_size(
+    sources: list[list[int]], size: int
+) -> None:
+    batches = make_batches(sources, size)
+
+    assert sorted(one for batch in batches for one in batch) == sorted(sources)
+    assert all(len(batch) == size for batch in batches[:-1])
+    lengths = [len(one) for batch in batches for one in batch]
+    assert lengths == sorted(lengths, reverse=True)
+
+
+def test_blank_lines_are_no_sentences(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("one\n\n  \ntwo\nthree\n", encoding="utf8")
+
+    assert read_lines(path) == ["one", "two", "three"]
+    assert read_lines(path, 2) == ["one", "two"]

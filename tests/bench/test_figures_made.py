@@ -1,0 +1,117 @@
+"""Sums, shares and tables, from results made by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.limits import forced_work, shares
+from bench.offline import Setting, Timings, summarise
+from bench.page import memory_table, offline_table, online_table, table
+from bench.plots import draw_all
+from bench.profile import sum_by_operator
+from bench.workloads import Workload
+
+SHAPE = {"d_model": 2, "ffn": 4, "encoder_layers": 1, "decoder_layers": 1, "target_vocab_size": 10}
+
+
+def rows() -> list[dict[str, Any]]:
+    """Two rounds: the reference took 4 and 2 seconds for two sentences, we 2 and 2."""
+    setting = Setting(workers=1, batch=1, beam_size=1)
+    ours, reference = Timings([2.0, 2.0], [10, 10]), Timings([4.0, 2.0], [8, 8])
+    measured = {setting: {"Dragoman int8": ours, "CTranslate2 int8": reference}}
+    return summarise(measured, Workload([[5, 3], [5, 6, 3]]), least_sentences=2)
+
+
+def test_a_row_gives_time_a_sentence_tokens_a_second_and_speed_beside_the_reference() -> None:
+    ours, reference = rows()
+
+    assert ours["ms_per_sentence"] == {"median": 1000.0, "least": 1000.0, "most": 1000.0}
+    assert ours["target_tokens_per_s"]["median"] == 5.0
+    assert ours["speed"] == {"median": 1.5, "least": 1.0, "most": 2.0}
+    assert reference["speed"] == {"median": 1.0, "least": 1.0, "most": 1.0}
+    assert (ours["sentences"], ours["source_tokens"]) == (2, 5)
+
+
+def test_the_least_work_of_a_sentence_is_counted_by_hand() -> None:
+    # Encoder 4 x 4 + 2 x 8 = 32 weights, cross K/V 8; a step 6 x 4 + 2 x 8 and 2 x 10 for the logits = 60.
+    work = forced_work(SHAPE, source_tokens=3, batch=2, beam_size=4)
+
+    assert work.operations == 2 * (40 * 3 + 60 * 30 * 4)
+    assert work.weight_bytes == (40 + 60 * 30) / 2
+
+
+def test_a_share_is_the_time_at_the_limit_over_the_time_measured() -> None:
+    row = {"workers": 1, "batch": 1, "beam_size": 1, "engine": "x", "sentences": 2, "source_tokens": 6}
+    row["ms_per_sentence"] = {"median": 2.0}
+    work = forced_work(SHAPE, 3, 1, 1)
+
+    (found,) = shares([row], SHAPE, gops_per_s=work.operations / 1e6, gb_per_s=work.weight_bytes / 0.5e6)
+
+    assert found["arithmetic_share"] == pytest.approx(0.5)
+    assert found["memory_share"] == pytest.approx(0.25)
+
+
+def test_operators_are_summed_over_nodes_and_divided_by_runs() -> None:
+    def kernel(operator: str, duration: int) -> dict[str, Any]:
+        return {"cat": "Node", "name": "n_kernel_time", "dur": duration, "args": {"op_name": operator}}
+
+    run = {"cat": "Session", "name": "model_run", "dur": 1000}
+    loading = {"cat": "Session", "name": "session_initialization", "dur": 9}
+
+    found = sum_by_operator(
+        "decoder", [loading, kernel("Add", 10), kernel("Mul", 60), run, kernel("Add", 10), run]
+    )
+
+    assert [(one.operator, one.share, one.us_per_run, one.calls_per_run) for one in found] == [
+        ("Mul", 0.75, 30.0, 0.5),
+        ("Add", 0.25, 10.0, 1.0),
+    ]
+
+
+def test_a_table_is_markdown() -> None:
+    assert table(["a", "b"], [["1", "2"]]) == "| a | b |\n|---|---|\n| 1 | 2 |"
+
+
+def test_the_offline_table_shows_bleu_only_where_it_was_measured() -> None:
+    plain = offline_table({"results": rows()}, 1)
+    quality = [
+        {"engine": name, "beam_size": 1, "bleu": 31.26} for name in ("Dragoman int8", "CTranslate2 int8")
+    ]
+    scored = offline_table({"results": rows(), "quality": quality}, 1)
+
+    assert "BLEU" not in plain
+    assert scored.count("| 31.3 |") == 2
+    assert "| 1 | 1 | Dragoman int8 | 1000.0 | 1000.0 to 1000.0 | 5 | 1.50 x | 1.00 to 2.00 |" in plain
+
+
+def test_waiting_clients_and_offered_rates_do_not_share_a_table() -> None:
+    load = {"way": "w", "requests_per_s": 9.96, "p50_ms": 10.4, "p99_ms": 20.6, "errors": 0}
+    result = {"results": [{**load, "clients": 8, "rate": None}, {**load, "clients": None, "rate": 12.34}]}
+
+    assert online_table(result, is_open=False).splitlines()[2:] == ["| 8 | w | 10.0 | 10 | 21 | 0 |"]
+    assert online_table(result, is_open=True).splitlines()[2:] == ["| 12.3/s | w | 10.0 | 10 | 21 | 0 |"]
+
+
+def test_the_memory_table_rounds_to_mebibytes() -> None:
+    row = {
+        "engine": "e",
+        "first_translation_s": 0.456,
+        "loaded_mib": 123.4,
+        "peak_mib": 400.6,
+        "requests": 100,
+        "after_requests_mib": 130.0,
+    }
+
+    assert memory_table({"footprint": [row]}).splitlines()[-1] == "| e | 0.46 | 123 | 401 | 100 | 130 |"
+
+
+def test_plots_are_drawn_of_the_results_there_are(tmp_path: Path) -> None:
+
+    (tmp_path / "offline-real.json").write_text(json.dumps({"results": rows()}), encoding="utf8")
+
+    written = draw_all(tmp_path, tmp_path / "figures")
+
+    assert [path.name for path in written] == ["speed-real.png"]
+    assert written[0].read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,99 @@
+"""A source gives the same hypotheses, to the last bit, whatever runs beside it and whenever it came."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dragoman.bundle import open_bundle
+from dragoman.decoding.loop import Found, Lane, open_strategy
+from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.graphs.decoder import Decoder
+from dragoman.graphs.encoder import CrossKV, Encoder
+from dragoman.graphs.session import SessionOptions
+
+PROJECT = Path(__file__).parents[2]
+BUNDLES = [
+    PROJECT / "tests" / "tiny" / "bundle-fp32",
+    PROJECT / "tests" / "tiny" / "bundle-int8",
+    PROJECT / "models" / "de-en",
+]
+NUM_SOURCES = 30
+
+
+class Engine:
+    def __init__(self, path: Path) -> None:
+        bundle = open_bundle(path)
+        self.manifest = bundle.manifest
+        self.encoder = Encoder(bundle, SessionOptions())
+        self.decoder = Decoder(bundle, SessionOptions())
+        ids = self.manifest.special_ids
+        self.target = TargetVocabulary(ids.bos, ids.eos, self.manifest.sizes.target_vocab)
+
+    def open_lane(self, beam_size: int) -> Lane[CrossKV]:
+        return Lane(self.decoder.open_steps(beam_size), open_strategy(beam_size, self.target))
+
+    def join(self, lane: Lane[CrossKV], sources: list[Source]) -> None:
+        lane.join(sources, self.encoder.run([source.ids for source in sources]))
+
+    def random_sources(self, rng: np.random.Generator, beam_size: int) -> list[Source]:
+        """Mostly short, some as long as the model takes; targets from 1 token to past the first capacity."""
+        longest = self.manifest.limits.max_source_tokens
+        lengths = np.minimum(1 + rng.geometric(0.08, NUM_SOURCES), longest)
+        lengths[rng.integers(NUM_SOURCES, size=2)] = longest
+        sources = []
+        for length in lengths.tolist():
+            ids = [
+                *rng.integers(4, self.manifest.sizes.source_vocab, length - 1).tolist(),
+                self.target.eos_id,
+            ]
+            most = int(rng.integers(1, min(50, self.manifest.limits.max_target_tokens)))
+            limits = SourceLimits(most, int(rng.integers(0, most + 1)))
+            sources.append(Source(ids, limits, 1.0, beam_size))
+        return sources
+
+
+@pytest.fixture(scope="module", params=BUNDLES, ids=lambda path: path.name)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return Engine(request.param)
+
+
+def run_to_end(lane: Lane[CrossKV]) -> list[Found]:
+    found: list[Found] = []
+    while lane.sources:
+        found += lane.step()
+    return found
+
+
+def search_in_company(
+    engine: Engine, sources: list[Source], beam_size: int, rng: np.random.Generator
+) -> list[Found]:
+    """Groups of random size join a running lane after random numbers of steps."""
+    lane = engine.open_lane(beam_size)
+    found: list[Found] = []
+    begin = 0
+    while begin < len(sources):
+        end = begin + int(rng.integers(1, 9))
+        engine.join(lane, sources[begin:end])
+        begin = end
+        for _ in range(rng.integers(12)):
+            if lane.sources:
+                found += lane.step()
+    return found + run_to_end(lane)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_source_gives_the_same_to_the_last_bit_in_any_company(
+    engine: Engine, beam_size: int, seed: int
+) -> None:
+    rng = np.random.default_rng([seed, beam_size])
+    sources = engine.random_sources(rng, beam_size)
+
+    found = search_in_company(engine, sources, beam_size, rng)
+
+    assert len(found) == len(sources)
+    for one in found:
+        alone = engine.open_lane(beam_size)
+        engine.join(alone, [one.source])
+        assert [one] == run_to_end(alone)

@@ -1,0 +1,246 @@
+"""Texts that are submitted: a future that tells, in time, what became of them."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import wait as wait_for
+from pathlib import Path
+
+import pytest
+
+from dragoman import (
+    DeadlineExceeded,
+    DecodingOptions,
+    FinishReason,
+    InputError,
+    Overloaded,
+    Priority,
+    SegmentTranslation,
+    Translation,
+    Translator,
+    TranslatorClosed,
+)
+
+PROJECT = Path(__file__).resolve().parents[2]
+BUNDLE = PROJECT / "tests" / "tiny" / "bundle-fp32"
+GREEDY = DecodingOptions(beam_size=1)
+TIMEOUT_S = 60
+DOCUMENT = "Guten Morgen! Das ist ein Haus.\n42\nDer Hund schläft. Ja."
+SEGMENTS = ["Good morning!", "This is a house.", "42", "The dog is sleeping.", "Yes."]
+LONG = DecodingOptions(beam_size=1, min_length=60, max_length=64)
+"""Of a sentence: more steps than it takes to give it up."""
+
+
+@pytest.fixture
+def single() -> Iterator[Translator]:
+    """One replica and a short queue."""
+    with Translator.open(BUNDLE, replicas=1, queue_size=5) as translator:
+        yield translator
+
+
+def test_a_submitted_text_is_translated_as_any_other(tiny: Translator) -> None:
+    assert tiny.submit(DOCUMENT).result(TIMEOUT_S) == tiny.translate(DOCUMENT)
+
+
+@pytest.mark.parametrize("text", ["", " \n", "42 🙂"])
+def test_nothing_to_translate_is_done_at_once(tiny: Translator, text: str) -> None:
+    future = tiny.submit(text)
+
+    assert future.done()
+    assert future.result().text == text
+
+
+def test_segments_are_told_in_order_each_once(tiny: Translator) -> None:
+    told: list[SegmentTranslation] = []
+
+    translation = tiny.submit(DOCUMENT, on_segment=told.append).result(TIMEOUT_S)
+
+    assert tuple(told) == translation.segments
+    assert [segment.text for segment in told] == SEGMENTS
+    assert told[2].finish_reason is FinishReason.COPIED
+
+
+def test_tokens_are_told_as_the_segments_text_so_far(tiny: Translator) -> None:
+    told: dict[int, list[str]] = {}
+
+    def tell(segment: int, text: str) -> None:
+        told.setdefault(segment, []).append(text)
+
+    tiny.submit(DOCUMENT, GREEDY, on_token=tell).result(TIMEOUT_S)
+
+    assert set(told) == {0, 1, 3, 4}
+    for segment, texts in told.items():
+        assert all(SEGMENTS[segment].startswith(text) for text in texts)
+        assert texts == sorted(texts, key=len)
+        assert texts[-1] == SEGMENTS[segment]
+
+
+def test_tokens_are_told_for_greedy_search_only(tiny: Translator) -> None:
+    with pytest.raises(InputError, match="on_token: wants greedy search"):
+        tiny.submit("Ja.", on_token=print)
+
+
+@pytest.mark.parametrize("callback", ["on_segment", "on_token"])
+def test_a_callback_that_raises_fails_its_own_text_alone(tiny: Translator, callback: str) -> None:
+    def fail(*_: object) -> None:
+        raise LookupError("the caller's own")
+
+    if callback == "on_segment":
+        faulty = tiny.submit(DOCUMENT, GREEDY, on_segment=fail)
+    else:
+        faulty = tiny.submit(DOCUMENT, GREEDY, on_token=fail)
+    other = tiny.submit("Guten Morgen!", GREEDY)
+
+    assert isinstance(faulty.exception(TIMEOUT_S), LookupError)
+    assert other.result(TIMEOUT_S).text == "Good morning!"
+
+
+def test_a_text_that_cannot_be_used_is_refused_at_once(tiny: Translator) -> None:
+    with pytest.raises(InputError, match="surrogate"):
+        tiny.submit("\ud800")
+    with pytest.raises(InputError, match="max_length"):
+        tiny.submit("Ja.", DecodingOptions(max_length=65))
+
+
+def held(translator: Translator, release: threading.Event) -> "Future[Translation]":
+    """A text whose callback holds the only replica until released, so that what comes next waits."""
+    is_held = threading.Event()
+
+    def hold(_segment: int, _text: str) -> None:
+        is_held.set()
+        assert release.wait(TIMEOUT_S)
+
+    future = translator.submit("Ja.", LONG, on_token=hold)
+    assert is_held.wait(TIMEOUT_S)
+    return future
+
+
+def test_a_text_can_be_cancelled_while_it_runs(single: Translator) -> None:
+    release = threading.Event()
+    running = held(single, release)
+
+    assert running.cancel()
+    release.set()
+
+    with pytest.raises(CancelledError):
+        running.result(TIMEOUT_S)
+    assert single.submit("Nein.").result(TIMEOUT_S).text == "No."
+
+
+def test_a_full_queue_refuses_a_text_whole_and_takes_the_next_when_there_is_room(
+    single: Translator,
+) -> None:
+    release = threading.Event()
+    running = held(single, release)
+    waiting = [single.submit("Ja. Nein.") for _ in range(2)]
+
+    with pytest.raises(Overloaded) as raised:
+        single.submit("Ja. Nein.")
+    waiting[0].cancel()
+    waiting.append(single.submit("Ja. Nein."))
+    release.set()
+
+    assert (raised.value.num_waiting, raised.value.queue_size, raised.value.num_sources) == (4, 5, 2)
+    assert [future.result(TIMEOUT_S).text for future in waiting[1:]] == ["Yes. No."] * 2
+    running.result(TIMEOUT_S)
+
+
+def test_a_list_of_any_length_is_no_overload(single: Translator) -> None:
+    outcomes = single.translate(["Ja."] * 700, GREEDY)
+
+    assert [outcome.text for outcome in outcomes if isinstance(outcome, Translation)] == ["Yes."] * 700
+
+
+def test_a_text_past_its_deadline_fails_with_its_time_limit(single: Translator) -> None:
+    release = threading.Event()
+    running = held(single, release)
+    late = single.submit("Ja. Nein.", timeout_s=0.01)
+    patient = single.submit("Nein.", timeout_s=TIMEOUT_S)
+    threading.Event().wait(0.02)
+    release.set()
+
+    with pytest.raises(DeadlineExceeded, match=r"not done within 0\.01 s"):
+        late.result(TIMEOUT_S)
+    assert patient.result(TIMEOUT_S).text == "No."
+    running.result(TIMEOUT_S)
+
+
+def test_jobs_give_way_to_interactive_texts(single: Translator) -> None:
+    release = threading.Event()
+    running = held(single, release)
+    order: list[str] = []
+    job = single.submit("Nein.", LONG, priority=Priority.JOB)
+    interactive = single.submit("Ja.", GREEDY)
+    job.add_done_callback(lambda _: order.append("job"))
+    interactive.add_done_callback(lambda _: order.append("interactive"))
+    release.set()
+    wait_for([running, job, interactive], TIMEOUT_S)
+
+    assert order == ["interactive", "job"]
+
+
+def test_closing_fails_what_is_under_way() -> None:
+    release = threading.Event()
+    with Translator.open(BUNDLE, replicas=1) as translator:
+        running = held(translator, release)
+        waiting = translator.submit("Ja.")
+        release.set()
+
+    for future in (running, waiting):
+        assert isinstance(future.exception(TIMEOUT_S), TranslatorClosed | None)
+    assert isinstance(waiting.exception(), TranslatorClosed) or waiting.result().text == "Yes."
+    for use in (translator.submit, translator.translate):
+        with pytest.raises(TranslatorClosed):
+            use("Ja.")
+
+
+def test_ids_are_searched_for_as_text_is(tiny: Translator, pairs: list[tuple[str, str]]) -> None:
+    texts = [source for source, _ in pairs[:8]]
+    options = DecodingOptions(beam_size=3, num_hypotheses=2)
+    ids = tiny._source_tokenizer.encode(texts)
+
+    found = tiny.search(ids, options)
+
+    for text, hypotheses in zip(texts, found, strict=True):
+        translation = tiny.translate(text, options)
+        assert [one.score for one in hypotheses] == [one.score for one in translation.alternatives]
+        decoded = tiny._target_tokenizer.decode([one.ids for one in hypotheses])
+        assert decoded == [one.text for one in translation.alternatives]
+
+
+def test_an_id_out_of_range_fails_its_call_and_no_other(tiny: Translator) -> None:
+    good = tiny.submit("Guten Morgen!")
+
+    with pytest.raises(Exception, match=r"indices|out of"):
+        tiny.search([[5, 3], [10**6, 3]], GREEDY)
+
+    assert good.result(TIMEOUT_S).text == "Good morning!"
+    assert tiny.search([[5, 3]], GREEDY)
+
+
+def test_stopping_a_list_early_gives_up_the_rest(single: Translator) -> None:
+    outcomes = single.translate_many(["Ja."] * 600, LONG)
+    next(outcomes)
+
+    outcomes.close()  # type: ignore[attr-defined] # a generator
+
+    assert single.submit("Nein.").result(TIMEOUT_S).text == "No."
+    assert len(single._scheduler._desk.waiting) == 0
+
+
+def test_a_translator_left_open_does_not_hold_up_the_exit() -> None:
+    program = f"""
+from dragoman import DecodingOptions, Translator
+translator = Translator.open({str(BUNDLE)!r}, replicas=2)
+options = DecodingOptions(beam_size=4, min_length=60, max_length=64)
+futures = [translator.submit("Ja. Nein.", options) for _ in range(200)]
+futures[0].result()
+print("main is done")
+"""
+    finished = subprocess.run(
+        [sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert (finished.stdout, finished.stderr) == ("main is done\n", "")

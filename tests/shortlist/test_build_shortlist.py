@@ -1,0 +1,136 @@
+"""From pairs to lists: what is listed, what is always a candidate, what is never one; and coverage."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.bundle import SpecialIds
+from dragoman.shortlist import Shortlist
+from export.shortlist.build import Settings, build_shortlist
+from export.shortlist.coverage import is_covered, measure_coverage
+from export.shortlist.pairs import TokenPairs
+from export.shortlist.vocabularies import Vocabularies, spelling_pieces
+
+PAD, UNK, BOS, EOS = range(4)
+DIGIT, BYTE, HAUS, HOUSE, SUFFIX, RARE, GRUEN, GREEN = range(4, 12)
+SIZE = 12
+VOCABULARIES = Vocabularies(
+    source_size=SIZE,
+    target_size=SIZE,
+    is_shared=True,
+    spelling=(UNK, EOS, DIGIT),
+    bytes=(BYTE,),
+    never=(PAD, BOS),
+)
+TEXT = [([HAUS], [HOUSE]), ([GRUEN], [GREEN]), ([GRUEN, HAUS], [GREEN, HOUSE])] * 20
+LEARNING = TokenPairs.of(TEXT)
+MISSING = TokenPairs.of([([HAUS], [HOUSE, SUFFIX]), ([GRUEN], [SUFFIX]), ([GRUEN], [RARE]), *TEXT[:9]])
+
+
+def build(num_always: int = 3, listed_per_piece: int = 5, choosing: TokenPairs = MISSING) -> Shortlist:
+    settings = Settings(listed_per_piece, min_tokens=1, num_always=num_always)
+    return build_shortlist(LEARNING, choosing, VOCABULARIES, settings)
+
+
+def test_a_piece_lists_its_translation() -> None:
+    assert build().candidates([HAUS]).tolist() == [UNK, EOS, DIGIT, HOUSE]
+    assert build().candidates([HAUS, GRUEN]).tolist() == [UNK, EOS, DIGIT, HOUSE, GREEN]
+
+
+def test_pieces_most_left_out_by_the_lists_not_the_most_frequent_become_candidates_of_every_source() -> None:
+    assert SUFFIX not in build(num_always=3).candidates([HAUS])
+    one_more = build(num_always=4).candidates([HAUS])
+    assert SUFFIX in one_more
+    assert RARE not in one_more
+    assert RARE in build(num_always=5).candidates([HAUS])
+
+
+def test_pieces_that_targets_are_known_to_hold_are_copied_from_the_source() -> None:
+    shortlist = build()
+    assert RARE in shortlist.candidates([RARE])  # a target holds it
+    assert HOUSE in shortlist.candidates([HOUSE])
+    assert BYTE in shortlist.candidates([BYTE])  # none does, but a name may be spelt in bytes
+    assert HAUS not in shortlist.candidates([HAUS])
+
+
+def test_nothing_is_copied_between_two_vocabularies() -> None:
+    two = Vocabularies(SIZE, SIZE, False, VOCABULARIES.spelling, VOCABULARIES.bytes, VOCABULARIES.never)  # noqa: FBT003 -- is_shared
+    shortlist = build_shortlist(LEARNING, MISSING, two, Settings(5, 1, 3))
+    assert RARE not in shortlist.candidates([RARE])
+
+
+def test_padding_and_the_beginning_of_sentence_are_never_candidates() -> None:
+    bad = TokenPairs.of([([HAUS, PAD], [PAD, BOS, HOUSE])] * 30)
+    shortlist = build_shortlist(bad, bad, VOCABULARIES, Settings(5, 1, SIZE))
+    assert not np.isin([PAD, BOS], shortlist.candidates(range(SIZE))).any()
+
+
+def test_a_piece_lists_no_more_than_the_setting_and_the_best_of_them() -> None:
+    text = TokenPairs.of([([HAUS], [HOUSE])] * 5 + [([HAUS], [GREEN])] * 9 + [([HAUS], [RARE])] * 2)
+    one = build_shortlist(text, text, VOCABULARIES, Settings(1, 1, 3))
+    assert one.candidates([HAUS]).tolist() == [UNK, EOS, DIGIT, GREEN]
+    two = build_shortlist(text, text, VOCABULARIES, Settings(2, 1, 3))
+    assert two.candidates([HAUS]).tolist() == [UNK, EOS, DIGIT, HOUSE, GREEN]
+
+
+def test_a_link_that_explains_too_few_tokens_is_not_listed() -> None:
+    text = TokenPairs.of([([HAUS], [HOUSE])] * 5 + [([HAUS], [RARE])])
+    assert RARE not in build_shortlist(text, text, VOCABULARIES, Settings(9, 2, 3)).candidates([HAUS])
+    assert RARE in build_shortlist(text, text, VOCABULARIES, Settings(9, 1, 3)).candidates([HAUS])
+
+
+ids = st.lists(st.integers(EOS + 1, SIZE - 1), max_size=5)
+texts = st.lists(st.tuples(ids, ids), min_size=1, max_size=15).map(TokenPairs.of)
+
+
+@settings(deadline=None, max_examples=25)
+@given(texts, st.integers(3, SIZE), st.integers(0, 4))
+def test_whatever_the_text_the_end_of_sentence_and_spelling_are_candidates(
+    text: TokenPairs, num_always: int, listed_per_piece: int
+) -> None:
+    shortlist = build_shortlist(text, text, VOCABULARIES, Settings(listed_per_piece, 1, num_always))
+    for source in text.sources:
+        assert np.isin([EOS, UNK, DIGIT], shortlist.candidates(source.tolist())).all()
+
+
+@settings(deadline=None, max_examples=25)
+@given(texts)
+def test_with_room_for_all_the_text_it_was_chosen_by_is_covered(text: TokenPairs) -> None:
+    shortlist = build_shortlist(LEARNING, text, VOCABULARIES, Settings(2, 1, SIZE))
+    assert is_covered(shortlist, text).all()
+
+
+def test_no_text_is_refused() -> None:
+    with pytest.raises(ValueError, match="0 pairs to learn from and 12 to choose by"):
+        build_shortlist(TokenPairs.of([]), MISSING, VOCABULARIES, Settings())
+
+
+@pytest.mark.parametrize("field", ["listed_per_piece", "min_tokens", "num_always", "iterations"])
+def test_a_setting_below_its_least_is_refused_by_name(field: str) -> None:
+    with pytest.raises(ValueError, match=f"{field} is -1, must be at least"):
+        Settings(**{field: -1})
+
+
+def test_spelling_is_digits_signs_and_cased_letters_alone_or_at_a_words_start() -> None:
+    pieces = ["<pad>", "<unk>", "<s>", "</s>", "a", "▁Ж", "7", "▁", "%", "ab", "▁an", "水", "<0x41>"]
+    assert spelling_pieces(pieces, SpecialIds(PAD, UNK, BOS, EOS)) == (UNK, EOS, 4, 5, 6, 7, 8)
+
+
+def hand_made() -> Shortlist:
+    """Always 1, 3; piece 0 lists 5 and 6, piece 1 lists 6 and 7, piece 2 nothing."""
+    return Shortlist.of(np.array([1, 3]), np.array([0, 2, 4, 4]), np.array([5, 6, 6, 7]), 10)
+
+
+def test_coverage_counts_tokens_sentences_and_candidates() -> None:
+    text = TokenPairs.of([([0], [5, 6]), ([0, 1], [7, 8, 8]), ([2], [1]), ([1], [])])
+    assert is_covered(hand_made(), text).tolist() == [True, True, True, False, False, True]
+    coverage = measure_coverage(hand_made(), text)
+    assert coverage.token_share == pytest.approx(4 / 6)
+    assert coverage.sentence_share == pytest.approx(3 / 4)
+    assert coverage.mean_candidates == pytest.approx((4 + 5 + 2 + 4) / 4)
+
+
+def test_a_union_is_of_whole_batches_of_neighbours() -> None:
+    text = TokenPairs.of([([0], [])] * 8 + [([2], [])] * 7 + [([1], [])] + [([0, 1], [])] * 3)
+    assert measure_coverage(hand_made(), text).mean_union == {8: pytest.approx((4 + 4) / 2), 32: 5}

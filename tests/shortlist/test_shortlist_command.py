@@ -1,0 +1,95 @@
+"""`python -m export.shortlist` on the tiny bundle."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dragoman.bundle import open_bundle, read_bundle, verify_files
+from dragoman.shortlist import SHORTLIST_FILE, Shortlist
+from export.shortlist.install import ORIGIN_FIELD, copy_without_shortlist, write_shortlist
+from export.shortlist.vocabularies import read_vocabularies
+
+TINY = Path(__file__).parents[1] / "tiny"
+PAIRS = TINY / "pairs.tsv"
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    folder = tmp_path / "tiny"
+    shutil.copytree(TINY / "bundle-fp32", folder)
+    return folder
+
+
+def run(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "export.shortlist", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def everything(shortlist_bundle: Path) -> Shortlist:
+    """All pieces but padding and the beginning, always."""
+    vocabularies = read_vocabularies(read_bundle(shortlist_bundle))
+    always = [piece for piece in range(vocabularies.target_size) if piece not in vocabularies.never]
+    return Shortlist.of(
+        np.array(always), np.zeros(vocabularies.source_size + 1, np.int64), np.empty(0, np.int64), 360
+    )
+
+
+def test_the_command_adds_a_shortlist_that_covers_what_the_model_says(bundle: Path, tmp_path: Path) -> None:
+    held_out = tmp_path / "held-out.de"
+    lines = [line.split("\t")[0] for line in PAIRS.read_text(encoding="utf8").splitlines()]
+    held_out.write_text("\n".join(lines), encoding="utf8")
+    done = run(bundle, "--pairs", PAIRS, "--held-out", held_out, "--min-tokens", "1")
+    assert done.returncode == 0, done.stderr
+    manifest = open_bundle(bundle).manifest
+    sizes, eos_id = manifest.sizes, manifest.special_ids.eos
+    Shortlist.load(bundle / SHORTLIST_FILE, sizes.source_vocab, sizes.target_vocab, eos_id)
+    facts = manifest.origin[ORIGIN_FIELD]
+    assert facts["pairs"] == len(lines)
+    assert facts["coverage"]["token_share"] > 0.9
+    assert [path.name for path in bundle.parent.glob(".tiny*")] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "problem"),
+    [
+        (["--pairs", "nowhere.tsv"], 1, "nowhere.tsv"),
+        (["--pairs", PAIRS, "--num-always", "0"], 2, "num_always is 0"),
+        ([], 2, "0 pairs to learn from"),
+    ],
+)
+def test_a_refusal_leaves_the_bundle_as_it_was(
+    bundle: Path, arguments: list[str | Path], status: int, problem: str
+) -> None:
+    before = {path.name: path.read_bytes() for path in bundle.iterdir()}
+    done = run(bundle, *arguments)
+    assert done.returncode == status, done.stderr
+    assert problem in done.stderr
+    assert {path.name: path.read_bytes() for path in bundle.iterdir()} == before
+    assert [path.name for path in bundle.parent.iterdir()] == [bundle.name]
+
+
+def test_a_shortlist_is_vouched_for_and_taken_off_again(bundle: Path, tmp_path: Path) -> None:
+    before = json.loads((bundle / "manifest.json").read_text(encoding="utf8"))
+    write_shortlist(bundle, everything(bundle), {"num_always": 7})
+    written = read_bundle(bundle)
+    assert verify_files(written) == []
+    assert SHORTLIST_FILE in written.manifest.files
+    assert written.manifest.origin[ORIGIN_FIELD] == {"num_always": 7}
+    copy_without_shortlist(bundle, tmp_path / "copy")
+    assert not (tmp_path / "copy" / SHORTLIST_FILE).exists()
+    assert json.loads((tmp_path / "copy" / "manifest.json").read_text(encoding="utf8")) == before
+    assert (bundle / SHORTLIST_FILE).exists()
+
+
+def test_the_tiny_vocabulary_is_read(bundle: Path) -> None:
+    vocabularies = read_vocabularies(read_bundle(bundle))
+    ids = read_bundle(bundle).manifest.special_ids
+    assert vocabularies.is_shared
+    assert len(vocabularies.bytes) == 256
+    assert set(vocabularies.never) == {ids.pad, ids.bos}
+    assert {ids.eos, ids.unk} < set(vocabularies.spelling)

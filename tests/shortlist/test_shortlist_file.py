@@ -1,0 +1,178 @@
+"""The file of a shortlist, and the candidates of a source."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.errors import BundleError
+from dragoman.shortlist import COUNTS, HEADER_BYTES, MAGIC, Shortlist
+
+SOURCE_VOCAB = 5
+TARGET_VOCAB = 50
+EOS = 3
+
+
+def make(always: list[int], lists: list[list[int]], target_vocab: int = TARGET_VOCAB) -> Shortlist:
+    offsets = np.cumsum([0, *(len(ids) for ids in lists)])
+    listed = np.array([number for ids in lists for number in ids], np.int64)
+    return Shortlist.of(np.array(always, np.int64), offsets, listed, target_vocab)
+
+
+def example() -> Shortlist:
+    return make([1, EOS, 9], [[], [4, 40], [9, 41], [4, 7, 49], []])
+
+
+def load(path: Path) -> Shortlist:
+    return Shortlist.load(path, SOURCE_VOCAB, TARGET_VOCAB, EOS)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "shortlist.bin"
+    example().save(path)
+    return path
+
+
+id_lists = st.lists(st.integers(0, TARGET_VOCAB - 1), unique=True, max_size=12).map(sorted)
+shortlists = st.builds(
+    make, id_lists.map(lambda ids: sorted({*ids, EOS})), st.lists(id_lists, min_size=1, max_size=SOURCE_VOCAB)
+)
+
+
+def test_candidates_are_those_of_every_piece_and_those_of_all_sources() -> None:
+    assert example().candidates([1, 3]).tolist() == [1, EOS, 4, 7, 9, 40, 49]
+
+
+def test_an_empty_source_has_the_candidates_of_all_sources() -> None:
+    assert example().candidates([]).tolist() == [1, EOS, 9]
+
+
+@settings(deadline=None)
+@given(shortlists, st.data())
+def test_candidates_ascend_without_repetition_and_hold_what_is_always_one(
+    shortlist: Shortlist, data: st.DataObject
+) -> None:
+    source = data.draw(st.lists(st.integers(0, shortlist.source_vocab - 1), max_size=8))
+    candidates = shortlist.candidates(source)
+    assert candidates.dtype == np.int64
+    assert (np.diff(candidates) > 0).all()
+    assert np.isin(shortlist.always, candidates).all()
+
+
+@settings(deadline=None)
+@given(shortlists, st.data())
+def test_candidates_are_the_union_over_pieces_in_any_order_and_number(
+    shortlist: Shortlist, data: st.DataObject
+) -> None:
+    source = data.draw(st.lists(st.integers(0, shortlist.source_vocab - 1), min_size=1, max_size=8))
+    shuffled = data.draw(st.permutations(source + source[:2]))
+    alone = [shortlist.candidates([piece]).tolist() for piece in source]
+    assert shortlist.candidates(source).tolist() == sorted(set().union(*alone))
+    assert shortlist.candidates(shuffled).tolist() == shortlist.candidates(source).tolist()
+
+
+def test_a_source_has_the_same_candidates_whatever_was_asked_before() -> None:
+    shortlist = example()
+    before = shortlist.candidates([2]).tolist()
+    shortlist.candidates([1, 3, 4])
+    assert shortlist.candidates([2]).tolist() == before
+
+
+@pytest.mark.parametrize("source", [[0, SOURCE_VOCAB], [-1]])
+def test_an_id_outside_the_vocabulary_is_refused(source: list[int]) -> None:
+    with pytest.raises(ValueError, match="in a vocabulary of 5"):
+        example().candidates(source)
+
+
+@settings(deadline=None)
+@given(shortlists)
+def test_a_saved_shortlist_loads_the_same(
+    tmp_path_factory: pytest.TempPathFactory, shortlist: Shortlist
+) -> None:
+    path = tmp_path_factory.mktemp("file") / "shortlist.bin"
+    shortlist.save(path)
+    loaded = Shortlist.load(path, shortlist.source_vocab, TARGET_VOCAB, EOS)
+    for name in ("always", "offsets", "listed"):
+        assert np.array_equal(getattr(loaded, name), getattr(shortlist, name))
+
+
+@pytest.mark.parametrize(("target_vocab", "id_bytes"), [(65_536, 2), (65_537, 4)])
+def test_the_highest_id_of_a_vocabulary_survives(tmp_path: Path, target_vocab: int, id_bytes: int) -> None:
+    path = tmp_path / "shortlist.bin"
+    make([EOS], [[target_vocab - 1]], target_vocab).save(path)
+    assert path.stat().st_size == HEADER_BYTES + 2 * 4 + 2 * id_bytes
+    loaded = Shortlist.load(path, 1, target_vocab, EOS)
+    assert loaded.candidates([0]).tolist() == [EOS, target_vocab - 1]
+
+
+def header(num_always: int, num_listed: int) -> bytes:
+    return MAGIC + COUNTS.pack(SOURCE_VOCAB, TARGET_VOCAB, num_always, num_listed)
+
+
+def raw(offsets: list[int], always: list[int], listed: list[int]) -> bytes:
+    parts = (np.array(offsets, "<u4"), np.array(always, "<u2"), np.array(listed, "<u2"))
+    return header(len(always), len(listed)) + b"".join(part.tobytes() for part in parts)
+
+
+DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "empty": (lambda _: b"", "not a shortlist"),
+    "cut in the header": (lambda content: content[: HEADER_BYTES - 1], "not a shortlist"),
+    "another format": (lambda content: b"PK" + content[2:], "not a shortlist"),
+    "cut at the end": (lambda content: content[:-1], "bytes, its header says"),
+    "too long": (lambda content: content + b"\0", "bytes, its header says"),
+    "lies about its length": (
+        lambda content: header(2**32 - 1, 2**32 - 1) + content[HEADER_BYTES:],
+        "bytes, its header says",
+    ),
+    "listed id too high": (lambda _: raw([0, 1, 1, 1, 1, 1], [3], [50]), "listed holds ids 50 to 50"),
+    "always id too high": (lambda _: raw([0] * 6, [3, 50], []), "always holds ids 3 to 50"),
+    "offsets go back": (lambda _: raw([0, 2, 1, 2, 2, 2], [3], [4, 5]), "offsets do not ascend"),
+    "offsets begin late": (lambda _: raw([1, 2, 2, 2, 2, 2], [3], [4, 5]), "offsets do not run from 0"),
+    "offsets end early": (lambda _: raw([0, 1, 1, 1, 1, 1], [3], [4, 5]), "offsets do not run from 0"),
+    "offsets overshoot": (lambda _: raw([0, 9, 2, 2, 2, 2], [3], [4, 5]), "offsets do not ascend"),
+    "list repeats": (lambda _: raw([0, 2, 2, 2, 2, 2], [3], [4, 4]), "a piece's ids do not ascend"),
+    "always descends": (lambda _: raw([0] * 6, [5, 3], []), "always: ids do not ascend"),
+    "no end of sentence": (lambda _: raw([0] * 6, [4], []), r"end of sentence \(id 3\)"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_file_is_refused_by_name_with_what_is_wrong(file: Path, name: str) -> None:
+    damage, problem = DAMAGES[name]
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(BundleError, match=rf"shortlist\.bin: .*{problem}"):
+        load(file)
+
+
+def test_a_file_for_other_vocabularies_is_refused_with_both_sizes(file: Path) -> None:
+    with pytest.raises(BundleError, match=r"of 5 and 50 pieces, the bundle's have 6 and 50"):
+        Shortlist.load(file, SOURCE_VOCAB + 1, TARGET_VOCAB, EOS)
+
+
+def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=r"shortlist\.bin cannot be read"):
+        load(tmp_path / "shortlist.bin")
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_no_damage_gives_anything_but_a_shortlist_or_a_bundle_error(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("file") / "shortlist.bin"
+    example().save(path)
+    content = bytearray(path.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    try:
+        shortlist = load(path)
+    except BundleError:
+        return
+    candidates = shortlist.candidates(range(SOURCE_VOCAB))
+    assert EOS in candidates
+    assert candidates.max() < TARGET_VOCAB

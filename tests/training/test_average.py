@@ -1,0 +1,60 @@
+"""The mean of checkpoints is a checkpoint."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from export.checkpoint import CheckpointError, load_checkpoint
+from training.average import average
+
+TINY = Path(__file__).parents[1] / "tiny" / "checkpoint"
+
+
+def moved(folder: Path, by: float) -> Path:
+    """The tiny checkpoint with all weights moved."""
+    shutil.copytree(TINY, folder)
+    weights = load_file(str(folder / "model.safetensors"))
+    save_file({name: weight + by for name, weight in weights.items()}, str(folder / "model.safetensors"))
+    return folder
+
+
+def test_the_mean_lies_in_the_middle_and_keeps_the_last_record(tmp_path: Path) -> None:
+    one, other = moved(tmp_path / "one", 0.0), moved(tmp_path / "other", 0.5)
+    (other / "training.json").write_text(json.dumps({"steps": 7, "validation": {"bleu": 9.0}}))
+
+    average([one, other], tmp_path / "mean")
+
+    mean, before = load_checkpoint(tmp_path / "mean"), load_checkpoint(one)
+    for name, weight in mean.model.state_dict().items():
+        torch.testing.assert_close(weight, before.model.state_dict()[name] + 0.25, atol=2e-3, rtol=1e-3)
+    assert mean.training == {
+        "steps": 7,
+        "note": "the mean of the weights of 2 checkpoints, this run's the last",
+    }
+    assert mean.source_tokenizer.read_bytes() == before.source_tokenizer.read_bytes()
+
+
+def test_checkpoints_of_another_shape_or_vocabulary_are_refused(tmp_path: Path) -> None:
+    other = moved(tmp_path / "other", 0.0)
+    config = json.loads((other / "model.json").read_text())
+    (other / "model.json").write_text(json.dumps(config | {"dropout": 0.5}))
+
+    with pytest.raises(CheckpointError, match="another shape or vocabulary"):
+        average([TINY, other], tmp_path / "mean")
+    assert not (tmp_path / "mean").exists()
+
+
+def test_the_command_names_a_folder_that_is_no_checkpoint(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "training.average", str(TINY), str(tmp_path), "-o", str(tmp_path / "x")]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert "model.safetensors" in done.stderr
+    assert "Traceback" not in done.stderr

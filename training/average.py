@@ -1,0 +1,80 @@
+"""`python -m training.average CHECKPOINT... -o OUT`: one model of the mean of several models' weights.
+
+For runs that share a beginning, such as a run and the one it started from: their mean is often better than
+each of them on the texts of either (Wortsman et al. 2022, "Model soups", arXiv:2203.05482).
+"""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from export.checkpoint import (
+    SOURCE_TOKENIZER_FILE,
+    TARGET_TOKENIZER_FILE,
+    Checkpoint,
+    CheckpointError,
+    load_checkpoint,
+    load_weights,
+    save_weights,
+    untied_weights,
+)
+
+
+def average(folders: Sequence[Path], output: Path) -> None:
+    """Write the mean of the checkpoints' weights, each counted alike, as 16-bit numbers.
+
+    The last checkpoint's record is kept, with a note; tokenizers are the first one's.
+
+    Raises:
+        CheckpointError: a folder is no checkpoint, or shape or vocabulary are not the first one's.
+    """
+    checkpoints = [load_checkpoint(folder) for folder in folders]
+    first = checkpoints[0]
+    for folder, other in zip(folders[1:], checkpoints[1:], strict=True):
+        if not _fit_together(first, other):
+            raise CheckpointError(f"{folder} has another shape or vocabulary than {folders[0]}")
+    states = [untied_weights(checkpoint.model) for checkpoint in checkpoints]
+    mean = {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
+    load_weights(first.model, mean, str(output))
+    save_weights(output, first.model.half(), _record(checkpoints))
+    shutil.copyfile(first.source_tokenizer, output / SOURCE_TOKENIZER_FILE)
+    if first.target_tokenizer != first.source_tokenizer:
+        shutil.copyfile(first.target_tokenizer, output / TARGET_TOKENIZER_FILE)
+
+
+def _fit_together(one: Checkpoint, other: Checkpoint) -> bool:
+    return (
+        one.model.config == other.model.config
+        and one.source_tokenizer.read_bytes() == other.source_tokenizer.read_bytes()
+        and one.target_tokenizer.read_bytes() == other.target_tokenizer.read_bytes()
+    )
+
+
+def _record(checkpoints: Sequence[Checkpoint]) -> dict[str, Any]:
+    record = {name: value for name, value in checkpoints[-1].training.items() if name != "validation"}
+    return record | {
+        "note": f"the mean of the weights of {len(checkpoints)} checkpoints, this run's the last"
+    }
+
+
+def main() -> int:
+    """Exit status 2: a checkpoint cannot be used."""
+    parser = argparse.ArgumentParser(prog="python -m training.average", description="Average checkpoints.")
+    parser.add_argument("checkpoints", type=Path, nargs="+")
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    arguments = parser.parse_args()
+    try:
+        average(arguments.checkpoints, arguments.output)
+    except (OSError, CheckpointError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
