@@ -3,7 +3,8 @@ PYTHON ?= python3.11
 HOST ?= 127.0.0.1
 PORT ?= 8000
 RECIPE ?= training/recipes/de-en.toml
-CHECKPOINT ?= runs/de-en/checkpoint
+CHECKPOINT ?= training/checkpoints/de-en
+SHORTLIST ?= models/de-en/shortlist.bin
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -58,12 +59,12 @@ format: $(VENV)/.development ## Format and apply safe fixes
 
 bench: $(VENV)/.development .venv-bench/.peers ## Measure CHECKPOINT's model against CTranslate2 and Transformers; writes docs/performance.md
 	$(BIN)/python -m bench.models opus-size runs/bench/opus-size --fresh
-	$(BIN)/python -m bench.models $(CHECKPOINT) runs/bench/trained --fresh
+	$(BIN)/python -m bench.models $(CHECKPOINT) runs/bench/trained --shortlist $(SHORTLIST) --fresh
 	./bench/all full
 
 bench-quick: $(VENV)/.development .venv-bench/.peers ## The same with few runs, into runs/bench/quick: does it work?
 	$(BIN)/python -m bench.models opus-size runs/bench/opus-size
-	$(BIN)/python -m bench.models $(CHECKPOINT) runs/bench/trained
+	$(BIN)/python -m bench.models $(CHECKPOINT) runs/bench/trained --shortlist $(SHORTLIST)
 	./bench/all quick
 
 bench-page: $(VENV)/.development ## Tables and plots of docs/performance.md from bench/results

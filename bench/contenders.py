@@ -147,7 +147,12 @@ def peers(folder: Path) -> list[Contender]:
 
 
 def dragoman_variants(folder: Path) -> list[Contender]:
-    return [Contender(f"Dragoman {name}", "dragoman", folder / name) for name in (INT8, FP32)]
+    """int8 with its shortlist, int8 over all tokens, fp32."""
+    return [
+        Contender("Dragoman int8+shortlist", "dragoman", folder / INT8),
+        Contender("Dragoman int8", "dragoman", folder / INT8, options=(("use_shortlist", False),)),
+        Contender("Dragoman fp32", "dragoman", folder / FP32),
+    ]
 
 
 def parse_variant(text: str) -> Contender:
@@ -175,7 +180,7 @@ def parser_of(description: str | None, name: str) -> argparse.ArgumentParser:
         dest="variants",
         action="append",
         type=parse_variant,
-        help="NAME=BUNDLE[,option=value...] of Dragoman, several times; default: int8 and fp32 in FOLDER",
+        help="NAME=BUNDLE[,option=value...] of Dragoman, several times; default: what FOLDER holds",
     )
     parser.add_argument("--skip", action="append", default=[], help="an engine by its name in the tables")
     parser.add_argument("--output", type=Path, help=f"JSON file, such as bench/results/{name}.json")

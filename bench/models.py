@@ -12,10 +12,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
 from bench.checkpoints import write_random_checkpoint
-from dragoman.bundle import Limits, sha256_of
+from dragoman.bundle import Limits, read_bundle, sha256_of
+from dragoman.shortlist import Shortlist
 from export.bundle import BundleFacts, staged_folder, write_bundle
 from export.checkpoint import WEIGHTS_FILE, load_checkpoint
+from export.shortlist.install import write_shortlist
 
 PEERS_PYTHON = Path(".venv-bench/bin/python")
 CHECKPOINT = "checkpoint"
@@ -25,6 +29,8 @@ CTRANSLATE2_INT8, CTRANSLATE2_FLOAT32 = "ct2-int8", "ct2-fp32"
 CALIBRATION = ([4, 5, 6, 7, 8, 9, 10, 3],)
 """Ids of a source; the int8 ranges of random weights mean nothing, they must only be there."""
 MAX_RANDOM_TOKENS = 500
+RANDOM_ALWAYS, RANDOM_LISTED = 1200, 3
+"""Tokens on every source's shortlist, and those that each source piece adds."""
 OPUS_SIZE = "opus-size"
 COMPLETE = "complete"
 """Written last, and says what the folder was made of."""
@@ -65,6 +71,25 @@ def export_random(folder: Path) -> None:
             write_bundle(staging, load_checkpoint(folder / CHECKPOINT), precision, facts, CALIBRATION)
 
 
+def add_shortlist(bundle: Path, given: Path | None) -> None:
+    """The trained model's own; for random weights lists of random tokens, as many as a trained model's name.
+
+    docs/shortlist.md tells how many those are: about 1,300 tokens for a sentence, 2,000 for 8, 3,000 for 32.
+    """
+    sizes = read_bundle(bundle).manifest.sizes
+    special_ids = read_bundle(bundle).manifest.special_ids
+    if given is not None:
+        found = Shortlist.load(given, sizes.source_vocab, sizes.target_vocab, special_ids.eos)
+    else:
+        rng = np.random.default_rng(0)
+        always = np.union1d(rng.choice(sizes.target_vocab, RANDOM_ALWAYS, replace=False), [special_ids.eos])
+        first = rng.integers(sizes.target_vocab - RANDOM_LISTED, size=(sizes.source_vocab, 1))
+        listed = first + np.arange(RANDOM_LISTED)
+        offsets = np.arange(sizes.source_vocab + 1) * RANDOM_LISTED
+        found = Shortlist.of(always, offsets, listed.ravel(), sizes.target_vocab)
+    write_shortlist(bundle, found, {"given": str(given)})
+
+
 def convert(folder: Path) -> None:
     """CTranslate2 models of FOLDER/checkpoint."""
     for name, quantization in ((CTRANSLATE2_INT8, "int8"), (CTRANSLATE2_FLOAT32, "float32")):
@@ -86,6 +111,7 @@ def main() -> int:
     parser.add_argument(
         "--tokenizer", type=Path, default=Path("models/de-en/source.spm"), help="that `opus-size` grows"
     )
+    parser.add_argument("--shortlist", type=Path, help="a shortlist.bin of the same vocabularies, for int8")
     parser.add_argument(
         "--fresh", action="store_true", help="even if they are there: the exporter may be new"
     )
@@ -102,6 +128,8 @@ def main() -> int:
     else:
         shutil.copytree(arguments.checkpoint, folder / CHECKPOINT)
         export_trained(folder)
+    if arguments.checkpoint == OPUS_SIZE or arguments.shortlist is not None:
+        add_shortlist(folder / INT8, arguments.shortlist)
     convert(folder)
     (folder / COMPLETE).write_text(origin, encoding="utf8")
     return 0

@@ -28,15 +28,15 @@ class Quality:
     seconds: float
 
 
-def measure(translator: Translator, name: str, files: tuple[Path, Path], beam_size: int) -> Quality:
+def measure(translator: Translator, name: str, files: tuple[Path, Path], options: DecodingOptions) -> Quality:
     """Translate a test set and score it against its reference."""
     sources, references = (path.read_text(encoding="utf8").splitlines() for path in files)
     if not sources or len(sources) != len(references):
         raise SystemExit(f"{name}: {len(sources)} source lines, {len(references)} reference lines")
     began = time.perf_counter()
     outputs: list[Translation] = []
-    outcomes = translator.translate_many(sources, DecodingOptions(beam_size=beam_size))
-    for outcome in tqdm(outcomes, total=len(sources), desc=f"{name}, beam {beam_size}", disable=None):
+    outcomes = translator.translate_many(sources, options)
+    for outcome in tqdm(outcomes, total=len(sources), desc=f"{name}, beam {options.beam_size}", disable=None):
         if not isinstance(outcome, Translation):
             raise outcome
         outputs.append(outcome)
@@ -45,7 +45,7 @@ def measure(translator: Translator, name: str, files: tuple[Path, Path], beam_si
     bleu, chrf = sacrebleu.BLEU(), sacrebleu.CHRF()
     return Quality(
         test_set=name,
-        beam_size=beam_size,
+        beam_size=options.beam_size,
         lines=len(sources),
         bleu=round(bleu.corpus_score(texts, [references]).score, 2),
         chrf=round(chrf.corpus_score(texts, [references]).score, 2),
@@ -69,11 +69,17 @@ def main() -> int:
     )
     parser.add_argument("--beam-size", dest="beam_sizes", type=int, action="append", help="default: 1 and 4")
     parser.add_argument("--replicas", type=int, default=2)
+    parser.add_argument("--no-shortlist", action="store_true", help="look at all target tokens")
     parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/quality.json")
     arguments = parser.parse_args()
     translator = Translator.open(arguments.bundle, replicas=arguments.replicas)
     results = [
-        measure(translator, name, (Path(source), Path(reference)), beam_size)
+        measure(
+            translator,
+            name,
+            (Path(source), Path(reference)),
+            DecodingOptions(beam_size=beam_size, use_shortlist=not arguments.no_shortlist),
+        )
         for name, source, reference in arguments.sets
         for beam_size in arguments.beam_sizes or [1, 4]
     ]
@@ -87,7 +93,8 @@ def main() -> int:
             f"--set {name} {Path(source).name} {Path(reference).name}"
             for name, source, reference in arguments.sets
         ]
-        command = f"python -m bench.quality {arguments.bundle} {' '.join(sets)}"
+        options = " --no-shortlist" if arguments.no_shortlist else ""
+        command = f"python -m bench.quality {arguments.bundle} {' '.join(sets)}{options}"
         figures = {"replicas": arguments.replicas, "results": [asdict(result) for result in results]}
         write_result(arguments.output, provenance(arguments.bundle, command), figures)
     return 0

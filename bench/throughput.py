@@ -22,7 +22,7 @@ class Setting:
 
     batch: int
     beam_size: int
-    workers: int
+    callers: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def run_once(translator: Translator, sentences: list[str], setting: Setting) -> 
         return tokens
 
     began = time.perf_counter()
-    with ThreadPoolExecutor(setting.workers) as pool:
+    with ThreadPoolExecutor(setting.callers) as pool:
         tokens = sum(pool.map(translate, batches))
     return time.perf_counter() - began, tokens
 
@@ -90,8 +90,8 @@ def main() -> int:
     sentences = [line for line in arguments.sentences.read_text(encoding="utf8").splitlines() if line]
     translator = Translator.open(arguments.bundle, replicas=arguments.replicas)
     settings = [
-        Setting(batch, beam_size, workers)
-        for workers in (1, 2)
+        Setting(batch, beam_size, callers)
+        for callers in (1, 2, 8)
         for batch in (1, 8, 32)
         for beam_size in (1, 4)
     ]
@@ -99,7 +99,7 @@ def main() -> int:
     for result in results:
         setting = result.setting
         print(
-            f"workers {setting.workers}  batch {setting.batch:2}  beam {setting.beam_size}  "
+            f"callers {setting.callers}  batch {setting.batch:2}  beam {setting.beam_size}  "
             f"{result.median_sentences_per_s:7.1f} sentences/s "
             f"({result.slowest_sentences_per_s:.1f} to {result.fastest_sentences_per_s:.1f})  "
             f"{result.target_tokens_per_s:7.0f} tokens/s"

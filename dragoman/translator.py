@@ -23,10 +23,11 @@ from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.session import SessionOptions
 from dragoman.pending import PendingText
 from dragoman.rejoin import Piece, rejoin
+from dragoman.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.segment import Document, has_letters, segment_to_fit
 from dragoman.text.tokenise import Tokenizer
 from dragoman.text.validity import check_text
-from dragoman.types import Hypothesis, Priority, SegmentTranslation, Translation
+from dragoman.types import Hypothesis, Priority, SearchKind, SegmentTranslation, Translation
 
 DEFAULTS = DecodingOptions()
 READ_AHEAD_TEXTS = 512
@@ -72,10 +73,18 @@ class Translator:
         special_ids, vocab_size = self.manifest.special_ids, self.manifest.sizes.target_vocab
         target = TargetVocabulary(special_ids.bos, special_ids.eos, vocab_size)
 
-        def open_lane(beam_size: int) -> Lane[CrossKV]:
-            return Lane(decoder.open_steps(beam_size), open_strategy(beam_size, target))
+        self._shortlist = _open_shortlist(bundle)
 
-        self._scheduler = Scheduler(encoder.run, open_lane, scheduling)
+        def open_lane(kind: SearchKind) -> Lane[CrossKV]:
+            return Lane(kind, decoder.open_steps(kind), open_strategy(kind.beam_size, target))
+
+        def encode(sources: Sequence[Sequence[int]]) -> CrossKV:
+            cross = encoder.run(sources)
+            if self._shortlist is not None:
+                cross.candidates = [self._shortlist.candidates(source) for source in sources]
+            return cross
+
+        self._scheduler = Scheduler(encode, open_lane, scheduling)
 
     @classmethod
     def open(
@@ -312,7 +321,8 @@ class Translator:
         on_done: Callable[[Outcome], None],
     ) -> Ticket:
         source = Source(ids, self._limits(len(ids), options), options.length_penalty, options.num_hypotheses)
-        return Ticket(source, options.beam_size, priority, on_done)
+        kind = SearchKind(options.beam_size, options.use_shortlist and self._shortlist is not None)
+        return Ticket(source, kind, priority, on_done)
 
     def _text_so_far(self, segment: int, on_token: Callable[[int, str], object]) -> Callable[[Ids], None]:
         """Half a character, of which more bytes are to come, is not shown."""
@@ -350,6 +360,15 @@ class Translator:
         for field, value in (("max_length", options.max_length), ("min_length", options.min_length)):
             if value is not None and value > most:
                 raise InputError(field, f"{value} is over this model's limit of {most} tokens a segment")
+
+
+def _open_shortlist(bundle: Bundle) -> Shortlist | None:
+    manifest = bundle.manifest
+    if SHORTLIST_FILE not in manifest.files:
+        return None
+    sizes = manifest.sizes
+    path = bundle.file(SHORTLIST_FILE)
+    return Shortlist.load(path, sizes.source_vocab, sizes.target_vocab, manifest.special_ids.eos)
 
 
 def _check_vocabularies(bundle: Bundle, source: Tokenizer, target: Tokenizer) -> None:

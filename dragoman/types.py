@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from typing import NamedTuple
 
 
 class FinishReason(StrEnum):
@@ -22,6 +23,14 @@ class Priority(IntEnum):
     """Somebody waits for the answer."""
     JOB = 1
     """Part of a long list; goes on at the latest when it was passed over a few times."""
+
+
+class SearchKind(NamedTuple):
+    """What sources must have in common to be searched for side by side."""
+
+    beam_size: int
+    is_shortlisted: bool = False
+    """Only target tokens on the source's shortlist are looked at."""
 
 
 @dataclass(frozen=True, slots=True)

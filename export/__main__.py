@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Limits
+from dragoman.errors import BundleError
 from dragoman.text.tokenise import Tokenizer
 from export.bundle import BundleFacts, ExportError, staged_folder, write_bundle
 from export.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from export.model_card import architecture_line, render_model_card
+from export.shortlist.install import take_shortlist
 from export.validation import Report, validate_in_fresh_process
 
 SENTENCES = Path(__file__).parent / "sentences"
@@ -30,11 +32,13 @@ def main() -> int:
             _say(f"writing {facts.name} ({arguments.precision})")
             sources = _read_sources(arguments.calibration or sentences, checkpoint)
             write_bundle(staging, checkpoint, arguments.precision, facts, sources)
+            if arguments.shortlist_of:
+                take_shortlist(staging, arguments.shortlist_of)
             _say("validating in a fresh process")
             report = validate_in_fresh_process(staging, arguments.checkpoint, sentences)
             _say(json.dumps(asdict(report), indent=2))
             _refuse_if_different(report)
-    except ExportError as error:
+    except (ExportError, BundleError) as error:
         _say(f"refused: {error}")
         return 1
     except (CheckpointError, FileNotFoundError, json.JSONDecodeError, KeyError) as error:
@@ -63,6 +67,12 @@ def _parser() -> argparse.ArgumentParser:
         "--licence", default="unspecified", help="of the weights, for manifest and model card"
     )
     parser.add_argument("--scores", type=Path, help="file written by `python -m bench.quality`")
+    parser.add_argument(
+        "--shortlist-of",
+        type=Path,
+        metavar="BUNDLE",
+        help="take the shortlist of a bundle with the same vocabulary",
+    )
     parser.add_argument("--known-limits", type=Path, help="Markdown for the model card")
     parser.add_argument("--max-source-tokens", type=int, default=200)
     parser.add_argument("--max-target-tokens", type=int, default=400)

@@ -73,7 +73,7 @@ def root(
 
 
 @app.command()
-def translate(
+def translate(  # noqa: PLR0913 -- the command's options
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="UTF-8 text; stdin when absent or -.")
     ] = None,
@@ -88,6 +88,10 @@ def translate(
         float, typer.Option(help="More favours longer translations.")
     ] = DEFAULTS.length_penalty,
     max_length: Annotated[int | None, typer.Option(help="Most target tokens of a segment.")] = None,
+    use_shortlist: Annotated[
+        bool,
+        typer.Option("--shortlist/--no-shortlist", help="Look only at target tokens the source suggests."),
+    ] = DEFAULTS.use_shortlist,
     config: ConfigOption = None,
 ) -> None:
     """Translate line by line: the n-th line out is the translation of the n-th line in.
@@ -95,7 +99,11 @@ def translate(
     A line that cannot be translated is written unchanged and reported on stderr; the exit status is then 1.
     """
     options = DecodingOptions(
-        beam_size=beam_size, length_penalty=length_penalty, max_length=max_length, return_scores=False
+        beam_size=beam_size,
+        length_penalty=length_penalty,
+        max_length=max_length,
+        return_scores=False,
+        use_shortlist=use_shortlist,
     )
     settings = load_settings(config, {"model": model})
     with ExitStack() as opened:

@@ -81,6 +81,11 @@ class TranslateRequest(BaseModel):
     return_scores: bool = Field(
         DEFAULTS.return_scores, description="Whether scores are given; else they are null."
     )
+    use_shortlist: bool = Field(
+        DEFAULTS.use_shortlist,
+        description="Whether only target tokens that the source makes likely are looked at, where the model "
+        "knows which: faster, and almost always the same translation.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -111,6 +116,7 @@ class TranslateRequest(BaseModel):
             max_length=self.max_length,
             min_length=self.min_length,
             return_scores=self.return_scores,
+            use_shortlist=self.use_shortlist,
         )
 
 

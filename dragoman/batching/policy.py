@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
-from dragoman.types import Priority
+from dragoman.types import Priority, SearchKind
 
 MAX_PASSED_OVER = 16
 """Admissions that a source may see go to others before it goes first."""
@@ -30,7 +30,7 @@ class Waiting(Protocol):
     @property
     def num_tokens(self) -> int: ...
     @property
-    def beam_size(self) -> int: ...
+    def kind(self) -> SearchKind: ...
     @property
     def priority(self) -> Priority: ...
     @property
@@ -55,15 +55,15 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True)
 class LaneLoad:
-    """The sources of one beam size that run."""
+    """The sources of one kind that run."""
 
     num_sources: int
     width: int
     """Tokens of the longest."""
 
 
-Load = Mapping[int, LaneLoad]
-"""What runs on a replica, by beam size."""
+Load = Mapping[SearchKind, LaneLoad]
+"""What runs on a replica."""
 
 
 def is_time_to_join(num_waiting: int, num_running: int, capacity: Capacity, steps_since_join: int) -> bool:
@@ -214,18 +214,18 @@ class _Room:
     capacity: Capacity
     load: Load
     most: int
-    lanes: dict[int, LaneLoad] = field(init=False)
+    lanes: dict[SearchKind, LaneLoad] = field(init=False)
     num_rows: int = field(init=False)
     num_sources: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.lanes = dict(self.load)
-        self.num_rows = sum(beam_size * lane.num_sources for beam_size, lane in self.lanes.items())
+        self.num_rows = sum(kind.beam_size * lane.num_sources for kind, lane in self.lanes.items())
         self.num_sources = sum(lane.num_sources for lane in self.lanes.values())
         self.most = min(self.most, self.capacity.max_sources - self.num_sources)
 
     def has_room(self, source: Waiting) -> bool:
-        if self.most < 1 or self.num_rows + source.beam_size > self.capacity.max_rows:
+        if self.most < 1 or self.num_rows + source.kind.beam_size > self.capacity.max_rows:
             return False
         lane = self._lane(source)
         padded = (lane.num_sources + 1) * max(lane.width, source.num_tokens)
@@ -236,13 +236,13 @@ class _Room:
 
     def take(self, source: W) -> W:
         lane = self._lane(source)
-        self.lanes[source.beam_size] = LaneLoad(lane.num_sources + 1, max(lane.width, source.num_tokens))
-        self.num_rows += source.beam_size
+        self.lanes[source.kind] = LaneLoad(lane.num_sources + 1, max(lane.width, source.num_tokens))
+        self.num_rows += source.kind.beam_size
         self.most -= 1
         return source
 
     def _lane(self, source: Waiting) -> LaneLoad:
-        return self.lanes.get(source.beam_size, LaneLoad(0, 0))
+        return self.lanes.get(source.kind, LaneLoad(0, 0))
 
 
 def _choose(group: Iterable[W], room: _Room) -> list[W]:

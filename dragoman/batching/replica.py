@@ -10,10 +10,10 @@ from dragoman.batching.policy import Capacity, LaneLoad, Load, encoder_batches, 
 from dragoman.decoding.loop import Lane
 from dragoman.decoding.strategy import Source
 from dragoman.errors import DeadlineExceeded
-from dragoman.types import Hypothesis, Priority
+from dragoman.types import Hypothesis, Priority, SearchKind
 
 MAX_IDLE_LANES = 2
-"""Lanes without sources whose memory is kept for the next of their beam size."""
+"""Lanes without sources whose memory is kept for the next of their kind."""
 
 Encoded = TypeVar("Encoded")
 Outcome = list[Hypothesis] | Exception
@@ -24,7 +24,7 @@ class Ticket:
     """A source on its way through the scheduler, and whom to tell. Compared by identity."""
 
     source: Source
-    beam_size: int
+    kind: SearchKind
     priority: Priority
     on_done: Callable[[Outcome], None]
     """Called once, on a thread of the engine, unless the ticket was cancelled first; must be quick."""
@@ -51,18 +51,18 @@ class Ticket:
 
 
 class Replica(Generic[Encoded]):
-    """Searches for the sources that joined it, in one lane for each beam size. For one thread."""
+    """Searches for the sources that joined it, in one lane for each kind of search. For one thread."""
 
     def __init__(
         self,
         encode: Callable[[Sequence[Sequence[int]]], Encoded],
-        open_lane: Callable[[int], Lane[Encoded]],
+        open_lane: Callable[[SearchKind], Lane[Encoded]],
         capacity: Capacity,
     ) -> None:
         self._encode = encode
         self._open_lane = open_lane
         self._capacity = capacity
-        self._lanes: dict[int, Lane[Encoded]] = {}  # by beam size
+        self._lanes: dict[SearchKind, Lane[Encoded]] = {}
         self._apart: list[Lane[Encoded]] = []  # of one source each, which may have made a step fail
         self._tickets: dict[Source, Ticket] = {}
         self._next_deadline_s = math.inf
@@ -77,12 +77,12 @@ class Replica(Generic[Encoded]):
         return len(self._tickets)
 
     def load(self) -> Load:
-        """What runs, by beam size."""
-        loads: dict[int, LaneLoad] = {}
+        """What runs."""
+        loads: dict[SearchKind, LaneLoad] = {}
         for lane in (*self._lanes.values(), *self._apart):
-            before = loads.get(lane.beam_size, LaneLoad(0, 0))
+            before = loads.get(lane.kind, LaneLoad(0, 0))
             width = max((len(source.ids) for source in lane.sources), default=0)
-            loads[lane.beam_size] = LaneLoad(before.num_sources + len(lane.sources), max(before.width, width))
+            loads[lane.kind] = LaneLoad(before.num_sources + len(lane.sources), max(before.width, width))
         return loads
 
     def wants_more(self, num_waiting: int, num_arrivals: int) -> bool:
@@ -103,10 +103,10 @@ class Replica(Generic[Encoded]):
     def join(self, tickets: Sequence[Ticket]) -> None:
         """Encode sources and begin to search for them; one that cannot be encoded fails alone."""
         self._steps_since_join = 0
-        by_beam_size: dict[int, list[Ticket]] = {}
+        by_kind: dict[SearchKind, list[Ticket]] = {}
         for ticket in tickets:
-            by_beam_size.setdefault(ticket.beam_size, []).append(ticket)
-        for group in by_beam_size.values():
+            by_kind.setdefault(ticket.kind, []).append(ticket)
+        for group in by_kind.values():
             lengths = [ticket.num_tokens for ticket in group]
             for batch in encoder_batches(lengths, self._capacity.budget_tokens):
                 self._join_together([group[index] for index in batch])
@@ -118,9 +118,9 @@ class Replica(Generic[Encoded]):
             if lane.sources:
                 self._step(lane)
         self._apart = [lane for lane in self._apart if lane.sources]
-        idle = [beam_size for beam_size, lane in self._lanes.items() if not lane.sources]
-        for beam_size in idle[:-MAX_IDLE_LANES]:
-            del self._lanes[beam_size]
+        idle = [kind for kind, lane in self._lanes.items() if not lane.sources]
+        for kind in idle[:-MAX_IDLE_LANES]:
+            del self._lanes[kind]
 
     def give_up(self, num_cancels: int) -> None:
         """Drop the sources that were cancelled, or whose deadline has come.
@@ -155,10 +155,10 @@ class Replica(Generic[Encoded]):
             return
         for ticket in tickets:
             self._register(ticket)
-        beam_size = tickets[0].beam_size
-        lane = self._lanes.get(beam_size)
+        kind = tickets[0].kind
+        lane = self._lanes.get(kind)
         if lane is None:
-            lane = self._lanes[beam_size] = self._open_lane(beam_size)
+            lane = self._lanes[kind] = self._open_lane(kind)
         self._enter(lane, tickets, encoded)
 
     def _join_apart(self, tickets: Sequence[Ticket], error: Exception) -> None:
@@ -173,7 +173,7 @@ class Replica(Generic[Encoded]):
                 self._finish(ticket, own_error)
                 continue
             self._register(ticket)
-            lane = self._open_lane(ticket.beam_size)
+            lane = self._open_lane(ticket.kind)
             self._apart.append(lane)
             self._enter(lane, [ticket], encoded)
 
@@ -200,8 +200,8 @@ class Replica(Generic[Encoded]):
 
         What was found does not change, since no source's hypotheses depend on its company.
         """
-        if self._lanes.get(lane.beam_size) is lane:
-            del self._lanes[lane.beam_size]
+        if self._lanes.get(lane.kind) is lane:
+            del self._lanes[lane.kind]
         else:
             self._apart = [other for other in self._apart if other is not lane]
         self._join_apart(tickets, error)

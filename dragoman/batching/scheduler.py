@@ -16,7 +16,7 @@ from dragoman.batching.policy import Capacity, WaitingList, fair_share
 from dragoman.batching.replica import Outcome, Replica, Ticket
 from dragoman.decoding.loop import Lane
 from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
-from dragoman.types import Hypothesis
+from dragoman.types import Hypothesis, SearchKind
 
 MAX_FED = 512
 """Sources of lists that wait; more are taken when these have joined. They leave the queue to others."""
@@ -49,7 +49,7 @@ class Scheduler(Generic[Encoded]):
     def __init__(
         self,
         encode: Callable[[Sequence[Sequence[int]]], Encoded],
-        open_lane: Callable[[int], Lane[Encoded]],
+        open_lane: Callable[[SearchKind], Lane[Encoded]],
         options: SchedulerOptions,
     ) -> None:
         """Start nothing yet.

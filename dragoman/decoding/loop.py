@@ -16,7 +16,7 @@ from dragoman.decoding.beam import Beam
 from dragoman.decoding.greedy import Greedy
 from dragoman.decoding.options import DecodingOptions
 from dragoman.decoding.strategy import Source, SourceLimits, Strategy, TargetVocabulary
-from dragoman.types import Hypothesis
+from dragoman.types import Hypothesis, SearchKind
 
 Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
 """What the encoder made of some sources, as a stepper takes it."""
@@ -67,20 +67,16 @@ class Found:
 
 
 class Lane(Generic[Encoded_contra]):
-    """A running search over sources of one beam size, which join and leave it between steps.
+    """A running search over sources of one kind, which join and leave it between steps.
 
     What is found for a source depends neither on the sources beside it nor on when it joined, if the
     stepper's rows do not depend on each other. For one thread.
     """
 
-    def __init__(self, stepper: Stepper[Encoded_contra], strategy: Strategy) -> None:
+    def __init__(self, kind: SearchKind, stepper: Stepper[Encoded_contra], strategy: Strategy) -> None:
+        self.kind = kind
         self._stepper = stepper
         self._strategy = strategy
-
-    @property
-    def beam_size(self) -> int:
-        """Rows of every source."""
-        return self._strategy.beam_size
 
     @property
     def sources(self) -> Sequence[Source]:
@@ -143,7 +139,7 @@ def search(stepper: Stepper[Encoded_contra], strategy: Strategy) -> list[list[Hy
     Raises:
         FloatingPointError: the stepper returned NaN.
     """
-    lane = Lane(stepper, strategy)
+    lane = Lane(SearchKind(strategy.beam_size), stepper, strategy)
     sources = list(lane.sources)
     results: dict[Source, list[Hypothesis]] = {}
     while lane.sources:

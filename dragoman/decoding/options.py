@@ -26,6 +26,9 @@ class DecodingOptions:
     min_length: int = 0
     """Fewest target tokens of a segment."""
     return_scores: bool = True
+    use_shortlist: bool = True
+    """Look only at target tokens that the source makes likely, where the bundle knows which: several times
+    fewer, and almost always the same translation. Not looked at where the bundle has no shortlist."""
 
     def __post_init__(self) -> None:
         _check("beam_size", self.beam_size, 1, MAX_BEAM_SIZE)

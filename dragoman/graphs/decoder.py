@@ -14,8 +14,10 @@ from onnxruntime import IOBinding, OrtValue
 from dragoman import contract
 from dragoman.bundle import Bundle
 from dragoman.graphs.caches import FIRST_CAPACITY, CrossCaches, SelfCaches
+from dragoman.graphs.candidates import Candidates
 from dragoman.graphs.encoder import CrossKV
 from dragoman.graphs.session import SessionOptions, open_session
+from dragoman.types import SearchKind
 
 __all__ = ["FIRST_CAPACITY", "Decoder", "DecoderSteps"]
 
@@ -27,6 +29,7 @@ class Decoder:
         sizes = bundle.manifest.sizes
         self.layers = sizes.decoder_layers
         self.row_shape = (sizes.heads, sizes.head_size)
+        self.vocab_size = sizes.target_vocab
         self.cache_dtype = bundle.manifest.cache_dtype
         ports = (
             contract.decoder_inputs(self.layers, self.cache_dtype),
@@ -43,13 +46,13 @@ class Decoder:
             )
         ]
 
-    def open_steps(self, beam_size: int) -> "DecoderSteps":
+    def open_steps(self, kind: SearchKind) -> "DecoderSteps":
         """Steps without sources."""
-        return DecoderSteps(self, beam_size)
+        return DecoderSteps(self, kind)
 
     def start(self, cross: CrossKV, beam_size: int) -> "DecoderSteps":
         """Steps that begin with these sources."""
-        steps = self.open_steps(beam_size)
+        steps = self.open_steps(SearchKind(beam_size))
         steps.join(cross)
         return steps
 
@@ -70,12 +73,14 @@ class _Bound:
 class DecoderSteps:
     """The running state of a search: its `Stepper`. For one thread."""
 
-    def __init__(self, decoder: Decoder, beam_size: int) -> None:
+    def __init__(self, decoder: Decoder, kind: SearchKind) -> None:
         self._decoder = decoder
-        self._beam_size = beam_size
+        self._beam_size = beam_size = kind.beam_size
+        self._is_shortlisted = kind.is_shortlisted
         self._num_rows = 0
         self._longest = 0  # positions in the fullest row
         self._cross = CrossCaches(len(decoder.cross_names), decoder.row_shape)
+        self._candidates = Candidates(beam_size, decoder.vocab_size)
         self._caches = SelfCaches(len(decoder.cache_names), decoder.row_shape, decoder.cache_dtype)
         self._last_ids = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int32)
@@ -86,6 +91,9 @@ class DecoderSteps:
         """Take more sources in: `beam_size` rows each, after all others. `cross` is copied."""
         num_rows = self._num_rows + cross.num_sources * self._beam_size
         has_moved = self._cross.join(cross)
+        if self._is_shortlisted:
+            self._candidates.join(cross.candidates)
+            has_moved = True
         has_grown = self._caches.reserve(num_rows, 1, (self._num_rows, self._longest))
         if has_grown:
             more = np.zeros(self._caches.num_rows - len(self._lengths), np.int64)
@@ -131,7 +139,11 @@ class DecoderSteps:
         self._lengths[: len(rows)] = self._lengths[rows]
         if len(rows) == self._num_rows:  # beams change places, sources do not
             return
-        has_moved = self._cross.keep(rows[:: self._beam_size] // self._beam_size)
+        slots = rows[:: self._beam_size] // self._beam_size
+        has_moved = self._cross.keep(slots)
+        if self._is_shortlisted:
+            self._candidates.keep(slots)
+            has_moved = True
         self._num_rows = len(rows)
         self._longest = int(self._lengths[: len(rows)].max(initial=0))
         if not len(rows) and self._caches.forget():
@@ -153,10 +165,7 @@ class DecoderSteps:
             "total_length": self._total_length,
             "num_best": np.array(num_best, np.int64),
             "source_mask": self._cross.mask[:num_sources],
-            "has_shortlist": np.array(False),  # noqa: FBT003 -- a tensor
-            "shortlist": np.zeros(0, np.int64),
-            "candidates": np.zeros((num_rows, 0), np.int64),
-            "candidate_bias": np.zeros((num_rows, 0), np.float32),
+            **self._candidates.inputs(num_rows),
         }
         for name, memory in zip(self._decoder.cross_names, self._cross.arrays, strict=True):
             inputs[name] = memory[:num_sources]

@@ -22,6 +22,8 @@ class CrossKV:
     """Key and value of each decoder layer in turn, each [B, H, S, D]."""
     source_mask: NDArray[np.int32]
     """[B, S], 1 on tokens and 0 on padding."""
+    candidates: Sequence[NDArray[np.int64]] = ()
+    """Each source's shortlist, ascending; none where every token may be used."""
 
     @property
     def num_sources(self) -> int:

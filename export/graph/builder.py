@@ -76,6 +76,10 @@ class GraphBuilder:
         node.attribute.extend(helper.make_attribute(key, value) for key, value in (attributes or {}).items())
         self._nodes.append(node)
 
+    def named(self, name: str) -> str:
+        """A value's name that no other branch has."""
+        return f"{self._prefix}{name}"
+
     def choose(
         self, condition: str, then: "GraphBuilder", otherwise: "GraphBuilder", outputs: Mapping[str, str]
     ) -> None:

@@ -37,6 +37,8 @@ class Precision(Protocol):
 
     name: str
     cache_dtype: CacheDType
+    takes_shortlists: bool
+    """Whether a product with rows chosen at run time gives a row the same numbers in any batch."""
 
     def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
         """Value [..., K] x weight [N, K] transposed + bias [N] -> [..., N]."""
@@ -64,6 +66,7 @@ class Float32:
 
     name = "fp32"
     cache_dtype: CacheDType = "float32"
+    takes_shortlists = False
 
     def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
         product = graph.op("MatMul", value, graph.weight(f"{name}.weight", weight.T))
@@ -82,13 +85,7 @@ class Float32:
         )
 
     def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
-        return graph.op(
-            "Gemm",
-            value,
-            graph.op("Gather", graph.weight(output.name, output.table), "shortlist"),
-            graph.op("Gather", graph.weight(f"{OUTPUT}.bias", output.bias), "shortlist"),
-            attributes={"transB": 1},
-        )
+        raise NotImplementedError(f"{graph.name}, {value}, {output.name}: fp32 takes no shortlists")
 
     def cache_scale(self, graph: GraphBuilder, name: str, heads: int) -> str | None:  # noqa: ARG002 -- the protocol's
         return None
@@ -113,6 +110,7 @@ class Int8:
 
     name = "int8"
     cache_dtype: CacheDType = "int8"
+    takes_shortlists = True
 
     def __init__(self, calibration: Calibration) -> None:
         self._calibration = calibration

@@ -20,6 +20,9 @@ BEST = {"best_logprobs": "float32", "best_ids": "int64"}
 def write_best(writer: Writer, states: str) -> None:
     """[R, d] -> best_logprobs, best_ids [R, K]: of its source's shortlist, or of all tokens without one."""
     graph = writer.graph
+    if not writer.precision.takes_shortlists:
+        _best_of_all(writer, states)
+        return
     shortlisted = GraphBuilder("shortlisted", graph)
     complete = GraphBuilder("complete", graph)
     _best_of_shortlist(replace(writer, graph=shortlisted), states)
@@ -36,7 +39,7 @@ def _best_of_all(writer: Writer, states: str) -> None:
     num_parts = -(-num_tokens // MAX_PART_TOKENS)
     if num_parts == 1:
         logprobs = graph.op("LogSoftmax", _logits(writer, states, 0, num_tokens), attributes={"axis": -1})
-        _top(graph, logprobs, num_best, (f"{graph.name}.best_logprobs", f"{graph.name}.best_ids"))
+        _top(graph, logprobs, num_best, (graph.named("best_logprobs"), graph.named("best_ids")))
         return
     bounds = [num_tokens * part // num_parts for part in range(num_parts + 1)]
     parts = [_best_of_part(writer, states, first, end) for first, end in itertools.pairwise(bounds)]
@@ -44,16 +47,16 @@ def _best_of_all(writer: Writer, states: str) -> None:
         graph.op("Concat", *each, attributes={"axis": 1}) for each in zip(*parts, strict=True)
     )
     normaliser = graph.op("ReduceLogSumExp", normalisers, graph.ints(1))
-    places = f"{graph.name}.places"
-    _top(graph, graph.op("Sub", logits, normaliser), num_best, (f"{graph.name}.best_logprobs", places))
-    graph.op("GatherElements", ids, places, output=f"{graph.name}.best_ids", attributes={"axis": 1})
+    places = graph.named("places")
+    _top(graph, graph.op("Sub", logits, normaliser), num_best, (graph.named("best_logprobs"), places))
+    graph.op("GatherElements", ids, places, output=graph.named("best_ids"), attributes={"axis": 1})
 
 
 def _best_of_part(writer: Writer, states: str, first: int, end: int) -> tuple[str, str, str]:
     """Of tokens `first` to `end`: the best ones' logits and ids [R, K'], and logsumexp [R, 1] of all."""
     graph = writer.graph
     logits = _logits(writer, states, first, end)
-    best_logprobs, places = f"{graph.name}.{first}.logprobs", f"{graph.name}.{first}.places"
+    best_logprobs, places = graph.named(f"{first}.logprobs"), graph.named(f"{first}.places")
     num_best = graph.op("Min", graph.reshape("num_best", 1), graph.ints(end - first))
     _top(graph, graph.op("LogSoftmax", logits, attributes={"axis": -1}), num_best, (best_logprobs, places))
     best_logits = graph.op("GatherElements", logits, places, attributes={"axis": 1})
@@ -73,10 +76,10 @@ def _best_of_shortlist(writer: Writer, states: str) -> None:
     own_logits = graph.op("GatherElements", logits, "candidates", attributes={"axis": 1})  # [R, P]
     allowed = graph.op("Add", own_logits, "candidate_bias")
     logprobs = graph.op("LogSoftmax", allowed, attributes={"axis": -1})
-    places = f"{graph.name}.places"
-    _top(graph, logprobs, graph.reshape("num_best", 1), (f"{graph.name}.best_logprobs", places))
+    places = graph.named("places")
+    _top(graph, logprobs, graph.reshape("num_best", 1), (graph.named("best_logprobs"), places))
     listed = graph.op("GatherElements", "candidates", places, attributes={"axis": 1})
-    graph.op("Gather", "shortlist", listed, output=f"{graph.name}.best_ids")
+    graph.op("Gather", "shortlist", listed, output=graph.named("best_ids"))
 
 
 def _top(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str]) -> None:

@@ -45,6 +45,11 @@ def main() -> int:
 def _make(folder: Path, arguments: argparse.Namespace, settings: Settings) -> None:
     """Translate, align, select, measure, write."""
     bundle = open_bundle(folder)
+    if bundle.manifest.precision != "int8":
+        raise ExportError(
+            f"this bundle is {bundle.manifest.precision}; shortlists are for int8 ones, whose whole numbers "
+            "add up the same in any batch"
+        )
     source_tokenizer = Tokenizer.load(bundle.file(bundle.manifest.source_tokenizer))
     parallel = evenly_spaced(read_pairs(arguments.pairs), arguments.max_pairs)
     lines = read_lines(arguments.text) + [source for source, _ in parallel]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import FileRecord, open_bundle, sha256_of
+from dragoman.errors import BundleError
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
 from export.bundle import write_manifest
 
@@ -26,6 +27,20 @@ def copy_without_shortlist(bundle: Path, folder: Path) -> None:
     files = {name: record for name, record in manifest.files.items() if name != SHORTLIST_FILE}
     origin = {name: value for name, value in manifest.origin.items() if name != ORIGIN_FIELD}
     write_manifest(folder, dataclasses.replace(manifest, files=files, origin=origin))
+
+
+def take_shortlist(folder: Path, bundle: Path) -> None:
+    """Give a bundle the shortlist of another one of the same vocabularies, and the record of how it was made.
+
+    Raises:
+        BundleError: the other bundle cannot be opened, has no shortlist, or one for other vocabularies.
+    """
+    manifest, other = open_bundle(folder).manifest, open_bundle(bundle).manifest
+    if SHORTLIST_FILE not in other.files:
+        raise BundleError(str(bundle), (f"has no {SHORTLIST_FILE}",))
+    sizes, eos_id = manifest.sizes, manifest.special_ids.eos
+    shortlist = Shortlist.load(bundle / SHORTLIST_FILE, sizes.source_vocab, sizes.target_vocab, eos_id)
+    write_shortlist(folder, shortlist, other.origin.get(ORIGIN_FIELD, {}))
 
 
 def write_shortlist(folder: Path, shortlist: Shortlist, origin: Mapping[str, Any]) -> None:

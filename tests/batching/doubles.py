@@ -13,7 +13,7 @@ from dragoman.batching.replica import Outcome, Ticket
 from dragoman.batching.scheduler import Scheduler, SchedulerOptions
 from dragoman.decoding.loop import Lane, open_strategy
 from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
-from dragoman.types import Hypothesis, Priority
+from dragoman.types import Hypothesis, Priority, SearchKind
 from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, RandomModel
 
 MODEL = RandomModel(vocab_size=9, seed=3)
@@ -45,9 +45,9 @@ class Engine:
             raise RuntimeError("an id is not in the vocabulary")
         return numbers
 
-    def open_lane(self, beam_size: int) -> Lane[list[int]]:
+    def open_lane(self, kind: SearchKind) -> Lane[list[int]]:
         target = TargetVocabulary(BOS, EOS, MODEL.vocab_size)
-        return Lane(_Stepper(self, beam_size), open_strategy(beam_size, target))
+        return Lane(kind, _Stepper(self, kind.beam_size), open_strategy(kind.beam_size, target))
 
 
 class _Stepper(FakeStepper):
@@ -77,7 +77,7 @@ class Asked:
         self.is_done = threading.Event()
         limits = SourceLimits(max_tokens, max_tokens if max_tokens == ENDLESS else number % 3)
         source = Source((number,), limits, num_hypotheses=beam_size)
-        self.ticket = Ticket(source, beam_size, Priority.INTERACTIVE, self._receive)
+        self.ticket = Ticket(source, SearchKind(beam_size), Priority.INTERACTIVE, self._receive)
         if (timeout_s := wishes.get("timeout_s")) is not None:
             self.ticket.timeout_s, self.ticket.deadline_s = timeout_s, time.monotonic() + timeout_s
 
@@ -94,7 +94,7 @@ class Asked:
 def alone(asked: Asked) -> list[Hypothesis]:
     """What a source gives without any scheduler."""
     engine = Engine()
-    lane = engine.open_lane(asked.ticket.beam_size)
+    lane = engine.open_lane(asked.ticket.kind)
     lane.join([asked.ticket.source], engine.encode([asked.ticket.source.ids]))
     while True:
         for found in lane.step():

@@ -19,8 +19,9 @@ from dragoman.batching.policy import (
     fair_share,
     is_time_to_join,
 )
-from dragoman.types import Priority
+from dragoman.types import Priority, SearchKind
 
+GREEDY = SearchKind(1)
 INTERACTIVE, JOB = Priority.INTERACTIVE, Priority.JOB
 SMALL = Capacity(max_rows=12, max_sources=6, budget_tokens=60)
 
@@ -28,7 +29,7 @@ SMALL = Capacity(max_rows=12, max_sources=6, budget_tokens=60)
 @dataclass(frozen=True, eq=False)
 class Waiter:
     num_tokens: int = 5
-    beam_size: int = 1
+    kind: SearchKind = GREEDY
     priority: Priority = INTERACTIVE
     deadline_s: float = math.inf
 
@@ -36,7 +37,7 @@ class Waiter:
 waiters = st.builds(
     Waiter,
     num_tokens=st.integers(1, 80),
-    beam_size=st.sampled_from([1, 1, 4, 12]),
+    kind=st.sampled_from([1, 1, 4, 12]).map(SearchKind),
     priority=st.sampled_from(Priority),
     deadline_s=st.sampled_from([1.0, 2.0, math.inf]),
 )
@@ -49,17 +50,17 @@ def waiting_list(sources: list[Waiter], capacity: Capacity = SMALL) -> WaitingLi
     return waiting
 
 
-def load_of(running: list[Waiter]) -> dict[int, LaneLoad]:
-    load: dict[int, LaneLoad] = {}
+def load_of(running: list[Waiter]) -> dict[SearchKind, LaneLoad]:
+    load: dict[SearchKind, LaneLoad] = {}
     for source in running:
-        lane = load.get(source.beam_size, LaneLoad(0, 0))
-        load[source.beam_size] = LaneLoad(lane.num_sources + 1, max(lane.width, source.num_tokens))
+        lane = load.get(source.kind, LaneLoad(0, 0))
+        load[source.kind] = LaneLoad(lane.num_sources + 1, max(lane.width, source.num_tokens))
     return load
 
 
 def assert_within(capacity: Capacity, running: list[Waiter]) -> None:
     assert len(running) <= capacity.max_sources
-    assert sum(source.beam_size for source in running) <= capacity.max_rows
+    assert sum(source.kind.beam_size for source in running) <= capacity.max_rows
     for lane in load_of(running).values():
         assert lane.num_sources == 1 or lane.num_sources * lane.width <= capacity.budget_tokens
 
@@ -106,7 +107,7 @@ def test_nobody_waits_for_ever(first: list[Waiter], data: st.DataObject) -> None
 def test_after_its_time_the_longest_waiting_goes_first_and_holds_up_the_rest(lengths: list[int]) -> None:
     jobs = [Waiter(num_tokens=length, priority=JOB) for length in lengths]
     waiting = waiting_list(jobs)
-    full = {1: LaneLoad(4, 12)}  # one place is left, if the lane gets no wider
+    full = {GREEDY: LaneLoad(4, 12)}  # one place is left, if the lane gets no wider
     for _ in range(MAX_PASSED_OVER):
         waiting.add(Waiter(num_tokens=12))
         assert [source.priority for source in waiting.admit(full, 1)] == [INTERACTIVE]
@@ -137,7 +138,7 @@ def test_the_nearest_deadline_goes_first() -> None:
 def test_sources_that_make_the_lane_no_wider_go_before_those_that_do() -> None:
     sources = [Waiter(num_tokens=length) for length in (6, 9, 2, 8, 6, 1)]
 
-    admitted = waiting_list(sources).admit({1: LaneLoad(1, 4)}, 5)
+    admitted = waiting_list(sources).admit({GREEDY: LaneLoad(1, 4)}, 5)
 
     assert [source.num_tokens for source in admitted] == [6, 2, 6, 1, 8]
 
@@ -146,7 +147,7 @@ def test_a_source_over_the_budget_runs_but_alone() -> None:
     giant = Waiter(num_tokens=1000)
     waiting = waiting_list([giant, Waiter()])
 
-    assert waiting.admit({1: LaneLoad(1, 5)}, 6) != [giant]
+    assert waiting.admit({GREEDY: LaneLoad(1, 5)}, 6) != [giant]
     assert waiting.admit({}, 6) == [giant]
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from dragoman.decoding.loop import Found, Lane, open_strategy
 from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.types import SearchKind
 from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, Prefix, RandomModel, random_models, sentences
 
 arrivals = st.lists(st.integers(0, 6), min_size=1, max_size=9)
@@ -26,7 +27,9 @@ def source_of(number: int, beam_size: int) -> Source:
 
 def lane_over(stepper: FakeStepper) -> Lane[list[int]]:
     return Lane(
-        stepper, open_strategy(stepper.beam_size, TargetVocabulary(BOS, EOS, stepper.model.vocab_size))
+        SearchKind(stepper.beam_size),
+        stepper,
+        open_strategy(stepper.beam_size, TargetVocabulary(BOS, EOS, stepper.model.vocab_size)),
     )
 
 

@@ -1,5 +1,7 @@
 """POST /v1/translate does what it documents."""
 
+import dataclasses
+
 import httpx
 import pytest
 
@@ -106,6 +108,7 @@ def test_another_language_is_refused_naming_what_is_served(
         ("length_penalty", True),
         ("length_penalty", "1"),
         ("return_scores", 1),
+        ("use_shortlist", 0),
         ("source", 1),
         ("text", 3),
         ("text", None),
@@ -167,3 +170,19 @@ def test_documented_ranges_are_the_engines(client: httpx.Client, field: str) -> 
             past_bound = client.post(URL, json={**body, field: documented[bound] + beyond})
             assert at_bound.status_code == 200, bound
             assert problem_fields(past_bound) == [field], bound
+
+
+def test_every_wish_for_the_search_reaches_the_engine() -> None:
+    wishes = {
+        "beam_size": 7,
+        "num_hypotheses": 3,
+        "length_penalty": 0.25,
+        "max_length": 19,
+        "min_length": 2,
+        "return_scores": False,
+        "use_shortlist": False,
+    }
+
+    options = TranslateRequest.model_validate({"text": "Eins.", **wishes}).options()
+
+    assert dataclasses.asdict(options) == wishes

@@ -21,7 +21,7 @@ PAIRS = TINY / "pairs.tsv"
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
     folder = tmp_path / "tiny"
-    shutil.copytree(TINY / "bundle-fp32", folder)
+    shutil.copytree(TINY / "bundle-int8", folder)
     return folder
 
 
@@ -93,3 +93,42 @@ def test_the_tiny_vocabulary_is_read(bundle: Path) -> None:
     assert len(vocabularies.bytes) == 256
     assert set(vocabularies.never) == {ids.pad, ids.bos}
     assert {ids.eos, ids.unk} < set(vocabularies.spelling)
+
+
+def test_an_fp32_bundle_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
+    folder = tmp_path / "tiny"
+    shutil.copytree(TINY / "bundle-fp32", folder)
+    before = (folder / "manifest.json").read_bytes()
+
+    done = run(folder, "--pairs", PAIRS)
+
+    assert done.returncode == 1
+    assert "this bundle is fp32; shortlists are for int8 ones" in done.stderr
+    assert (folder / "manifest.json").read_bytes() == before
+
+
+def test_an_export_takes_the_shortlist_of_another_bundle_with_its_record(bundle: Path, tmp_path: Path) -> None:
+    write_shortlist(bundle, everything(bundle), {"pairs": 12})
+    command = [sys.executable, "-m", "export", str(TINY / "checkpoint"), str(tmp_path / "new")]
+    limits = ["--max-source-tokens", "48", "--max-target-tokens", "64"]
+
+    done = subprocess.run(
+        [*command, *limits, "--shortlist-of", str(bundle)], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "new" / SHORTLIST_FILE).read_bytes() == (bundle / SHORTLIST_FILE).read_bytes()
+    assert open_bundle(tmp_path / "new").manifest.origin[ORIGIN_FIELD] == {"pairs": 12}
+
+
+def test_an_export_refuses_to_take_a_shortlist_that_is_not_there(bundle: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "export", str(TINY / "checkpoint"), str(tmp_path / "new")]
+    limits = ["--max-source-tokens", "48", "--max-target-tokens", "64"]
+
+    done = subprocess.run(
+        [*command, *limits, "--shortlist-of", str(bundle)], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert f"bundle {bundle}: has no shortlist.bin" in done.stderr
+    assert not (tmp_path / "new").exists()

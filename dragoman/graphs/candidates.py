@@ -1,0 +1,69 @@
+"""The shortlists of a running batch, as the decoder graph reads them.
+
+One shortlist serves the batch, the union of its sources'; each row looks at its own source's tokens only, so
+that its numbers do not depend on what others brought. Shapes: B sources, R rows, C tokens on the batch's
+shortlist, P tokens on the longest shortlist of a source.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+WIDTH_MULTIPLE = 64
+"""P is a multiple of this, and so never below the candidates that a search asks for."""
+
+Ids = NDArray[np.int64]
+
+
+class Candidates:
+    """Which tokens each row may use next; empty as long as no shortlist joins."""
+
+    def __init__(self, beam_size: int, vocab_size: int) -> None:
+        self._beam_size = beam_size
+        self._own: list[Ids] = []  # by source
+        self._places = np.zeros(vocab_size, np.int64)  # of the tokens that are on the batch's shortlist
+        self.shortlist: Ids = np.zeros(0, np.int64)
+        """int64 [C], ascending."""
+        self._rows: Ids = np.zeros((0, 0), np.int64)
+        self._bias: NDArray[np.float32] = np.zeros((0, 0), np.float32)
+
+    def join(self, lists: Sequence[Ids]) -> None:
+        """Take in more sources' shortlists, after all others."""
+        self._own += lists
+        is_listed = np.zeros(len(self._places), np.bool_)
+        for own in self._own:
+            is_listed[own] = True
+        self.shortlist = np.flatnonzero(is_listed).astype(np.int64, copy=False)
+        self._places[self.shortlist] = np.arange(len(self.shortlist))
+        self._lay_out()
+
+    def keep(self, slots: Ids) -> None:
+        """Source i becomes what source slots[i] was; the batch's shortlist may name more than they need."""
+        self._own = [self._own[slot] for slot in slots.tolist()]
+        rows = (slots[:, None] * self._beam_size + np.arange(self._beam_size)).ravel()
+        self._rows, self._bias = self._rows[rows], self._bias[rows]
+
+    def inputs(self, num_rows: int) -> dict[str, NDArray[Any]]:
+        """The decoder graph's inputs."""
+        if not len(self.shortlist):
+            self._rows = np.zeros((num_rows, 0), np.int64)
+            self._bias = np.zeros((num_rows, 0), np.float32)
+        return {
+            "has_shortlist": np.array(len(self.shortlist) > 0),
+            "shortlist": self.shortlist,
+            "candidates": self._rows,
+            "candidate_bias": self._bias,
+        }
+
+    def _lay_out(self) -> None:
+        longest = max(map(len, self._own), default=0)
+        width = -(-longest // WIDTH_MULTIPLE) * WIDTH_MULTIPLE
+        places = np.zeros((len(self._own), width), np.int64)
+        bias = np.full(places.shape, -np.inf, np.float32)
+        for slot, own in enumerate(self._own):
+            places[slot, : len(own)] = self._places[own]
+            bias[slot, : len(own)] = 0.0
+        self._rows = places.repeat(self._beam_size, axis=0)
+        self._bias = bias.repeat(self._beam_size, axis=0)

@@ -1,0 +1,194 @@
+"""A shortlist leaves tokens out and changes nothing else."""
+
+import dataclasses
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dragoman import BundleError, DecodingOptions, Translation, Translator
+from dragoman.bundle import FileRecord, Manifest, read_bundle, sha256_of
+from dragoman.shortlist import SHORTLIST_FILE, Shortlist
+from dragoman.text.tokenise import Tokenizer
+from export.bundle import write_manifest
+from export.shortlist.install import write_shortlist
+
+BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-int8"
+GREEDY = DecodingOptions(beam_size=1)
+BEAM = DecodingOptions(beam_size=4, num_hypotheses=4)
+BOTH = pytest.mark.parametrize("options", [GREEDY, BEAM], ids=["greedy", "beam"])
+NUM_ALWAYS = 30
+NUM_LISTED = 6
+
+
+def shortlist_of_all(manifest: Manifest) -> Shortlist:
+    sizes = manifest.sizes
+    every_token = np.arange(sizes.target_vocab)
+    return Shortlist.of(every_token, np.zeros(sizes.source_vocab + 1, np.int64), every_token[:0], len(every_token))
+
+
+def small_shortlist(manifest: Manifest) -> Shortlist:
+    """Some tokens for all sources, a few more for each piece: too few to say what was learned."""
+    sizes, rng = manifest.sizes, np.random.default_rng(3)
+    some = rng.choice(sizes.target_vocab, NUM_ALWAYS, replace=False)
+    lists = [
+        np.sort(rng.choice(sizes.target_vocab, NUM_LISTED, replace=False)) for _ in range(sizes.source_vocab)
+    ]
+    offsets = NUM_LISTED * np.arange(sizes.source_vocab + 1)
+    always = np.union1d(some, [manifest.special_ids.eos])
+    return Shortlist.of(always, offsets, np.concatenate(lists), sizes.target_vocab)
+
+
+def with_shortlist(folder: Path, shortlist: Shortlist) -> Path:
+    shutil.copytree(BUNDLE, folder)
+    write_shortlist(folder, shortlist, {})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def manifest() -> Manifest:
+    return read_bundle(BUNDLE).manifest
+
+
+@pytest.fixture(scope="module")
+def complete(tmp_path_factory: pytest.TempPathFactory, manifest: Manifest) -> Iterator[Translator]:
+    """With every token on the shortlist."""
+    folder = with_shortlist(tmp_path_factory.mktemp("complete") / "tiny", shortlist_of_all(manifest))
+    with Translator.open(folder, replicas=1) as translator:
+        yield translator
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory, manifest: Manifest) -> Iterator[Translator]:
+    """With a small shortlist."""
+    folder = with_shortlist(tmp_path_factory.mktemp("narrow") / "tiny", small_shortlist(manifest))
+    with Translator.open(folder, replicas=1) as translator:
+        yield translator
+
+
+@pytest.fixture(scope="module")
+def texts(pairs: list[tuple[str, str]]) -> list[str]:
+    """Known and unknown ones, of one segment and of several."""
+    return [source for source, _ in pairs] + ["Das Wetter ist schön. " * 3, "Unbekannte Wörter hier?", "Äh?"]
+
+
+@pytest.fixture(scope="module")
+def sources(texts: list[str]) -> list[list[int]]:
+    return Tokenizer.load(BUNDLE / "source.spm").encode(texts)
+
+
+def translate_all(translator: Translator, texts: list[str], options: DecodingOptions) -> list[Translation]:
+    translations = [found for found in translator.translate(texts, options) if isinstance(found, Translation)]
+    assert len(translations) == len(texts)
+    return translations
+
+
+@BOTH
+def test_a_shortlist_of_all_tokens_says_what_none_says(
+    options: DecodingOptions, complete: Translator, tiny_int8: Translator, texts: list[str]
+) -> None:
+    expected = translate_all(tiny_int8, texts, options)
+
+    found = translate_all(complete, texts, options)
+
+    assert [one.text for one in found] == [one.text for one in expected]
+    scores = [[alternative.score for alternative in one.alternatives] for one in found]
+    expected_scores = [[alternative.score for alternative in one.alternatives] for one in expected]
+    np.testing.assert_allclose(scores, expected_scores, atol=1e-4)
+
+
+@BOTH
+def test_every_token_said_is_on_its_sources_shortlist(
+    options: DecodingOptions,
+    narrow: Translator,
+    tiny_int8: Translator,
+    manifest: Manifest,
+    sources: list[list[int]],
+) -> None:
+    shortlist = small_shortlist(manifest)
+    lists = [shortlist.candidates(source) for source in sources]
+
+    def num_strangers(translator: Translator) -> int:
+        by_source = translator.search(sources, options)
+        said = [[token for one in hypotheses for token in one.ids] for hypotheses in by_source]
+        return sum(int((~np.isin(ids, own)).sum()) for ids, own in zip(said, lists, strict=True))
+
+    assert num_strangers(tiny_int8) > 0, "a search without a shortlist says other tokens too"
+    assert num_strangers(narrow) == 0
+
+
+@BOTH
+def test_a_shortlist_that_is_not_wanted_changes_nothing(
+    options: DecodingOptions, narrow: Translator, tiny_int8: Translator, texts: list[str]
+) -> None:
+    expected = translate_all(tiny_int8, texts, options)
+    assert translate_all(narrow, texts, options) != expected
+
+    found = translate_all(narrow, texts, dataclasses.replace(options, use_shortlist=False))
+
+    assert found == expected
+
+
+@BOTH
+def test_searches_with_and_without_a_shortlist_run_side_by_side(
+    options: DecodingOptions, narrow: Translator, texts: list[str]
+) -> None:
+    without = dataclasses.replace(options, use_shortlist=False)
+    expected = [[narrow.translate(text, one) for text in texts] for one in (options, without)]
+
+    futures = [(narrow.submit(text, options), narrow.submit(text, without)) for text in texts]
+    found = [[future.result() for future in column] for column in zip(*futures, strict=True)]
+
+    assert found == expected
+
+
+@BOTH
+@pytest.mark.parametrize("bundle", ["complete", "narrow"])
+def test_a_text_translates_the_same_alone_and_beside_others(
+    bundle: str, options: DecodingOptions, texts: list[str], request: pytest.FixtureRequest
+) -> None:
+    """The others bring tokens of their own to the batch, and leave it at other times."""
+    translator: Translator = request.getfixturevalue(bundle)
+
+    together = translate_all(translator, texts, options)
+
+    assert together == [translator.translate(text, options) for text in texts]
+    assert translate_all(translator, texts[::-1], options) == together[::-1]
+
+
+def flip_a_bit(content: bytes) -> bytes:
+    changed = bytearray(content)
+    changed[len(changed) // 2] ^= 1
+    return bytes(changed)
+
+
+def test_a_damaged_shortlist_does_not_open_and_is_named(tmp_path: Path, manifest: Manifest) -> None:
+    folder = with_shortlist(tmp_path / "tiny", small_shortlist(manifest))
+    path = folder / SHORTLIST_FILE
+    path.write_bytes(flip_a_bit(path.read_bytes()))
+
+    with pytest.raises(BundleError, match=r"shortlist\.bin is damaged"):
+        Translator.open(folder)
+
+
+def test_a_listed_shortlist_that_is_missing_is_named(tmp_path: Path, manifest: Manifest) -> None:
+    folder = with_shortlist(tmp_path / "tiny", small_shortlist(manifest))
+    (folder / SHORTLIST_FILE).unlink()
+
+    with pytest.raises(BundleError, match=r"shortlist\.bin is missing"):
+        Translator.open(folder)
+
+
+def test_a_shortlist_that_was_vouched_for_and_is_none_is_named(tmp_path: Path, manifest: Manifest) -> None:
+    """As an exporter of another release might leave it."""
+    folder = with_shortlist(tmp_path / "tiny", small_shortlist(manifest))
+    path = folder / SHORTLIST_FILE
+    path.write_bytes(path.read_bytes()[:-2])
+    record = FileRecord(sha256_of(path), path.stat().st_size)
+    listed = read_bundle(folder).manifest
+    write_manifest(folder, dataclasses.replace(listed, files={**listed.files, SHORTLIST_FILE: record}))
+
+    with pytest.raises(BundleError, match=r"shortlist\.bin: has \d+ bytes"):
+        Translator.open(folder)

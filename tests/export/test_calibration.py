@@ -1,0 +1,206 @@
+"""Ranges of int8 activations: the least error that a clip can give, for everything that is read in 8 bits."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from export.calibration import NUM_BINS, OUTPUT, Calibration, best_clip, calibrate
+from export.model import ModelConfig, Transformer
+from export.model.config import Activation
+from export.model.generate import generate_greedy
+
+VOCAB = 40
+EOS = 3
+SOURCES = [
+    [*np.random.default_rng(seed).integers(4, VOCAB, length).tolist(), EOS]
+    for seed, length in enumerate((5, 1, 17, 30, 9, 2))
+]
+Floats = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def random_model(activation: Activation = "relu", *, share_kv: bool = False) -> Transformer:
+    torch.manual_seed(5)
+    config = ModelConfig(
+        VOCAB,
+        VOCAB,
+        encoder_layers=2,
+        decoder_layers=2,
+        d_model=32,
+        heads=4,
+        ffn=48,
+        activation=activation,
+        max_positions=40,
+        share_kv=share_kv,
+    )
+    model = Transformer(config).eval()
+    for parameter in model.parameters():
+        if parameter.ndim == 1:  # biases and norms begin as zeros and ones, which would hide a mix-up
+            nn.init.normal_(parameter, mean=0.5, std=0.5)
+    return model
+
+
+def real_error(values: Floats, clip: float, least: int, most: int) -> float:
+    """Mean squared error of cutting at `clip` and rounding to the whole steps from `least` to `most`."""
+    step = clip / most
+    restored = np.clip(np.round(values / step), least, most) * step
+    return float(np.mean((restored - values) ** 2))
+
+
+def clip_of(values: Floats, *, is_signed: bool) -> float:
+    largest = float(np.abs(values).max())
+    counts, _ = np.histogram(np.abs(values), NUM_BINS, (0.0, largest))
+    return best_clip(counts, largest, is_signed=is_signed)
+
+
+def searched_clip(values: Floats, least: int, most: int) -> tuple[float, float]:
+    """The best of many clips, tried one by one, and its error."""
+    clips = np.geomspace(1 / 32, 1.0, 150) * np.abs(values).max()
+    errors = [real_error(values, clip, least, most) for clip in clips.tolist()]
+    return float(clips[np.argmin(errors)]), min(errors)
+
+
+SAMPLES = {
+    "normal": np.random.default_rng(0).normal(0, 3, 50_000),
+    "heavy tails": np.random.default_rng(1).laplace(0, 1, 50_000),
+    "one outlier": np.append(np.random.default_rng(2).normal(0, 1, 50_000), -40.0),
+    "even": np.random.default_rng(3).uniform(-2, 2, 50_000),
+    "never negative": np.abs(np.random.default_rng(4).normal(0, 1, 50_000)),
+    "never negative, one outlier": np.append(np.random.default_rng(5).exponential(1, 50_000), 90.0),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_clip_is_the_one_that_trying_all_finds(name: str) -> None:
+    values = SAMPLES[name]
+    is_signed = bool((values < 0).any())
+    least, most = (-127, 127) if is_signed else (0, 255)
+    expected, least_error = searched_clip(values, least, most)
+
+    clip = clip_of(values, is_signed=is_signed)
+
+    assert clip == pytest.approx(expected, rel=0.08), "the error is flat around the best clip"
+    assert real_error(values, clip, least, most) <= 1.02 * least_error
+
+
+def test_one_outlier_among_a_million_values_is_cut_far_below_itself() -> None:
+    values = np.append(np.random.default_rng(6).normal(0, 1, 1_000_000), -60.0)
+
+    clip = clip_of(values, is_signed=True)
+
+    assert 4.0 < clip < 60.0 / 4
+    assert real_error(values, clip, -127, 127) < real_error(values, 60.0, -127, 127) / 4
+
+
+def test_nothing_is_cut_where_all_magnitudes_are_alike() -> None:
+    assert clip_of(np.array([-2.0, 2.0] * 50), is_signed=True) == pytest.approx(2.0)
+
+
+def test_values_that_are_never_negative_have_all_255_steps() -> None:
+    """Twice the steps make each half as wide, so a wider clip pays and the scale is finer."""
+    values = SAMPLES["never negative"]
+
+    unsigned, signed = clip_of(values, is_signed=False), clip_of(values, is_signed=True)
+
+    assert unsigned > signed
+    calibration = calibrate(random_model(), SOURCES)
+    for found in calibration.ranges.values():
+        assert found.scale == pytest.approx(found.clip / (127 if found.is_signed else 255))
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "swish"])
+def test_every_linear_map_and_the_output_have_a_range(activation: Activation) -> None:
+    model = random_model(activation)
+    names = {name for name, module in model.named_modules() if isinstance(module, nn.Linear)}
+
+    ranges = calibrate(model, SOURCES).ranges
+
+    assert len(names) == 2 * (4 + 2) + 2 * (4 + 4 + 2)
+    assert ranges.keys() == names | {OUTPUT}
+    unsigned = {name for name, found in ranges.items() if not found.is_signed}
+    after_activation = {name for name in names if name.endswith("feed_forward.outer")}
+    assert unsigned == (after_activation if activation == "relu" else set())
+
+
+def read_texts(model: Transformer) -> Iterator[tuple[torch.Tensor, list[torch.Tensor]]]:
+    """Each source's decoder states [T, d], and self K/V [T, d] by layer, over the model's own greedy output."""
+    config = model.config
+    for source in SOURCES:
+        ids = torch.tensor([source])
+        mask = torch.ones_like(ids, dtype=torch.bool)
+        most = min(2 * len(source) + 10, config.max_positions - 1)
+        (target,) = generate_greedy(model, ids, mask, most)
+        with torch.inference_mode():
+            cross = model.cross_keys_values(model.encode(ids, mask))
+            states, present = model.decode(torch.tensor([[config.bos_id, *target]]), cross, mask)
+        channels = [cache[0].transpose(0, 1).flatten(1) for layer in present for cache in layer]
+        yield states[0], channels
+
+
+@pytest.mark.parametrize("share_kv", [False, True])
+def test_cache_scales_hold_every_key_and_value_and_are_no_wider(*, share_kv: bool) -> None:
+    model = random_model(share_kv=share_kv)
+    by_text = [channels for _, channels in read_texts(model)]
+    largest = [torch.cat(caches).abs().amax(dim=0).numpy() for caches in zip(*by_text, strict=True)]
+    names = [f"decoder.{layer}.self_attention.{part}" for layer in (0, 1) for part in ("key", "value")]
+    expected = dict(zip(names, largest, strict=True))
+    if share_kv:
+        expected = {name: expected[name] for name in names if name.endswith("key")}
+
+    scales = calibrate(model, SOURCES).cache_scales
+
+    assert scales.keys() == expected.keys()
+    for name, channels in expected.items():
+        assert scales[name].dtype == np.float32
+        np.testing.assert_allclose(scales[name] * 127, channels, rtol=1e-4)
+        assert (scales[name] * np.float32(127) >= channels * np.float32(1 - 1e-4)).all()
+
+
+def test_the_outputs_range_is_that_of_the_states_before_the_projection() -> None:
+    model = random_model()
+    states = torch.cat([states for states, _ in read_texts(model)]).double().numpy().ravel()
+
+    found = calibrate(model, SOURCES).ranges[OUTPUT]
+
+    assert found.is_signed
+    assert found.clip == pytest.approx(clip_of(states, is_signed=True), rel=0.02)
+
+
+def test_no_source_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one source"):
+        calibrate(random_model(), [])
+
+
+def test_the_order_of_the_sources_changes_nothing() -> None:
+    model = random_model()
+    first, turned = calibrate(model, SOURCES), calibrate(model, SOURCES[::-1])
+
+    assert first.ranges == turned.ranges
+    assert_same_scales(first, turned)
+
+
+def test_a_source_given_twice_widens_nothing() -> None:
+    """Extremes stay where they are; the model is left without hooks, so that it can be measured again."""
+    model = random_model()
+    first, again = calibrate(model, SOURCES), calibrate(model, SOURCES + SOURCES)
+
+    assert first.ranges == again.ranges, "twice every count moves no minimum"
+    assert_same_scales(first, again)
+
+
+def assert_same_scales(first: Calibration, second: Calibration) -> None:
+    assert first.cache_scales.keys() == second.cache_scales.keys()
+    for name, scales in first.cache_scales.items():
+        np.testing.assert_array_equal(scales, second.cache_scales[name])
