@@ -29,6 +29,8 @@ from dragoman import DecodingOptions, Translator
 SETTINGS = ((1, 1), (1, 4), (8, 1), (8, 4), (32, 1), (32, 4))
 """Batch and beam size."""
 RUNS = 3
+BRANCHING = frozenset({"If"})
+"""Operators whose time is that of the nodes inside, which are listed too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,8 @@ def sum_by_operator(graph: str, events: Iterable[dict[str, Any]]) -> list[Operat
         num_runs += event["name"] == "model_run"
         if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
             operator = event["args"]["op_name"]
+            if operator in BRANCHING:
+                continue
             microseconds[operator] += event["dur"]
             calls[operator] += 1
     total = sum(microseconds.values())

@@ -366,6 +366,9 @@ def _open_shortlist(bundle: Bundle) -> Shortlist | None:
     manifest = bundle.manifest
     if SHORTLIST_FILE not in manifest.files:
         return None
+    if manifest.precision != "int8":
+        problem = f"{SHORTLIST_FILE} is for int8 bundles, this one is {manifest.precision}"
+        raise BundleError(str(bundle.path), (problem,))
     sizes = manifest.sizes
     path = bundle.file(SHORTLIST_FILE)
     return Shortlist.load(path, sizes.source_vocab, sizes.target_vocab, manifest.special_ids.eos)

@@ -1,7 +1,6 @@
 """Ranges of int8 activations: the least error that a clip can give, for everything that is read in 8 bits."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -135,7 +134,7 @@ def test_every_linear_map_and_the_output_have_a_range(activation: Activation) ->
 
 
 def read_texts(model: Transformer) -> Iterator[tuple[torch.Tensor, list[torch.Tensor]]]:
-    """Each source's decoder states [T, d], and self K/V [T, d] by layer, over the model's own greedy output."""
+    """Each source's decoder states [T, d], and self K/V [T, d] by layer, over the model's own output."""
     config = model.config
     for source in SOURCES:
         ids = torch.tensor([source])
@@ -192,12 +191,20 @@ def test_the_order_of_the_sources_changes_nothing() -> None:
 
 
 def test_a_source_given_twice_widens_nothing() -> None:
-    """Extremes stay where they are; the model is left without hooks, so that it can be measured again."""
+    """Extremes stay where they are, and twice every count moves no minimum."""
     model = random_model()
     first, again = calibrate(model, SOURCES), calibrate(model, SOURCES + SOURCES)
 
-    assert first.ranges == again.ranges, "twice every count moves no minimum"
+    assert first.ranges == again.ranges
     assert_same_scales(first, again)
+
+
+def test_the_model_is_left_without_hooks() -> None:
+    model = random_model()
+
+    calibrate(model, SOURCES[:1])
+
+    assert not any(module._forward_pre_hooks or module._forward_hooks for module in model.modules())
 
 
 def assert_same_scales(first: Calibration, second: Calibration) -> None:

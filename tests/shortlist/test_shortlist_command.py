@@ -107,7 +107,9 @@ def test_an_fp32_bundle_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
     assert (folder / "manifest.json").read_bytes() == before
 
 
-def test_an_export_takes_the_shortlist_of_another_bundle_with_its_record(bundle: Path, tmp_path: Path) -> None:
+def test_an_export_takes_the_shortlist_of_another_bundle_with_its_record(
+    bundle: Path, tmp_path: Path
+) -> None:
     write_shortlist(bundle, everything(bundle), {"pairs": 12})
     command = [sys.executable, "-m", "export", str(TINY / "checkpoint"), str(tmp_path / "new")]
     limits = ["--max-source-tokens", "48", "--max-target-tokens", "64"]
