@@ -78,13 +78,15 @@ def calibrate(model: Transformer, sources: Sequence[Ids]) -> Calibration:
     histograms = {name: _Histogram(found.largest) for name, found in extremes.items()}
     _read_all(model, texts, histograms, {})
     ranges = {
-        name: ActivationRange(
-            clip=best_clip(histograms[name].counts, found.largest, is_signed=found.smallest < 0),
-            is_signed=found.smallest < 0,
-        )
+        name: _range(found, histograms[name], is_signed=found.smallest < 0 or name == OUTPUT)
         for name, found in extremes.items()
     }
     return Calibration(ranges, {name: found.scales for name, found in caches.items()})
+
+
+def _range(found: "_Extremes", histogram: "_Histogram", *, is_signed: bool) -> ActivationRange:
+    """`OUTPUT` is signed whatever was seen: a shortlist's product reads it so."""
+    return ActivationRange(best_clip(histogram.counts, found.largest, is_signed=is_signed), is_signed)
 
 
 def best_clip(counts: NDArray[np.int64], largest: float, *, is_signed: bool) -> float:
@@ -144,7 +146,9 @@ class _Histogram:
         self.counts = np.zeros(NUM_BINS, np.int64)
 
     def read(self, values: Tensor) -> None:
-        self.counts += torch.histc(values.abs(), NUM_BINS, 0.0, self.largest).long().numpy()
+        """Zeros are left out: they are exact at any clip."""
+        magnitudes = values[values != 0].abs()
+        self.counts += torch.histc(magnitudes, NUM_BINS, 0.0, self.largest).long().numpy()
 
 
 def _read_all(

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from export.calibration import NUM_BINS, OUTPUT, Calibration, best_clip, calibrate
+from export.calibration import NUM_BINS, OUTPUT, Calibration, _Histogram, best_clip, calibrate
 from export.model import ModelConfig, Transformer
 from export.model.config import Activation
 from export.model.generate import generate_greedy
@@ -211,3 +211,11 @@ def assert_same_scales(first: Calibration, second: Calibration) -> None:
     assert first.cache_scales.keys() == second.cache_scales.keys()
     for name, scales in first.cache_scales.items():
         np.testing.assert_array_equal(scales, second.cache_scales[name])
+
+
+def test_zeros_are_not_counted_as_they_are_exact_at_any_clip() -> None:
+    histogram = _Histogram(largest=2.0)
+
+    histogram.read(torch.tensor([[0.0, -1.0], [0.0, 2.0]]))
+
+    assert histogram.counts.sum() == 2
