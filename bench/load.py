@@ -9,7 +9,7 @@ import httpx
 
 from bench.peers.arrivals import PoolFront, closed_loop, median_latency_s, percentile
 from bench.provenance import provenance, write_result
-from bench.workloads import SENTENCES
+from bench.workloads import SENTENCES, read_lines
 
 TIMEOUT_S = 60.0
 
@@ -56,7 +56,7 @@ def main() -> int:
     parser.add_argument("--sentences", type=Path, default=SENTENCES, help="source text, a sentence a line")
     parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/load.json")
     arguments = parser.parse_args()
-    lines = [line for line in arguments.sentences.read_text(encoding="utf8").splitlines() if line]
+    lines = read_lines(arguments.sentences)
     sentences = [lines[number % len(lines)] for number in range(arguments.requests)]
     run(arguments.address, sentences[:20], clients=2)
     results = [run(arguments.address, sentences, clients) for clients in arguments.clients or [1, 8, 64]]

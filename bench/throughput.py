@@ -11,9 +11,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from bench.provenance import provenance, write_result
+from bench.workloads import SENTENCES, read_lines
 from dragoman import DecodingOptions, InputError, Translator
-
-SENTENCES = Path(__file__).parents[1] / "export" / "sentences" / "de.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def main() -> int:
     parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/throughput.json")
     arguments = parser.parse_args()
-    sentences = [line for line in arguments.sentences.read_text(encoding="utf8").splitlines() if line]
+    sentences = read_lines(arguments.sentences)
     translator = Translator.open(arguments.bundle, replicas=arguments.replicas)
     settings = [
         Setting(batch, beam_size, callers)

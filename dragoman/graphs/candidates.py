@@ -47,14 +47,12 @@ class Candidates:
 
     def inputs(self, num_rows: int) -> dict[str, NDArray[Any]]:
         """The decoder graph's inputs."""
-        if not len(self.shortlist):
-            self._rows = np.zeros((num_rows, 0), np.int64)
-            self._bias = np.zeros((num_rows, 0), np.float32)
+        has_shortlist = len(self.shortlist) > 0
         return {
-            "has_shortlist": np.array(len(self.shortlist) > 0),
+            "has_shortlist": np.array(has_shortlist),
             "shortlist": self.shortlist,
-            "candidates": self._rows,
-            "candidate_bias": self._bias,
+            "candidates": self._rows if has_shortlist else np.zeros((num_rows, 0), np.int64),
+            "candidate_bias": self._bias if has_shortlist else np.zeros((num_rows, 0), np.float32),
         }
 
     def _lay_out(self) -> None:

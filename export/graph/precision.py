@@ -20,16 +20,14 @@ Weights = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A part of the output projection: tokens `first` to `end`."""
+    """The output projection's weights, of all tokens."""
 
     name: str
     """Of the table in the graph."""
     table: Weights
-    """[V, d], of all tokens."""
+    """[V, d]."""
     bias: Weights
     """[V]."""
-    first: int
-    end: int
 
 
 class Precision(Protocol):
@@ -48,12 +46,12 @@ class Precision(Protocol):
         """Rows of table [V, d], times `factor` -> [..., d]."""
         ...
 
-    def output(self, graph: GraphBuilder, value: str, output: Output) -> str:
-        """Like `linear`; the table may be one that `embedding` reads under the same name."""
+    def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
+        """Like `linear`, for some tokens side by side; `embedding` may read the same table by its name."""
         ...
 
     def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
-        """Value [R, d] x the table's rows named by `shortlist` [C], of whatever part -> [R, C]."""
+        """Value [R, d] x the table's rows named by `shortlist` [C] -> [R, C]."""
         ...
 
     def cache_scale(self, graph: GraphBuilder, name: str, heads: int) -> str | None:
@@ -75,12 +73,12 @@ class Float32:
     def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
         return graph.op("Mul", graph.op("Gather", graph.weight(name, table), ids), graph.scalar(factor))
 
-    def output(self, graph: GraphBuilder, value: str, output: Output) -> str:
+    def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
         return graph.op(
             "Gemm",
             value,
-            _rows(graph, graph.weight(output.name, output.table), output),
-            graph.weight(f"{OUTPUT}.{output.first}.bias", output.bias[output.first : output.end]),
+            _rows(graph, graph.weight(output.name, output.table), len(output.table), tokens),
+            graph.weight(f"{OUTPUT}.{tokens.start}.bias", output.bias[tokens.start : tokens.stop]),
             attributes={"transB": 1},
         )
 
@@ -115,6 +113,7 @@ class Int8:
     def __init__(self, calibration: Calibration) -> None:
         self._calibration = calibration
         self._quantised: dict[tuple[str, ActivationRange], str] = {}
+        self._tables: dict[str, tuple[NDArray[np.int8], Weights]] = {}
 
     def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
         quantised, scales = quantise_channels(weight)
@@ -123,25 +122,25 @@ class Int8:
         return self._product(graph, value, table, self._calibration.ranges[name], constants)
 
     def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
-        quantised, scales = quantise_channels(table)
+        quantised, scales = self._table(name, table)
         rows = graph.op("Gather", _unsigned(graph, name, quantised), ids)
         wide = graph.op("Cast", rows, attributes={"to": 1})
         centred = graph.op("Sub", wide, graph.scalar(float(UINT8_ZERO)))
         steps = graph.weight(f"{name}.steps", (scales * np.float32(factor))[:, None])
         return graph.op("Mul", centred, graph.op("Gather", steps, ids))
 
-    def output(self, graph: GraphBuilder, value: str, output: Output) -> str:
-        quantised, scales = quantise_channels(output.table)
+    def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
+        quantised, scales = self._table(output.name, output.table)
         # Folded when the graph is loaded, so that the file holds the table once.
-        rows = _rows(graph, graph.weight(output.name, quantised), output)
+        rows = _rows(graph, graph.weight(output.name, quantised), len(quantised), tokens)
         transposed = graph.op("Transpose", rows, attributes={"perm": [1, 0]})
-        part = slice(output.first, output.end)
-        constants = _Constants(f"{OUTPUT}.{output.first}", scales[part], output.bias[part])
+        part = slice(tokens.start, tokens.stop)
+        constants = _Constants(f"{OUTPUT}.{tokens.start}", scales[part], output.bias[part])
         return self._product(graph, value, transposed, self._calibration.ranges[OUTPUT], constants)
 
     def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
         """The table's rows are the left factor: they are read as they lie, with nothing to pack."""
-        quantised, scales = quantise_channels(output.table)
+        quantised, scales = self._table(output.name, output.table)
         found = self._calibration.ranges[OUTPUT]
         rows = graph.op("Gather", _unsigned(graph, output.name, quantised), "shortlist")  # [C, d]
         scale, zero = graph.scalar(found.scale), graph.weight("int8.0", np.array(0, np.int8))
@@ -175,6 +174,12 @@ class Int8:
             domain=CONTRIB,
         )
 
+    def _table(self, name: str, table: Weights) -> tuple[NDArray[np.int8], Weights]:
+        """Rounded once, though embedding, every part of the projection and the shortlist read it."""
+        if name not in self._tables:
+            self._tables[name] = quantise_channels(table)
+        return self._tables[name]
+
     def _quantise(self, graph: GraphBuilder, value: str, found: ActivationRange) -> str:
         """uint8 [..., K]; once for all projections that read the same value through the same range."""
         if (value, found) not in self._quantised:
@@ -184,10 +189,10 @@ class Int8:
         return self._quantised[value, found]
 
 
-def _rows(graph: GraphBuilder, table: str, output: Output) -> str:
-    if (output.first, output.end) == (0, len(output.table)):
+def _rows(graph: GraphBuilder, table: str, num_tokens: int, tokens: range) -> str:
+    if tokens == range(num_tokens):
         return table
-    return graph.op("Slice", table, graph.ints(output.first), graph.ints(output.end), graph.ints(0))
+    return graph.op("Slice", table, graph.ints(tokens.start), graph.ints(tokens.stop), graph.ints(0))
 
 
 def _unsigned(graph: GraphBuilder, name: str, table: NDArray[np.int8]) -> str:

@@ -38,11 +38,11 @@ def _best_of_all(writer: Writer, states: str) -> None:
     num_best = graph.reshape("num_best", 1)
     num_parts = -(-num_tokens // MAX_PART_TOKENS)
     if num_parts == 1:
-        logprobs = graph.op("LogSoftmax", _logits(writer, states, 0, num_tokens), attributes={"axis": -1})
+        logprobs = graph.op("LogSoftmax", _logits(writer, states, range(num_tokens)), attributes={"axis": -1})
         _top(graph, logprobs, num_best, (graph.named("best_logprobs"), graph.named("best_ids")))
         return
     bounds = [num_tokens * part // num_parts for part in range(num_parts + 1)]
-    parts = [_best_of_part(writer, states, first, end) for first, end in itertools.pairwise(bounds)]
+    parts = [_best_of_part(writer, states, range(*part)) for part in itertools.pairwise(bounds)]
     logits, ids, normalisers = (
         graph.op("Concat", *each, attributes={"axis": 1}) for each in zip(*parts, strict=True)
     )
@@ -52,12 +52,13 @@ def _best_of_all(writer: Writer, states: str) -> None:
     graph.op("GatherElements", ids, places, output=graph.named("best_ids"), attributes={"axis": 1})
 
 
-def _best_of_part(writer: Writer, states: str, first: int, end: int) -> tuple[str, str, str]:
-    """Of tokens `first` to `end`: the best ones' logits and ids [R, K'], and logsumexp [R, 1] of all."""
+def _best_of_part(writer: Writer, states: str, tokens: range) -> tuple[str, str, str]:
+    """Of some tokens side by side: the best ones' logits and ids [R, K'], and logsumexp [R, 1] of all."""
     graph = writer.graph
-    logits = _logits(writer, states, first, end)
+    first = tokens.start
+    logits = _logits(writer, states, tokens)
     best_logprobs, places = graph.named(f"{first}.logprobs"), graph.named(f"{first}.places")
-    num_best = graph.op("Min", graph.reshape("num_best", 1), graph.ints(end - first))
+    num_best = graph.op("Min", graph.reshape("num_best", 1), graph.ints(len(tokens)))
     _top(graph, graph.op("LogSoftmax", logits, attributes={"axis": -1}), num_best, (best_logprobs, places))
     best_logits = graph.op("GatherElements", logits, places, attributes={"axis": 1})
     shifts = graph.op("Sub", best_logits, best_logprobs)  # all alike but for rounding
@@ -72,7 +73,7 @@ def _best_of_shortlist(writer: Writer, states: str) -> None:
     brought to the batch.
     """
     graph = writer.graph
-    logits = writer.precision.shortlisted(graph, states, _output(writer, 0, 0))  # [R, C]
+    logits = writer.precision.shortlisted(graph, states, _output(writer))  # [R, C]
     own_logits = graph.op("GatherElements", logits, "candidates", attributes={"axis": 1})  # [R, P]
     allowed = graph.op("Add", own_logits, "candidate_bias")
     logprobs = graph.op("LogSoftmax", allowed, attributes={"axis": -1})
@@ -86,12 +87,12 @@ def _top(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str])
     graph.node("TopK", (values, count), outputs, attributes={"axis": -1, "sorted": 1})
 
 
-def _logits(writer: Writer, states: str, first: int, end: int) -> str:
-    """[R, d] -> [R, end - first]."""
-    return writer.precision.output(writer.graph, states, _output(writer, first, end))
+def _logits(writer: Writer, states: str, tokens: range) -> str:
+    """[R, d] -> [R, len(tokens)]."""
+    return writer.precision.output(writer.graph, states, _output(writer), tokens)
 
 
-def _output(writer: Writer, first: int, end: int) -> Output:
+def _output(writer: Writer) -> Output:
     model = writer.model
     name = "embedding" if model.output_weight is None else f"{OUTPUT}.weight"
-    return Output(name, array(model.output_projection), array(model.output_bias), first, end)
+    return Output(name, array(model.output_projection), array(model.output_bias))
