@@ -2,13 +2,14 @@
 
 Axes: B sources, S source tokens (padded on the right), R rows (hypotheses; R = B x beams, the beams of a
 source side by side), T capacity of the self K/V caches in positions, K best candidates asked for,
-H heads, D head size, C tokens on the batch's shortlist, P tokens on the longest shortlist of a source.
+L key and value of each decoder layer in turn, H heads, D head size, C tokens on the batch's shortlist,
+P tokens on the longest shortlist of a source.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Bundles of another major version are refused. Raised when an older engine could not read a new bundle."""
 
 ENCODER_FILE = "encoder.onnx"
@@ -18,10 +19,13 @@ SOURCE_WIDTH_MULTIPLE = 8
 """The source axis S is padded to a multiple of this. onnxruntime's attention takes another path through odd
 widths, which rounds differently: with this padding a source's numbers do not depend on its neighbours."""
 
-Axis = Literal["B", "S", "R", "T", "K", "H", "D", "C", "P"]
+Axis = Literal["B", "S", "R", "T", "K", "L", "H", "D", "C", "P"]
 DType = Literal["bool", "int8", "int32", "int64", "float32"]
 CacheDType = Literal["int8", "float32"]
-"""Of self K/V."""
+"""Of self and cross K/V.
+
+float32: the beams of a source share its cross K/V, and every source is read as wide as the widest, masked.
+int8: every row has its source's cross K/V to itself, and reads as many tokens as the source has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +45,25 @@ def encoder_inputs() -> tuple[Port, ...]:
     )
 
 
-def encoder_outputs(decoder_layers: int) -> tuple[Port, ...]:
+def encoder_outputs(cache_dtype: CacheDType) -> tuple[Port, ...]:
     """Cross K/V of every decoder layer: what the decoder reads of the source, at every step."""
-    return tuple(
-        Port(name, "float32", ("B", "H", "S", "D"))
-        for layer in range(decoder_layers)
-        for name in (cross_key(layer), cross_value(layer))
-    )
+    return (Port("cross", cache_dtype, ("L", "B", "H", "S", "D")),)
 
 
 def decoder_inputs(decoder_layers: int, cache_dtype: CacheDType) -> tuple[Port, ...]:
     """One step: every row is extended by one token."""
-    caches = tuple(
-        Port(name, cache_dtype, ("R", "H", "T", "D"))
-        for layer in range(decoder_layers)
-        for name in (self_key(layer), self_value(layer))
-    )
     return (
         Port("last_ids", "int64", ("R",)),  # the token picked one step ago
         Port("lengths", "int32", ("R",)),  # positions already in the row's self K/V
         Port("total_length", "int32", ()),  # the longest of them, plus one
         Port("num_best", "int64", ()),  # K
-        Port("source_mask", "int32", ("B", "S")),
         Port("has_shortlist", "bool", ()),  # if not, every token may come next, and C and P are 0
         Port("shortlist", "int64", ("C",)),  # all tokens that any source may use
         Port("candidates", "int64", ("R", "P")),  # places in it of the tokens of the row's source, then any
         Port("candidate_bias", "float32", ("R", "P")),  # 0 for its own, minus infinity for the rest
-        *encoder_outputs(decoder_layers),
-        *caches,
+        *_source_inputs(cache_dtype),
+        *_cross(decoder_layers, cache_dtype, ""),
+        *_self(decoder_layers, cache_dtype, ""),
     )
 
 
@@ -76,17 +71,50 @@ def decoder_outputs(decoder_layers: int, cache_dtype: CacheDType) -> tuple[Port,
     """The K best next tokens of each row, best first, and the caches with one position more.
 
     A cache's output is meant to be bound to the memory of its input: the step then writes in place.
+    int8 cross K/V come out as they went in, as their operator also could write to them.
     """
-    caches = tuple(
-        Port(name, cache_dtype, ("R", "H", "T", "D"))
-        for layer in range(decoder_layers)
-        for name in (new_self_key(layer), new_self_value(layer))
-    )
     return (
         Port("best_logprobs", "float32", ("R", "K")),  # natural logarithms
         Port("best_ids", "int64", ("R", "K")),
-        *caches,
+        *_self(decoder_layers, cache_dtype, NEW),
+        *(_cross(decoder_layers, cache_dtype, NEW) if cache_dtype == "int8" else ()),
     )
+
+
+NEW = "new_"
+"""Stands before a cache's name where it leaves the decoder graph."""
+
+
+def _source_inputs(cache_dtype: CacheDType) -> tuple[Port, ...]:
+    if cache_dtype == "float32":
+        return (Port("source_mask", "int32", ("B", "S")),)
+    return (
+        Port("source_ends", "int32", ("R",)),  # position of the last token of the row's source
+        Port("source_width", "int32", ()),  # S
+    )
+
+
+def _self(decoder_layers: int, cache_dtype: CacheDType, prefix: str) -> tuple[Port, ...]:
+    return tuple(
+        Port(prefix + name, cache_dtype, ("R", "H", "T", "D")) for name in self_names(decoder_layers)
+    )
+
+
+def _cross(decoder_layers: int, cache_dtype: CacheDType, prefix: str) -> tuple[Port, ...]:
+    owner: Axis = "R" if cache_dtype == "int8" else "B"
+    return tuple(
+        Port(prefix + name, cache_dtype, (owner, "H", "S", "D")) for name in cross_names(decoder_layers)
+    )
+
+
+def self_names(decoder_layers: int) -> tuple[str, ...]:
+    """Of self K/V, key and value of each layer in turn."""
+    return tuple(name for layer in range(decoder_layers) for name in (self_key(layer), self_value(layer)))
+
+
+def cross_names(decoder_layers: int) -> tuple[str, ...]:
+    """Of cross K/V, in the order of the encoder's axis L."""
+    return tuple(name for layer in range(decoder_layers) for name in (cross_key(layer), cross_value(layer)))
 
 
 def cross_key(layer: int) -> str:
@@ -103,11 +131,3 @@ def self_key(layer: int) -> str:
 
 def self_value(layer: int) -> str:
     return f"self_value.{layer}"
-
-
-def new_self_key(layer: int) -> str:
-    return f"new_self_key.{layer}"
-
-
-def new_self_value(layer: int) -> str:
-    return f"new_self_value.{layer}"

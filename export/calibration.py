@@ -52,7 +52,7 @@ class Calibration:
     ranges: Mapping[str, ActivationRange]
     """Of the input of every linear map, by the map's name in the model, and of `OUTPUT`."""
     cache_scales: Mapping[str, NDArray[np.float32]]
-    """Of the output of every self-attention key and value map in the decoder, [d]: a step per channel."""
+    """Of the output of every key and value map in the decoder, [d]: a step per channel."""
 
 
 def calibrate(model: Transformer, sources: Sequence[Ids]) -> Calibration:
@@ -60,7 +60,7 @@ def calibrate(model: Transformer, sources: Sequence[Ids]) -> Calibration:
 
     Sources are read one by one, so that no padding is counted, and the decoder reads the model's own greedy
     output. The clip of an activation range minimises the mean squared error of rounding and cutting together;
-    self K/V are cut at each channel's largest magnitude.
+    K/V are cut at each channel's largest magnitude.
 
     Args:
         model: in eval mode.
@@ -193,10 +193,14 @@ def _watching(
 
 def _cached_maps(model: Transformer) -> list[str]:
     return [
-        f"decoder.{index}.self_attention.{part}"
+        f"decoder.{index}.{kind}.{part}"
         for index, layer in enumerate(model.decoder_layers())
+        for kind, attention in (
+            ("self_attention", layer.self_attention),
+            ("cross_attention", layer.cross_attention),
+        )
         for part in ("key", "value")
-        if part == "key" or layer.self_attention.value is not None
+        if part == "key" or attention.value is not None
     ]
 
 

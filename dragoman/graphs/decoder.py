@@ -1,7 +1,6 @@
 """Decoder steps on onnxruntime, for rows that come and go, with self K/V written in place.
 
-Shapes: B sources, R rows (B x beams, the beams of a source side by side), T capacity of the caches in
-positions, S source tokens, H heads, D head size, K candidates.
+Shapes: B sources, R rows (B x beams, the beams of a source side by side), K candidates.
 """
 
 from dataclasses import dataclass
@@ -13,13 +12,11 @@ from onnxruntime import IOBinding, OrtValue
 
 from dragoman import contract
 from dragoman.bundle import Bundle
-from dragoman.graphs.caches import FIRST_CAPACITY, CrossCaches, SelfCaches
+from dragoman.graphs.caches import CrossCaches, SelfCaches
 from dragoman.graphs.candidates import Candidates
 from dragoman.graphs.encoder import CrossKV
 from dragoman.graphs.session import SessionOptions, open_session
 from dragoman.types import SearchKind
-
-__all__ = ["FIRST_CAPACITY", "Decoder", "DecoderSteps"]
 
 
 class Decoder:
@@ -36,15 +33,10 @@ class Decoder:
             contract.decoder_outputs(self.layers, self.cache_dtype),
         )
         self.session = open_session(bundle, contract.DECODER_FILE, ports, options)
-        self.cross_names = [port.name for port in contract.encoder_outputs(self.layers)]
-        self.cache_names = [
-            pair
-            for layer in range(self.layers)
-            for pair in (
-                (contract.self_key(layer), contract.new_self_key(layer)),
-                (contract.self_value(layer), contract.new_self_value(layer)),
-            )
-        ]
+        self.cross_names = contract.cross_names(self.layers)
+        self.self_names = contract.self_names(self.layers)
+        self.written_names = tuple(port.name.removeprefix(contract.NEW) for port in ports[1][2:])
+        """Caches that leave the graph in the memory they came in."""
 
     def open_steps(self, kind: SearchKind) -> "DecoderSteps":
         """Steps without sources."""
@@ -79,9 +71,10 @@ class DecoderSteps:
         self._is_shortlisted = kind.is_shortlisted
         self._num_rows = 0
         self._longest = 0  # positions in the fullest row
-        self._cross = CrossCaches(len(decoder.cross_names), decoder.row_shape)
+        row_shape, dtype = decoder.row_shape, decoder.cache_dtype
+        self._cross = CrossCaches(len(decoder.cross_names), row_shape, dtype, beam_size)
         self._candidates = Candidates(beam_size, decoder.vocab_size)
-        self._caches = SelfCaches(len(decoder.cache_names), decoder.row_shape, decoder.cache_dtype)
+        self._caches = SelfCaches(len(decoder.self_names), row_shape, dtype)
         self._last_ids = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int32)
         self._total_length = np.zeros((), np.int32)
@@ -155,28 +148,29 @@ class DecoderSteps:
     def _bind(self, num_best: int) -> _Bound:
         """Tell onnxruntime where everything lies: once for each number of rows and candidates."""
         num_rows = self._num_rows
-        num_sources = num_rows // self._beam_size
         last_ids, lengths = self._last_ids[:num_rows], self._lengths[:num_rows]
         best_logprobs = np.empty((num_rows, num_best), np.float32)
         best_ids = np.empty((num_rows, num_best), np.int64)
+        decoder, num_entries = self._decoder, self._cross.num_entries
+        caches: dict[str, NDArray[Any]] = {
+            **dict(zip(decoder.self_names, self._caches.memory[:, :num_rows], strict=True)),
+            **dict(zip(decoder.cross_names, self._cross.memory[:, :num_entries], strict=True)),
+        }
         inputs: dict[str, NDArray[Any]] = {
             "last_ids": last_ids,
             "lengths": lengths,
             "total_length": self._total_length,
             "num_best": np.array(num_best, np.int64),
-            "source_mask": self._cross.mask[:num_sources],
+            **self._cross.inputs(),
             **self._candidates.inputs(num_rows),
+            **caches,
         }
-        for name, memory in zip(self._decoder.cross_names, self._cross.arrays, strict=True):
-            inputs[name] = memory[:num_sources]
-        for (past, _), cache in zip(self._decoder.cache_names, self._caches.arrays, strict=True):
-            inputs[past] = cache[:num_rows]
         # These share the arrays' memory: what is written there later is what a step reads.
         values = {name: OrtValue.ortvalue_from_numpy(memory) for name, memory in inputs.items()}
         outputs = {
             "best_logprobs": OrtValue.ortvalue_from_numpy(best_logprobs),
             "best_ids": OrtValue.ortvalue_from_numpy(best_ids),
-            **{new: values[past] for past, new in self._decoder.cache_names},
+            **{contract.NEW + name: values[name] for name in decoder.written_names},
         }
         binding = self._decoder.session.io_binding()
         for name, value in values.items():

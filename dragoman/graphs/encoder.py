@@ -1,6 +1,6 @@
 """Source ids to cross K/V, once per source.
 
-Shapes: B sources, S source tokens, H heads, D head size.
+Shapes: L key and value of each decoder layer in turn, B sources, S source tokens, H heads, D head size.
 """
 
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ from dragoman.graphs.session import SessionOptions, open_session
 class CrossKV:
     """What the decoder reads of a batch of sources, as wide as the longest of them."""
 
-    arrays: list[NDArray[np.float32]]
-    """Key and value of each decoder layer in turn, each [B, H, S, D]."""
-    source_mask: NDArray[np.int32]
-    """[B, S], 1 on tokens and 0 on padding."""
+    memory: NDArray[np.int8 | np.float32]
+    """Key and value of each decoder layer in turn, [L, B, H, S, D]."""
+    lengths: NDArray[np.int64]
+    """Tokens of each source, [B]; what lies beyond them means nothing."""
     candidates: Sequence[NDArray[np.int64]] = ()
     """Each source's shortlist, ascending; none where every token may be used."""
 
     @property
     def num_sources(self) -> int:
-        return len(self.source_mask)
+        return len(self.lengths)
 
 
 def padded_width(num_tokens: int) -> int:
@@ -39,8 +39,7 @@ class Encoder:
     """The encoder graph. Safe to use from several threads."""
 
     def __init__(self, bundle: Bundle, options: SessionOptions) -> None:
-        sizes = bundle.manifest.sizes
-        outputs = encoder_outputs(sizes.decoder_layers)
+        outputs = encoder_outputs(bundle.manifest.cache_dtype)
         self._session = open_session(bundle, ENCODER_FILE, (encoder_inputs(), outputs), options)
         self._output_names = [port.name for port in outputs]
         self._pad_id = bundle.manifest.special_ids.pad
@@ -54,12 +53,12 @@ class Encoder:
         Returns:
             The batch's cross K/V.
         """
-        width = max(len(source) for source in sources)
+        lengths = np.array([len(source) for source in sources], np.int64)
+        width = int(lengths.max())
         shape = (len(sources), padded_width(width))
         ids = np.full(shape, self._pad_id, np.int64)
-        mask = np.zeros(shape, np.int32)
         for row, source in enumerate(sources):
             ids[row, : len(source)] = source
-            mask[row, : len(source)] = 1
-        arrays = self._session.run(self._output_names, {"source_ids": ids, "source_mask": mask})
-        return CrossKV([array[:, :, :width] for array in arrays], mask[:, :width])
+        mask = (np.arange(shape[1]) < lengths[:, None]).astype(np.int32)
+        (memory,) = self._session.run(self._output_names, {"source_ids": ids, "source_mask": mask})
+        return CrossKV(memory[:, :, :, :width], lengths)

@@ -39,6 +39,11 @@ class Writer:
         bias = np.concatenate([array(module.bias) for module in modules])
         return self.precision.linear(self.graph, value, name, weight, bias)
 
+    def cached_linear(self, value: str, maps: Sequence[tuple[str, nn.Linear]]) -> str:
+        """Like `joined_linear`, in the numbers that caches hold: [..., K] -> [..., maps x N]."""
+        joined = [(name, array(module.weight), array(module.bias)) for name, module in maps]
+        return self.precision.cached_linear(self.graph, value, joined)
+
     def embed(self, ids: str, positions: str, embedding: nn.Embedding) -> str:
         """Scaled token vectors plus `positions` (broadcast over what it lacks)."""
         graph = self.graph

@@ -21,13 +21,12 @@ def write_encoder(model: Transformer, precision: Precision, producer: str) -> on
     for index, layer in enumerate(model.encoder_layers()):
         states = _layer(writer, states, f"encoder.{index}", layer)
     memory = writer.norm(states, "encoder.norm", model.encoder_norm)
-    for index, decoder_layer in enumerate(model.decoder_layers()):
-        _cross_keys_values(writer, memory, index, decoder_layer.cross_attention)
+    _cross_keys_values(writer, memory)
     config = model.config
     return graph.model(
         contract.encoder_inputs(),
-        contract.encoder_outputs(config.decoder_layers),
-        {"H": config.heads, "D": config.head_size},
+        contract.encoder_outputs(precision.cache_dtype),
+        {"L": 2 * config.decoder_layers, "H": config.heads, "D": config.head_size},
         producer,
     )
 
@@ -62,17 +61,21 @@ def _self_attention(writer: Writer, inputs: str, name: str, attention: Attention
     return writer.linear(mixed, f"{name}.output", attention.output)
 
 
-def _cross_keys_values(writer: Writer, memory: str, layer: int, attention: Attention) -> None:
-    """The graph's outputs for one decoder layer, each [B, H, S, D]."""
-    graph = writer.graph
-    name = f"decoder.{layer}.cross_attention"
+def _cross_keys_values(writer: Writer, memory: str) -> None:
+    """The graph's output [L, B, H, S, D]: one product makes key and value of a decoder layer."""
+    graph, config = writer.graph, writer.model.config
 
-    def split_heads(projected: str, output: str) -> None:
-        by_head = graph.reshape(projected, 0, 0, attention.heads, attention.head_size)
-        graph.op("Transpose", by_head, output=output, attributes={"perm": [0, 2, 1, 3]})
+    def project(layer: int, attention: Attention) -> str:
+        name = f"decoder.{layer}.cross_attention"
+        maps = [(f"{name}.key", attention.key)] * 2
+        if attention.value is not None:
+            maps[1] = (f"{name}.value", attention.value)
+        projected = writer.cached_linear(memory, maps)  # [B, S, 2 x d]
+        by_head = graph.reshape(projected, 0, 0, 2, config.heads, config.head_size)
+        return graph.op("Transpose", by_head, attributes={"perm": [2, 0, 3, 1, 4]})
 
-    keys = writer.linear(memory, f"{name}.key", attention.key)
-    split_heads(keys, contract.cross_key(layer))
-    value_map = attention.value
-    values = keys if value_map is None else writer.linear(memory, f"{name}.value", value_map)
-    split_heads(values, contract.cross_value(layer))
+    layers = [
+        project(index, layer.cross_attention) for index, layer in enumerate(writer.model.decoder_layers())
+    ]
+    (port,) = contract.encoder_outputs(writer.precision.cache_dtype)
+    graph.op("Concat", *layers, output=port.name, attributes={"axis": 0})

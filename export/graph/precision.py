@@ -1,5 +1,6 @@
 """How weights meet activations: in fp32, or both in 8 bits with scales fixed at export."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,6 +17,8 @@ SMALLEST_ROW = 1e-10
 """Stands in for the maximum of an all-zero row, which has no scale."""
 
 Weights = NDArray[np.float32]
+Map = tuple[str, Weights, Weights]
+"""Name, weight [N, K] and bias [N]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,10 @@ class Precision(Protocol):
         """Value [..., K] x weight [N, K] transposed + bias [N] -> [..., N]."""
         ...
 
+    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[Map]) -> str:
+        """Maps of one value side by side, as K/V are kept: [..., K] -> [..., maps x N] in `cache_dtype`."""
+        ...
+
     def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
         """Rows of table [V, d], times `factor` -> [..., d]."""
         ...
@@ -55,7 +62,7 @@ class Precision(Protocol):
         ...
 
     def cache_scale(self, graph: GraphBuilder, name: str, heads: int) -> str | None:
-        """The steps that a map's self K/V are rounded to, [1, H, 1, D]; None where they are not."""
+        """The steps that a map's K/V are rounded to, [1, H, 1, D]; None where they are not."""
         ...
 
 
@@ -69,6 +76,10 @@ class Float32:
     def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
         product = graph.op("MatMul", value, graph.weight(f"{name}.weight", weight.T))
         return graph.op("Add", product, graph.weight(f"{name}.bias", bias))
+
+    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[Map]) -> str:
+        names, weights, biases = zip(*maps, strict=True)
+        return self.linear(graph, value, names[0], np.concatenate(weights), np.concatenate(biases))
 
     def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
         return graph.op("Mul", graph.op("Gather", graph.weight(name, table), ids), graph.scalar(factor))
@@ -120,6 +131,15 @@ class Int8:
         table = graph.weight(f"{name}.weight", quantised.T)
         constants = _Constants(name, scales, bias)
         return self._product(graph, value, table, self._calibration.ranges[name], constants)
+
+    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[Map]) -> str:
+        """The channels' steps are divided out of the weights, so that one step serves all results."""
+        names, weights, biases = zip(*maps, strict=True)
+        steps = np.concatenate([self._calibration.cache_scales[name] for name in names])
+        weight, bias = np.concatenate(weights) / steps[:, None], np.concatenate(biases) / steps
+        projected = self.linear(graph, value, names[0], weight, bias)
+        zero = graph.weight("int8.0", np.array(0, np.int8))
+        return graph.op("QuantizeLinear", projected, graph.scalar(1.0), zero)
 
     def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
         quantised, scales = self._table(name, table)

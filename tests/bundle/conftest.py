@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from dragoman.contract import FORMAT_VERSION
+
 FILES = {"encoder.onnx": b"encoder", "decoder.onnx": b"decoder!", "source.spm": b"pieces", "target.spm": b"p"}
 
 
 def good_manifest() -> dict[str, Any]:
     return {
-        "format_version": 1,
+        "format_version": FORMAT_VERSION,
         "name": "tiny",
         "source_language": "de",
         "target_language": "en",

@@ -134,7 +134,7 @@ def test_every_linear_map_and_the_output_have_a_range(activation: Activation) ->
 
 
 def read_texts(model: Transformer) -> Iterator[tuple[torch.Tensor, list[torch.Tensor]]]:
-    """Each source's decoder states [T, d], and self K/V [T, d] by layer, over the model's own output."""
+    """Each source's decoder states [T, d], and self and cross K/V [T, d], over the model's own output."""
     config = model.config
     for source in SOURCES:
         ids = torch.tensor([source])
@@ -144,7 +144,8 @@ def read_texts(model: Transformer) -> Iterator[tuple[torch.Tensor, list[torch.Te
         with torch.inference_mode():
             cross = model.cross_keys_values(model.encode(ids, mask))
             states, present = model.decode(torch.tensor([[config.bos_id, *target]]), cross, mask)
-        channels = [cache[0].transpose(0, 1).flatten(1) for layer in present for cache in layer]
+        caches = [cache[0] for layers in (present, cross) for layer in layers for cache in layer]
+        channels = [cache.transpose(0, 1).flatten(1) for cache in caches]
         yield states[0], channels
 
 
@@ -153,7 +154,12 @@ def test_cache_scales_hold_every_key_and_value_and_are_no_wider(*, share_kv: boo
     model = random_model(share_kv=share_kv)
     by_text = [channels for _, channels in read_texts(model)]
     largest = [torch.cat(caches).abs().amax(dim=0).numpy() for caches in zip(*by_text, strict=True)]
-    names = [f"decoder.{layer}.self_attention.{part}" for layer in (0, 1) for part in ("key", "value")]
+    names = [
+        f"decoder.{layer}.{kind}_attention.{part}"
+        for kind in ("self", "cross")
+        for layer in (0, 1)
+        for part in ("key", "value")
+    ]
     expected = dict(zip(names, largest, strict=True))
     if share_kv:
         expected = {name: expected[name] for name in names if name.endswith("key")}

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from dragoman.bundle import Limits, open_bundle
-from dragoman.graphs.decoder import FIRST_CAPACITY, Decoder
+from dragoman.graphs.caches import POSITIONS_MULTIPLE
+from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder
 from dragoman.graphs.session import SessionOptions
 from export.bundle import BundleFacts, write_bundle
@@ -140,7 +141,9 @@ def test_int8_graphs_stay_near_the_models_logprobs(shape: dict[str, Any], tmp_pa
 def test_caches_that_grow_keep_every_position(tmp_path: Path) -> None:
     model = random_model({})
 
-    assert largest_difference(model, write(tmp_path, model, "fp32"), num_steps=2 * FIRST_CAPACITY + 5) < 1e-4
+    assert (
+        largest_difference(model, write(tmp_path, model, "fp32"), num_steps=3 * POSITIONS_MULTIPLE + 5) < 1e-4
+    )
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])

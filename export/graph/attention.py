@@ -1,0 +1,134 @@
+"""The decoder's attentions: to what each row has said so far, and to its source.
+
+Shapes: R rows, B sources, T positions of the caches, S source tokens, H heads, D head size, d = H x D.
+"""
+
+from collections.abc import Callable
+
+from dragoman import contract
+from export.graph.blocks import Writer
+from export.graph.builder import CONTRIB
+from export.model.attention import Attention
+
+CrossAttention = Callable[[str, int, Attention], str]
+"""From states [R, 1, d], a layer's number and its attention to [R, 1, d]."""
+
+
+def self_attention(writer: Writer, inputs: str, layer: int, attention: Attention) -> str:
+    """Write each row's new key and value into its cache, then read the row's own positions.
+
+    `GroupQueryAttention` takes one length per row and works in place where the caches' inputs and
+    outputs are bound to the same memory.
+    """
+    name = f"decoder.{layer}.self_attention"
+    maps = (attention.query, attention.key, attention.value or attention.key)
+    projected = writer.joined_linear(inputs, f"{name}.query", maps)
+    caches = (contract.self_key(layer), contract.self_value(layer))
+    mixed = _read_caches(writer, (name, attention), (projected, "", ""), caches, ("lengths", "total_length"))
+    return writer.linear(mixed, f"{name}.output", attention.output)
+
+
+def cross_attention(writer: Writer, states: str) -> CrossAttention:
+    """How layers read the source.
+
+    Args:
+        writer: whose precision tells how cross K/V are kept.
+        states: anything of shape [R, 1, d].
+    """
+    if writer.precision.cache_dtype == "float32":
+        return _shared_by_beams(writer)
+    return _own_to_each_row(writer, states)
+
+
+def _shared_by_beams(writer: Writer) -> CrossAttention:
+    """Beams of a source are query positions of that source, so they share its cross K/V."""
+    graph = writer.graph
+    width = writer.model.config.d_model
+    num_sources = graph.op("Shape", "source_mask", attributes={"start": 0, "end": 1})
+    by_source = graph.op("Concat", num_sources, graph.ints(-1, width), attributes={"axis": 0})
+
+    def attend(inputs: str, layer: int, attention: Attention) -> str:
+        name = f"decoder.{layer}.cross_attention"
+        queries = writer.linear(inputs, f"{name}.query", attention.query)
+        mixed = graph.op(
+            "MultiHeadAttention",
+            graph.op("Reshape", queries, by_source),
+            contract.cross_key(layer),
+            contract.cross_value(layer),
+            "",
+            "source_mask",
+            domain=CONTRIB,
+            attributes={"num_heads": attention.heads},
+        )
+        return writer.linear(graph.reshape(mixed, -1, 1, width), f"{name}.output", attention.output)
+
+    return attend
+
+
+def _own_to_each_row(writer: Writer, states: str) -> CrossAttention:
+    """Like self-attention to a past that gets nothing new: only the source's own tokens are read.
+
+    `MultiHeadAttention` pays for the padding of every source beside a long one.
+    """
+    graph = writer.graph
+    nothing = graph.op("Slice", states, graph.ints(1), graph.ints(1), graph.ints(1))  # [R, 0, d]
+
+    def attend(inputs: str, layer: int, attention: Attention) -> str:
+        name = f"decoder.{layer}.cross_attention"
+        queries = writer.linear(inputs, f"{name}.query", attention.query)
+        caches = (contract.cross_key(layer), contract.cross_value(layer))
+        lengths = ("source_ends", "source_width")
+        mixed = _read_caches(writer, (name, attention), (queries, nothing, nothing), caches, lengths)
+        return writer.linear(mixed, f"{name}.output", attention.output)
+
+    return attend
+
+
+def _read_caches(
+    writer: Writer,
+    named: tuple[str, Attention],
+    projected: tuple[str, str, str],
+    caches: tuple[str, str],
+    lengths: tuple[str, str],
+) -> str:
+    """`GroupQueryAttention` with one query a row.
+
+    Args:
+        writer: of the graph.
+        named: the attention, with its name in the model.
+        projected: query, key and value; or all three in the first.
+        caches: key's and value's.
+        lengths: positions before the new one in each row [R], and the most of any row, the new one included.
+
+    Returns:
+        [R, 1, d].
+    """
+    name, attention = named
+    scales, rounding = _rounding(writer, name, attention)
+    mixed = f"{name}.mixed"
+    writer.graph.node(
+        "GroupQueryAttention",
+        (*projected, *caches, *lengths, *scales),
+        (mixed, *(contract.NEW + cache for cache in caches)),
+        domain=CONTRIB,
+        attributes={"num_heads": attention.heads, "kv_num_heads": attention.heads, **rounding},
+    )
+    return mixed
+
+
+def _rounding(
+    writer: Writer, name: str, attention: Attention
+) -> tuple[tuple[str, ...], dict[str, str | int]]:
+    """Inputs and attributes with which `GroupQueryAttention` keeps K/V as int8; none where they are fp32."""
+    key = writer.precision.cache_scale(writer.graph, f"{name}.key", attention.heads)
+    if key is None:
+        return (), {}
+    value_name = f"{name}.key" if attention.value is None else f"{name}.value"
+    value = writer.precision.cache_scale(writer.graph, value_name, attention.heads)
+    unused = ("",) * 5  # rotary tables, positions, bias, sinks
+    rounding: dict[str, str | int] = {
+        "k_quant_type": "PER_CHANNEL",
+        "v_quant_type": "PER_CHANNEL",
+        "kv_cache_bit_width": 8,
+    }
+    return (*unused, key, value or key), rounding
