@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help serve train test test-slow lint format image-test bench bench-quick bench-page clean
+.PHONY: help serve train test test-slow test-gpu lint format image-test bench bench-quick bench-page clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,6 +40,9 @@ test: $(VENV)/.development ## Set up everything and run the tests with coverage
 
 test-slow: $(VENV)/.development ## Run the tests that take minutes
 	$(BIN)/python -m pytest -m slow --timeout 1800
+
+test-gpu: $(VENV)/.development ## Run the tests that need a GPU; docs/gpu.md tells what to install first
+	$(BIN)/python -m pytest -m gpu -rs
 
 lint: $(VENV)/.development ## Style, strict types on code and tests, import arrows
 	$(BIN)/ruff check

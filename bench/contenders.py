@@ -16,6 +16,7 @@ from bench.models import (
     CTRANSLATE2_FLOAT32,
     CTRANSLATE2_INT8,
     FP32,
+    INT4,
     INT8,
     PEERS_PYTHON,
     TOKENIZER,
@@ -147,10 +148,13 @@ def peers(folder: Path) -> list[Contender]:
 
 
 def dragoman_variants(folder: Path) -> list[Contender]:
-    """int8 with its shortlist, int8 over all tokens, fp32."""
+    """int8 and int4 with their shortlist and over all tokens, and fp32."""
+    all_tokens = (("use_shortlist", False),)
     return [
         Contender("Dragoman int8+shortlist", "dragoman", folder / INT8),
-        Contender("Dragoman int8", "dragoman", folder / INT8, options=(("use_shortlist", False),)),
+        Contender("Dragoman int8", "dragoman", folder / INT8, options=all_tokens),
+        Contender("Dragoman int4+shortlist", "dragoman", folder / INT4),
+        Contender("Dragoman int4", "dragoman", folder / INT4, options=all_tokens),
         Contender("Dragoman fp32", "dragoman", folder / FP32),
     ]
 

@@ -1,4 +1,7 @@
-"""Closed-loop clients against a running service, each waiting for its answer before it asks again."""
+"""Closed-loop clients against a running service, each waiting for its answer before it asks again.
+
+The sentences repeat, so the service must be started with DRAGOMAN_RECALL_SEGMENTS=0.
+"""
 
 import argparse
 import sys

@@ -2,7 +2,7 @@
 
 FOLDER/
   checkpoint/            a copy, for Transformers
-  int8/  fp32/           bundles
+  int8/  int4/  fp32/    bundles
   ct2-int8/  ct2-fp32/   CTranslate2 models
 """
 
@@ -24,7 +24,7 @@ from export.shortlist.install import write_shortlist
 PEERS_PYTHON = Path(".venv-bench/bin/python")
 CHECKPOINT = "checkpoint"
 TOKENIZER = "checkpoint/source.spm"
-INT8, FP32 = "int8", "fp32"
+INT8, INT4, FP32 = "int8", "int4", "fp32"
 CTRANSLATE2_INT8, CTRANSLATE2_FLOAT32 = "ct2-int8", "ct2-fp32"
 CALIBRATION = ([4, 5, 6, 7, 8, 9, 10, 3],)
 """Ids of a source; the int8 ranges of random weights mean nothing, they must only be there."""
@@ -49,14 +49,14 @@ def is_made_of(folder: Path, origin: str) -> bool:
 
 def export_trained(folder: Path) -> None:
     """Bundles of FOLDER/checkpoint, as anyone makes them."""
-    for precision in (INT8, FP32):
+    for precision in (INT8, INT4, FP32):
         command = [sys.executable, "-m", "export", str(folder / CHECKPOINT), str(folder / precision)]
         _run([*command, "--precision", precision])
 
 
 def export_random(folder: Path) -> None:
     """Bundles of random weights: not validated, since such a model never ends a sentence."""
-    for precision in (INT8, FP32):
+    for precision in (INT8, INT4, FP32):
         sys.stderr.write(f"writing {folder / precision}\n")
         facts = BundleFacts(
             name=f"{folder.name}-{precision}",
@@ -111,7 +111,7 @@ def main() -> int:
     parser.add_argument(
         "--tokenizer", type=Path, default=Path("models/de-en/source.spm"), help="that `opus-size` grows"
     )
-    parser.add_argument("--shortlist", type=Path, help="a shortlist.bin of the same vocabularies, for int8")
+    parser.add_argument("--shortlist", type=Path, help="a shortlist.bin of the same vocabularies")
     parser.add_argument(
         "--fresh", action="store_true", help="even if they are there: the exporter may be new"
     )
@@ -129,7 +129,8 @@ def main() -> int:
         shutil.copytree(arguments.checkpoint, folder / CHECKPOINT)
         export_trained(folder)
     if arguments.checkpoint == OPUS_SIZE or arguments.shortlist is not None:
-        add_shortlist(folder / INT8, arguments.shortlist)
+        for precision in (INT8, INT4):
+            add_shortlist(folder / precision, arguments.shortlist)
     convert(folder)
     (folder / COMPLETE).write_text(origin, encoding="utf8")
     return 0

@@ -5,15 +5,17 @@ import json
 import os
 import platform
 import subprocess
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import read_bundle
 
-PACKAGES = ("onnxruntime", "numpy", "sentencepiece")
+PACKAGES = ("onnxruntime", "onnxruntime-gpu", "numpy", "sentencepiece")
+"""Those of them that are installed are named; of the first two there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def provenance(bundle: Path, command: str) -> Provenance:
         cpu=_cpu_name(),
         cores=len(os.sched_getaffinity(0)),
         python=platform.python_version(),
-        packages={name: version(name) for name in PACKAGES},
+        packages=_versions(),
         commit=_commit(),
         bundle=bundle.name,
         bundle_sha256=_bundle_hash(bundle),
@@ -57,6 +59,14 @@ def _bundle_hash(bundle: Path) -> str:
     files = read_bundle(bundle).manifest.files
     hashes = [f"{name} {record.sha256}" for name, record in sorted(files.items()) if not name.endswith(".md")]
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    installed = {}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            installed[name] = version(name)
+    return installed
 
 
 def _cpu_name() -> str:

@@ -1,5 +1,6 @@
 """Our service in a process of its own, for as long as something is measured."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -26,7 +27,10 @@ def running_service(bundle: Path, cpus: int) -> Iterator[str]:
     port = _free_port()
     address = f"http://127.0.0.1:{port}"
     options = ["--model", str(bundle), "--port", str(port), "--log-level", "error"]
-    process = subprocess.Popen([sys.executable, "-m", "service", "serve", *options])  # noqa: S603 -- our own
+    process = subprocess.Popen(  # noqa: S603 -- our own
+        [sys.executable, "-m", "service", "serve", *options],
+        env={**os.environ, "DRAGOMAN_RECALL_SEGMENTS": "0"},  # the same sentences come again and again
+    )
     try:
         pin(process.pid, cpus)  # it makes as many workers as it may use CPUs
         _wait_until_ready(address, process)

@@ -13,6 +13,7 @@ from dragoman.errors import (
     DragomanError,
     InputError,
     Overloaded,
+    ProviderError,
     TranslatorClosed,
     UnsupportedPair,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "InputError",
     "Overloaded",
     "Priority",
+    "ProviderError",
     "SegmentTranslation",
     "Translation",
     "Translator",

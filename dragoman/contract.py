@@ -15,16 +15,20 @@ FORMAT_VERSION = 2
 ENCODER_FILE = "encoder.onnx"
 DECODER_FILE = "decoder.onnx"
 
+SHORTLIST_PRECISIONS = ("int8", "int4")
+"""Bundles of these read the inputs about shortlists; others have them too, and look at all tokens."""
+
 SOURCE_WIDTH_MULTIPLE = 8
 """The source axis S is padded to a multiple of this. onnxruntime's attention takes another path through odd
 widths, which rounds differently: with this padding a source's numbers do not depend on its neighbours."""
 
 Axis = Literal["B", "S", "R", "T", "K", "L", "H", "D", "C", "P"]
-DType = Literal["bool", "int8", "int32", "int64", "float32"]
-CacheDType = Literal["int8", "float32"]
+DType = Literal["bool", "int8", "int32", "int64", "float16", "float32"]
+CacheDType = Literal["int8", "float16", "float32"]
 """Of self and cross K/V.
 
-float32: the beams of a source share its cross K/V, and every source is read as wide as the widest, masked.
+float16, float32: the beams of a source share its cross K/V, and every source is read as wide as the widest,
+masked.
 int8: every row has its source's cross K/V to itself, and reads as many tokens as the source has."""
 
 
@@ -41,7 +45,7 @@ def encoder_inputs() -> tuple[Port, ...]:
     """What the encoder reads, once per source."""
     return (
         Port("source_ids", "int64", ("B", "S")),
-        Port("source_mask", "int32", ("B", "S")),  # 1 on tokens, 0 on padding
+        Port("source_lengths", "int32", ("B",)),  # tokens; what follows is padding
     )
 
 
@@ -86,7 +90,7 @@ NEW = "new_"
 
 
 def _source_inputs(cache_dtype: CacheDType) -> tuple[Port, ...]:
-    if cache_dtype == "float32":
+    if cache_dtype != "int8":
         return (Port("source_mask", "int32", ("B", "S")),)
     return (
         Port("source_ends", "int32", ("R",)),  # position of the last token of the row's source

@@ -4,6 +4,7 @@ DragomanError
 ├─ InputError           the caller can fix it: names the item, the field, the limit
 │  └─ UnsupportedPair   the bundle does not translate between these languages
 ├─ BundleError          the operator must fix it: names the bundle and every file or field at fault
+├─ ProviderError        the operator must fix it: graphs cannot run on what they were to run on
 ├─ Overloaded           too much is waiting already: the caller may come back later
 ├─ DeadlineExceeded     the caller's own time limit passed first
 └─ TranslatorClosed     the translator was closed before the text was done
@@ -46,6 +47,19 @@ class BundleError(DragomanError):
 
     def __str__(self) -> str:
         return f"bundle {self.bundle}: " + "; ".join(self.problems)
+
+
+@dataclass(eq=False)
+class ProviderError(DragomanError):
+    """An execution provider that was asked for cannot be used. Nothing runs in its place."""
+
+    provider: str
+    """As it was asked for."""
+    problem: str
+    """What is wrong, what there is, and what to do."""
+
+    def __str__(self) -> str:
+        return f"provider {self.provider!r} {self.problem}"
 
 
 @dataclass(eq=False)

@@ -13,19 +13,20 @@ from typing import Self, overload
 from dragoman.batching.replica import Outcome, Ticket
 from dragoman.batching.scheduler import Gathering, Scheduler, SchedulerOptions
 from dragoman.bundle import Bundle, Manifest, open_bundle
-from dragoman.cpus import available_cpus
 from dragoman.decoding.loop import Lane, open_strategy
 from dragoman.decoding.options import DecodingOptions
 from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
-from dragoman.errors import BundleError, InputError
+from dragoman.errors import InputError
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder
+from dragoman.graphs.pages import compacted_memory
 from dragoman.graphs.session import SessionOptions
+from dragoman.opening import open_shortlist, open_tokenizers, scheduler_options
 from dragoman.pending import PendingText
+from dragoman.providers import Provider
+from dragoman.recall import Recall
 from dragoman.rejoin import Piece, rejoin
-from dragoman.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.segment import Document, has_letters, segment_to_fit
-from dragoman.text.tokenise import Tokenizer
 from dragoman.text.validity import check_text
 from dragoman.types import Hypothesis, Priority, SearchKind, SegmentTranslation, Translation
 
@@ -64,16 +65,17 @@ class Translator:
     A context manager: `close` ends its threads, which otherwise end with the translator or the process.
     """
 
-    def __init__(self, bundle: Bundle, session: SessionOptions, scheduling: SchedulerOptions) -> None:
+    def __init__(
+        self, bundle: Bundle, session: SessionOptions, scheduling: SchedulerOptions, recall: Recall
+    ) -> None:
         self.manifest: Manifest = bundle.manifest
-        self._source_tokenizer = Tokenizer.load(bundle.file(self.manifest.source_tokenizer))
-        self._target_tokenizer = Tokenizer.load(bundle.file(self.manifest.target_tokenizer))
-        _check_vocabularies(bundle, self._source_tokenizer, self._target_tokenizer)
-        encoder, decoder = Encoder(bundle, session), Decoder(bundle, session)
+        self._source_tokenizer, self._target_tokenizer = open_tokenizers(bundle)
+        with compacted_memory():
+            encoder, decoder = Encoder(bundle, session), Decoder(bundle, session)
         special_ids, vocab_size = self.manifest.special_ids, self.manifest.sizes.target_vocab
         target = TargetVocabulary(special_ids.bos, special_ids.eos, vocab_size)
 
-        self._shortlist = _open_shortlist(bundle)
+        self._shortlist = open_shortlist(bundle)
 
         def open_lane(kind: SearchKind) -> Lane[CrossKV]:
             return Lane(kind, decoder.open_steps(kind), open_strategy(kind.beam_size, target))
@@ -85,6 +87,7 @@ class Translator:
             return cross
 
         self._scheduler = Scheduler(encode, open_lane, scheduling)
+        self._recall = recall
 
     @classmethod
     def open(
@@ -94,23 +97,28 @@ class Translator:
         replicas: int | None = None,
         threads: int = 1,
         queue_size: int = QUEUE_SIZE,
+        providers: Sequence[Provider] = ("cpu",),
+        recall_segments: int = 0,
     ) -> "Translator":
         """Verify and load a bundle.
 
         Args:
             path: the bundle's folder.
             replicas: searches that run at the same time, each over many sources; they share the bundle's
-                memory. None for as many as there are CPUs for their threads.
+                memory. None for as many as there are CPUs for their threads, on a GPU for one.
             threads: cores that one replica uses. More replicas give more than more threads.
             queue_size: segments of submitted texts that may wait.
+            providers: what the graphs run on, the most wanted first.
+            recall_segments: segments, of those translated last, whose translations are kept in memory and not
+                searched for again.
 
         Raises:
             BundleError: naming every file or field at fault.
+            ProviderError: a provider cannot be used; no other takes its place.
         """
-        if replicas is None:
-            replicas = max(1, available_cpus() // threads)
-        scheduling = SchedulerOptions(replicas, queue_size)
-        return cls(open_bundle(Path(path)), SessionOptions(threads=threads), scheduling)
+        session = SessionOptions(threads, tuple(providers))
+        scheduling = scheduler_options(session, replicas, queue_size)
+        return cls(open_bundle(Path(path)), session, scheduling, Recall(recall_segments))
 
     def close(self) -> None:
         """End the threads; what is under way fails with `TranslatorClosed`. Not for callbacks to call."""
@@ -234,16 +242,22 @@ class Translator:
             prepared.document, options, lambda index, found: self._piece(prepared, index, found), on_segment
         )
         tickets: list[Ticket] = []
-        for index, source in enumerate(prepared.sources):
-            if source is not None:
-                ticket = self._ticket(source, options, priority, pending.receiver(index))
-                ticket.deadline_s, ticket.timeout_s = deadline_s, timeout_s or math.inf
-                ticket.on_step = None if on_token is None else self._text_so_far(index, on_token)
-                tickets.append(ticket)
-        self._scheduler.submit(tickets)
+        known: list[tuple[int, Sequence[Hypothesis]]] = []
         for index, source in enumerate(prepared.sources):
             if source is None:
-                pending.add(index, ())
+                known.append((index, ()))
+                continue
+            ticket = self._ticket(source, options, priority, pending.receiver(index))
+            ticket.deadline_s, ticket.timeout_s = deadline_s, timeout_s or math.inf
+            ticket.on_step = None if on_token is None else self._text_so_far(index, on_token)
+            found = self._recall.find(ticket.source, ticket.kind) if on_token is None else None
+            if found is None:
+                tickets.append(ticket)
+            else:
+                known.append((index, found))
+        self._scheduler.submit(tickets)
+        for index, hypotheses in known:
+            pending.add(index, hypotheses)
         pending.resolve_if_complete()
         # Cancelled, or failed in one segment: the others are of no use.
         pending.future.add_done_callback(lambda _: self._scheduler.cancel(tickets))
@@ -291,13 +305,15 @@ class Translator:
     ) -> _Search:
         """Let sources wait for a replica."""
         gathering = Gathering(len(sources))
-        search = _Search(
-            [
-                self._ticket(source, options, priority, gathering.receiver(index))
-                for index, source in enumerate(sources)
-            ],
-            gathering,
-        )
+        search = _Search([], gathering)
+        for index, source in enumerate(sources):
+            receiver = gathering.receiver(index)
+            ticket = self._ticket(source, options, priority, receiver)
+            found = self._recall.find(ticket.source, ticket.kind)
+            if found is None:
+                search.tickets.append(ticket)
+            else:
+                receiver(found)
         try:
             self._scheduler.feed(search.tickets)
         except BaseException:  # a list is fed while its beginning is searched for
@@ -322,7 +338,7 @@ class Translator:
     ) -> Ticket:
         source = Source(ids, self._limits(len(ids), options), options.length_penalty, options.num_hypotheses)
         kind = SearchKind(options.beam_size, options.use_shortlist and self._shortlist is not None)
-        return Ticket(source, kind, priority, on_done)
+        return Ticket(source, kind, priority, self._recall.keeping(source, kind, on_done))
 
     def _text_so_far(self, segment: int, on_token: Callable[[int, str], object]) -> Callable[[Ids], None]:
         """Half a character, of which more bytes are to come, is not shown."""
@@ -360,31 +376,3 @@ class Translator:
         for field, value in (("max_length", options.max_length), ("min_length", options.min_length)):
             if value is not None and value > most:
                 raise InputError(field, f"{value} is over this model's limit of {most} tokens a segment")
-
-
-def _open_shortlist(bundle: Bundle) -> Shortlist | None:
-    manifest = bundle.manifest
-    if SHORTLIST_FILE not in manifest.files:
-        return None
-    if manifest.precision != "int8":
-        problem = f"{SHORTLIST_FILE} is for int8 bundles, this one is {manifest.precision}"
-        raise BundleError(str(bundle.path), (problem,))
-    sizes = manifest.sizes
-    path = bundle.file(SHORTLIST_FILE)
-    return Shortlist.load(path, sizes.source_vocab, sizes.target_vocab, manifest.special_ids.eos)
-
-
-def _check_vocabularies(bundle: Bundle, source: Tokenizer, target: Tokenizer) -> None:
-    """A tokenizer of another model would give ids that mean something else, or nothing."""
-    sizes = bundle.manifest.sizes
-    found = {
-        bundle.manifest.source_tokenizer: (source.vocab_size, sizes.source_vocab),
-        bundle.manifest.target_tokenizer: (target.vocab_size, sizes.target_vocab),
-    }
-    problems = [
-        f"{name} has {has} pieces, the manifest says {wanted}"
-        for name, (has, wanted) in found.items()
-        if has != wanted
-    ]
-    if problems:
-        raise BundleError(str(bundle.path), tuple(problems))

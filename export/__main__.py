@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import Limits
+from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.errors import BundleError
 from dragoman.text.tokenise import Tokenizer
 from export.bundle import BundleFacts, ExportError, staged_folder, write_bundle
 from export.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from export.graph.precision import PRECISIONS
 from export.model_card import architecture_line, render_model_card
 from export.shortlist.install import take_shortlist
 from export.validation import Report, validate_in_fresh_process
@@ -25,6 +27,8 @@ def main() -> int:
     """Exit status 0: the bundle stands. 1: it was refused. 2: wrong arguments or checkpoint."""
     arguments = _parser().parse_args()
     try:
+        if arguments.shortlist_of:
+            _check_takes_shortlists(arguments.precision)
         checkpoint = load_checkpoint(arguments.checkpoint)
         facts = _facts(arguments, checkpoint)
         sentences = _sentences(arguments.sentences, facts.source_language)
@@ -53,13 +57,25 @@ def _refuse_if_different(report: Report) -> None:
         raise ExportError("the bundle does not answer like its model; see problems above")
 
 
+def _check_takes_shortlists(precision: str) -> None:
+    if precision not in SHORTLIST_PRECISIONS:
+        raise ExportError(
+            f"--shortlist-of: {precision} bundles take none, {' and '.join(SHORTLIST_PRECISIONS)} do"
+        )
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m export", description="Turn a trained checkpoint into a bundle that the engine serves."
     )
     parser.add_argument("checkpoint", type=Path, help="folder written by `python -m training`")
     parser.add_argument("bundle", type=Path, help="folder to write, such as models/de-en")
-    parser.add_argument("--precision", choices=("int8", "fp32"), default="int8")
+    parser.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default=PRECISIONS[0],
+        help="int8 (default) for CPUs; int4 for few rows at a time there; fp16 for GPUs; fp32 as trained",
+    )
     parser.add_argument("--name", help="default: the bundle folder's name")
     parser.add_argument("--source-language", help="default: from the training record")
     parser.add_argument("--target-language", help="default: from the training record")
@@ -79,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--calibration",
         type=Path,
-        help="source text, a sentence a line, that int8 ranges are measured on; default: --sentences",
+        help="source text, a sentence a line, that int8 and int4 are measured on; default: --sentences",
     )
     parser.add_argument(
         "--sentences",

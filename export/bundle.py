@@ -14,12 +14,13 @@ import onnx
 
 from dragoman.bundle import MANIFEST_FILE, FileRecord, Limits, Manifest, Sizes, SpecialIds, sha256_of
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
-from export.calibration import Calibration, calibrate
+from export.balance import balance_caches, balance_feed_forward
+from export.calibration import Calibration, cache_steps, calibrate, maps_of_a_step
 from export.checkpoint import Checkpoint
 from export.graph.decoder import write_decoder
 from export.graph.encoder import write_encoder
-from export.graph.precision import make_precision
-from export.model import ModelConfig
+from export.graph.precision import CALIBRATED, make_writers
+from export.model import ModelConfig, Transformer
 
 PRODUCER = "dragoman export"
 SOURCE_TOKENIZER = "source.spm"
@@ -85,19 +86,21 @@ def write_bundle(
     Args:
         folder: exists and is empty.
         checkpoint: what to write.
-        precision: `fp32` or `int8`.
+        precision: one of `export.graph.precision.PRECISIONS`.
         facts: what the manifest says beyond the model's own shape.
-        sources: ids of the source sentences that int8 ranges are measured on; not looked at for fp32.
+        sources: ids of the source sentences that int8 and int4 are measured on; others do not look at them.
 
     Raises:
-        ExportError: the model cannot be exported, or int8 has nothing to be measured on.
+        ExportError: the model cannot be exported, or ranges have nothing to be measured on.
     """
     config = checkpoint.model.config
     check_exportable(config, facts.limits)
-    calibration = _calibrate(checkpoint, sources) if precision == "int8" else None
-    for write, name in ((write_encoder, ENCODER_FILE), (write_decoder, DECODER_FILE)):
-        save_graph(write(checkpoint.model, make_precision(calibration), PRODUCER), folder / name)
-    cache_dtype = make_precision(calibration).cache_dtype
+    model, calibration = checkpoint.model, None
+    if precision in CALIBRATED:
+        model, calibration = _calibrate(model, precision, sources)
+    writers = make_writers(precision, calibration)
+    save_graph(write_encoder(model, writers.encoder, PRODUCER), folder / ENCODER_FILE)
+    save_graph(write_decoder(model, writers.decoder, PRODUCER), folder / DECODER_FILE)
     shutil.copyfile(checkpoint.source_tokenizer, folder / SOURCE_TOKENIZER)
     target_tokenizer = SOURCE_TOKENIZER
     if checkpoint.target_tokenizer != checkpoint.source_tokenizer:
@@ -111,7 +114,7 @@ def write_bundle(
         source_language=facts.source_language,
         target_language=facts.target_language,
         precision=precision,
-        cache_dtype=cache_dtype,
+        cache_dtype=writers.decoder.cache_dtype,
         sizes=Sizes(
             decoder_layers=config.decoder_layers,
             heads=config.heads,
@@ -134,12 +137,18 @@ def write_bundle(
     return manifest
 
 
-def _calibrate(checkpoint: Checkpoint, sources: Sequence[Sequence[int]]) -> Calibration:
-    longest = checkpoint.model.config.max_positions
+def _calibrate(
+    model: Transformer, precision: str, sources: Sequence[Sequence[int]]
+) -> tuple[Transformer, Calibration]:
+    """The model with its K/V in steps, and the ranges of that one."""
+    longest = model.config.max_positions
     usable = [source for source in sources if len(source) <= longest]
     if not usable:
-        raise ExportError(f"int8 needs sentences of at most {longest} tokens to be calibrated on")
-    return calibrate(checkpoint.model, usable)
+        raise ExportError(f"{precision} needs sentences of at most {longest} tokens to be calibrated on")
+    balanced = balance_caches(model, cache_steps(model, usable))
+    if precision == "int8":
+        balanced = balance_feed_forward(balanced)
+    return balanced, calibrate(balanced, usable, maps_of_a_step(model) if precision == "int4" else ())
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

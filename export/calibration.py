@@ -1,7 +1,7 @@
-"""Fixed ranges for int8 activations, measured on real text run through the model.
+"""What rounding needs to know of activations, measured on real text run through the model.
 
-Every projection reads its input through one range that never changes: a row's numbers then do not depend on
-the rows beside it, nor on anything seen at run time.
+Every int8 projection reads its input through one range that never changes: a row's numbers then do not
+depend on the rows beside it, nor on anything seen at run time.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,41 +47,77 @@ class ActivationRange:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Everything that int8 graphs fix in advance."""
+    """Everything that int8 and int4 graphs fix in advance."""
 
     ranges: Mapping[str, ActivationRange]
     """Of the input of every linear map, by the map's name in the model, and of `OUTPUT`."""
-    cache_scales: Mapping[str, NDArray[np.float32]]
-    """Of the output of every key and value map in the decoder, [d]: a step per channel."""
+    moments: Mapping[str, NDArray[np.float64]]
+    """Of the input x of the maps that were asked for: the mean of x xᵀ, [K, K]."""
 
 
-def calibrate(model: Transformer, sources: Sequence[Ids]) -> Calibration:
+def calibrate(model: Transformer, sources: Sequence[Ids], moments_of: Sequence[str] = ()) -> Calibration:
     """Measure every range.
 
     Sources are read one by one, so that no padding is counted, and the decoder reads the model's own greedy
-    output. The clip of an activation range minimises the mean squared error of rounding and cutting together;
-    K/V are cut at each channel's largest magnitude.
+    output. The clip of an activation range minimises the mean squared error of rounding and cutting together.
 
     Args:
         model: in eval mode.
         sources: lists of ids, each ending in the end-of-sentence id; a few hundred do.
+        moments_of: names of linear maps, or `OUTPUT`; a map of K inputs costs 8 K² bytes.
 
     Raises:
         ValueError: there is no source.
     """
-    if not sources:
-        raise ValueError("calibration needs at least one source")
-    texts = [(source, _greedy(model, source)) for source in sources]
+    texts = _texts(model, sources)
     extremes = {name: _Extremes() for name in _maps(model)}
-    caches = {name: _Channels(model.config.d_model) for name in _cached_maps(model)}
-    _read_all(model, texts, extremes, caches)
+    _read_all(model, texts, extremes, {})
     histograms = {name: _Histogram(found.largest) for name, found in extremes.items()}
     _read_all(model, texts, histograms, {})
+    moments = {name: _Moments() for name in moments_of}
+    if moments:
+        _read_all(model, texts, moments, {})
     ranges = {
         name: _range(found, histograms[name], is_signed=found.smallest < 0 or name == OUTPUT)
         for name, found in extremes.items()
     }
-    return Calibration(ranges, {name: found.scales for name, found in caches.items()})
+    return Calibration(ranges, {name: found.mean for name, found in moments.items()})
+
+
+def cache_steps(model: Transformer, sources: Sequence[Ids]) -> dict[str, NDArray[np.float32]]:
+    """Steps in which K/V fit into 8 bits: the output of every key and value map in the decoder, by channel.
+
+    Args:
+        model: in eval mode.
+        sources: as for `calibrate`.
+
+    Returns:
+        By the map's name, float32 [d]: a 127th of the largest magnitude of each channel.
+
+    Raises:
+        ValueError: there is no source.
+    """
+    caches = {name: _Channels(model.config.d_model) for name in _cached_maps(model)}
+    _read_all(model, _texts(model, sources), {}, caches)
+    return {name: found.scales for name, found in caches.items()}
+
+
+def _texts(model: Transformer, sources: Sequence[Ids]) -> list[tuple[Ids, Ids]]:
+    """Sources, each with the model's own output."""
+    if not sources:
+        raise ValueError("calibration needs at least one source")
+    return [(source, _greedy(model, source)) for source in sources]
+
+
+def maps_of_a_step(model: Transformer) -> list[str]:
+    """Linear maps that a decoder step reads, by their first name: key and value are made with the query."""
+    return [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear)
+        and name.startswith("decoder.")
+        and not name.endswith((".key", ".value"))
+    ]
 
 
 def _range(found: "_Extremes", histogram: "_Histogram", *, is_signed: bool) -> ActivationRange:
@@ -151,6 +187,26 @@ class _Histogram:
         self.counts += torch.histc(magnitudes, NUM_BINS, 0.0, self.largest).long().numpy()
 
 
+class _Moments:
+    """The mean of x xᵀ over all vectors x."""
+
+    def __init__(self) -> None:
+        self._sum: NDArray[np.float64] | None = None
+        self._count = 0
+
+    def read(self, values: Tensor) -> None:
+        vectors = values.flatten(0, -2).numpy()
+        products = (vectors.T @ vectors).astype(np.float64)
+        self._sum = products if self._sum is None else self._sum + products
+        self._count += len(vectors)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        if self._sum is None:
+            raise ValueError("the map read nothing")
+        return self._sum / self._count
+
+
 def _read_all(
     model: Transformer,
     texts: Sequence[tuple[Ids, Ids]],
@@ -180,7 +236,8 @@ def _watching(
         for name, reader in inputs.items()
         if name != OUTPUT
     ]
-    handles.append(model.decoder_norm.register_forward_hook(partial(read_output, inputs[OUTPUT])))
+    if OUTPUT in inputs:
+        handles.append(model.decoder_norm.register_forward_hook(partial(read_output, inputs[OUTPUT])))
     handles += [
         modules[name].register_forward_hook(partial(read_output, reader)) for name, reader in outputs.items()
     ]

@@ -15,6 +15,7 @@ from tqdm import tqdm
 from dragoman import DecodingOptions, DragomanError, Translator
 from dragoman.bundle import read_bundle
 from dragoman.cpus import available_cpus
+from dragoman.providers import parse_providers
 from dragoman.translator import READ_AHEAD_TEXTS
 from service.bundles import Listing, find_bundle, list_bundles, size_bytes
 from service.lines import ManyTranslator, UndecodableLineError, translate_lines
@@ -39,6 +40,14 @@ app = typer.Typer(
 ModelOption = Annotated[
     str | None,
     typer.Option("--model", metavar="DIR|NAME", help="A bundle's folder, or its name in the models folder."),
+]
+ProvidersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--providers",
+        metavar="NAME[,NAME...]",
+        help="cpu, cuda or tensorrt; of several, the most wanted first.",
+    ),
 ]
 ConfigOption = Annotated[
     Path | None,
@@ -83,6 +92,7 @@ def translate(  # noqa: PLR0913 -- the command's options
         typer.Option("--output", "-o", metavar="FILE", help="Where to write; stdout when absent."),
     ] = None,
     model: ModelOption = None,
+    providers: ProvidersOption = None,
     beam_size: Annotated[int, typer.Option(help="1 is greedy search.")] = DEFAULTS.beam_size,
     length_penalty: Annotated[
         float, typer.Option(help="More favours longer translations.")
@@ -105,7 +115,7 @@ def translate(  # noqa: PLR0913 -- the command's options
         return_scores=False,
         use_shortlist=use_shortlist,
     )
-    settings = load_settings(config, {"model": model})
+    settings = load_settings(config, {"model": model, "providers": providers})
     with ExitStack() as opened:
         source = sys.stdin.buffer if file is None or file == STDIN else opened.enter_context(file.open("rb"))
         translator = opened.enter_context(_open_translator(settings))
@@ -116,7 +126,7 @@ def translate(  # noqa: PLR0913 -- the command's options
 
 
 @app.command()
-def serve(
+def serve(  # noqa: PLR0913 -- the command's options
     *,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
@@ -125,6 +135,7 @@ def serve(
         int | None, typer.Option(help="Searches that run at the same time; by default one for each CPU.")
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Threads inside one replica.")] = None,
+    providers: ProvidersOption = None,
     log_level: Annotated[str | None, typer.Option(help="critical, error, warning, info or debug.")] = None,
     config: ConfigOption = None,
 ) -> None:
@@ -135,6 +146,7 @@ def serve(
         "model": model,
         "replicas": replicas,
         "threads": threads,
+        "providers": providers,
         "log_level": log_level,
     }
     settings = load_settings(config, overrides)
@@ -167,6 +179,7 @@ def info(*, model: ModelOption = None, config: ConfigOption = None) -> None:
     rows = [
         ("dragoman", installed_version("dragoman")),
         ("onnxruntime", installed_version("onnxruntime")),
+        ("onnxruntime-gpu", installed_version("onnxruntime-gpu")),
         ("python", platform.python_version()),
         ("cpus", str(available_cpus())),
     ]
@@ -196,7 +209,12 @@ def info(*, model: ModelOption = None, config: ConfigOption = None) -> None:
 
 def _open_translator(settings: Settings) -> Translator:
     path = find_bundle(settings.model, settings.models_dir)
-    return Translator.open(path, replicas=settings.replicas, threads=settings.threads)
+    return Translator.open(
+        path,
+        replicas=settings.replicas,
+        threads=settings.threads,
+        providers=parse_providers(settings.providers),
+    )
 
 
 def _open_output(output: Path | None, source: BinaryIO) -> BinaryIO:

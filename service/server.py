@@ -8,6 +8,7 @@ from types import FrameType
 import uvicorn
 
 from dragoman import Translator
+from dragoman.providers import parse_providers
 from service.app import create_app
 from service.bundles import find_bundle
 from service.settings import Settings
@@ -20,13 +21,19 @@ def serve(settings: Settings) -> None:
 
     Raises:
         BundleError: there is no such bundle, or it cannot be trusted.
+        ProviderError: a provider cannot be used.
     """
     logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s: %(name)s: %(message)s")
     # Uvicorn raises the signal again once it has stopped; being asked to stop is no failure.
     signal.signal(signal.SIGTERM, _stop)
     path = find_bundle(settings.model, settings.models_dir)
     with Translator.open(
-        path, replicas=settings.replicas, threads=settings.threads, queue_size=settings.queue_size
+        path,
+        replicas=settings.replicas,
+        threads=settings.threads,
+        queue_size=settings.queue_size,
+        recall_segments=settings.recall_segments,
+        providers=parse_providers(settings.providers),
     ) as translator:
         app = create_app(translator, settings)
         uvicorn.run(app, host=settings.host, port=settings.port, log_level=settings.log_level)

@@ -7,15 +7,18 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
+
+from dragoman import ProviderError
+from dragoman.providers import parse_providers
 
 ENV_PREFIX = "DRAGOMAN_"
 
@@ -29,6 +32,14 @@ def default_models_dir() -> Path:
     here = Path("models")
     beside = Path(__file__).resolve().parent.parent / "models"
     return beside if beside.is_dir() and not here.is_dir() else here
+
+
+def _check_providers(providers: str) -> str:
+    try:
+        parse_providers(providers)
+    except ProviderError as error:
+        raise ValueError(str(error)) from error
+    return providers
 
 
 class Settings(BaseSettings):
@@ -49,8 +60,13 @@ class Settings(BaseSettings):
     their threads."""
     threads: int = Field(default=1, ge=1)
     """Threads inside one replica."""
+    providers: Annotated[str, AfterValidator(_check_providers)] = "cpu"
+    """What the model runs on: `cpu`, `cuda`, `tensorrt`, or several with commas between, the most wanted
+    first."""
     queue_size: int = Field(default=4096, ge=1)
     """Segments that may wait before requests are refused as too many."""
+    recall_segments: int = Field(default=4096, ge=0)
+    """Segments, of those translated last, whose translations are kept in memory and not searched for anew."""
     request_timeout_s: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """Seconds after which a request is given up."""
     max_body_bytes: int = Field(default=2**20, ge=1)

@@ -51,6 +51,8 @@ class Capacity:
     max_sources: int = 64
     budget_tokens: int = 4096
     """Source tokens of a lane, padding included: sources times the longest. A longer source runs alone."""
+    encoder_tokens: int = 512
+    """Source tokens encoded together, padding included: more of them no longer fit into a core's cache."""
 
 
 @dataclass(frozen=True, slots=True)

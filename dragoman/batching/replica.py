@@ -108,7 +108,7 @@ class Replica(Generic[Encoded]):
             by_kind.setdefault(ticket.kind, []).append(ticket)
         for group in by_kind.values():
             lengths = [ticket.num_tokens for ticket in group]
-            for batch in encoder_batches(lengths, self._capacity.budget_tokens):
+            for batch in encoder_batches(lengths, self._capacity.encoder_tokens):
                 self._join_together([group[index] for index in batch])
 
     def step(self) -> None:

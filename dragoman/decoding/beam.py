@@ -5,6 +5,7 @@ Shapes: B sources searched for, k = beam_size, K candidates of a row, T position
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from dragoman.decoding.scoring import length_norms, normalised_score
 from dragoman.decoding.slots import add_slots, fill_holes, keep_slots, rows_of
 from dragoman.decoding.strategy import Advance, Source, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis
+
+MAX_TABLE_BEAM = 5
+"""Up to here all ways to inherit are known beforehand: 3125 for 5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +30,13 @@ class _Candidates:
     parents: NDArray[np.int64]
     """[B, C], rank of the hypothesis it extends."""
 
+    def first(self, count: int) -> "_Candidates":
+        """The best `count` of each source."""
+        return _Candidates(self.totals[:, :count], self.ids[:, :count], self.parents[:, :count])
+
     def pick(self, columns: NDArray[np.int64]) -> "_Candidates":
         """Some of each source's candidates; `columns` is [B, C'], in the order wanted."""
-        picked = (_slots(columns), columns)
+        picked = (np.arange(len(columns))[:, None], columns)
         return _Candidates(self.totals[picked], self.ids[picked], self.parents[picked])
 
 
@@ -78,7 +86,9 @@ class Beam:
         self._num_best = min(beam_size + 1, target.size)
         self._sources: list[Source] = []
         self._ended: list[list[_Ended]] = []  # by slot
+        self._has_ended = False  # some hypothesis of some source
         self._state = self._begin([])
+        self._lay_out()
 
     @property
     def beam_size(self) -> int:
@@ -105,6 +115,7 @@ class Beam:
         self._state = add_slots(self._state, self._begin(sources))
         self._sources += sources
         self._ended += [[] for _ in sources]
+        self._lay_out()
 
     def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
         """Rank a step's candidates, collect what is finished and keep the best of the rest alive.
@@ -115,8 +126,13 @@ class Beam:
         """
         candidates = self._rank(logprobs, ids)
         self._state.num_tokens += 1
-        self._collect_ended(candidates)
-        live = self._first_unended(candidates)
+        is_end = candidates.ids == self._target.eos_id
+        if is_end.any():
+            self._collect_ended(candidates, is_end)
+            # The k best that go on, in their order.
+            live = candidates.pick(np.argsort(is_end, axis=1, kind="stable")[:, : self._beam_size])
+        else:
+            live = candidates.first(self._beam_size)
         self._extend(live)
         rows = self._place(live)
         is_leaving = self._leaving()
@@ -124,8 +140,7 @@ class Beam:
             leaving = np.flatnonzero(is_leaving).tolist()
             finished = [(self._sources[slot], self._results(slot)) for slot in leaving]
             return Advance(rows[self.leave(is_leaving)], finished)
-        is_unchanged = np.array_equal(rows, np.arange(len(rows)))
-        return Advance(None if is_unchanged else rows, ())
+        return Advance(None if np.array_equal(rows, self._rows) else rows, ())
 
     def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Give sources up, bool [B] -> the rows that continue, int64 [B' * k]."""
@@ -133,6 +148,8 @@ class Beam:
         self._state = keep_slots(self._state, slots)
         self._sources = [self._sources[slot] for slot in slots.tolist()]
         self._ended = [self._ended[slot] for slot in slots.tolist()]
+        self._has_ended = any(self._ended)
+        self._lay_out()
         return rows_of(slots, self._beam_size)
 
     def beginning(self, slot: int) -> list[int]:
@@ -161,24 +178,28 @@ class Beam:
             best_scores=np.full(shape, -np.inf),
         )
 
+    def _lay_out(self) -> None:
+        """What depends on the number of sources alone: numpy is slow to begin, and every step needs these."""
+        self._slots = np.arange(len(self._sources))
+        self._first_rows = (self._slots * self._beam_size)[:, None]
+        self._rows = np.arange(len(self._sources) * self._beam_size)
+
     def _rank(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> _Candidates:
         """The 2k best candidates of each source: k of them at least do not end, as one in a row may."""
-        state, beam_size = self._state, self._beam_size
-        num_sources, num_best = len(self._sources), logprobs.shape[1]
-        rows = state.places + beam_size * _slots(state.places)  # [B, k], by rank
+        state, num_best = self._state, logprobs.shape[1]
+        num_candidates = self._beam_size * num_best
+        rows = state.places + self._first_rows  # [B, k], by rank
         totals: NDArray[np.float64] = state.totals[:, :, None] + logprobs[rows]  # [B, k, K]
-        totals = totals.reshape(num_sources, beam_size * num_best)
-        order = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * beam_size]
-        picked = (_slots(order), order)
-        return _Candidates(totals[picked], ids[rows].reshape(totals.shape)[picked], order // num_best)
+        totals = totals.reshape(-1, num_candidates)
+        order = (-totals).argsort(axis=1, kind="stable")[:, : 2 * self._beam_size]
+        picked = order + (self._slots * num_candidates)[:, None]
+        return _Candidates(totals.take(picked), ids[rows].take(picked), order // num_best)
 
-    def _collect_ended(self, candidates: _Candidates) -> None:
+    def _collect_ended(self, candidates: _Candidates, is_end: NDArray[np.bool_]) -> None:
         """Keep the ends of sentence among the first k candidates that the limits allow."""
-        state, first = self._state, slice(self._beam_size)
+        state = self._state
         may_end = state.num_tokens > state.min_tokens  # [B]
-        is_ended = (candidates.ids[:, first] == self._target.eos_id) & may_end[:, None]
-        if not is_ended.any():
-            return
+        is_ended = is_end[:, : self._beam_size] & may_end[:, None]
         for slot, rank in zip(*(axis.tolist() for axis in np.nonzero(is_ended)), strict=True):
             logprob, num_tokens = float(candidates.totals[slot, rank]), int(state.num_tokens[slot])
             score = normalised_score(logprob, num_tokens, self._sources[slot].length_penalty)
@@ -188,16 +209,12 @@ class Beam:
                 state.best_scores[slot, worst] = score
                 parent = int(candidates.parents[slot, rank])
                 self._ended[slot].append(_Ended(score, logprob, parent, num_tokens))
-
-    def _first_unended(self, candidates: _Candidates) -> _Candidates:
-        """The k best candidates of each source that go on."""
-        columns = np.argsort(candidates.ids == self._target.eos_id, axis=1, kind="stable")
-        return candidates.pick(columns[:, : self._beam_size])
+                self._has_ended = True
 
     def _extend(self, live: _Candidates) -> None:
         """Append the live candidates' tokens to the beginnings they extend."""
         state = self._state
-        position = (np.arange(len(self._sources)), state.num_tokens - 1)
+        position = (self._slots, state.num_tokens - 1)
         state.totals = live.totals
         state.tokens[position] = live.ids
         state.parents[position] = live.parents
@@ -209,26 +226,27 @@ class Beam:
             For each row the one it carries on from, int64 [B * k].
         """
         state = self._state
-        slots = _slots(state.places)
         # After its first step every row of a source has read the same, so each may stay where it is.
         is_first = (state.num_tokens == 1)[:, None]
-        parent_places = np.where(is_first, state.places, state.places[slots, live.parents])
+        inherited = state.places.take(live.parents + self._first_rows)
+        parent_places = np.where(is_first, state.places, inherited)
         state.places = inherit(parent_places)
-        placed = (slots, state.places)
-        state.last_ids[placed] = live.ids
-        rows = np.empty_like(state.places)
-        rows[placed] = parent_places + self._beam_size * slots
-        return rows.ravel()
+        placed = state.places + self._first_rows
+        state.last_ids.put(placed, live.ids)
+        rows = np.empty_like(self._rows)
+        rows[placed] = parent_places + self._first_rows
+        return rows
 
     def _leaving(self) -> NDArray[np.bool_]:
         """Which sources are done, bool [B]."""
         state = self._state
-        norms = state.norms[np.arange(len(self._sources)), state.num_tokens]
-        attainable = state.totals[:, 0] / norms
-        scores = state.best_scores
-        # The worst is -inf until k have finished: then only a source that cannot go on has settled.
-        is_settled: NDArray[np.bool_] = (attainable <= scores.min(axis=1)) & (scores.max(axis=1) > -np.inf)
-        return is_settled | (state.num_tokens >= state.max_tokens)
+        is_leaving: NDArray[np.bool_] = state.num_tokens >= state.max_tokens
+        if self._has_ended:
+            attainable = state.totals[:, 0] / state.norms[self._slots, state.num_tokens]
+            scores = state.best_scores
+            # The worst is -inf until k have finished: then only a source that cannot go on has settled.
+            is_leaving |= (attainable <= scores.min(axis=1)) & (scores.max(axis=1) > -np.inf)
+        return is_leaving
 
     def _results(self, slot: int) -> list[Hypothesis]:
         """The best hypotheses of a source that is done: ended before cut, then by score."""
@@ -282,7 +300,24 @@ def inherit(parents: NDArray[np.int64]) -> NDArray[np.int64]:
         int64 [B, k], each group a permutation: the first child of a parent stays in its place, the others
         get the places of those without children.
     """
-    slots = _slots(parents)
+    beam_size = parents.shape[1]
+    if beam_size > MAX_TABLE_BEAM:
+        return _inherit(parents)
+    weights, table = _inheritances(beam_size)
+    inherited: NDArray[np.int64] = table[parents @ weights]
+    return inherited
+
+
+@lru_cache(maxsize=MAX_TABLE_BEAM)
+def _inheritances(beam_size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """`_inherit` of all there can be, [k ** k, k], and what parents [k] are multiplied by to find theirs."""
+    weights = beam_size ** np.arange(beam_size)
+    parents = np.arange(beam_size**beam_size)[:, None] // weights % beam_size
+    return weights, _inherit(parents)
+
+
+def _inherit(parents: NDArray[np.int64]) -> NDArray[np.int64]:
+    slots = np.arange(len(parents))[:, None]
     first_child = (parents[:, :, None] == parents[:, None, :]).argmax(axis=2)
     is_sibling = first_child != np.arange(parents.shape[1])
     is_parent = np.zeros(parents.shape, np.bool_)
@@ -290,8 +325,3 @@ def inherit(parents: NDArray[np.int64]) -> NDArray[np.int64]:
     free = np.argsort(is_parent, axis=1, kind="stable")  # places without children first
     nth_sibling = np.cumsum(is_sibling, axis=1) - 1
     return np.where(is_sibling, free[slots, nth_sibling], parents)
-
-
-def _slots(columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[B, 1], what goes before `columns` [B, C] to index along the second axis, slot by slot."""
-    return np.arange(len(columns))[:, None]

@@ -3,6 +3,7 @@
 Shapes: B sources, R rows (B x beams, the beams of a source side by side), K candidates.
 """
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,9 @@ from dragoman import contract
 from dragoman.bundle import Bundle
 from dragoman.graphs.caches import CrossCaches, SelfCaches
 from dragoman.graphs.candidates import Candidates
+from dragoman.graphs.device import Device
 from dragoman.graphs.encoder import CrossKV
+from dragoman.graphs.memory import Host, MemoryMaker
 from dragoman.graphs.session import SessionOptions, open_session
 from dragoman.types import SearchKind
 
@@ -33,10 +36,11 @@ class Decoder:
             contract.decoder_outputs(self.layers, self.cache_dtype),
         )
         self.session = open_session(bundle, contract.DECODER_FILE, ports, options)
-        self.cross_names = contract.cross_names(self.layers)
-        self.self_names = contract.self_names(self.layers)
-        self.written_names = tuple(port.name.removeprefix(contract.NEW) for port in ports[1][2:])
-        """Caches that leave the graph in the memory they came in."""
+        written = {port.name for port in ports[1]}
+        self.self_ports = _ports(contract.self_names(self.layers), written)
+        self.cross_ports = _ports(contract.cross_names(self.layers), written)
+        self.maker = _maker(options, self.cache_dtype)
+        self.is_on_device = options.device_type is not None
 
     def open_steps(self, kind: SearchKind) -> "DecoderSteps":
         """Steps without sources."""
@@ -58,8 +62,8 @@ class _Bound:
     lengths: NDArray[np.int32]  # [R]
     best_logprobs: NDArray[np.float32]  # [R, K]
     best_ids: NDArray[np.int64]  # [R, K]
-    values: tuple[OrtValue, ...]
-    """The binding does not keep them alive."""
+    kept: list[object]
+    """What the binding does not keep alive; self K/V first, which may be bound anew."""
 
 
 class DecoderSteps:
@@ -71,10 +75,10 @@ class DecoderSteps:
         self._is_shortlisted = kind.is_shortlisted
         self._num_rows = 0
         self._longest = 0  # positions in the fullest row
-        row_shape, dtype = decoder.row_shape, decoder.cache_dtype
-        self._cross = CrossCaches(len(decoder.cross_names), row_shape, dtype, beam_size)
+        layers, dtype = (len(decoder.self_ports), *decoder.row_shape), decoder.cache_dtype
+        self._cross = CrossCaches(decoder.maker, layers, dtype, beam_size)
         self._candidates = Candidates(beam_size, decoder.vocab_size)
-        self._caches = SelfCaches(len(decoder.self_names), row_shape, dtype)
+        self._caches = SelfCaches(decoder.maker, layers, dtype)
         self._last_ids = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int32)
         self._total_length = np.zeros((), np.int32)
@@ -112,10 +116,12 @@ class DecoderSteps:
         """
         total_length = self._longest + 1
         if self._caches.reserve(self._num_rows, total_length, (self._num_rows, self._longest)):
-            self._bounds.clear()
+            self._bind_self_again()
         bound = self._bounds.get((self._num_rows, num_best)) or self._bind(num_best)
         bound.last_ids[:] = last_ids
         self._total_length[...] = total_length
+        if self._decoder.is_on_device:
+            self._send(bound)
         self._decoder.session.run_with_iobinding(bound.binding)
         # Only now: a step that failed has written nothing that the same step would not write again.
         np.add(bound.lengths, 1, out=bound.lengths)
@@ -126,14 +132,15 @@ class DecoderSteps:
         """Go on with `len(rows)` rows: new row i continues old row rows[i].
 
         Groups of `beam_size` rows stay groups of one source; with fewer groups than before, sources leave.
-        Only what changes its place is copied.
         """
-        self._caches.move(rows, self._longest)
-        self._lengths[: len(rows)] = self._lengths[rows]
+        has_moved = self._caches.move(rows, self._longest)
         if len(rows) == self._num_rows:  # beams change places, sources do not
+            if has_moved:
+                self._bind_self_again()
             return
+        self._lengths[: len(rows)] = self._lengths[rows]
         slots = rows[:: self._beam_size] // self._beam_size
-        has_moved = self._cross.keep(slots)
+        has_moved |= self._cross.keep(slots)
         if self._is_shortlisted:
             self._candidates.keep(slots)
             has_moved = True
@@ -151,33 +158,53 @@ class DecoderSteps:
         last_ids, lengths = self._last_ids[:num_rows], self._lengths[:num_rows]
         best_logprobs = np.empty((num_rows, num_best), np.float32)
         best_ids = np.empty((num_rows, num_best), np.int64)
-        decoder, num_entries = self._decoder, self._cross.num_entries
-        caches: dict[str, NDArray[Any]] = {
-            **dict(zip(decoder.self_names, self._caches.memory[:, :num_rows], strict=True)),
-            **dict(zip(decoder.cross_names, self._cross.memory[:, :num_entries], strict=True)),
-        }
+        decoder, cross = self._decoder, self._cross
+        binding = decoder.session.io_binding()
+        kept = [
+            self._caches.memory.bind(binding, decoder.self_ports, num_rows),
+            cross.memory.bind(binding, decoder.cross_ports, cross.num_entries),
+        ]
+        # On the CPU these share the arrays' memory: what is written there later is what a step reads.
         inputs: dict[str, NDArray[Any]] = {
             "last_ids": last_ids,
             "lengths": lengths,
             "total_length": self._total_length,
             "num_best": np.array(num_best, np.int64),
-            **self._cross.inputs(),
+            **cross.inputs(),
             **self._candidates.inputs(num_rows),
-            **caches,
         }
-        # These share the arrays' memory: what is written there later is what a step reads.
-        values = {name: OrtValue.ortvalue_from_numpy(memory) for name, memory in inputs.items()}
-        outputs = {
-            "best_logprobs": OrtValue.ortvalue_from_numpy(best_logprobs),
-            "best_ids": OrtValue.ortvalue_from_numpy(best_ids),
-            **{contract.NEW + name: values[name] for name in decoder.written_names},
-        }
-        binding = self._decoder.session.io_binding()
-        for name, value in values.items():
-            binding.bind_ortvalue_input(name, value)
-        for name, value in outputs.items():
+        for name, array in inputs.items():
+            binding.bind_cpu_input(name, array)
+        kept.append(inputs)
+        for name, array in (("best_logprobs", best_logprobs), ("best_ids", best_ids)):
+            value = OrtValue.ortvalue_from_numpy(array)
             binding.bind_ortvalue_output(name, value)
-        kept = (*values.values(), *outputs.values())
+            kept.append(value)
         bound = _Bound(binding, last_ids, lengths, best_logprobs, best_ids, kept)
         self._bounds[num_rows, num_best] = bound
         return bound
+
+    def _bind_self_again(self) -> None:
+        """Only self K/V lie elsewhere than before: the rest of what onnxruntime was told still holds."""
+        self._bounds = {key: bound for key, bound in self._bounds.items() if key[0] == self._num_rows}
+        for bound in self._bounds.values():
+            bound.kept[0] = self._caches.memory.bind(bound.binding, self._decoder.self_ports, self._num_rows)
+
+    def _send(self, bound: _Bound) -> None:
+        """What is bound to a device is a copy: what has changed since on the host is bound anew."""
+        binding = bound.binding
+        binding.bind_cpu_input("last_ids", bound.last_ids)
+        binding.bind_cpu_input("lengths", bound.lengths)
+        binding.bind_cpu_input("total_length", self._total_length)
+        binding.synchronize_inputs()
+
+
+def _ports(names: Sequence[str], outputs: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Caches' inputs, each with the output that is written in its place, or ""."""
+    return tuple((name, contract.NEW + name if contract.NEW + name in outputs else "") for name in names)
+
+
+def _maker(options: SessionOptions, dtype: contract.CacheDType) -> MemoryMaker:
+    if options.device_type is None:
+        return Host()
+    return Device(options, options.device_type, dtype)

@@ -3,23 +3,26 @@
 Shapes: L key and value of each decoder layer in turn, B sources, S source tokens, H heads, D head size.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from onnxruntime import OrtValue
 
 from dragoman.bundle import Bundle
 from dragoman.contract import ENCODER_FILE, SOURCE_WIDTH_MULTIPLE, encoder_inputs, encoder_outputs
-from dragoman.graphs.session import SessionOptions, open_session
+from dragoman.graphs.session import DEVICE_ID, SessionOptions, open_session
 
 
 @dataclass(slots=True)
 class CrossKV:
     """What the decoder reads of a batch of sources, as wide as the longest of them."""
 
-    memory: NDArray[np.int8 | np.float32]
-    """Key and value of each decoder layer in turn, [L, B, H, S, D]."""
+    memory: Any
+    """Key and value of each decoder layer in turn, [L, B, H, S, D]: an array, or on a device an `OrtValue`,
+    whose S is padded."""
     lengths: NDArray[np.int64]
     """Tokens of each source, [B]; what lies beyond them means nothing."""
     candidates: Sequence[NDArray[np.int64]] = ()
@@ -42,6 +45,7 @@ class Encoder:
         outputs = encoder_outputs(bundle.manifest.cache_dtype)
         self._session = open_session(bundle, ENCODER_FILE, (encoder_inputs(), outputs), options)
         self._output_names = [port.name for port in outputs]
+        self._device_type = options.device_type
         self._pad_id = bundle.manifest.special_ids.pad
 
     def run(self, sources: Sequence[Sequence[int]]) -> CrossKV:
@@ -59,6 +63,20 @@ class Encoder:
         ids = np.full(shape, self._pad_id, np.int64)
         for row, source in enumerate(sources):
             ids[row, : len(source)] = source
-        mask = (np.arange(shape[1]) < lengths[:, None]).astype(np.int32)
-        (memory,) = self._session.run(self._output_names, {"source_ids": ids, "source_mask": mask})
+        inputs: dict[str, NDArray[Any]] = {"source_ids": ids, "source_lengths": lengths.astype(np.int32)}
+        if self._device_type is not None:
+            return CrossKV(self._run_on_device(inputs, self._device_type), lengths)
+        (memory,) = self._session.run(self._output_names, inputs)
         return CrossKV(memory[:, :, :, :width], lengths)
+
+    def _run_on_device(self, inputs: Mapping[str, NDArray[Any]], device_type: str) -> OrtValue:
+        """What is computed there stays there."""
+        binding = self._session.io_binding()
+        for name, array in inputs.items():
+            binding.bind_cpu_input(name, array)
+        for name in self._output_names:
+            binding.bind_output(name, device_type, DEVICE_ID)
+        binding.synchronize_inputs()
+        self._session.run_with_iobinding(binding)
+        (memory,) = binding.get_outputs()
+        return memory

@@ -1,25 +1,58 @@
 """onnxruntime in one place: providers, threads, optimisations."""
 
+import contextlib
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import onnxruntime
 
 from dragoman.bundle import Bundle
 from dragoman.contract import Port
-from dragoman.errors import BundleError
+from dragoman.errors import BundleError, ProviderError
+from dragoman.providers import EXECUTION_PROVIDERS, PACKAGES, Provider, check_providers
 
 DISABLED_OPTIMISERS = ["SkipLayerNormFusion"]
-"""Fuses Add and LayerNormalization into an operator that was eight times slower when measured."""
+"""Fuses Add and LayerNormalization into an operator that was eight times slower on the CPU when measured."""
 FATAL_ONLY = 4
+DEVICE_ID = 0
+"""The first that the process sees; CUDA_VISIBLE_DEVICES chooses which one that is."""
+CPU_MEMORY = "Cpu"
+"""What onnxruntime calls it."""
+GPU_PRECISION = "fp16"
+"""`GroupQueryAttention` has no kernel for float32 on CUDA, int8 products have none: the CPU's would run."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """How a graph runs."""
+    """How a graph runs.
+
+    Raises:
+        ProviderError: the providers do not make sense together.
+    """
 
     threads: int = 1
     """Of one run. onnxruntime would otherwise count the host's cores, not the container's."""
+    providers: tuple[Provider, ...] = ("cpu",)
+    """The most wanted first; a node that it has no kernel for goes to the next."""
+    keeps_memory_on_device: bool = False
+    """Whether K/V lie in the provider's own memory. With a GPU they always do; on the CPU it proves the same
+    code, more slowly."""
+
+    def __post_init__(self) -> None:
+        check_providers(self.providers)
+
+    @property
+    def is_gpu(self) -> bool:
+        return self.providers[0] != "cpu"
+
+    @property
+    def device_type(self) -> str | None:
+        """Whose memory K/V lie in, as onnxruntime calls it; None for plain numpy arrays."""
+        if self.is_gpu:
+            return "cuda"
+        return "cpu" if self.keeps_memory_on_device else None
 
 
 def open_session(
@@ -34,33 +67,108 @@ def open_session(
         bundle: already verified.
         file: the graph's name in the bundle.
         ports: inputs and outputs that the contract lists.
-        options: threads.
+        options: providers and threads.
 
     Raises:
-        BundleError: onnxruntime refuses the graph, or it is not what the contract says.
+        BundleError: onnxruntime refuses the graph, it is not what the contract says, or it is of a precision
+            that does not run on the provider.
+        ProviderError: a provider is not there, or cannot be used.
     """
-    onnxruntime.disable_telemetry_events()
-    settings = onnxruntime.SessionOptions()
-    settings.intra_op_num_threads = options.threads
-    settings.inter_op_num_threads = 1
-    settings.log_severity_level = FATAL_ONLY  # what goes wrong is raised, and said once
+    _check_available(options)
+    _check_precision(bundle, options)
     try:
-        session = onnxruntime.InferenceSession(
-            str(bundle.file(file)),
-            settings,
-            providers=["CPUExecutionProvider"],
-            disabled_optimizers=DISABLED_OPTIMISERS,
-        )
+        session = new_session(bundle.file(file), options)
+    except ProviderError:
+        raise
     except Exception as error:  # onnxruntime raises a dozen types of its own without a common root
+        if options.is_gpu and _loads_on_cpu(bundle.file(file)):
+            raise ProviderError(
+                options.providers[0], f"could not be started: {str(error).strip()}"
+            ) from error
         raise BundleError(str(bundle.path), (f"{file} cannot be loaded: {error}",)) from error
     inputs, outputs = ports
     problems = [
         *_differences(file, "input", session.get_inputs(), inputs),
         *_differences(file, "output", session.get_outputs(), outputs),
     ]
+    if options.is_gpu:
+        problems += [f"{file}: {name} is read on the CPU" for name in caches_read_on_cpu(session, inputs)]
     if problems:
         raise BundleError(str(bundle.path), tuple(problems))
     return session
+
+
+def new_session(graph: Path, options: SessionOptions) -> onnxruntime.InferenceSession:
+    """Load any graph.
+
+    Raises:
+        ProviderError: onnxruntime did not take the provider, and would have run the graph elsewhere.
+        Exception: onnxruntime refuses the graph.
+    """
+    onnxruntime.disable_telemetry_events()
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = options.threads
+    settings.inter_op_num_threads = 1
+    settings.log_severity_level = FATAL_ONLY  # what goes wrong is raised, and said once
+    session = onnxruntime.InferenceSession(
+        str(graph),
+        settings,
+        providers=[EXECUTION_PROVIDERS[name] for name in options.providers],
+        disabled_optimizers=[] if options.is_gpu else DISABLED_OPTIMISERS,
+        enable_fallback=0,  # else a failure would be mended by running on the CPU
+    )
+    found = session.get_providers()
+    for place, name in enumerate(options.providers):
+        if found[place : place + 1] != [EXECUTION_PROVIDERS[name]]:
+            problem = (
+                f"could not be started: {graph.name} would run on {', '.join(found)}; onnxruntime found no"
+                f" device for it, or not the libraries that it needs (docs/gpu.md lists them)"
+            )
+            raise ProviderError(name, problem)
+    return session
+
+
+def caches_read_on_cpu(session: onnxruntime.InferenceSession, inputs: Sequence[Port]) -> list[str]:
+    """K/V that onnxruntime would copy when they are bound, so that no step would see what others wrote."""
+    caches = {port.name for port in inputs if "D" in port.axes}
+    places = zip(session.get_inputs(), session.get_input_memory_infos(), strict=True)
+    return [
+        argument.name for argument, place in places if argument.name in caches and place.name == CPU_MEMORY
+    ]
+
+
+def _loads_on_cpu(graph: Path) -> bool:
+    try:
+        new_session(graph, SessionOptions())
+    except Exception:  # noqa: BLE001 -- the same dozen
+        return False
+    return True
+
+
+def _check_available(options: SessionOptions) -> None:
+    available = onnxruntime.get_available_providers()
+    for name in options.providers:
+        if EXECUTION_PROVIDERS[name] not in available:
+            problem = (
+                f"is not in this onnxruntime {onnxruntime.__version__}, which has {', '.join(available)};"
+                f" install {PACKAGES[name]}, in place of any other onnxruntime"
+            )
+            raise ProviderError(name, problem)
+    if options.is_gpu:
+        with contextlib.redirect_stdout(sys.stderr):  # it prints what it does not find
+            onnxruntime.preload_dlls()
+
+
+def _check_precision(bundle: Bundle, options: SessionOptions) -> None:
+    manifest = bundle.manifest
+    if options.is_gpu and manifest.precision != GPU_PRECISION:
+        problem = (
+            f"precision {manifest.precision} does not run on {options.providers[0]}, only {GPU_PRECISION}"
+            f" does; export the model with --precision {GPU_PRECISION}, or use the provider cpu"
+        )
+        raise BundleError(str(bundle.path), (problem,))
+    if options.device_type is not None and manifest.cache_dtype == "int8":
+        raise BundleError(str(bundle.path), ("cache_dtype int8 is for memory on the host alone",))
 
 
 def _differences(
@@ -68,6 +176,7 @@ def _differences(
 ) -> list[str]:
     types = {
         "bool": "tensor(bool)",
+        "float16": "tensor(float16)",
         "float32": "tensor(float)",
         "int8": "tensor(int8)",
         "int32": "tensor(int32)",

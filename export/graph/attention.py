@@ -35,9 +35,9 @@ def cross_attention(writer: Writer, states: str) -> CrossAttention:
         writer: whose precision tells how cross K/V are kept.
         states: anything of shape [R, 1, d].
     """
-    if writer.precision.cache_dtype == "float32":
-        return _shared_by_beams(writer)
-    return _own_to_each_row(writer, states)
+    if writer.precision.cache_dtype == "int8":
+        return _own_to_each_row(writer, states)
+    return _shared_by_beams(writer)
 
 
 def _shared_by_beams(writer: Writer) -> CrossAttention:
@@ -104,11 +104,11 @@ def _read_caches(
         [R, 1, d].
     """
     name, attention = named
-    scales, rounding = _rounding(writer, name, attention)
+    steps, rounding = _rounding(writer)
     mixed = f"{name}.mixed"
     writer.graph.node(
         "GroupQueryAttention",
-        (*projected, *caches, *lengths, *scales),
+        (*projected, *caches, *lengths, *steps),
         (mixed, *(contract.NEW + cache for cache in caches)),
         domain=CONTRIB,
         attributes={"num_heads": attention.heads, "kv_num_heads": attention.heads, **rounding},
@@ -116,19 +116,15 @@ def _read_caches(
     return mixed
 
 
-def _rounding(
-    writer: Writer, name: str, attention: Attention
-) -> tuple[tuple[str, ...], dict[str, str | int]]:
-    """Inputs and attributes with which `GroupQueryAttention` keeps K/V as int8; none where they are fp32."""
-    key = writer.precision.cache_scale(writer.graph, f"{name}.key", attention.heads)
-    if key is None:
+def _rounding(writer: Writer) -> tuple[tuple[str, ...], dict[str, str | int]]:
+    """Inputs and attributes with which `GroupQueryAttention` keeps K/V as int8; none where they are not."""
+    step = writer.precision.cache_step(writer.graph)
+    if step is None:
         return (), {}
-    value_name = f"{name}.key" if attention.value is None else f"{name}.value"
-    value = writer.precision.cache_scale(writer.graph, value_name, attention.heads)
     unused = ("",) * 5  # rotary tables, positions, bias, sinks
     rounding: dict[str, str | int] = {
-        "k_quant_type": "PER_CHANNEL",
-        "v_quant_type": "PER_CHANNEL",
+        "k_quant_type": "PER_TENSOR",
+        "v_quant_type": "PER_TENSOR",
         "kv_cache_bit_width": 8,
     }
-    return (*unused, key, value or key), rounding
+    return (*unused, step, step), rounding

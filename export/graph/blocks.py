@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,13 +53,14 @@ class Writer:
         return graph.op("Add", rows, positions)
 
     def position_table(self) -> str:
-        return self.graph.weight("positions", array(self.model.position_table))
+        return self.graph.weight("positions", self._constant(self.model.position_table))
 
     def norm(self, value: str, name: str, module: nn.Module) -> str:
         """A LayerNorm, or nothing where the model has none."""
         if not isinstance(module, nn.LayerNorm):
             return value
-        return self.graph.layer_norm(value, name, array(module.weight), array(module.bias), module.eps)
+        scale, bias = self._constant(module.weight), self._constant(module.bias)
+        return self.graph.layer_norm(value, name, scale, bias, module.eps)
 
     def residual(self, value: str, name: str, module: Residual, sublayer: Callable[[str], str]) -> str:
         if module.is_pre:
@@ -76,6 +78,10 @@ class Writer:
         if activation == "gelu":
             return self.graph.op("Gelu", value)
         return self.graph.op("Mul", value, self.graph.op("Sigmoid", value))
+
+    def _constant(self, tensor: Tensor) -> NDArray[np.floating[Any]]:
+        """Of the type that flows between the operators."""
+        return array(tensor).astype(self.precision.real, copy=False)
 
 
 def array(tensor: Tensor) -> Floats:

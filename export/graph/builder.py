@@ -20,6 +20,7 @@ ELEMENT_TYPES = {
     "int8": TensorProto.INT8,
     "int32": TensorProto.INT32,
     "int64": TensorProto.INT64,
+    "float16": TensorProto.FLOAT16,
     "float32": TensorProto.FLOAT,
 }
 
@@ -30,6 +31,7 @@ class GraphBuilder:
     def __init__(self, name: str, outer: "GraphBuilder | None" = None) -> None:
         """A graph, or a branch inside of `outer`, which sees all that stands there and shares its weights."""
         self.name = name
+        self._outer = outer
         self._prefix = "" if outer is None else f"{name}."
         self._nodes: list[onnx.NodeProto] = []
         self._weights: dict[str, onnx.TensorProto] = {} if outer is None else outer._weights  # noqa: SLF001 -- our own
@@ -40,6 +42,11 @@ class GraphBuilder:
         if name not in self._weights:
             self._weights[name] = numpy_helper.from_array(np.ascontiguousarray(array), name)
         return name
+
+    @property
+    def outermost(self) -> "GraphBuilder":
+        """The graph itself, or the one that a branch is inside of: what stands there is there once."""
+        return self if self._outer is None else self._outer.outermost
 
     def ints(self, *values: int) -> str:
         """A constant int64 vector, shared by value."""

@@ -1,5 +1,8 @@
 """The encoder graph: source ids to the cross K/V of every decoder layer, once per source."""
 
+from collections.abc import Callable
+
+import numpy as np
 import onnx
 
 from dragoman import contract
@@ -10,6 +13,9 @@ from export.model import Transformer
 from export.model.attention import Attention
 from export.model.layers import EncoderLayer
 
+SelfAttention = Callable[[str, str, Attention], str]
+"""From states [B, S, d], an attention's name and the attention to [B, S, d]."""
+
 
 def write_encoder(model: Transformer, precision: Precision, producer: str) -> onnx.ModelProto:
     """Shapes: B sources, S source tokens, H heads, D head size, d model width."""
@@ -18,8 +24,9 @@ def write_encoder(model: Transformer, precision: Precision, producer: str) -> on
     length = graph.op("Shape", "source_ids", attributes={"start": 1, "end": 2})
     positions = graph.op("Slice", writer.position_table(), graph.ints(0), length, graph.ints(0))
     states = writer.embed("source_ids", positions, model.source_embedding)  # [B, S, d]
-    for index, layer in enumerate(model.encoder_layers()):
-        states = _layer(writer, states, f"encoder.{index}", layer)
+    attend = _self_attention(writer, length)
+    for indexed in enumerate(model.encoder_layers()):
+        states = _layer(writer, states, indexed, attend)
     memory = writer.norm(states, "encoder.norm", model.encoder_norm)
     _cross_keys_values(writer, memory)
     config = model.config
@@ -31,34 +38,79 @@ def write_encoder(model: Transformer, precision: Precision, producer: str) -> on
     )
 
 
-def _layer(writer: Writer, states: str, name: str, layer: EncoderLayer) -> str:
-    def attend(inputs: str) -> str:
-        return _self_attention(writer, inputs, f"{name}.self_attention", layer.self_attention)
+def _layer(writer: Writer, states: str, indexed: tuple[int, EncoderLayer], attend: SelfAttention) -> str:
+    index, layer = indexed
+    name = f"encoder.{index}"
+
+    def read(inputs: str) -> str:
+        return attend(inputs, f"{name}.self_attention", layer.self_attention)
 
     def feed_forward(inputs: str) -> str:
         return writer.feed_forward(inputs, f"{name}.feed_forward", layer.feed_forward)
 
-    states = writer.residual(states, f"{name}.self", layer.self_residual, attend)
+    states = writer.residual(states, f"{name}.self", layer.self_residual, read)
     return writer.residual(states, f"{name}.feed_forward", layer.feed_forward_residual, feed_forward)
 
 
-def _self_attention(writer: Writer, inputs: str, name: str, attention: Attention) -> str:
-    """[B, S, d] -> [B, S, d], padding masked out."""
-    queries = writer.linear(inputs, f"{name}.query", attention.query)
-    keys = writer.linear(inputs, f"{name}.key", attention.key)
-    value_map = attention.value
-    values = keys if value_map is None else writer.linear(inputs, f"{name}.value", value_map)
-    mixed = writer.graph.op(
-        "MultiHeadAttention",
-        queries,
-        keys,
-        values,
-        "",
-        "source_mask",
-        domain=CONTRIB,
-        attributes={"num_heads": attention.heads},
-    )
-    return writer.linear(mixed, f"{name}.output", attention.output)
+def _self_attention(writer: Writer, width: str) -> SelfAttention:
+    """How layers read the source's other tokens.
+
+    Args:
+        writer: whose precision tells what the graph is for.
+        width: S, int64 [1].
+    """
+    return _masked(writer, width) if writer.precision.cache_dtype == "float16" else _unpadded(writer, width)
+
+
+def _unpadded(writer: Writer, width: str) -> SelfAttention:
+    """`GroupQueryAttention` without a past leaves padding out; query, key and value are one product."""
+    graph = writer.graph
+    ends = graph.op("Sub", "source_lengths", graph.weight("int32.1", np.array(1, np.int32)))
+    total = graph.op("Cast", graph.op("Squeeze", width), attributes={"to": onnx.TensorProto.INT32})
+
+    def attend(inputs: str, name: str, attention: Attention) -> str:
+        maps = (attention.query, attention.key, attention.value or attention.key)
+        mixed = f"{name}.mixed"
+        graph.node(
+            "GroupQueryAttention",
+            (writer.joined_linear(inputs, f"{name}.query", maps), "", "", "", "", ends, total),
+            (mixed, f"{name}.keys", f"{name}.values"),
+            domain=CONTRIB,
+            attributes={"num_heads": attention.heads, "kv_num_heads": attention.heads, "causal": 0},
+        )
+        return writer.linear(mixed, f"{name}.output", attention.output)
+
+    return attend
+
+
+def _masked(writer: Writer, width: str) -> SelfAttention:
+    """`MultiHeadAttention`: on a GPU, `GroupQueryAttention` is not known to look at what comes later."""
+    graph = writer.graph
+    zero, one = (graph.weight(f"int64.{value}", np.array(value, np.int64)) for value in (0, 1))
+    places = graph.op("Range", zero, graph.op("Squeeze", width), one)
+    lengths = graph.op("Cast", "source_lengths", attributes={"to": onnx.TensorProto.INT64})
+    is_token = graph.op("Less", places, graph.op("Unsqueeze", lengths, graph.ints(1)))
+    mask = graph.op("Cast", is_token, attributes={"to": onnx.TensorProto.INT32})
+
+    def attend(inputs: str, name: str, attention: Attention) -> str:
+        queries = writer.linear(inputs, f"{name}.query", attention.query)
+        keys = writer.linear(inputs, f"{name}.key", attention.key)
+        values = keys
+        if attention.value is not None:
+            values = writer.linear(inputs, f"{name}.value", attention.value)
+        mixed = graph.op(
+            "MultiHeadAttention",
+            queries,
+            keys,
+            values,
+            "",
+            mask,
+            domain=CONTRIB,
+            attributes={"num_heads": attention.heads},
+        )
+        return writer.linear(mixed, f"{name}.output", attention.output)
+
+    return attend
 
 
 def _cross_keys_values(writer: Writer, memory: str) -> None:

@@ -7,6 +7,8 @@ shortlist, P tokens on the longest shortlist of a source.
 import itertools
 from dataclasses import replace
 
+import numpy as np
+
 from export.calibration import OUTPUT
 from export.graph.blocks import Writer, array
 from export.graph.builder import GraphBuilder
@@ -15,11 +17,19 @@ from export.graph.precision import Output
 MAX_PART_TOKENS = 8192
 """Logits of 32 rows and as many tokens are 1 MiB: what a core's own cache still holds beside the weights."""
 BEST = {"best_logprobs": "float32", "best_ids": "int64"}
+BLOCK_TOKENS = 64
+"""Side by side, of which the largest logit is found before the best of all are looked for."""
+MANY_ROWS = 16
+"""From here on that takes half the time; below, the operators it needs take as long as they save."""
+HAS_MANY_ROWS = "has_many_rows"
 
 
 def write_best(writer: Writer, states: str) -> None:
     """[R, d] -> best_logprobs, best_ids [R, K]: of its source's shortlist, or of all tokens without one."""
     graph = writer.graph
+    num_rows = graph.op("Shape", states, attributes={"start": 0, "end": 1})
+    few = graph.weight("few_rows", np.array([MANY_ROWS - 1], np.int64))
+    graph.op("Squeeze", graph.op("Greater", num_rows, few), output=HAS_MANY_ROWS)
     if not writer.precision.takes_shortlists:
         _best_of_all(writer, states)
         return
@@ -39,9 +49,12 @@ def _best_of_all(writer: Writer, states: str) -> None:
     num_parts = -(-num_tokens // MAX_PART_TOKENS)
     if num_parts == 1:
         logprobs = graph.op("LogSoftmax", _logits(writer, states, range(num_tokens)), attributes={"axis": -1})
-        _top(graph, logprobs, num_best, (graph.named("best_logprobs"), graph.named("best_ids")))
+        _top_of_many(
+            graph, logprobs, num_best, (graph.named("best_logprobs"), graph.named("best_ids")), num_tokens
+        )
         return
-    bounds = [num_tokens * part // num_parts for part in range(num_parts + 1)]
+    num_blocks = -(-num_tokens // (num_parts * BLOCK_TOKENS))
+    bounds = [*range(0, num_tokens, num_blocks * BLOCK_TOKENS), num_tokens]
     parts = [_best_of_part(writer, states, range(*part)) for part in itertools.pairwise(bounds)]
     logits, ids, normalisers = (
         graph.op("Concat", *each, attributes={"axis": 1}) for each in zip(*parts, strict=True)
@@ -59,7 +72,8 @@ def _best_of_part(writer: Writer, states: str, tokens: range) -> tuple[str, str,
     logits = _logits(writer, states, tokens)
     best_logprobs, places = graph.named(f"{first}.logprobs"), graph.named(f"{first}.places")
     num_best = graph.op("Min", graph.reshape("num_best", 1), graph.ints(len(tokens)))
-    _top(graph, graph.op("LogSoftmax", logits, attributes={"axis": -1}), num_best, (best_logprobs, places))
+    logprobs = graph.op("LogSoftmax", logits, attributes={"axis": -1})
+    _top_of_many(graph, logprobs, num_best, (best_logprobs, places), len(tokens))
     best_logits = graph.op("GatherElements", logits, places, attributes={"axis": 1})
     shifts = graph.op("Sub", best_logits, best_logprobs)  # all alike but for rounding
     normaliser = graph.op("Slice", shifts, graph.ints(0), graph.ints(1), graph.ints(1))
@@ -85,6 +99,47 @@ def _best_of_shortlist(writer: Writer, states: str) -> None:
 
 def _top(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str]) -> None:
     graph.node("TopK", (values, count), outputs, attributes={"axis": -1, "sorted": 1})
+
+
+def _top_of_many(
+    graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str], num_values: int
+) -> None:
+    """`_top` of values [R, num_values]; both ways find the same, equal values included."""
+    if num_values % BLOCK_TOKENS:
+        _top(graph, values, count, outputs)
+        return
+    by_value, by_block = (GraphBuilder(f"{outputs[0]}.{way}", graph) for way in ("by_value", "by_block"))
+    _top(by_value, values, count, (by_value.named(outputs[0]), by_value.named(outputs[1])))
+    _top_by_block(by_block, values, count, (by_block.named(outputs[0]), by_block.named(outputs[1])))
+    types = dict(zip(outputs, BEST.values(), strict=True))
+    graph.choose(HAS_MANY_ROWS, by_block, by_value, types)
+
+
+def _top_by_block(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str]) -> None:
+    """The K best lie in the K blocks with the largest maxima.
+
+    Of equal values the first counts as better, here as in `TopK`: so blocks are read in their order.
+    """
+    blocks = graph.reshape(values, 0, -1, BLOCK_TOKENS)
+    maxima = graph.op("ReduceMax", blocks, graph.ints(-1), attributes={"keepdims": 0})
+    num_blocks = graph.op("Min", count, graph.op("Shape", maxima, attributes={"start": 1, "end": 2}))
+    best_blocks, in_order = graph.named("best_blocks"), graph.named("blocks_in_order")
+    _top(graph, maxima, num_blocks, (graph.named("best_maxima"), best_blocks))
+    graph.node(
+        "TopK",
+        (best_blocks, num_blocks),
+        (in_order, graph.named("block_ranks")),
+        attributes={"axis": -1, "largest": 0, "sorted": 1},
+    )
+    rows = graph.op("Unsqueeze", in_order, graph.ints(-1))
+    candidates = graph.reshape(graph.op("GatherND", blocks, rows, attributes={"batch_dims": 1}), 0, -1)
+    places = graph.named("places")
+    _top(graph, candidates, count, (outputs[0], places))
+    size = graph.weight("block_tokens", np.array(BLOCK_TOKENS, np.int64))
+    nth = graph.op("Div", places, size)
+    block = graph.op("GatherElements", in_order, nth, attributes={"axis": 1})
+    shift = graph.op("Mul", graph.op("Sub", block, nth), size)
+    graph.op("Add", places, shift, output=outputs[1])
 
 
 def _logits(writer: Writer, states: str, tokens: range) -> str:

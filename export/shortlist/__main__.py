@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import open_bundle
+from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.errors import BundleError
 from dragoman.text.tokenise import Tokenizer
 from dragoman.translator import Translator
@@ -45,10 +46,11 @@ def main() -> int:
 def _make(folder: Path, arguments: argparse.Namespace, settings: Settings) -> None:
     """Translate, align, select, measure, write."""
     bundle = open_bundle(folder)
-    if bundle.manifest.precision != "int8":
+    if bundle.manifest.precision not in SHORTLIST_PRECISIONS:
+        takers = " and ".join(SHORTLIST_PRECISIONS)
         raise ExportError(
-            f"this bundle is {bundle.manifest.precision}; shortlists are for int8 ones, whose whole numbers "
-            "add up the same in any batch"
+            f"this bundle is {bundle.manifest.precision}; shortlists are for {takers} ones, whose whole"
+            " numbers add up the same in any batch"
         )
     source_tokenizer = Tokenizer.load(bundle.file(bundle.manifest.source_tokenizer))
     parallel = evenly_spaced(read_pairs(arguments.pairs), arguments.max_pairs)

@@ -124,7 +124,7 @@ def test_a_field_of_another_type_is_named_with_both_types(field: str, manifest: 
 
 def test_a_cache_dtype_that_no_graph_has_is_refused(manifest: dict[str, Any]) -> None:
     assert problems_of(manifest | {"cache_dtype": "float8"}) == (
-        "manifest.json: cache_dtype must be one of int8, float32, not 'float8'",
+        "manifest.json: cache_dtype must be one of int8, float16, float32, not 'float8'",
     )
 
 

@@ -18,6 +18,7 @@ PROJECT = Path(__file__).parents[2]
 BUNDLES = [
     PROJECT / "tests" / "tiny" / "bundle-fp32",
     PROJECT / "tests" / "tiny" / "bundle-int8",
+    PROJECT / "tests" / "tiny" / "bundle-int4",
     PROJECT / "models" / "de-en",
 ]
 NUM_SOURCES = 30

@@ -8,7 +8,15 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from export.calibration import NUM_BINS, OUTPUT, Calibration, _Histogram, best_clip, calibrate
+from export.calibration import (
+    NUM_BINS,
+    OUTPUT,
+    _Histogram,
+    best_clip,
+    cache_steps,
+    calibrate,
+    maps_of_a_step,
+)
 from export.model import ModelConfig, Transformer
 from export.model.config import Activation
 from export.model.generate import generate_greedy
@@ -150,7 +158,7 @@ def read_texts(model: Transformer) -> Iterator[tuple[torch.Tensor, list[torch.Te
 
 
 @pytest.mark.parametrize("share_kv", [False, True])
-def test_cache_scales_hold_every_key_and_value_and_are_no_wider(*, share_kv: bool) -> None:
+def test_cache_steps_hold_every_key_and_value_and_are_no_wider(*, share_kv: bool) -> None:
     model = random_model(share_kv=share_kv)
     by_text = [channels for _, channels in read_texts(model)]
     largest = [torch.cat(caches).abs().amax(dim=0).numpy() for caches in zip(*by_text, strict=True)]
@@ -164,7 +172,7 @@ def test_cache_scales_hold_every_key_and_value_and_are_no_wider(*, share_kv: boo
     if share_kv:
         expected = {name: expected[name] for name in names if name.endswith("key")}
 
-    scales = calibrate(model, SOURCES).cache_scales
+    scales = cache_steps(model, SOURCES)
 
     assert scales.keys() == expected.keys()
     for name, channels in expected.items():
@@ -183,6 +191,43 @@ def test_the_outputs_range_is_that_of_the_states_before_the_projection() -> None
     assert found.clip == pytest.approx(clip_of(states, is_signed=True), rel=0.02)
 
 
+def test_moments_are_mean_products_of_what_a_map_reads() -> None:
+    model = random_model()
+    states = torch.cat([states for states, _ in read_texts(model)]).double().numpy()
+
+    moments = calibrate(model, SOURCES, [OUTPUT]).moments
+
+    assert moments.keys() == {OUTPUT}
+    np.testing.assert_allclose(moments[OUTPUT], states.T @ states / len(states), rtol=1e-4, atol=1e-5)
+
+
+def test_nothing_is_multiplied_that_was_not_asked_for() -> None:
+    assert calibrate(random_model(), SOURCES).moments == {}
+
+
+def test_moments_of_maps_that_read_the_same_are_the_same() -> None:
+    model = random_model()
+    first, second, other = (f"decoder.0.{name}" for name in MAPS_OF_ONE_LAYER)
+
+    moments = calibrate(model, SOURCES, [first, second, other]).moments
+
+    np.testing.assert_array_equal(moments[first], moments[second])
+    assert (np.abs(moments[first] - moments[other]) > 1e-3).any()
+
+
+MAPS_OF_ONE_LAYER = ("self_attention.query", "self_attention.key", "cross_attention.query")
+"""The first two read the same."""
+
+
+def test_maps_of_a_step_are_the_decoders_without_those_made_with_the_query_or_by_the_encoder() -> None:
+    attentions = [f"{kind}_attention.{name}" for kind in ("self", "cross") for name in ("query", "output")]
+    names = [*attentions, "feed_forward.inner", "feed_forward.outer"]
+
+    found = maps_of_a_step(random_model())
+
+    assert sorted(found) == sorted(f"decoder.{layer}.{name}" for layer in (0, 1) for name in names)
+
+
 def test_no_source_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one source"):
         calibrate(random_model(), [])
@@ -193,7 +238,6 @@ def test_the_order_of_the_sources_changes_nothing() -> None:
     first, turned = calibrate(model, SOURCES), calibrate(model, SOURCES[::-1])
 
     assert first.ranges == turned.ranges
-    assert_same_scales(first, turned)
 
 
 def test_a_source_given_twice_widens_nothing() -> None:
@@ -202,7 +246,6 @@ def test_a_source_given_twice_widens_nothing() -> None:
     first, again = calibrate(model, SOURCES), calibrate(model, SOURCES + SOURCES)
 
     assert first.ranges == again.ranges
-    assert_same_scales(first, again)
 
 
 def test_the_model_is_left_without_hooks() -> None:
@@ -211,12 +254,6 @@ def test_the_model_is_left_without_hooks() -> None:
     calibrate(model, SOURCES[:1])
 
     assert not any(module._forward_pre_hooks or module._forward_hooks for module in model.modules())
-
-
-def assert_same_scales(first: Calibration, second: Calibration) -> None:
-    assert first.cache_scales.keys() == second.cache_scales.keys()
-    for name, scales in first.cache_scales.items():
-        np.testing.assert_array_equal(scales, second.cache_scales[name])
 
 
 def test_zeros_are_not_counted_as_they_are_exact_at_any_clip() -> None:

@@ -15,6 +15,7 @@ from onnx import numpy_helper
 
 from dragoman import Translator
 from dragoman.bundle import FileRecord, Limits, open_bundle, read_bundle, sha256_of
+from dragoman.contract import SHORTLIST_PRECISIONS
 from export.bundle import (
     BundleFacts,
     ExportError,
@@ -24,10 +25,16 @@ from export.bundle import (
     write_bundle,
     write_manifest,
 )
+from export.calibration import Calibration
 from export.checkpoint import load_checkpoint
-from export.graph.precision import quantise_channels
+from export.graph.precision import CALIBRATED, PRECISIONS, make_writers, quantise_channels
 from export.model import ModelConfig
-from export.validation import validate, validate_in_fresh_process
+from export.validation import (
+    MAX_LOGPROB_DIFFERENCE,
+    MIN_EQUAL_SENTENCES,
+    validate,
+    validate_in_fresh_process,
+)
 
 TINY = Path(__file__).parents[1] / "tiny"
 CHECKPOINT = TINY / "checkpoint"
@@ -126,6 +133,49 @@ def test_validation_passes_what_export_wrote(tmp_path: Path) -> None:
     assert report.problems == []
     assert report.num_equal == report.num_sentences >= 200
     assert report.max_logprob_difference <= 1e-4
+
+
+@pytest.mark.parametrize(
+    ("precision", "cache_dtype"), [("int8", "int8"), ("int4", "int8"), ("fp16", "float16")]
+)
+def test_the_command_writes_every_precision(precision: str, cache_dtype: str, tmp_path: Path) -> None:
+    limits = ("--max-source-tokens", "60", "--max-target-tokens", "64")
+
+    done = run_export(CHECKPOINT, tmp_path / "de-en", "--precision", precision, *limits)
+
+    assert done.returncode == 0, done.stderr
+    manifest = open_bundle(tmp_path / "de-en").manifest
+    assert (manifest.precision, manifest.cache_dtype) == (precision, cache_dtype)
+
+
+def test_every_precision_has_bounds_that_validation_holds_it_to() -> None:
+    assert MAX_LOGPROB_DIFFERENCE.keys() == MIN_EQUAL_SENTENCES.keys() == set(PRECISIONS)
+
+
+def test_a_precision_that_does_not_exist_is_refused_by_name(tmp_path: Path) -> None:
+    done = run_export(CHECKPOINT, tmp_path / "x", "--precision", "int2")
+
+    assert done.returncode == 2
+    assert "int2" in done.stderr
+    with pytest.raises(ValueError, match="int2"):
+        make_writers("int2", None)
+
+
+@pytest.mark.parametrize("precision", CALIBRATED)
+def test_whole_numbers_need_text_to_be_measured_on(precision: str, tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match=f"{precision} needs sentences"):
+        write_bundle(tmp_path, load_checkpoint(CHECKPOINT), precision, facts(), [])
+
+
+def test_shortlists_are_for_the_precisions_whose_graphs_read_them(tmp_path: Path) -> None:
+    calibration = Calibration({}, {})
+    taking = [name for name in PRECISIONS if make_writers(name, calibration).decoder.takes_shortlists]
+    assert taking == list(SHORTLIST_PRECISIONS)
+
+    done = run_export(CHECKPOINT, tmp_path / "x", "--precision", "fp16", "--shortlist-of", TINY)
+
+    assert done.returncode == 1
+    assert "fp16 bundles take none, int8 and int4 do" in done.stderr
 
 
 @pytest.mark.parametrize("factor", [1.001, -1.0, float("nan")])

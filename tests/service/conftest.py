@@ -44,6 +44,7 @@ from dragoman.bundle import (
     sha256_of,
 )
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
+from dragoman.providers import Provider
 from service import cli
 from service.app import create_app
 from service.readiness import TextTranslator
@@ -341,10 +342,18 @@ def run(command: list[str], environment: dict[str, str], tmp_path: Path) -> Run:
 
 
 def open_double(
-    path: str | Path, *, replicas: int | None = None, threads: int = 1, queue_size: int = 1
+    path: str | Path,
+    *,
+    replicas: int | None = None,
+    threads: int = 1,
+    queue_size: int = 1,
+    recall_segments: int = 0,
+    providers: Sequence[Provider] = ("cpu",),
 ) -> DoubleTranslator:
     """In place of Translator.open; the bundle is verified all the same."""
     assert min(replicas or 1, threads, queue_size) >= 1
+    assert recall_segments >= 0
+    assert providers == ("cpu",)
     return DoubleTranslator(open_bundle(Path(path)).manifest)
 
 

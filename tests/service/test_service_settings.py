@@ -20,7 +20,7 @@ def test_defaults_serve_locally() -> None:
 
     assert (settings.host, settings.port, settings.model) == ("127.0.0.1", 8000, "de-en")
     assert (settings.max_body_bytes, settings.max_texts, settings.max_characters) == (2**20, 1000, 100_000)
-    assert (settings.replicas, settings.threads) == (None, 1)
+    assert (settings.replicas, settings.threads, settings.providers) == (None, 1, "cpu")
 
 
 def test_options_win_over_environment_and_environment_over_file(
@@ -39,6 +39,7 @@ def test_options_win_over_environment_and_environment_over_file(
 
 def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {"log_level": "debug", "host": "::", "model": "m", "models_dir": "somewhere"}
+    given["providers"] = "cuda,cpu"
     for name in Settings.model_fields:
         monkeypatch.setenv(ENV_PREFIX + name.upper(), given.get(name, "7"))
 
@@ -72,10 +73,15 @@ def test_unknown_names_in_the_file_are_refused(tmp_path: Path, line: str) -> Non
         ("replicas", "0"),
         ("threads", "0"),
         ("queue_size", "0"),
+        ("recall_segments", "-1"),
         ("request_timeout_s", "0"),
         ("request_timeout_s", "inf"),
         ("max_body_bytes", "0"),
         ("log_level", "loud"),
+        ("providers", ""),
+        ("providers", "gpu"),
+        ("providers", "cpu,cuda"),
+        ("providers", "cuda,cuda"),
         ("model", ""),
     ],
 )

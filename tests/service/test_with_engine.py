@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import httpx
+import onnxruntime
+import pytest
 
 from dragoman import DecodingOptions, Translation, Translator
 
@@ -102,3 +104,26 @@ def test_lone_surrogates_and_limits_of_the_model_are_the_clients_to_mend(engine_
     for response, field in ((surrogate, "text[1]"), (length, "max_length")):
         assert response.status_code == 422
         assert [problem["field"] for problem in response.json()["error"]["fields"]] == [field]
+
+
+@pytest.mark.skipif(
+    "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="CUDA is in this onnxruntime"
+)
+@pytest.mark.parametrize("command", ["translate", "serve"])
+@pytest.mark.parametrize("is_option", [True, False])
+def test_commands_run_on_the_provider_asked_for_or_not_at_all(
+    environment: dict[str, str], command: str, *, is_option: bool
+) -> None:
+    option = ["--providers", "cuda,cpu"] if is_option else []
+    finished = subprocess.run(
+        [sys.executable, "-m", "service", command, "--model", str(BUNDLE), *option],
+        input="Ja.\n",
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        env=environment | ({} if is_option else {"DRAGOMAN_PROVIDERS": "cuda,cpu"}),
+    )
+
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert finished.stderr.startswith("dragoman: provider 'cuda' is not in this onnxruntime")
+    assert "install onnxruntime-gpu" in finished.stderr

@@ -4,6 +4,7 @@ It learns pairs.tsv by heart, which takes a minute, and writes
   checkpoint/    what `python -m training` would write
   bundle-fp32/   exported from it
   bundle-int8/
+  bundle-int4/
 All are committed, so that tests of the engine need neither torch nor a training.
 """
 
@@ -53,7 +54,7 @@ def main() -> None:
         shutil.copytree(scratch, checkpoint)
     pairs = read_pairs(CONFIG.data.corpora[0], CONFIG.data)
     sources = Tokenizer.load(checkpoint / "source.spm").encode([pair.source for pair in pairs])
-    for precision in ("fp32", "int8"):
+    for precision in ("fp32", "int8", "int4"):
         facts = BundleFacts(
             name=f"tiny-{precision}",
             source_language="de",

@@ -1,8 +1,8 @@
-"""How weights meet activations: in fp32, or both in 8 bits with scales fixed at export."""
+"""Weights and activations in 8 bits, with scales fixed at export."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,94 +10,16 @@ from numpy.typing import NDArray
 from dragoman.contract import CacheDType
 from export.calibration import OUTPUT, ActivationRange, Calibration
 from export.graph.builder import CONTRIB, GraphBuilder
+from export.graph.precision.protocol import Map, Output, Weights, some_rows
 
 INT8_MAX = 127
 UINT8_ZERO = 128
+EQUAL_SCALES = 1e-6
+"""Relative difference of scales that were made equal, and differ by rounding at most."""
+CACHE_STEP = 1.0
+"""Of K/V: `export.balance` makes the model count them in steps."""
 SMALLEST_ROW = 1e-10
 """Stands in for the maximum of an all-zero row, which has no scale."""
-
-Weights = NDArray[np.float32]
-Map = tuple[str, Weights, Weights]
-"""Name, weight [N, K] and bias [N]."""
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """The output projection's weights, of all tokens."""
-
-    name: str
-    """Of the table in the graph."""
-    table: Weights
-    """[V, d]."""
-    bias: Weights
-    """[V]."""
-
-
-class Precision(Protocol):
-    """Writes the operators that carry the model's big weights."""
-
-    name: str
-    cache_dtype: CacheDType
-    takes_shortlists: bool
-    """Whether a product with rows chosen at run time gives a row the same numbers in any batch."""
-
-    def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
-        """Value [..., K] x weight [N, K] transposed + bias [N] -> [..., N]."""
-        ...
-
-    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[Map]) -> str:
-        """Maps of one value side by side, as K/V are kept: [..., K] -> [..., maps x N] in `cache_dtype`."""
-        ...
-
-    def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
-        """Rows of table [V, d], times `factor` -> [..., d]."""
-        ...
-
-    def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
-        """Like `linear`, for some tokens side by side; `embedding` may read the same table by its name."""
-        ...
-
-    def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
-        """Value [R, d] x the table's rows named by `shortlist` [C] -> [R, C]."""
-        ...
-
-    def cache_scale(self, graph: GraphBuilder, name: str, heads: int) -> str | None:
-        """The steps that a map's K/V are rounded to, [1, H, 1, D]; None where they are not."""
-        ...
-
-
-class Float32:
-    """Weights as they were trained."""
-
-    name = "fp32"
-    cache_dtype: CacheDType = "float32"
-    takes_shortlists = False
-
-    def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
-        product = graph.op("MatMul", value, graph.weight(f"{name}.weight", weight.T))
-        return graph.op("Add", product, graph.weight(f"{name}.bias", bias))
-
-    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[Map]) -> str:
-        names, weights, biases = zip(*maps, strict=True)
-        return self.linear(graph, value, names[0], np.concatenate(weights), np.concatenate(biases))
-
-    def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
-        return graph.op("Mul", graph.op("Gather", graph.weight(name, table), ids), graph.scalar(factor))
-
-    def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
-        return graph.op(
-            "Gemm",
-            value,
-            _rows(graph, graph.weight(output.name, output.table), len(output.table), tokens),
-            graph.weight(f"{OUTPUT}.{tokens.start}.bias", output.bias[tokens.start : tokens.stop]),
-            attributes={"transB": 1},
-        )
-
-    def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
-        raise NotImplementedError(f"{graph.name}, {value}, {output.name}: fp32 takes no shortlists")
-
-    def cache_scale(self, graph: GraphBuilder, name: str, heads: int) -> str | None:  # noqa: ARG002 -- the protocol's
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +28,7 @@ class _Constants:
 
     name: str
     scales: Weights
-    """[N]."""
+    """[N], or a scalar for all."""
     bias: Weights
     """[N]."""
 
@@ -120,30 +42,31 @@ class Int8:
     name = "int8"
     cache_dtype: CacheDType = "int8"
     takes_shortlists = True
+    real: type[np.floating[Any]] = np.float32
 
     def __init__(self, calibration: Calibration) -> None:
         self._calibration = calibration
         self._quantised: dict[tuple[str, ActivationRange], str] = {}
         self._tables: dict[str, tuple[NDArray[np.int8], Weights]] = {}
+        self._unsigned_tables: dict[str, str] = {}
 
     def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
         quantised, scales = quantise_channels(weight)
+        if np.allclose(scales, scales[0], rtol=EQUAL_SCALES, atol=0.0):
+            scales = scales[:1].reshape(())  # onnxruntime prepares one scale for each output at every product
         table = graph.weight(f"{name}.weight", quantised.T)
         constants = _Constants(name, scales, bias)
         return self._product(graph, value, table, self._calibration.ranges[name], constants)
 
     def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[Map]) -> str:
-        """The channels' steps are divided out of the weights, so that one step serves all results."""
         names, weights, biases = zip(*maps, strict=True)
-        steps = np.concatenate([self._calibration.cache_scales[name] for name in names])
-        weight, bias = np.concatenate(weights) / steps[:, None], np.concatenate(biases) / steps
-        projected = self.linear(graph, value, names[0], weight, bias)
+        projected = self.linear(graph, value, names[0], np.concatenate(weights), np.concatenate(biases))
         zero = graph.weight("int8.0", np.array(0, np.int8))
-        return graph.op("QuantizeLinear", projected, graph.scalar(1.0), zero)
+        return graph.op("QuantizeLinear", projected, graph.scalar(CACHE_STEP), zero)
 
     def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
         quantised, scales = self._table(name, table)
-        rows = graph.op("Gather", _unsigned(graph, name, quantised), ids)
+        rows = graph.op("Gather", self._unsigned(graph, name, quantised), ids)
         wide = graph.op("Cast", rows, attributes={"to": 1})
         centred = graph.op("Sub", wide, graph.scalar(float(UINT8_ZERO)))
         steps = graph.weight(f"{name}.steps", (scales * np.float32(factor))[:, None])
@@ -152,7 +75,7 @@ class Int8:
     def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
         quantised, scales = self._table(output.name, output.table)
         # Folded when the graph is loaded, so that the file holds the table once.
-        rows = _rows(graph, graph.weight(output.name, quantised), len(quantised), tokens)
+        rows = some_rows(graph, graph.weight(output.name, quantised), len(quantised), tokens)
         transposed = graph.op("Transpose", rows, attributes={"perm": [1, 0]})
         part = slice(tokens.start, tokens.stop)
         constants = _Constants(f"{OUTPUT}.{tokens.start}", scales[part], output.bias[part])
@@ -162,7 +85,7 @@ class Int8:
         """The table's rows are the left factor: they are read as they lie, with nothing to pack."""
         quantised, scales = self._table(output.name, output.table)
         found = self._calibration.ranges[OUTPUT]
-        rows = graph.op("Gather", _unsigned(graph, output.name, quantised), "shortlist")  # [C, d]
+        rows = graph.op("Gather", self._unsigned(graph, output.name, quantised), "shortlist")  # [C, d]
         scale, zero = graph.scalar(found.scale), graph.weight("int8.0", np.array(0, np.int8))
         states = graph.op("QuantizeLinear", value, scale, zero)  # int8 [R, d]
         columns = graph.op("Transpose", states, attributes={"perm": [1, 0]})
@@ -175,9 +98,8 @@ class Int8:
         bias = graph.weight(f"{OUTPUT}.bias", output.bias)
         return graph.op("Add", scaled, graph.op("Gather", bias, "shortlist"))
 
-    def cache_scale(self, graph: GraphBuilder, name: str, heads: int) -> str | None:
-        scales = self._calibration.cache_scales[name]
-        return graph.weight(f"{name}.cache_scales", scales.reshape(1, heads, 1, -1))
+    def cache_step(self, graph: GraphBuilder) -> str | None:
+        return graph.weight("cache_step", np.array([CACHE_STEP], np.float32))
 
     def _product(
         self, graph: GraphBuilder, value: str, table: str, found: ActivationRange, constants: _Constants
@@ -200,6 +122,14 @@ class Int8:
             self._tables[name] = quantise_channels(table)
         return self._tables[name]
 
+    def _unsigned(self, graph: GraphBuilder, name: str, table: NDArray[np.int8]) -> str:
+        """The table as uint8 around 128, made once when the graph is loaded: the file holds int8 only."""
+        if name not in self._unsigned_tables:
+            outermost = graph.outermost
+            bits = outermost.op("Cast", graph.weight(name, table), attributes={"to": 2})
+            self._unsigned_tables[name] = outermost.op("BitwiseXor", bits, _uint8(graph, UINT8_ZERO))
+        return self._unsigned_tables[name]
+
     def _quantise(self, graph: GraphBuilder, value: str, found: ActivationRange) -> str:
         """uint8 [..., K]; once for all projections that read the same value through the same range."""
         if (value, found) not in self._quantised:
@@ -207,18 +137,6 @@ class Int8:
                 "QuantizeLinear", value, graph.scalar(found.scale), _zero_point(graph, found)
             )
         return self._quantised[value, found]
-
-
-def _rows(graph: GraphBuilder, table: str, num_tokens: int, tokens: range) -> str:
-    if tokens == range(num_tokens):
-        return table
-    return graph.op("Slice", table, graph.ints(tokens.start), graph.ints(tokens.stop), graph.ints(0))
-
-
-def _unsigned(graph: GraphBuilder, name: str, table: NDArray[np.int8]) -> str:
-    """The table as uint8 around 128, made when the graph is loaded, so that the file holds it once."""
-    bits = graph.op("Cast", graph.weight(name, table), attributes={"to": 2})
-    return graph.op("BitwiseXor", bits, _uint8(graph, UINT8_ZERO))
 
 
 def _zero_point(graph: GraphBuilder, found: ActivationRange) -> str:
@@ -239,8 +157,3 @@ def quantise_channels(weight: Weights) -> tuple[NDArray[np.int8], NDArray[np.flo
     scales: NDArray[Any] = (largest / INT8_MAX).astype(np.float32)
     quantised = np.clip(np.round(weight / scales[:, None]), -INT8_MAX, INT8_MAX).astype(np.int8)
     return quantised, scales
-
-
-def make_precision(calibration: Calibration | None) -> Precision:
-    """A fresh writer for one graph: int8 with a calibration, fp32 without."""
-    return Float32() if calibration is None else Int8(calibration)

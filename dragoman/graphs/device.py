@@ -1,0 +1,135 @@
+"""K/V on a device: moved there by tiny graphs on the same provider, never by way of the host.
+
+`python -m export.row_graphs` writes the graphs. They belong to this file and are committed beside it:
+a bundle need not know of them. They are made of Gather, Concat, Slice and Pad alone: `ScatterND` could write
+in place, but on CUDA a single thread copies the whole of a row, and these share it out among thousands.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from onnxruntime import IOBinding, OrtValue
+
+from dragoman.contract import CacheDType
+from dragoman.graphs.memory import Shape
+from dragoman.graphs.session import DEVICE_ID, SessionOptions, new_session
+
+ROW_GRAPHS = ("zeros", "take", "fit", "join")
+FOLDER = Path(__file__).with_name("rows")
+
+
+class Device:
+    """The provider's memory, and the tiny graphs. Safe to use from several threads."""
+
+    def __init__(self, options: SessionOptions, device_type: str, dtype: CacheDType) -> None:
+        """Open the graphs for one kind of numbers: float16 or float32."""
+        if options.is_gpu:  # TensorRT would build an engine for each size that they meet
+            options = replace(options, providers=("cuda",))
+        self.type = device_type
+        self.dtype = np.dtype(dtype)
+        self._sessions = {name: new_session(FOLDER / f"{name}.{dtype}.onnx", options) for name in ROW_GRAPHS}
+
+    def zeros(self, shape: Shape, dtype: CacheDType) -> "DeviceMemory":
+        assert self.dtype == dtype, "a device has the graphs of one dtype"  # noqa: S101 -- no way but a bug
+        if not all(shape):
+            return DeviceMemory(self, None, shape)
+        return DeviceMemory(self, self.run("zeros", {}, {"shape": np.array(shape, np.int64)}), shape)
+
+    def run(
+        self, graph: str, values: Mapping[str, OrtValue], numbers: Mapping[str, NDArray[np.int64]]
+    ) -> OrtValue:
+        """The only output of a tiny graph, on the device.
+
+        Args:
+            graph: one of ROW_GRAPHS.
+            values: inputs on the device.
+            numbers: inputs on the host, which are few.
+        """
+        session = self._sessions[graph]
+        binding = session.io_binding()
+        for name, value in values.items():
+            binding.bind_ortvalue_input(name, value)
+        for name, array in numbers.items():
+            binding.bind_cpu_input(name, array)
+        binding.bind_output("result", self.type, DEVICE_ID)
+        binding.synchronize_inputs()
+        session.run_with_iobinding(binding)
+        (result,) = binding.get_outputs()
+        return result
+
+
+class DeviceMemory:
+    """An `OrtValue` on the device. Whatever changes it makes another: a copy costs less there than a step."""
+
+    def __init__(self, device: Device, value: OrtValue | None, shape: Shape) -> None:
+        """`value` is None if and only if there is room for nothing."""
+        self.shape = shape
+        self.value = value
+        self._device = device
+
+    def resized(self, size: tuple[int, int], used: tuple[int, int]) -> Self:
+        layers, _, heads, _, head_size = self.shape
+        shape = (layers, size[0], heads, size[1], head_size)
+        rows, positions = min(used[0], self.shape[1]), min(used[1], self.shape[3])
+        if self.value is None or not rows or not positions:
+            return self._new(self._device.zeros(shape, str(self._device.dtype)).value, shape)  # type: ignore[arg-type] # its own
+        return self._new(self._fit(self.value, (rows, positions), shape), shape)
+
+    def move(self, rows: NDArray[np.int64], positions: int) -> Self:  # noqa: ARG002 -- a row is copied as a whole
+        everything = np.arange(self.shape[1])
+        if self.value is None or np.array_equal(rows, everything[: len(rows)]):
+            return self
+        everything[: len(rows)] = rows
+        return self._new(self._device.run("take", {"memory": self.value}, {"rows": everything}), self.shape)
+
+    def write(self, first: int, source: Any, copies: int) -> Self:
+        value = source if isinstance(source, OrtValue) else self._from_host(source)
+        num_rows, tokens = value.shape()[1], value.shape()[3]
+        if copies > 1:
+            rows = np.arange(num_rows).repeat(copies)
+            value, num_rows = self._device.run("take", {"memory": value}, {"rows": rows}), len(rows)
+        width = min(tokens, self.shape[3])
+        if first == 0 or self.value is None:
+            return self._new(self._fit(value, (num_rows, width), self.shape), self.shape)
+        numbers = {
+            "first": np.array([first]),
+            "width": np.array([width]),
+            "source_pads": _pads(0, self.shape[3] - width),
+            "pads": _pads(self.shape[1] - first - num_rows, 0),
+        }
+        joined = self._device.run("join", {"memory": self.value, "source": value}, numbers)
+        return self._new(joined, self.shape)
+
+    def bind(self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int) -> object:
+        """By address: an `OrtValue` cannot be taken apart, but each layer's rows lie together in it."""
+        assert self.value is not None, "there are rows"  # noqa: S101 -- no way but a bug
+        device, dtype = self._device, self._device.dtype
+        shape = (num_rows, *self.shape[2:])
+        address = self.value.data_ptr()
+        layer_bytes = int(np.prod(self.shape[1:])) * dtype.itemsize
+        for layer, (name, output) in enumerate(ports):
+            place = (device.type, DEVICE_ID, dtype.type, shape, address + layer * layer_bytes)
+            binding.bind_input(name, *place)
+            if output:
+                binding.bind_output(output, *place)
+        return self
+
+    def _fit(self, value: OrtValue, used: tuple[int, int], shape: Shape) -> OrtValue:
+        """The first rows and positions of `value` in a memory of a shape."""
+        numbers = {"used": np.array(used), "pads": _pads(shape[1] - used[0], shape[3] - used[1])}
+        return self._device.run("fit", {"memory": value}, numbers)
+
+    def _from_host(self, array: NDArray[Any]) -> OrtValue:
+        return OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array), self._device.type, DEVICE_ID)
+
+    def _new(self, value: OrtValue | None, shape: Shape) -> Self:
+        return type(self)(self._device, value, shape)
+
+
+def _pads(rows: int, positions: int) -> NDArray[np.int64]:
+    """Zeros behind the rows and behind the positions, as `Pad` reads them for [L, N, H, T, D]."""
+    return np.array([0, 0, 0, 0, 0, 0, rows, 0, positions, 0])

@@ -1,0 +1,74 @@
+"""Segments that were translated lately, so that the same one is not searched for again.
+
+A source's hypotheses depend on nothing but the source and the wishes for its search, so what was found once
+would be found again, to the last bit.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dragoman.batching.replica import Outcome
+from dragoman.decoding.strategy import Source, SourceLimits
+from dragoman.types import Hypothesis, SearchKind
+
+
+class _Key(NamedTuple):
+    """All that a source's hypotheses depend on."""
+
+    ids: tuple[int, ...]
+    kind: SearchKind
+    limits: SourceLimits
+    length_penalty: float
+    num_hypotheses: int
+
+
+class Recall:
+    """The hypotheses of the last `max_segments` sources asked for. Safe to use from several threads."""
+
+    def __init__(self, max_segments: int) -> None:
+        """0 recalls nothing."""
+        self._max_segments = max_segments
+        self._found: OrderedDict[_Key, tuple[Hypothesis, ...]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def find(self, source: Source, kind: SearchKind) -> list[Hypothesis] | None:
+        """The hypotheses of an equal source, best first; None if it was not asked for lately."""
+        if not self._max_segments:
+            return None
+        key = _key(source, kind)
+        with self._lock:
+            found = self._found.get(key)
+            if found is not None:
+                self._found.move_to_end(key)
+        return None if found is None else list(found)
+
+    def keeping(
+        self, source: Source, kind: SearchKind, tell: Callable[[Outcome], None]
+    ) -> Callable[[Outcome], None]:
+        """A receiver of a source's outcome that remembers hypotheses before it calls `tell`."""
+        if not self._max_segments:
+            return tell
+
+        def keep_and_tell(outcome: Outcome) -> None:
+            if not isinstance(outcome, Exception):
+                self._keep(source, kind, outcome)
+            tell(outcome)
+
+        return keep_and_tell
+
+    def _keep(self, source: Source, kind: SearchKind, hypotheses: list[Hypothesis]) -> None:
+        """What was not asked for longest is forgotten."""
+        with self._lock:
+            self._found[_key(source, kind)] = tuple(hypotheses)
+            self._found.move_to_end(_key(source, kind))
+            if len(self._found) > self._max_segments:
+                self._found.popitem(last=False)
+
+
+def _key(source: Source, kind: SearchKind) -> _Key:
+    return _Key(tuple(source.ids), kind, source.limits, source.length_penalty, source.num_hypotheses)

@@ -1,0 +1,83 @@
+"""Ranges moved from one map of the model to the next, so that one step serves all channels between them.
+
+- A score is the sum over channels of query times key, and attention's output is linear in the values. So a
+  channel's key may be divided by any number if its query is multiplied by it, and its value if the output
+  map's column is multiplied. K/V caches are then rounded with one step, and keep what a step per channel
+  would keep.
+- A ReLU lets any positive factor pass. So the rows of the feed-forward's inner map may all get the same
+  largest weight, if the outer map's columns are divided by what they were multiplied by: its weights then
+  need one step.
+
+The model stays the same function. Nagel, van Baalen, Blankevoort and Welling, "Data-Free Quantization Through
+Weight Equalization and Bias Correction", ICCV 2019, arXiv:1906.04721, section 4.1.
+"""
+
+import copy
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from export.model import Transformer
+from export.model.attention import Attention
+from export.model.layers import FeedForward
+
+Steps = NDArray[np.float32]
+SMALLEST_ROW = 1e-3
+"""Largest weight of a row that is as good as zero: such a row is not blown up without bounds."""
+
+
+def balance_caches(model: Transformer, steps: Mapping[str, Steps]) -> Transformer:
+    """A model that answers like `model`, whose decoder's keys and values are counted in steps.
+
+    Args:
+        model: is left as it is.
+        steps: of the output of every key and value map in the decoder, [d], by the map's name.
+    """
+    balanced = copy.deepcopy(model)
+    for index, layer in enumerate(balanced.decoder_layers()):
+        for kind, attention in (("self", layer.self_attention), ("cross", layer.cross_attention)):
+            name = f"decoder.{index}.{kind}_attention"
+            key = steps[f"{name}.key"]
+            _balance(attention, torch.from_numpy(key), torch.from_numpy(steps.get(f"{name}.value", key)))
+    return balanced
+
+
+@torch.no_grad()
+def balance_feed_forward(model: Transformer) -> Transformer:
+    """A model that answers like `model`, whose inner maps have rows with the same largest weight.
+
+    Args:
+        model: is left as it is; with another activation than ReLU its copy is, too.
+    """
+    balanced = copy.deepcopy(model)
+    if model.config.activation == "relu":
+        for feed_forward in feed_forwards(balanced):
+            inner, outer = feed_forward.inner, feed_forward.outer
+            largest = inner.weight.abs().amax(dim=1).clamp_min(SMALLEST_ROW)
+            factors = largest.max() / largest
+            _scale_outputs(inner, factors)
+            outer.weight.div_(factors)
+    return balanced
+
+
+def feed_forwards(model: Transformer) -> list[FeedForward]:
+    """The encoder's, then the decoder's."""
+    encoder = [layer.feed_forward for layer in model.encoder_layers()]
+    return encoder + [layer.feed_forward for layer in model.decoder_layers()]
+
+
+@torch.no_grad()
+def _balance(attention: Attention, key: torch.Tensor, value: torch.Tensor) -> None:
+    _scale_outputs(attention.query, key)
+    _scale_outputs(attention.key, 1 / key)
+    if attention.value is not None:
+        _scale_outputs(attention.value, 1 / value)
+    attention.output.weight.mul_(value)
+
+
+def _scale_outputs(linear: nn.Linear, factors: torch.Tensor) -> None:
+    linear.weight.mul_(factors[:, None])
+    linear.bias.mul_(factors)

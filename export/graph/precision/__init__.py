@@ -1,0 +1,59 @@
+"""How weights meet activations: the precisions that a graph can be written in."""
+
+from typing import NamedTuple
+
+from export.calibration import Calibration
+from export.graph.precision.float16 import Float16
+from export.graph.precision.float32 import Float32
+from export.graph.precision.int4 import Int4
+from export.graph.precision.int8 import Int8, quantise_channels
+from export.graph.precision.protocol import Map, Output, Precision, Weights
+
+__all__ = [
+    "CALIBRATED",
+    "PRECISIONS",
+    "Float16",
+    "Float32",
+    "Int4",
+    "Int8",
+    "Map",
+    "Output",
+    "Precision",
+    "Weights",
+    "Writers",
+    "make_writers",
+    "quantise_channels",
+]
+
+PRECISIONS = ("int8", "int4", "fp16", "fp32")
+"""What a bundle can be exported in; the first is the default."""
+CALIBRATED = ("int8", "int4")
+"""Those with ranges that are measured on text."""
+
+
+class Writers(NamedTuple):
+    """One for each graph of a bundle."""
+
+    encoder: Precision
+    decoder: Precision
+
+
+def make_writers(name: str, calibration: Calibration | None) -> Writers:
+    """Fresh writers for the two graphs of a bundle.
+
+    int4 is for steps of few rows; the encoder reads all tokens of a source at once and stays int8.
+
+    Args:
+        name: one of `PRECISIONS`.
+        calibration: of the model, for those in `CALIBRATED`.
+
+    Raises:
+        ValueError: an unknown name, or no calibration where there must be one.
+    """
+    if name == "fp32":
+        return Writers(Float32(), Float32())
+    if name == "fp16":
+        return Writers(Float16(), Float16())
+    if name not in PRECISIONS or calibration is None:
+        raise ValueError(f"{name}: unknown, or not calibrated; precisions are {', '.join(PRECISIONS)}")
+    return Writers(Int8(calibration), Int4(calibration) if name == "int4" else Int8(calibration))

@@ -1,0 +1,26 @@
+"""Half-width floats, for processors that multiply them natively: GPUs."""
+
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+from dragoman.contract import CacheDType
+from export.graph.builder import GraphBuilder
+from export.graph.precision.float32 import Float32
+from export.graph.precision.protocol import Output
+
+
+class Float16(Float32):
+    """Weights, activations and caches in float16; log-probabilities are computed in float32.
+
+    onnxruntime's CPU provider runs it too, by casting to float32 and back around most operators.
+    """
+
+    name = "fp16"
+    cache_dtype: CacheDType = "float16"
+    real: type[np.floating[Any]] = np.float16
+
+    def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
+        logits = super().output(graph, value, output, tokens)
+        return graph.op("Cast", logits, attributes={"to": TensorProto.FLOAT})

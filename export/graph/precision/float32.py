@@ -1,0 +1,51 @@
+"""Weights as they were trained."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dragoman.contract import CacheDType
+from export.calibration import OUTPUT
+from export.graph.builder import GraphBuilder
+from export.graph.precision.protocol import Map, Output, Weights, some_rows
+
+
+class Float32:
+    """Weights, activations and caches in float32."""
+
+    name = "fp32"
+    cache_dtype: CacheDType = "float32"
+    takes_shortlists = False
+    real: type[np.floating[Any]] = np.float32
+
+    def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
+        product = graph.op("MatMul", value, self._weight(graph, f"{name}.weight", weight.T))
+        return graph.op("Add", product, self._weight(graph, f"{name}.bias", bias))
+
+    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[Map]) -> str:
+        names, weights, biases = zip(*maps, strict=True)
+        return self.linear(graph, value, names[0], np.concatenate(weights), np.concatenate(biases))
+
+    def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
+        rows = graph.op("Gather", self._weight(graph, name, table), ids)
+        return graph.op("Mul", rows, self._weight(graph, f"{name}.factor", np.array(factor, np.float32)))
+
+    def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
+        table = self._weight(graph, output.name, output.table)
+        return graph.op(
+            "Gemm",
+            value,
+            some_rows(graph, table, len(output.table), tokens),
+            self._weight(graph, f"{OUTPUT}.{tokens.start}.bias", output.bias[tokens.start : tokens.stop]),
+            attributes={"transB": 1},
+        )
+
+    def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
+        raise NotImplementedError(f"{graph.name}, {value}, {output.name}: {self.name} takes no shortlists")
+
+    def cache_step(self, graph: GraphBuilder) -> str | None:  # noqa: ARG002 -- the protocol's
+        return None
+
+    def _weight(self, graph: GraphBuilder, name: str, weight: Weights) -> str:
+        return graph.weight(name, weight.astype(self.real, copy=False))

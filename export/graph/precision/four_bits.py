@@ -1,0 +1,111 @@
+"""Weights rounded to 4 bits in blocks that share a scale, as onnxruntime's `MatMulNBits` reads them.
+
+A map's channels are rounded one after another, and what each loses is made up for by those that come after:
+GPTQ, Frantar et al. 2022 (arXiv 2210.17323). Shapes: N outputs, K inputs, B blocks of a row.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+BLOCK_SIZE = 32
+"""Neighbouring inputs that share a scale. In longer blocks `MatMulNBits` adds up a row that stands alone in
+another order than one in company, and the results differ in the last bit."""
+ZERO = 8
+"""What stands for 0.0 among the 16 levels."""
+LOWEST, HIGHEST = -8, 7
+CLIPS = np.linspace(1.0, 0.4, 25)
+"""Shares of a block's largest magnitude that a scale may reach to."""
+SMALLEST_SCALE = 1e-10
+"""Stands in for the scale of an all-zero block, which has none."""
+DAMPING = 0.01
+"""Added to every channel's mean square, as a share of their mean: channels hardly ever seen stay bounded."""
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """A weight in 4 bits."""
+
+    levels: NDArray[np.int8]
+    """[N, K], each from -8 to 7."""
+    scales: NDArray[np.float32]
+    """[N, B]; negative where the largest magnitude of a block is a positive weight, as -8 reaches further."""
+
+    def restored(self) -> NDArray[np.float32]:
+        """The weight that the levels stand for, [N, K]."""
+        scales = self.scales.repeat(BLOCK_SIZE, axis=1)[:, : self.levels.shape[1]]
+        return self.levels * scales
+
+    def packed(self) -> NDArray[np.uint8]:
+        """Two levels a byte, the earlier one in the lower half, [N, B, 16]; zeros fill up the last block."""
+        num_rows, num_inputs = self.levels.shape
+        filled = np.full((num_rows, self.scales.shape[1] * BLOCK_SIZE), ZERO, np.uint8)
+        filled[:, :num_inputs] = self.levels + ZERO
+        low, high = filled[:, 0::2], filled[:, 1::2]
+        packed: NDArray[np.uint8] = (low | high << 4).reshape(num_rows, -1, BLOCK_SIZE // 2)
+        return packed
+
+
+def round_to_blocks(weight: NDArray[np.float32], moments: NDArray[np.floating[Any]]) -> Blocks:
+    """The levels and scales that change a map's results the least on inputs like those that were seen.
+
+    Args:
+        weight: [N, K].
+        moments: mean of x xᵀ over the map's inputs x, [K, K].
+    """
+    num_inputs = weight.shape[1]
+    factor = _inverse_factor(moments.astype(np.float64))
+    importance = np.diag(factor) ** -2  # what an error costs once all later channels have made up for it
+    remaining = weight.astype(np.float64)
+    levels = np.zeros(weight.shape, np.int8)
+    scales = []
+    for begin in range(0, num_inputs, BLOCK_SIZE):
+        end = min(begin + BLOCK_SIZE, num_inputs)
+        scale = best_scales(remaining[:, begin:end], importance[begin:end])
+        errors = np.zeros((len(weight), end - begin))
+        for channel in range(begin, end):
+            rounded = _round(remaining[:, channel], scale)
+            lost = (remaining[:, channel] - rounded * scale) / factor[channel, channel]
+            remaining[:, channel + 1 : end] -= np.outer(lost, factor[channel, channel + 1 : end])
+            levels[:, channel], errors[:, channel - begin] = rounded, lost
+        remaining[:, end:] -= errors @ factor[begin:end, end:]
+        scales.append(scale)
+    return Blocks(levels, np.stack(scales, axis=1).astype(np.float32))
+
+
+def best_scales(block: Reals, importance: Reals) -> Reals:
+    """The scale of each row with the least squared error of rounding and cutting together, [N].
+
+    Args:
+        block: [N, channels of the block].
+        importance: weight of each channel's squared error.
+    """
+    places = np.abs(block).argmax(axis=1, keepdims=True)
+    largest = np.take_along_axis(block, places, axis=1)[:, 0]
+    best, least = np.zeros(len(block)), np.full(len(block), np.inf)
+    for reach in (LOWEST, HIGHEST):
+        for clip in CLIPS:
+            scale = largest * clip / reach
+            scale[np.abs(scale) < SMALLEST_SCALE] = SMALLEST_SCALE
+            restored = _round(block, scale[:, None]) * scale[:, None]
+            error = (importance * (restored - block) ** 2).sum(axis=1)
+            best = np.where(error < least, scale, best)
+            least = np.minimum(error, least)
+    return best
+
+
+def _round(values: Reals, scale: Reals) -> Reals:
+    rounded: Reals = np.clip(np.round(values / scale), LOWEST, HIGHEST)
+    return rounded
+
+
+def _inverse_factor(moments: Reals) -> Reals:
+    """Upper triangular U with Uᵀ U the inverse of the damped moments, [K, K]."""
+    damping = max(DAMPING * float(np.mean(np.diag(moments))), SMALLEST_SCALE)
+    inverse = np.linalg.inv(moments + damping * np.eye(len(moments)))
+    upper: Reals = np.linalg.cholesky(inverse).T
+    return upper

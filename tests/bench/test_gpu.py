@@ -1,0 +1,34 @@
+"""The bench of providers, on the one that is everywhere."""
+
+import itertools
+import json
+from pathlib import Path
+
+import onnxruntime
+import pytest
+
+from bench.gpu import BATCHES, BEAM_SIZES, main
+from dragoman import ProviderError
+
+BUNDLE = Path(__file__).parents[1] / "tiny" / "bundle-fp32"
+
+
+def test_every_batch_and_beam_size_is_measured_and_says_where(tmp_path: Path) -> None:
+    output = tmp_path / "gpu.json"
+
+    main([str(BUNDLE), "--provider", "cpu", "--lines", "9", "--rounds", "1", "--output", str(output)])
+
+    result = json.loads(output.read_text(encoding="utf8"))
+    measured = [(each["setting"]["batch"], each["setting"]["beam_size"]) for each in result["results"]]
+    assert measured == list(itertools.product(BATCHES, BEAM_SIZES))
+    assert all(each["median_sentences_per_s"] > 0 for each in result["results"])
+    assert (result["providers"], result["lines"]) == ("cpu", 9)
+    assert "--provider cpu" in result["provenance"]["command"]
+
+
+@pytest.mark.skipif(
+    "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="CUDA is in this onnxruntime"
+)
+def test_another_provider_is_never_measured_in_its_place() -> None:
+    with pytest.raises(ProviderError, match="onnxruntime-gpu"):
+        main([str(BUNDLE), "--provider", "cuda,cpu", "--lines", "1", "--rounds", "1"])

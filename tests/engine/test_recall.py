@@ -1,0 +1,124 @@
+"""What is recalled is what was found for an equal source, and no more of it than was allowed."""
+
+from collections import OrderedDict
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman import DecodingOptions, Translator
+from dragoman.decoding.strategy import Source, SourceLimits
+from dragoman.errors import DeadlineExceeded
+from dragoman.recall import Recall
+from dragoman.types import FinishReason, Hypothesis, SearchKind
+
+GREEDY = SearchKind(1)
+LIMITS = SourceLimits(max_tokens=9, min_tokens=1)
+
+
+def hypothesis(number: int) -> Hypothesis:
+    return Hypothesis((number,), -1.0, 2, -0.5, FinishReason.STOP)
+
+
+def keep(recall: Recall, source: Source, kind: SearchKind, hypotheses: list[Hypothesis]) -> None:
+    recall.keeping(source, kind, lambda _: None)(hypotheses)
+
+
+def test_an_equal_source_is_recalled() -> None:
+    recall = Recall(2)
+    keep(recall, Source([5, 3], LIMITS), GREEDY, [hypothesis(1)])
+
+    assert recall.find(Source((5, 3), SourceLimits(9, 1)), SearchKind(1)) == [hypothesis(1)]
+
+
+def test_whatever_changes_the_search_is_told_apart() -> None:
+    recall = Recall(9)
+    keep(recall, Source([5, 3], LIMITS), GREEDY, [hypothesis(1)])
+    others = [
+        (Source([5, 4], LIMITS), GREEDY),
+        (Source([5, 3], SourceLimits(8, 1)), GREEDY),
+        (Source([5, 3], SourceLimits(9, 2)), GREEDY),
+        (Source([5, 3], LIMITS, length_penalty=0.5), GREEDY),
+        (Source([5, 3], LIMITS, num_hypotheses=2), GREEDY),
+        (Source([5, 3], LIMITS), SearchKind(4)),
+        (Source([5, 3], LIMITS), SearchKind(1, is_shortlisted=True)),
+    ]
+
+    assert [recall.find(*other) for other in others] == [None] * len(others)
+
+
+def test_nothing_is_kept_where_nothing_may_be() -> None:
+    recall = Recall(0)
+    keep(recall, Source([5, 3], LIMITS), GREEDY, [hypothesis(1)])
+
+    assert recall.find(Source([5, 3], LIMITS), GREEDY) is None
+    assert len(recall) == 0
+
+
+@given(st.integers(1, 4), st.lists(st.tuples(st.booleans(), st.integers(0, 6)), max_size=40))
+def test_those_not_asked_for_longest_are_forgotten(
+    max_segments: int, requests: list[tuple[bool, int]]
+) -> None:
+    recall = Recall(max_segments)
+    expected: OrderedDict[int, int] = OrderedDict()
+    for number, (is_new, token) in enumerate(requests):
+        source = Source([token, 3], LIMITS)
+        if is_new:
+            keep(recall, source, GREEDY, [hypothesis(number)])
+            expected[token] = number
+            expected.move_to_end(token)
+            while len(expected) > max_segments:
+                expected.popitem(last=False)
+        else:
+            found = recall.find(source, GREEDY)
+            assert found == ([hypothesis(expected[token])] if token in expected else None)
+            if found:
+                expected.move_to_end(token)
+    assert len(recall) == len(expected) <= max_segments
+
+
+TINY = Path(__file__).parents[1] / "tiny" / "bundle-int8"
+TEXT = "Guten Morgen. Wie geht es dir?"
+
+
+def test_a_recalled_text_is_the_same_and_needs_no_search() -> None:
+    """What has no time at all is not searched for."""
+    with Translator.open(TINY, replicas=1, recall_segments=8) as translator:
+        first = translator.submit(TEXT).result()
+
+        again = translator.submit(TEXT, timeout_s=0.0).result()
+
+        assert again == first == translator.translate(TEXT)
+        with pytest.raises(DeadlineExceeded):
+            translator.submit(TEXT, DecodingOptions(beam_size=2), timeout_s=0.0).result()
+
+
+def test_a_list_that_repeats_a_known_segment_is_answered_in_order() -> None:
+    texts = ["Guten Morgen.", "Wie geht es dir?", "Guten Morgen.", "Das ist ein Hund."]
+    with Translator.open(TINY, replicas=1) as plain, Translator.open(TINY, recall_segments=2) as recalling:
+        expected = plain.translate(texts)
+
+        assert recalling.translate(texts) == expected
+        assert recalling.translate(texts) == expected
+        assert list(recalling.translate_many(texts)) == expected
+
+
+def test_tokens_are_told_although_the_text_is_known() -> None:
+    with Translator.open(TINY, replicas=1, recall_segments=8) as translator:
+        greedy = DecodingOptions(beam_size=1)
+        translator.translate(TEXT, greedy)
+        told: list[str] = []
+
+        translator.submit(TEXT, greedy, on_token=lambda _, text: told.append(text)).result()
+
+        assert len(told) > 1
+
+
+def test_a_caller_who_changes_what_he_got_changes_nothing_else() -> None:
+    with Translator.open(TINY, replicas=1, recall_segments=8) as translator:
+        first = translator.search([[5, 6, 3]])
+        expected = list(first[0])
+        first[0].clear()
+
+        assert translator.search([[5, 6, 3]]) == [expected]

@@ -1,0 +1,164 @@
+"""K/V hold the same on a device as in numpy arrays, whatever happens to them."""
+
+from typing import Any, get_args
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from numpy.typing import NDArray
+from onnxruntime import OrtValue
+
+from dragoman.contract import CacheDType
+from dragoman.graphs.caches import CrossCaches, SelfCaches
+from dragoman.graphs.device import FOLDER, ROW_GRAPHS, Device, DeviceMemory
+from dragoman.graphs.encoder import CrossKV, padded_width
+from dragoman.graphs.memory import Host, HostMemory, Memory
+from dragoman.graphs.session import SessionOptions
+from export import row_graphs
+
+LAYERS, HEADS, HEAD_SIZE = 2, 2, 3
+LAYER_SHAPE = (LAYERS, HEADS, HEAD_SIZE)
+OPTIONS = SessionOptions(keeps_memory_on_device=True)
+DEVICES = {dtype: Device(OPTIONS, "cpu", dtype) for dtype in get_args(CacheDType) if dtype != "int8"}
+dtypes = st.sampled_from(sorted(DEVICES))
+
+
+def content(memory: Memory) -> NDArray[Any]:
+    if isinstance(memory, HostMemory):
+        return memory.array
+    assert isinstance(memory, DeviceMemory)
+    if memory.value is None:
+        return np.zeros(memory.shape, memory._device.dtype)
+    array: NDArray[Any] = memory.value.numpy()
+    return array
+
+
+class SelfOfRunningRows(RuleBasedStateMachine):
+    """Rows as they come, are extended, change places and go; self K/V of them here and there."""
+
+    @initialize(dtype=dtypes)
+    def begin(self, dtype: CacheDType) -> None:
+        self.host = SelfCaches(Host(), LAYER_SHAPE, dtype)
+        self.device = SelfCaches(DEVICES[dtype], LAYER_SHAPE, dtype)
+        self.num_rows = self.positions = 0
+        self.rng = np.random.default_rng(1)
+
+    @rule(more=st.integers(1, 5))
+    def join(self, more: int) -> None:
+        used = (self.num_rows, self.positions)
+        self.num_rows += more
+        self.reserve(max(1, self.positions), used)
+
+    @precondition(lambda self: self.num_rows)
+    @rule(more=st.integers(1, 40))
+    def extend(self, more: int) -> None:
+        """Steps write into the memory, wherever it lies."""
+        before = self.positions
+        self.positions += more
+        self.reserve(self.positions, (self.num_rows, before))
+        new = self.rng.standard_normal((LAYERS, self.num_rows, HEADS, more, HEAD_SIZE))
+        for caches in (self.host, self.device):
+            content(caches.memory)[:, : self.num_rows, :, before : self.positions] = new
+
+    @precondition(lambda self: self.num_rows)
+    @rule(data=st.data())
+    def select(self, data: st.DataObject) -> None:
+        """Rows from anywhere, some several times, and no more than before."""
+        places = st.lists(st.integers(0, self.num_rows - 1), max_size=self.num_rows)
+        rows = np.array(data.draw(places), np.int64)
+        for caches in (self.host, self.device):
+            caches.move(rows, self.positions)
+        self.num_rows = len(rows)
+        if not self.num_rows:
+            assert self.host.forget() == self.device.forget()
+            self.positions = 0
+
+    def reserve(self, positions: int, used: tuple[int, int]) -> None:
+        has_moved = [caches.reserve(self.num_rows, positions, used) for caches in (self.host, self.device)]
+        assert has_moved[0] == has_moved[1]
+
+    @invariant()
+    def rows_in_use_hold_the_same(self) -> None:
+        rows = (slice(None), slice(self.num_rows), slice(None), slice(self.positions))
+        np.testing.assert_array_equal(content(self.host.memory)[rows], content(self.device.memory)[rows])
+
+    @invariant()
+    def there_is_room_for_as_many(self) -> None:
+        assert self.host.memory.shape == self.device.memory.shape == content(self.device.memory).shape
+        assert np.isfinite(content(self.device.memory)).all(), "nothing is left as the memory was found"
+
+
+class CrossOfRunningSources(RuleBasedStateMachine):
+    """Sources as they come, change places and go; cross K/V of them here and there."""
+
+    @initialize(dtype=dtypes)
+    def begin(self, dtype: CacheDType) -> None:
+        self.dtype = dtype
+        self.host = CrossCaches(Host(), LAYER_SHAPE, dtype, 4)
+        self.device = CrossCaches(DEVICES[dtype], LAYER_SHAPE, dtype, 4)
+        self.rng = np.random.default_rng(2)
+
+    @rule(lengths=st.lists(st.integers(1, 60), min_size=1, max_size=4), is_there=st.booleans())
+    def join(self, lengths: list[int], *, is_there: bool) -> None:
+        """From an encoder that leaves them on the device, or from one that does not."""
+        shape = (LAYERS, len(lengths), HEADS, padded_width(max(lengths)), HEAD_SIZE)
+        new = self.rng.standard_normal(shape).astype(self.dtype)
+        self.host.join(CrossKV(new, np.array(lengths)))
+        there = OrtValue.ortvalue_from_numpy(new.copy()) if is_there else new
+        assert self.device.join(CrossKV(there, np.array(lengths))), "a device's memory is never written to"
+
+    @precondition(lambda self: self.host.num_entries)
+    @rule(data=st.data())
+    def keep(self, data: st.DataObject) -> None:
+        slots = data.draw(st.permutations(range(self.host.num_entries)))
+        kept = np.array(slots[: data.draw(st.integers(0, len(slots)))], np.int64)
+        for caches in (self.host, self.device):
+            caches.keep(kept)
+
+    @invariant()
+    def sources_hold_the_same(self) -> None:
+        used = slice(self.host.num_entries)
+        here, there = content(self.host.memory), content(self.device.memory)
+        np.testing.assert_array_equal(here[:, used], there[:, used])
+        assert here.shape == there.shape == self.device.memory.shape
+
+    @invariant()
+    def graphs_are_told_the_same(self) -> None:
+        here, there = self.host.inputs(), self.device.inputs()
+        assert here.keys() == there.keys()
+        for name, array in here.items():
+            np.testing.assert_array_equal(array, there[name])
+
+
+TestSelfOfRunningRows = SelfOfRunningRows.TestCase
+TestCrossOfRunningSources = CrossOfRunningSources.TestCase
+for case in (TestSelfOfRunningRows, TestCrossOfRunningSources):
+    case.settings = settings(deadline=None, max_examples=60, stateful_step_count=15)
+
+
+@pytest.mark.parametrize("dtype", sorted(DEVICES))
+@pytest.mark.parametrize("first", [0, 2])
+def test_copies_of_a_row_lie_side_by_side(dtype: CacheDType, first: int) -> None:
+    rng = np.random.default_rng(3)
+    old = rng.standard_normal((LAYERS, first, HEADS, 4, HEAD_SIZE)).astype(dtype)
+    new = rng.standard_normal((LAYERS, 2, HEADS, 3, HEAD_SIZE)).astype(dtype)
+
+    for maker in (Host(), DEVICES[dtype]):
+        memory = maker.zeros((LAYERS, first + 7, HEADS, 4, HEAD_SIZE), dtype)
+        found = content(memory.write(0, old, 1).write(first, new, 3) if first else memory.write(0, new, 3))
+
+        np.testing.assert_array_equal(found[:, :first], old)
+        np.testing.assert_array_equal(found[:, first : first + 6, :, :3], new.repeat(3, axis=1))
+        assert not found[:, first:, :, 3:].any()
+
+
+@pytest.mark.parametrize("dtype", sorted(DEVICES))
+@pytest.mark.parametrize("name", ROW_GRAPHS)
+def test_the_graphs_shipped_are_those_that_the_script_writes(name: str, dtype: str) -> None:
+    made = row_graphs.make(name, dtype)
+
+    onnx.checker.check_model(made, full_check=True)
+    assert onnx.load(FOLDER / f"{name}.{dtype}.onnx") == made

@@ -1,0 +1,127 @@
+"""Graphs run on the providers asked for, or not at all."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import onnxruntime
+import pytest
+
+from dragoman import BundleError, ProviderError, Translator
+from dragoman.bundle import Bundle, open_bundle
+from dragoman.contract import DECODER_FILE, decoder_inputs, decoder_outputs
+from dragoman.graphs.session import SessionOptions, caches_read_on_cpu, new_session, open_session
+from dragoman.providers import EXECUTION_PROVIDERS, Provider, parse_providers
+
+TINY = Path(__file__).parents[1] / "tiny"
+
+
+@pytest.fixture(scope="module")
+def bundle() -> Bundle:
+    return open_bundle(TINY / "bundle-fp32")
+
+
+def pretend_to_have_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: list(EXECUTION_PROVIDERS.values()))
+
+
+def of_precision(bundle: Bundle, precision: str) -> Bundle:
+    return replace(bundle, manifest=replace(bundle.manifest, precision=precision))
+
+
+@pytest.mark.parametrize(
+    ("text", "providers"),
+    [
+        ("cpu", ("cpu",)),
+        ("cuda", ("cuda",)),
+        ("tensorrt, cuda ,cpu", ("tensorrt", "cuda", "cpu")),
+        ("cuda,tensorrt", ("cuda", "tensorrt")),
+    ],
+)
+def test_providers_are_listed_the_most_wanted_first(text: str, providers: tuple[Provider, ...]) -> None:
+    assert parse_providers(text) == SessionOptions(providers=providers).providers == providers
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "provider '' is none of cpu, cuda, tensorrt"),
+        ("gpu", "provider 'gpu' is none of cpu, cuda, tensorrt"),
+        ("cuda,,cpu", "provider '' is none of cpu, cuda, tensorrt"),
+        ("cuda,cuda", "provider 'cuda' stands twice in cuda,cuda"),
+        ("cpu,cuda", "provider 'cuda' stands behind cpu in cpu,cuda"),
+    ],
+)
+def test_providers_that_make_no_sense_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ProviderError, match=f"^{re.escape(message)}"):
+        parse_providers(text)
+
+
+def test_options_without_a_provider_are_refused() -> None:
+    with pytest.raises(ProviderError, match="give at least one of cpu, cuda, tensorrt"):
+        SessionOptions(providers=())
+
+
+@pytest.mark.skipif(
+    "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="CUDA is in this onnxruntime"
+)
+@pytest.mark.parametrize("providers", [("cuda",), ("cuda", "cpu")])
+def test_a_provider_that_onnxruntime_does_not_have_is_named_with_what_it_has(
+    providers: tuple[Provider, ...],
+) -> None:
+    available = ", ".join(onnxruntime.get_available_providers())
+
+    with pytest.raises(ProviderError) as caught:
+        Translator.open(TINY / "bundle-fp32", providers=providers)
+
+    assert str(caught.value) == (
+        f"provider 'cuda' is not in this onnxruntime {onnxruntime.__version__}, which has {available};"
+        " install onnxruntime-gpu, in place of any other onnxruntime"
+    )
+
+
+@pytest.mark.filterwarnings("ignore:Specified provider .* is not in available provider names:UserWarning")
+@pytest.mark.skipif(
+    "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="CUDA is in this onnxruntime"
+)
+@pytest.mark.parametrize(
+    ("providers", "failing"), [(("cuda", "cpu"), "cuda"), (("tensorrt", "cuda"), "tensorrt")]
+)
+def test_a_provider_that_does_not_start_is_never_replaced_by_the_cpu(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch, providers: tuple[Provider, ...], failing: str
+) -> None:
+    """What onnxruntime does is take the CPU and warn, also where only CUDA's libraries are missing."""
+    pretend_to_have_all(monkeypatch)
+
+    with pytest.raises(ProviderError, match=rf"^provider '{failing}' could not be started: decoder.onnx"):
+        open_session(
+            of_precision(bundle, "fp16"), DECODER_FILE, ((), ()), SessionOptions(providers=providers)
+        )
+
+
+@pytest.mark.parametrize("precision", ["int8", "int4", "fp32"])
+def test_a_gpu_takes_fp16_alone(bundle: Bundle, monkeypatch: pytest.MonkeyPatch, precision: str) -> None:
+    pretend_to_have_all(monkeypatch)
+
+    with pytest.raises(BundleError, match=rf"precision {precision} does not run on cuda.*--precision fp16"):
+        open_session(
+            of_precision(bundle, precision), DECODER_FILE, ((), ()), SessionOptions(providers=("cuda",))
+        )
+
+
+def test_caches_that_the_cpu_would_read_are_found(bundle: Bundle) -> None:
+    """All, where all runs on it: self and cross, key and value of each layer."""
+    manifest = bundle.manifest
+    ports = decoder_inputs(manifest.sizes.decoder_layers, manifest.cache_dtype)
+    session = new_session(bundle.file(DECODER_FILE), SessionOptions())
+
+    assert len(caches_read_on_cpu(session, ports)) == 4 * manifest.sizes.decoder_layers
+
+
+def test_the_cpu_needs_no_asking(bundle: Bundle) -> None:
+    sizes, dtype = bundle.manifest.sizes, bundle.manifest.cache_dtype
+    ports = (decoder_inputs(sizes.decoder_layers, dtype), decoder_outputs(sizes.decoder_layers, dtype))
+
+    session = open_session(bundle, DECODER_FILE, ports, SessionOptions())
+
+    assert session.get_providers()[0] == "CPUExecutionProvider"

@@ -1,0 +1,93 @@
+"""What the graphs of a precision are made of, whatever they compute."""
+
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto
+
+from dragoman import contract
+from dragoman.bundle import Limits, open_bundle
+from export.bundle import BundleFacts, write_bundle
+from export.checkpoint import load_checkpoint
+from export.graph.builder import ELEMENT_TYPES
+from export.graph.precision import PRECISIONS
+
+CHECKPOINT = Path(__file__).parents[1] / "tiny" / "checkpoint"
+SOURCES = [[5, 6, 7, 3], [9, 3]]
+
+
+@pytest.fixture(scope="module", params=PRECISIONS)
+def bundle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(str(request.param))
+    facts = BundleFacts("tiny", "de", "en", "none", {}, {}, Limits(48, 64))
+    write_bundle(folder, load_checkpoint(CHECKPOINT), request.param, facts, SOURCES)
+    return folder
+
+
+def load_graphs(bundle: Path) -> tuple[onnx.GraphProto, onnx.GraphProto]:
+    return onnx.load(bundle / "encoder.onnx").graph, onnx.load(bundle / "decoder.onnx").graph
+
+
+def all_nodes(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
+    """The graph's and its branches'."""
+    branches = [each.g for node in graph.node for each in node.attribute if each.type == each.GRAPH]
+    return [*graph.node, *(node for branch in branches for node in all_nodes(branch))]
+
+
+def test_every_port_is_the_contracts(bundle: Path) -> None:
+    manifest = open_bundle(bundle).manifest
+    layers, dtype = manifest.sizes.decoder_layers, manifest.cache_dtype
+    expected = (
+        (contract.encoder_inputs(), contract.encoder_outputs(dtype)),
+        (contract.decoder_inputs(layers, dtype), contract.decoder_outputs(layers, dtype)),
+    )
+
+    for graph, ports in zip(load_graphs(bundle), expected, strict=True):
+        for found, wanted in zip((graph.input, graph.output), ports, strict=True):
+            assert [(value.name, value.type.tensor_type.elem_type) for value in found] == [
+                (port.name, ELEMENT_TYPES[port.dtype]) for port in wanted
+            ]
+            assert [len(value.type.tensor_type.shape.dim) for value in found] == [
+                len(port.axes) for port in wanted
+            ]
+    for name in (contract.ENCODER_FILE, contract.DECODER_FILE):
+        onnx.checker.check_model(onnx.load(bundle / name))
+
+
+def test_fp16_holds_no_number_in_32_bits_and_picks_its_best_in_them(bundle: Path) -> None:
+    if open_bundle(bundle).manifest.precision != "fp16":
+        pytest.skip("of fp16 only")
+    for graph in load_graphs(bundle):
+        types = {weight.name: weight.data_type for weight in graph.initializer}
+
+        assert TensorProto.FLOAT not in types.values()
+        assert types["embedding"] == types["positions"] == TensorProto.FLOAT16
+    nodes = all_nodes(load_graphs(bundle)[1])
+    makers = {name: node for node in nodes for name in node.output}
+    (softmax,) = (node for node in nodes if node.op_type == "LogSoftmax")
+    cast = makers[softmax.input[0]]
+    assert cast.op_type == "Cast"
+    assert cast.attribute[0].i == TensorProto.FLOAT
+
+
+def test_int4_reads_all_maps_of_a_step_in_4_bits_and_no_map_of_the_encoder(bundle: Path) -> None:
+    if open_bundle(bundle).manifest.precision != "int4":
+        pytest.skip("of int4 only")
+    encoder, decoder = load_graphs(bundle)
+    maps = [
+        f"decoder.{layer}.{name}.weight"
+        for layer in (0, 1)
+        for name in (
+            "self_attention.query",
+            "self_attention.output",
+            "cross_attention.query",
+            "cross_attention.output",
+            "feed_forward.inner",
+            "feed_forward.outer",
+        )
+    ]
+
+    assert [node.input[1] for node in all_nodes(decoder) if node.op_type == "MatMulNBits"] == maps
+    assert "MatMulNBits" not in {node.op_type for node in all_nodes(encoder)}
+    assert all(weight.data_type == TensorProto.UINT8 for weight in decoder.initializer if weight.name in maps)
