@@ -56,12 +56,7 @@ def main(words: Sequence[str] | None = None) -> int:
     lines = list(itertools.islice(itertools.cycle(read_lines(arguments.sentences)), arguments.lines))
     results = run(arguments.bundle, arguments.provider, lines, arguments.rounds)
     for result in results:
-        print(
-            f"batch {result.setting.batch:3}  beam {result.setting.beam_size}  "
-            f"{result.median_sentences_per_s:8.1f} sentences/s "
-            f"({result.slowest_sentences_per_s:.1f} to {result.fastest_sentences_per_s:.1f})  "
-            f"{result.target_tokens_per_s:8.0f} tokens/s"
-        )
+        print(f"batch {result.setting.batch:3}  beam {result.setting.beam_size}  {result}")
     if arguments.output:
         command = (
             f"python -m bench.gpu {arguments.bundle} --provider {arguments.provider}"

@@ -34,6 +34,14 @@ class Throughput:
     fastest_sentences_per_s: float
     target_tokens_per_s: float
 
+    def __str__(self) -> str:
+        """The rates, for people to read."""
+        return (
+            f"{self.median_sentences_per_s:7.1f} sentences/s "
+            f"({self.slowest_sentences_per_s:.1f} to {self.fastest_sentences_per_s:.1f})  "
+            f"{self.target_tokens_per_s:7.0f} tokens/s"
+        )
+
 
 def run_once(translator: Translator, sentences: list[str], setting: Setting) -> tuple[float, int]:
     """Seconds and target tokens of one pass over the sentences."""
@@ -97,12 +105,7 @@ def main() -> int:
     results = measure(translator, sentences, settings, arguments.rounds)
     for result in results:
         setting = result.setting
-        print(
-            f"callers {setting.callers}  batch {setting.batch:2}  beam {setting.beam_size}  "
-            f"{result.median_sentences_per_s:7.1f} sentences/s "
-            f"({result.slowest_sentences_per_s:.1f} to {result.fastest_sentences_per_s:.1f})  "
-            f"{result.target_tokens_per_s:7.0f} tokens/s"
-        )
+        print(f"callers {setting.callers}  batch {setting.batch:2}  beam {setting.beam_size}  {result}")
     if arguments.output:
         command = f"python -m bench.throughput {arguments.bundle} --rounds {arguments.rounds}"
         figures = {

@@ -63,9 +63,10 @@ class Recall:
 
     def _keep(self, source: Source, kind: SearchKind, hypotheses: list[Hypothesis]) -> None:
         """What was not asked for longest is forgotten."""
+        key = _key(source, kind)
         with self._lock:
-            self._found[_key(source, kind)] = tuple(hypotheses)
-            self._found.move_to_end(_key(source, kind))
+            self._found[key] = tuple(hypotheses)
+            self._found.move_to_end(key)
             if len(self._found) > self._max_segments:
                 self._found.popitem(last=False)
 
