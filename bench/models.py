@@ -15,10 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from bench.checkpoints import write_random_checkpoint
-from dragoman.bundle import Limits, read_bundle, sha256_of
+from dragoman.bundle import read_bundle, sha256_of
+from dragoman.manifest import Limits
 from dragoman.shortlist import Shortlist
+from export import trained
 from export.bundle import BundleFacts, staged_folder, write_bundle
-from export.checkpoint import WEIGHTS_FILE, load_checkpoint
+from export.calibration import Sample
+from export.checkpoint import WEIGHTS_FILE
+from export.original import WantedLanguages
 from export.shortlist.install import write_shortlist
 
 PEERS_PYTHON = Path(".venv-bench/bin/python")
@@ -26,8 +30,8 @@ CHECKPOINT = "checkpoint"
 TOKENIZER = "checkpoint/source.spm"
 INT8, INT4, FP32 = "int8", "int4", "fp32"
 CTRANSLATE2_INT8, CTRANSLATE2_FLOAT32 = "ct2-int8", "ct2-fp32"
-CALIBRATION = ([4, 5, 6, 7, 8, 9, 10, 3],)
-"""Ids of a source; the int8 ranges of random weights mean nothing, they must only be there."""
+CALIBRATION = (Sample([4, 5, 6, 7, 8, 9, 10, 3], (2,)),)
+"""The int8 ranges of random weights mean nothing, they must only be there."""
 MAX_RANDOM_TOKENS = 500
 RANDOM_ALWAYS, RANDOM_LISTED = 1200, 3
 """Tokens on every source's shortlist, and those that each source piece adds."""
@@ -58,17 +62,11 @@ def export_random(folder: Path) -> None:
     """Bundles of random weights: not validated, since such a model never ends a sentence."""
     for precision in (INT8, INT4, FP32):
         sys.stderr.write(f"writing {folder / precision}\n")
-        facts = BundleFacts(
-            name=f"{folder.name}-{precision}",
-            source_language="de",
-            target_language="en",
-            licence="CC0-1.0",
-            origin={"tool": "bench.models", "weights": "random"},
-            scores={},
-            limits=Limits(MAX_RANDOM_TOKENS, MAX_RANDOM_TOKENS),
-        )
+        limits = Limits(MAX_RANDOM_TOKENS, MAX_RANDOM_TOKENS)
+        facts = BundleFacts(f"{folder.name}-{precision}", "CC0-1.0", limits)
+        original = trained.load(folder / CHECKPOINT, WantedLanguages())
         with staged_folder(folder / precision) as staging:
-            write_bundle(staging, load_checkpoint(folder / CHECKPOINT), precision, facts, CALIBRATION)
+            write_bundle(staging, original, precision, facts, CALIBRATION)
 
 
 def add_shortlist(bundle: Path, given: Path | None) -> None:

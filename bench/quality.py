@@ -45,7 +45,7 @@ def measure(translator: Translator, name: str, files: tuple[Path, Path], options
     bleu, chrf = sacrebleu.BLEU(), sacrebleu.CHRF()
     return Quality(
         test_set=name,
-        beam_size=options.beam_size,
+        beam_size=options.beam_size or translator.manifest.decoding.beam_size,
         lines=len(sources),
         bleu=round(bleu.corpus_score(texts, [references]).score, 2),
         chrf=round(chrf.corpus_score(texts, [references]).score, 2),

@@ -5,96 +5,45 @@ docs/bundle-format.md describes the folder for people.
 
 import hashlib
 import json
-import reprlib
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar, get_args
+from dataclasses import dataclass
+from pathlib import Path
 
-from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION, CacheDType
 from dragoman.errors import BundleError
+from dragoman.languages import Languages, SourceLanguage, TargetLanguage
+from dragoman.manifest import (
+    MANIFEST_FILE,
+    DecodingDefaults,
+    FileRecord,
+    Limits,
+    Manifest,
+    Sizes,
+    SpecialIds,
+    TokenizerFiles,
+    parse_manifest,
+)
 
-MANIFEST_FILE = "manifest.json"
+__all__ = [
+    "MANIFEST_FILE",
+    "MAX_MANIFEST_BYTES",
+    "Bundle",
+    "DecodingDefaults",
+    "FileRecord",
+    "Languages",
+    "Limits",
+    "Manifest",
+    "Sizes",
+    "SourceLanguage",
+    "SpecialIds",
+    "TargetLanguage",
+    "TokenizerFiles",
+    "open_bundle",
+    "parse_manifest",
+    "read_bundle",
+    "sha256_of",
+    "verify_files",
+]
+
 MAX_MANIFEST_BYTES = 4 * 2**20
-
-
-@dataclass(frozen=True, slots=True)
-class FileRecord:
-    """What a file must be to be trusted."""
-
-    sha256: str
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """The graphs' fixed dimensions."""
-
-    decoder_layers: int
-    heads: int
-    head_size: int
-    source_vocab: int
-    target_vocab: int
-
-
-@dataclass(frozen=True, slots=True)
-class SpecialIds:
-    """Ids with a meaning of their own, in the source's and the target's vocabulary alike."""
-
-    pad: int
-    unk: int
-    bos: int
-    """Begins every target."""
-    eos: int
-    """Ends every source and target."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """In tokens of one segment, the end-of-sentence id included."""
-
-    max_source_tokens: int
-    max_target_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """Facts about a model."""
-
-    format_version: int
-    name: str
-    source_language: str
-    target_language: str
-    precision: str
-    cache_dtype: CacheDType
-    """Of the decoder's self K/V."""
-    sizes: Sizes
-    special_ids: SpecialIds
-    limits: Limits
-    source_tokenizer: str
-    target_tokenizer: str
-    files: Mapping[str, FileRecord]
-    """By path inside the bundle, with forward slashes; the manifest itself is not among them."""
-    licence: str
-    origin: Mapping[str, Any]
-    """Where the weights come from: data, steps, time, tools."""
-    scores: Mapping[str, Any]
-    """Measured quality, by test set."""
-
-
-T = TypeVar("T")
-Counts = TypeVar("Counts", Sizes, SpecialIds, Limits)
-
-JSON_TYPES: Mapping[type, str] = {
-    dict: "an object",
-    list: "an array",
-    str: "a string",
-    int: "an integer",
-    float: "a number with a fraction",
-    bool: "true or false",
-    type(None): "null",
-}
-"""What JSON calls the types that Python reads it as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,46 +81,6 @@ def read_bundle(path: Path) -> Bundle:
     except (ValueError, RecursionError) as error:
         raise BundleError(str(path), (f"{MANIFEST_FILE} is not JSON: {error}",)) from error
     return Bundle(path, parse_manifest(content, str(path)))
-
-
-def parse_manifest(content: object, bundle: str) -> Manifest:
-    """Check a manifest's version first, then every field.
-
-    Raises:
-        BundleError: with every missing, unknown or ill-typed field.
-    """
-    if not isinstance(content, dict):
-        raise BundleError(bundle, (f"{MANIFEST_FILE} is not a JSON object",))
-    if (version := content.get("format_version")) != FORMAT_VERSION:
-        problem = (
-            f"{MANIFEST_FILE}: format_version is {reprlib.repr(version)}, this engine reads"
-            f" {FORMAT_VERSION}; use a matching release of Dragoman, or export the model again"
-        )
-        raise BundleError(bundle, (problem,))
-    reader = _Reader(content)
-    manifest = Manifest(
-        format_version=reader.take_count("format_version", FORMAT_VERSION),
-        name=reader.take_text("name"),
-        source_language=reader.take_text("source_language"),
-        target_language=reader.take_text("target_language"),
-        precision=reader.take_text("precision"),
-        cache_dtype=reader.take_cache_dtype("cache_dtype"),
-        sizes=reader.take_counts("sizes", Sizes, least=1),
-        special_ids=reader.take_counts("special_ids", SpecialIds, least=0),
-        limits=reader.take_counts("limits", Limits, least=1),
-        source_tokenizer=reader.take_text("source_tokenizer"),
-        target_tokenizer=reader.take_text("target_tokenizer"),
-        files=reader.take_files("files"),
-        licence=reader.take_text("licence"),
-        origin=reader.take_object("origin"),
-        scores=reader.take_object("scores"),
-    )
-    problems = reader.finish()
-    if not problems:
-        problems = _unlisted(manifest)
-    if problems:
-        raise BundleError(bundle, tuple(f"{MANIFEST_FILE}: {problem}" for problem in problems))
-    return manifest
 
 
 def verify_files(bundle: Bundle) -> list[str]:
@@ -229,79 +138,3 @@ def _parse_json(encoded: bytes) -> object:
     content: object = json.loads(encoded)
     json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
     return content
-
-
-def _unlisted(manifest: Manifest) -> list[str]:
-    needed = {ENCODER_FILE, DECODER_FILE, manifest.source_tokenizer, manifest.target_tokenizer}
-    return [f"files: {name} is not listed" for name in sorted(needed - manifest.files.keys())]
-
-
-class _Reader:
-    """Takes fields out of a JSON object and collects what is wrong with them."""
-
-    def __init__(self, content: dict[str, Any], prefix: str = "") -> None:
-        self.content = dict(content)
-        self.prefix = prefix
-        self.problems: list[str] = []
-
-    def take_text(self, field: str) -> str:
-        return self._take(field, "")
-
-    def take_cache_dtype(self, field: str) -> CacheDType:
-        name = self.take_text(field)
-        known: dict[str, CacheDType] = {known: known for known in get_args(CacheDType)}
-        if name and name not in known:
-            self.problems.append(f"{self.prefix}{field} must be one of {', '.join(known)}, not {name!r}")
-        return known.get(name, "float32")
-
-    def take_object(self, field: str) -> dict[str, Any]:
-        empty: dict[str, Any] = {}
-        return self._take(field, empty)
-
-    def take_count(self, field: str, least: int) -> int:
-        """A number of something, or an id."""
-        count = self._take(field, least)
-        if count < least:
-            self.problems.append(f"{self.prefix}{field} is {count}, must be at least {least}")
-        return count
-
-    def take_counts(self, field: str, kind: type[Counts], *, least: int) -> Counts:
-        """A nested object of counts or ids."""
-        inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
-        values = {part.name: inner.take_count(part.name, least) for part in fields(kind)}
-        self.problems += inner.finish()
-        return kind(**values)
-
-    def take_files(self, field: str) -> dict[str, FileRecord]:
-        entries = _Reader(self.take_object(field), f"{field}.")
-        records: dict[str, FileRecord] = {}
-        for name in tuple(entries.content):
-            if not _stays_inside(name):
-                self.problems.append(f"{field}: {name!r} does not name a file inside the bundle")
-            inner = _Reader(entries.take_object(name), f"{field}.{name}.")
-            records[name] = FileRecord(inner.take_text("sha256"), inner.take_count("size_bytes", 0))
-            entries.problems += inner.finish()
-        self.problems += entries.finish()
-        return records
-
-    def finish(self) -> list[str]:
-        """All problems, unknown fields among them."""
-        return self.problems + [f"{self.prefix}{field} is not a known field" for field in self.content]
-
-    def _take(self, field: str, stand_in: T) -> T:
-        """The field's value; `stand_in`, with a problem noted, where it is missing or of another type."""
-        if field not in self.content:
-            self.problems.append(f"{self.prefix}{field} is missing")
-            return stand_in
-        value: T = self.content.pop(field)
-        if type(value) is not type(stand_in):  # not isinstance: true is no integer here
-            wanted = JSON_TYPES[type(stand_in)]
-            found = JSON_TYPES.get(type(value), type(value).__name__)
-            self.problems.append(f"{self.prefix}{field} must be {wanted}, not {found}")
-            return stand_in
-        return value
-
-
-def _stays_inside(name: str) -> bool:
-    path = PurePosixPath(name)
-    return bool(path.parts) and "\\" not in name and not path.is_absolute() and ".." not in path.parts

@@ -1,15 +1,26 @@
 """The graphs' inputs and outputs: the only list of them. Exporter, engine and tests all read it here.
 
+The contract is about a step, not about attention. A step takes the last token of every row and a *state*,
+and gives back the best next tokens and the state after it. What the state is made of is the decoder's own
+affair; the engine only has to know how it moves with its rows:
+
+- attention: self K/V, one position longer after every step. Of a row that joins nothing is read.
+- ssru: a cell for each layer, as wide as the model, which a step replaces. A row that joins has zeros.
+  Any other recurrent decoder fits here, one that reads its source by additive attention among them (Bahdanau
+  et al. 2015, "Neural Machine Translation by Jointly Learning to Align and Translate"): its state is a cell
+  too, and what it reads of the source, the projected encoder output, is computed once per source as cross
+  K/V are.
+
 Axes: B sources, S source tokens (padded on the right), R rows (hypotheses; R = B x beams, the beams of a
 source side by side), T capacity of the self K/V caches in positions, K best candidates asked for,
-L key and value of each decoder layer in turn, H heads, D head size, C tokens on the batch's shortlist,
-P tokens on the longest shortlist of a source.
+L key and value of each decoder layer in turn, H heads, D head size, N model width (H x D), C tokens on the
+batch's shortlist, P tokens on the longest shortlist of a source.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Bundles of another major version are refused. Raised when an older engine could not read a new bundle."""
 
 ENCODER_FILE = "encoder.onnx"
@@ -22,14 +33,18 @@ SOURCE_WIDTH_MULTIPLE = 8
 """The source axis S is padded to a multiple of this. onnxruntime's attention takes another path through odd
 widths, which rounds differently: with this padding a source's numbers do not depend on its neighbours."""
 
-Axis = Literal["B", "S", "R", "T", "K", "L", "H", "D", "C", "P"]
+Axis = Literal["B", "S", "R", "T", "K", "L", "H", "D", "N", "C", "P"]
 DType = Literal["bool", "int8", "int32", "int64", "float16", "float32"]
+Autoregression = Literal["attention", "ssru"]
+"""What a decoder layer reads its own past with, and so what the state of a row is."""
 CacheDType = Literal["int8", "float16", "float32"]
 """Of self and cross K/V.
 
 float16, float32: the beams of a source share its cross K/V, and every source is read as wide as the widest,
 masked.
 int8: every row has its source's cross K/V to itself, and reads as many tokens as the source has."""
+CELL_DTYPE: CacheDType = "float32"
+"""Of SSRU's cells, whatever K/V are: a cell goes through a product at every step, and errors would add up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +69,13 @@ def encoder_outputs(cache_dtype: CacheDType) -> tuple[Port, ...]:
     return (Port("cross", cache_dtype, ("L", "B", "H", "S", "D")),)
 
 
-def decoder_inputs(decoder_layers: int, cache_dtype: CacheDType) -> tuple[Port, ...]:
+def decoder_inputs(
+    decoder_layers: int, cache_dtype: CacheDType, autoregression: Autoregression
+) -> tuple[Port, ...]:
     """One step: every row is extended by one token."""
     return (
         Port("last_ids", "int64", ("R",)),  # the token picked one step ago
-        Port("lengths", "int32", ("R",)),  # positions already in the row's self K/V
+        Port("lengths", "int32", ("R",)),  # positions that the row's state has seen
         Port("total_length", "int32", ()),  # the longest of them, plus one
         Port("num_best", "int64", ()),  # K
         Port("has_shortlist", "bool", ()),  # if not, every token may come next, and C and P are 0
@@ -67,26 +84,28 @@ def decoder_inputs(decoder_layers: int, cache_dtype: CacheDType) -> tuple[Port, 
         Port("candidate_bias", "float32", ("R", "P")),  # 0 for its own, minus infinity for the rest
         *_source_inputs(cache_dtype),
         *_cross(decoder_layers, cache_dtype, ""),
-        *_self(decoder_layers, cache_dtype, ""),
+        *_state(decoder_layers, cache_dtype, autoregression, ""),
     )
 
 
-def decoder_outputs(decoder_layers: int, cache_dtype: CacheDType) -> tuple[Port, ...]:
-    """The K best next tokens of each row, best first, and the caches with one position more.
+def decoder_outputs(
+    decoder_layers: int, cache_dtype: CacheDType, autoregression: Autoregression
+) -> tuple[Port, ...]:
+    """The K best next tokens of each row, best first, and the state after the step.
 
-    A cache's output is meant to be bound to the memory of its input: the step then writes in place.
+    A state's output is meant to be bound to the memory of its input: the step then writes in place.
     int8 cross K/V come out as they went in, as their operator also could write to them.
     """
     return (
-        Port("best_logprobs", "float32", ("R", "K")),  # natural logarithms
+        Port("best_logprobs", "float32", ("R", "K")),  # natural logarithms; minus infinity: forbidden
         Port("best_ids", "int64", ("R", "K")),
-        *_self(decoder_layers, cache_dtype, NEW),
+        *_state(decoder_layers, cache_dtype, autoregression, NEW),
         *(_cross(decoder_layers, cache_dtype, NEW) if cache_dtype == "int8" else ()),
     )
 
 
 NEW = "new_"
-"""Stands before a cache's name where it leaves the decoder graph."""
+"""Stands before the name of a state's part, or of cross K/V, where it leaves the decoder graph."""
 
 
 def _source_inputs(cache_dtype: CacheDType) -> tuple[Port, ...]:
@@ -98,10 +117,13 @@ def _source_inputs(cache_dtype: CacheDType) -> tuple[Port, ...]:
     )
 
 
-def _self(decoder_layers: int, cache_dtype: CacheDType, prefix: str) -> tuple[Port, ...]:
-    return tuple(
-        Port(prefix + name, cache_dtype, ("R", "H", "T", "D")) for name in self_names(decoder_layers)
-    )
+def _state(
+    decoder_layers: int, cache_dtype: CacheDType, autoregression: Autoregression, prefix: str
+) -> tuple[Port, ...]:
+    names = state_names(decoder_layers, autoregression)
+    if autoregression == "ssru":
+        return tuple(Port(prefix + name, CELL_DTYPE, ("R", "N")) for name in names)
+    return tuple(Port(prefix + name, cache_dtype, ("R", "H", "T", "D")) for name in names)
 
 
 def _cross(decoder_layers: int, cache_dtype: CacheDType, prefix: str) -> tuple[Port, ...]:
@@ -111,9 +133,12 @@ def _cross(decoder_layers: int, cache_dtype: CacheDType, prefix: str) -> tuple[P
     )
 
 
-def self_names(decoder_layers: int) -> tuple[str, ...]:
-    """Of self K/V, key and value of each layer in turn."""
-    return tuple(name for layer in range(decoder_layers) for name in (self_key(layer), self_value(layer)))
+def state_names(decoder_layers: int, autoregression: Autoregression) -> tuple[str, ...]:
+    """Of the state's parts: key and value of each layer in turn, or each layer's cell."""
+    layers = range(decoder_layers)
+    if autoregression == "ssru":
+        return tuple(cell(layer) for layer in layers)
+    return tuple(name for layer in layers for name in (self_key(layer), self_value(layer)))
 
 
 def cross_names(decoder_layers: int) -> tuple[str, ...]:
@@ -135,3 +160,7 @@ def self_key(layer: int) -> str:
 
 def self_value(layer: int) -> str:
     return f"self_value.{layer}"
+
+
+def cell(layer: int) -> str:
+    return f"cell.{layer}"

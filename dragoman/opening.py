@@ -7,6 +7,7 @@ from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.cpus import available_cpus
 from dragoman.errors import BundleError
 from dragoman.graphs.session import SessionOptions
+from dragoman.manifest import Manifest, TokenizerFiles
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.tokenise import Tokenizer
 
@@ -34,20 +35,45 @@ def open_tokenizers(bundle: Bundle) -> tuple[Tokenizer, Tokenizer]:
         BundleError: one has another number of pieces than the model, so that its ids would mean nothing.
     """
     manifest, sizes = bundle.manifest, bundle.manifest.sizes
-    source = Tokenizer.load(bundle.file(manifest.source_tokenizer))
-    target = Tokenizer.load(bundle.file(manifest.target_tokenizer))
-    found = {
-        manifest.source_tokenizer: (source.vocab_size, sizes.source_vocab),
-        manifest.target_tokenizer: (target.vocab_size, sizes.target_vocab),
-    }
+    source = _open_tokenizer(bundle, manifest.source_tokenizer)
+    target = source
+    if manifest.target_tokenizer != manifest.source_tokenizer:
+        target = _open_tokenizer(bundle, manifest.target_tokenizer)
+    found = (
+        (manifest.source_tokenizer, source.vocab_size, sizes.source_vocab),
+        (manifest.target_tokenizer, target.vocab_size, sizes.target_vocab),
+    )
     problems = [
-        f"{name} has {has} pieces, the manifest says {wanted}"
-        for name, (has, wanted) in found.items()
+        f"{files.vocabulary or files.model} has {has} pieces, the manifest says {wanted}"
+        for files, has, wanted in found
         if has != wanted
     ]
+    problems += _unknown_ids(manifest)
     if problems:
         raise BundleError(str(bundle.path), tuple(problems))
     return source, target
+
+
+def _open_tokenizer(bundle: Bundle, files: TokenizerFiles) -> Tokenizer:
+    vocabulary = None if files.vocabulary is None else bundle.file(files.vocabulary)
+    return Tokenizer.load(bundle.file(files.model), vocabulary, normalises=files.normalises)
+
+
+def _unknown_ids(manifest: Manifest) -> list[str]:
+    """Languages that put ids around a text which no vocabulary has."""
+    sizes, languages = manifest.sizes, manifest.languages
+    used = [
+        (f"sources.{code}", max((*source.before, *source.after), default=0), sizes.source_vocab)
+        for code, source in languages.sources.items()
+    ]
+    for code, target in languages.targets.items():
+        used.append((f"targets.{code}", max(target.source_before, default=0), sizes.source_vocab))
+        used.append((f"targets.{code}", max(target.begin), sizes.target_vocab))
+    return [
+        f"languages.{field}: id {largest} in a vocabulary of {size}"
+        for field, largest, size in used
+        if largest >= size
+    ]
 
 
 def open_shortlist(bundle: Bundle) -> Shortlist | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
 from dragoman.batching.replica import Outcome
-from dragoman.decoding.options import DecodingOptions
+from dragoman.decoding.options import SearchOptions
 from dragoman.rejoin import Piece, present_segment, rejoin
 from dragoman.text.segment import Document
 from dragoman.types import Hypothesis, SegmentTranslation, Translation
@@ -19,7 +19,7 @@ class PendingText:
     def __init__(
         self,
         document: Document,
-        options: DecodingOptions,
+        options: SearchOptions,
         make_piece: MakePiece,
         on_segment: Callable[[SegmentTranslation], object] | None,
     ) -> None:

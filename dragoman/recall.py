@@ -18,10 +18,12 @@ class _Key(NamedTuple):
     """All that a source's hypotheses depend on."""
 
     ids: tuple[int, ...]
+    begin: tuple[int, ...]
     kind: SearchKind
     limits: SourceLimits
     length_penalty: float
     num_hypotheses: int
+    early_stopping: bool
 
 
 class Recall:
@@ -72,4 +74,12 @@ class Recall:
 
 
 def _key(source: Source, kind: SearchKind) -> _Key:
-    return _Key(tuple(source.ids), kind, source.limits, source.length_penalty, source.num_hypotheses)
+    return _Key(
+        ids=tuple(source.ids),
+        begin=source.begin,
+        kind=kind,
+        limits=source.limits,
+        length_penalty=source.length_penalty,
+        num_hypotheses=source.num_hypotheses,
+        early_stopping=source.early_stopping,
+    )

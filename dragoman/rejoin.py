@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.decoding.options import DecodingOptions
+from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.scoring import text_score
 from dragoman.text.segment import Document
 from dragoman.types import Alternative, FinishReason, Hypothesis, SegmentTranslation, Translation
@@ -27,7 +27,7 @@ class Piece:
         return self.hypotheses[min(rank, len(self.hypotheses) - 1)]
 
 
-def rejoin(document: Document, pieces: Sequence[Piece], options: DecodingOptions) -> Translation:
+def rejoin(document: Document, pieces: Sequence[Piece], options: SearchOptions) -> Translation:
     """Put translated segments back into the gaps they came from."""
     most = max((len(piece.hypotheses) for piece in pieces), default=0)
     alternatives = tuple(
@@ -47,7 +47,7 @@ def rejoin(document: Document, pieces: Sequence[Piece], options: DecodingOptions
     )
 
 
-def present_segment(piece: Piece, options: DecodingOptions) -> SegmentTranslation:
+def present_segment(piece: Piece, options: SearchOptions) -> SegmentTranslation:
     """A segment with its best hypothesis."""
     best = piece.hypotheses[0] if piece.hypotheses else None
     score = 0.0 if best is None else best.score
@@ -61,7 +61,7 @@ def present_segment(piece: Piece, options: DecodingOptions) -> SegmentTranslatio
     )
 
 
-def _score(pieces: Sequence[Piece], rank: int, options: DecodingOptions) -> float | None:
+def _score(pieces: Sequence[Piece], rank: int, options: SearchOptions) -> float | None:
     if not options.return_scores:
         return None
     hypotheses = [piece.hypothesis(rank) for piece in pieces if piece.hypotheses]

@@ -12,10 +12,10 @@ from typing import Self, overload
 
 from dragoman.batching.replica import Outcome, Ticket
 from dragoman.batching.scheduler import Gathering, Scheduler, SchedulerOptions
-from dragoman.bundle import Bundle, Manifest, open_bundle
+from dragoman.bundle import Bundle, open_bundle
 from dragoman.decoding.loop import Lane, open_strategy
-from dragoman.decoding.options import DecodingOptions
-from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.decoding.options import DecodingOptions, SearchOptions
+from dragoman.decoding.strategy import Source, TargetVocabulary
 from dragoman.errors import InputError
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder
@@ -23,12 +23,11 @@ from dragoman.graphs.pages import compacted_memory
 from dragoman.graphs.session import SessionOptions
 from dragoman.opening import open_shortlist, open_tokenizers, scheduler_options
 from dragoman.pending import PendingText
+from dragoman.preparing import PreparedText, Preparer
 from dragoman.providers import Provider
 from dragoman.recall import Recall
 from dragoman.rejoin import Piece, rejoin
-from dragoman.text.segment import Document, has_letters, segment_to_fit
-from dragoman.text.validity import check_text
-from dragoman.types import Hypothesis, Priority, SearchKind, SegmentTranslation, Translation
+from dragoman.types import Hypothesis, Pair, Priority, SearchKind, SegmentTranslation, Translation
 
 DEFAULTS = DecodingOptions()
 READ_AHEAD_TEXTS = 512
@@ -40,15 +39,11 @@ Ids = list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A text ready to be searched: its segments' ids, None where a segment is copied."""
+class _Wishes:
+    """What a caller asks for, nothing left open."""
 
-    document: Document
-    sources: tuple[Ids | None, ...]
-
-    @property
-    def to_search(self) -> list[Ids]:
-        return [source for source in self.sources if source is not None]
+    options: SearchOptions
+    pair: Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +63,12 @@ class Translator:
     def __init__(
         self, bundle: Bundle, session: SessionOptions, scheduling: SchedulerOptions, recall: Recall
     ) -> None:
-        self.manifest: Manifest = bundle.manifest
-        self._source_tokenizer, self._target_tokenizer = open_tokenizers(bundle)
+        self.manifest = bundle.manifest
+        source_tokenizer, self._target_tokenizer = open_tokenizers(bundle)
+        self._preparer = Preparer(self.manifest.languages, self.manifest.limits, source_tokenizer)
         with compacted_memory():
             encoder, decoder = Encoder(bundle, session), Decoder(bundle, session)
-        special_ids, vocab_size = self.manifest.special_ids, self.manifest.sizes.target_vocab
-        target = TargetVocabulary(special_ids.bos, special_ids.eos, vocab_size)
+        target = TargetVocabulary(self.manifest.special_ids.eos, self.manifest.sizes.target_vocab)
 
         self._shortlist = open_shortlist(bundle)
 
@@ -133,76 +128,90 @@ class Translator:
         self.close()
 
     @overload
-    def translate(self, text: str, options: DecodingOptions = DEFAULTS) -> Translation: ...
+    def translate(
+        self, text: str, options: DecodingOptions = DEFAULTS, *, pair: Pair | None = None
+    ) -> Translation: ...
     @overload
     def translate(
-        self, text: list[str], options: DecodingOptions = DEFAULTS
+        self, text: list[str], options: DecodingOptions = DEFAULTS, *, pair: Pair | None = None
     ) -> list[Translation | InputError]: ...
     def translate(
-        self, text: str | list[str], options: DecodingOptions = DEFAULTS
+        self, text: str | list[str], options: DecodingOptions = DEFAULTS, *, pair: Pair | None = None
     ) -> Translation | list[Translation | InputError]:
         """Translate one text, or several together.
 
         Args:
             text: a text of any length, or a list of them.
             options: wishes for the search.
+            pair: languages; None where the bundle has only one pair.
 
         Returns:
             The translation; for a list, each text's translation, or the error that names it.
 
         Raises:
             InputError: for a single text that cannot be translated, or options beyond the model's limits.
+            UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
         """
-        self._check_options(options)
+        wishes = self._wishes(options, pair)
         if not isinstance(text, str):
-            return self._translate_window(text, options, first_item=0)
-        (outcome,) = self._translate_window([text], options, first_item=None)
+            return self._translate_window(text, wishes, first_item=0)
+        (outcome,) = self._translate_window([text], wishes, first_item=None)
         if isinstance(outcome, InputError):
             raise outcome
         return outcome
 
     def translate_many(
-        self, texts: Iterable[str], options: DecodingOptions = DEFAULTS, read_ahead: int = READ_AHEAD_TEXTS
+        self,
+        texts: Iterable[str],
+        options: DecodingOptions = DEFAULTS,
+        read_ahead: int = READ_AHEAD_TEXTS,
+        *,
+        pair: Pair | None = None,
     ) -> Iterator[Translation | InputError]:
         """Translate lazily and in order, a steady stream with at most `read_ahead` texts under way.
 
         Yields:
             Per text its translation, or the error that names it by its position.
         """
-        self._check_options(options)
-        under_way: deque[tuple[_Prepared | InputError, _Search]] = deque()
+        wishes = self._wishes(options, pair)
+        under_way: deque[tuple[PreparedText | InputError, _Search]] = deque()
         try:
             for item, text in enumerate(texts):
-                prepared = self._prepare(text, item)
+                prepared = self._preparer.prepare(text, wishes.pair, item)
                 sources = [] if isinstance(prepared, InputError) else prepared.to_search
-                under_way.append((prepared, self._begin(sources, options, Priority.JOB)))
+                under_way.append((prepared, self._begin(sources, wishes, Priority.JOB)))
                 if len(under_way) >= read_ahead:
-                    yield self._next_outcome(under_way, options)
+                    yield self._next_outcome(under_way, wishes)
             while under_way:
-                yield self._next_outcome(under_way, options)
+                yield self._next_outcome(under_way, wishes)
         finally:  # the caller may stop before the end
             self._scheduler.cancel(ticket for _, search in under_way for ticket in search.tickets)
 
     def search(
-        self, sources: Sequence[Sequence[int]], options: DecodingOptions = DEFAULTS
+        self,
+        sources: Sequence[Sequence[int]],
+        options: DecodingOptions = DEFAULTS,
+        *,
+        pair: Pair | None = None,
     ) -> list[list[Hypothesis]]:
         """Ids to hypotheses: the part between the tokenizers.
 
         Args:
-            sources: ids of segments, each ending in the end-of-sentence id.
+            sources: ids of segments, with all that their languages put around them.
             options: wishes for the search.
+            pair: languages; None where the bundle has only one pair.
 
         Returns:
             Per source its hypotheses, best first.
         """
-        self._check_options(options)
-        return self._results(self._begin(sources, options, Priority.JOB))
+        return self._results(self._begin(sources, self._wishes(options, pair), Priority.JOB))
 
     def submit(
         self,
         text: str,
         options: DecodingOptions = DEFAULTS,
         *,
+        pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
         on_segment: Callable[[SegmentTranslation], object] | None = None,
@@ -216,6 +225,7 @@ class Translator:
         Args:
             text: a text of any length.
             options: wishes for the search.
+            pair: languages; None where the bundle has only one pair.
             priority: who goes first when more waits than can run.
             timeout_s: seconds from now after which the text is given up.
             on_segment: called with every segment as soon as it and all before it are done.
@@ -228,18 +238,23 @@ class Translator:
 
         Raises:
             InputError: the text cannot be translated, or an option is beyond the model's limits.
+            UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
             Overloaded: too much is waiting already.
             TranslatorClosed: closed before.
         """
         deadline_s = math.inf if timeout_s is None else time.monotonic() + timeout_s
-        self._check_options(options)
-        if on_token is not None and options.beam_size > 1:
-            raise InputError("on_token", f"wants greedy search; set beam_size to 1, not {options.beam_size}")
-        prepared = self._prepare(text, None)
+        wishes = self._wishes(options, pair)
+        if on_token is not None and wishes.options.beam_size > 1:
+            problem = f"wants greedy search; set beam_size to 1, not {wishes.options.beam_size}"
+            raise InputError("on_token", problem)
+        prepared = self._preparer.prepare(text, wishes.pair, None)
         if isinstance(prepared, InputError):
             raise prepared
         pending = PendingText(
-            prepared.document, options, lambda index, found: self._piece(prepared, index, found), on_segment
+            prepared.document,
+            wishes.options,
+            lambda index, found: self._piece(prepared, index, found),
+            on_segment,
         )
         tickets: list[Ticket] = []
         known: list[tuple[int, Sequence[Hypothesis]]] = []
@@ -247,7 +262,7 @@ class Translator:
             if source is None:
                 known.append((index, ()))
                 continue
-            ticket = self._ticket(source, options, priority, pending.receiver(index))
+            ticket = self._ticket(source, wishes, priority, pending.receiver(index))
             ticket.deadline_s, ticket.timeout_s = deadline_s, timeout_s or math.inf
             ticket.on_step = None if on_token is None else self._text_so_far(index, on_token)
             found = self._recall.find(ticket.source, ticket.kind) if on_token is None else None
@@ -264,51 +279,34 @@ class Translator:
         return pending.future
 
     def _translate_window(
-        self, texts: Sequence[str], options: DecodingOptions, first_item: int | None
+        self, texts: Sequence[str], wishes: _Wishes, first_item: int | None
     ) -> list[Translation | InputError]:
         prepared = [
-            self._prepare(text, None if first_item is None else first_item + index)
+            self._preparer.prepare(text, wishes.pair, None if first_item is None else first_item + index)
             for index, text in enumerate(texts)
         ]
-        sources = [source for text in prepared if isinstance(text, _Prepared) for source in text.to_search]
-        hypotheses = iter(self._results(self._begin(sources, options, Priority.INTERACTIVE)))
+        sources = [source for text in prepared if isinstance(text, PreparedText) for source in text.to_search]
+        hypotheses = iter(self._results(self._begin(sources, wishes, Priority.INTERACTIVE)))
         return [
-            text if isinstance(text, InputError) else self._finish(text, hypotheses, options)
+            text if isinstance(text, InputError) else self._finish(text, hypotheses, wishes)
             for text in prepared
         ]
 
     def _next_outcome(
-        self, under_way: "deque[tuple[_Prepared | InputError, _Search]]", options: DecodingOptions
+        self, under_way: "deque[tuple[PreparedText | InputError, _Search]]", wishes: _Wishes
     ) -> Translation | InputError:
         text, search = under_way[0]
         hypotheses = iter(self._results(search))
         under_way.popleft()
-        return text if isinstance(text, InputError) else self._finish(text, hypotheses, options)
+        return text if isinstance(text, InputError) else self._finish(text, hypotheses, wishes)
 
-    def _prepare(self, text: str, item: int | None) -> _Prepared | InputError:
-        """Text to segments to ids."""
-        tokenizer, limits = self._source_tokenizer, self.manifest.limits
-        try:
-            check_text(text, item)
-            document = segment_to_fit(
-                text, self.manifest.source_language, tokenizer.count, limits.max_source_tokens
-            )
-        except InputError as error:
-            return InputError(error.field, error.problem, item)
-        to_encode = [segment for segment in document.segments if has_letters(segment)]
-        encoded = iter(tokenizer.encode(to_encode))
-        sources = tuple(next(encoded) if has_letters(segment) else None for segment in document.segments)
-        return _Prepared(document, sources)
-
-    def _begin(
-        self, sources: Sequence[Sequence[int]], options: DecodingOptions, priority: Priority
-    ) -> _Search:
+    def _begin(self, sources: Sequence[Sequence[int]], wishes: _Wishes, priority: Priority) -> _Search:
         """Let sources wait for a replica."""
         gathering = Gathering(len(sources))
         search = _Search([], gathering)
         for index, source in enumerate(sources):
             receiver = gathering.receiver(index)
-            ticket = self._ticket(source, options, priority, receiver)
+            ticket = self._ticket(source, wishes, priority, receiver)
             found = self._recall.find(ticket.source, ticket.kind)
             if found is None:
                 search.tickets.append(ticket)
@@ -332,11 +330,19 @@ class Translator:
     def _ticket(
         self,
         ids: Sequence[int],
-        options: DecodingOptions,
+        wishes: _Wishes,
         priority: Priority,
         on_done: Callable[[Outcome], None],
     ) -> Ticket:
-        source = Source(ids, self._limits(len(ids), options), options.length_penalty, options.num_hypotheses)
+        options = wishes.options
+        source = Source(
+            ids=ids,
+            begin=self._preparer.begin(wishes.pair),
+            limits=self._preparer.target_limits(ids, wishes.pair, options),
+            length_penalty=options.length_penalty,
+            num_hypotheses=options.num_hypotheses,
+            early_stopping=options.early_stopping,
+        )
         kind = SearchKind(options.beam_size, options.use_shortlist and self._shortlist is not None)
         return Ticket(source, kind, priority, self._recall.keeping(source, kind, on_done))
 
@@ -349,30 +355,34 @@ class Translator:
 
         return tell
 
-    def _piece(self, text: _Prepared, index: int, found: Sequence[Hypothesis]) -> Piece:
+    def _piece(self, text: PreparedText, index: int, found: Sequence[Hypothesis]) -> Piece:
         """A segment's hypotheses to text."""
         targets = self._target_tokenizer.decode([hypothesis.ids for hypothesis in found])
         num_tokens = len(text.sources[index] or ())
         return Piece(text.document.segments[index], num_tokens, tuple(found), tuple(targets))
 
     def _finish(
-        self, text: _Prepared, hypotheses: Iterator[list[Hypothesis]], options: DecodingOptions
+        self, text: PreparedText, hypotheses: Iterator[list[Hypothesis]], wishes: _Wishes
     ) -> Translation:
         """Hypotheses to text."""
         pieces = [
             self._piece(text, index, [] if source is None else next(hypotheses))
             for index, source in enumerate(text.sources)
         ]
-        return rejoin(text.document, pieces, options)
+        return rejoin(text.document, pieces, wishes.options)
 
-    def _limits(self, num_source_tokens: int, options: DecodingOptions) -> SourceLimits:
-        """A translation seldom has twice its source's tokens; a loop would have no end."""
-        default = max(2 * num_source_tokens + 20, options.min_length)
-        most = options.max_length or min(default, self.manifest.limits.max_target_tokens)
-        return SourceLimits(max_tokens=most, min_tokens=max(1, options.min_length))
+    def _wishes(self, options: DecodingOptions, pair: Pair | None) -> _Wishes:
+        """What a caller asks for, with the bundle's own answers where it does not say.
 
-    def _check_options(self, options: DecodingOptions) -> None:
+        Raises:
+            InputError: an option is beyond the model's limits.
+            UnsupportedPair: no such pair, or none was named.
+        """
         most = self.manifest.limits.max_target_tokens
         for field, value in (("max_length", options.max_length), ("min_length", options.min_length)):
             if value is not None and value > most:
                 raise InputError(field, f"{value} is over this model's limit of {most} tokens a segment")
+        source, target = (None, None) if pair is None else pair
+        defaults = self.manifest.decoding
+        resolved = options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
+        return _Wishes(resolved, self.manifest.languages.pair(source, target))

@@ -25,6 +25,16 @@ class Priority(IntEnum):
     """Part of a long list; goes on at the latest when it was passed over a few times."""
 
 
+class Pair(NamedTuple):
+    """Languages as BCP-47 codes: `de`, `zh-Hans`."""
+
+    source: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.source} -> {self.target}"
+
+
 class SearchKind(NamedTuple):
     """What sources must have in common to be searched for side by side."""
 
@@ -42,7 +52,8 @@ class Hypothesis:
     logprob: float
     """Natural logarithm of the probability of all tokens, the end-of-sentence one included if it came."""
     num_tokens: int
-    """Tokens scored: len(ids), plus one if the end-of-sentence id came."""
+    """Tokens scored: len(ids), plus those that its target was made to begin with, plus one if the
+    end-of-sentence id came."""
     score: float
     """`logprob` normalised by length; higher is better."""
     finish_reason: FinishReason
@@ -59,6 +70,7 @@ class SegmentTranslation:
     finish_reason: FinishReason
     num_source_tokens: int
     num_target_tokens: int
+    """Those that scores count: a language's own and the end of sentence among them, as in the source."""
 
 
 @dataclass(frozen=True, slots=True)

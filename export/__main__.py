@@ -1,55 +1,86 @@
-"""`python -m export CHECKPOINT models/NAME`: write, validate, put in place."""
+"""`python -m export MODEL models/NAME`: read, write, validate, put in place."""
 
 import argparse
 import json
 import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundle import Limits
 from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.errors import BundleError
+from dragoman.manifest import Limits
+from dragoman.preparing import Preparer
 from dragoman.text.tokenise import Tokenizer
-from export.bundle import BundleFacts, ExportError, staged_folder, write_bundle
-from export.checkpoint import Checkpoint, CheckpointError, load_checkpoint
-from export.graph.precision import PRECISIONS
-from export.model_card import architecture_line, render_model_card
+from export.bundle import BundleFacts, ExportError, num_forced, staged_folder, write_bundle, write_tokenizer
+from export.calibration import Sample
+from export.checkpoint import CheckpointError
+from export.graph.precision import CALIBRATED, PRECISIONS
+from export.memory import peak_bytes
+from export.model_card import render_card
+from export.original import ImportRefusedError, Original, WantedLanguages
+from export.samples import Text, choose_texts
 from export.shortlist.install import take_shortlist
+from export.shortlist.text import evenly_spaced
+from export.sources import Found, found, load_original
 from export.validation import Report, validate_in_fresh_process
 
-SENTENCES = Path(__file__).parent / "sentences"
 SCORED_BEAM_SIZE = 4
 KNOWN_LIMITS = "No known limits were written down for this model."
+MAX_SOURCE_TOKENS = 200
+MAX_TARGET_TOKENS = 400
+MAX_SAMPLES = 1000
+"""More sentences than that make no range any better, only the export slower."""
+UNSPECIFIED = "unspecified"
 
 
 def main() -> int:
-    """Exit status 0: the bundle stands. 1: it was refused. 2: wrong arguments or checkpoint."""
+    """Exit status 0: the bundle stands. 1: it was refused. 2: wrong arguments or files."""
     arguments = _parser().parse_args()
+    began_s = time.monotonic()
     try:
         if arguments.shortlist_of:
             _check_takes_shortlists(arguments.precision)
-        checkpoint = load_checkpoint(arguments.checkpoint)
-        facts = _facts(arguments, checkpoint)
-        sentences = _sentences(arguments.sentences, facts.source_language)
-        with staged_folder(arguments.bundle) as staging:
-            _say(f"writing {facts.name} ({arguments.precision})")
-            sources = _read_sources(arguments.calibration or sentences, checkpoint)
-            write_bundle(staging, checkpoint, arguments.precision, facts, sources)
-            if arguments.shortlist_of:
-                take_shortlist(staging, arguments.shortlist_of)
+        with found(arguments.model) as files, staged_folder(arguments.bundle) as staging:
+            texts = _write(staging, files, arguments)
             _say("validating in a fresh process")
-            report = validate_in_fresh_process(staging, arguments.checkpoint, sentences)
+            report = validate_in_fresh_process(staging, files.folder, _wanted(arguments), texts)
             _say(json.dumps(asdict(report), indent=2))
             _refuse_if_different(report)
-    except (ExportError, BundleError) as error:
+    except (ExportError, ImportRefusedError, BundleError) as error:
         _say(f"refused: {error}")
         return 1
     except (CheckpointError, FileNotFoundError, json.JSONDecodeError, KeyError) as error:
         _say(f"error: {error}")
         return 2
-    _say(f"{arguments.bundle}: {_size_bytes(arguments.bundle) / 1e6:.1f} MB")
+    size, took_s = _size_bytes(arguments.bundle) / 1e6, time.monotonic() - began_s
+    peak = peak_bytes() / 2**20
+    _say(f"{arguments.bundle}: {size:.1f} MB, in {took_s:.0f} s with at most {peak:.0f} MiB of memory")
     return 0
+
+
+def _write(staging: Path, files: Found, arguments: argparse.Namespace) -> list[Text]:
+    """Everything but the proof; returns the text for that. The original leaves memory with this call."""
+    original = load_original(files.folder, _wanted(arguments))
+    if files.revision is not None:
+        original = original.with_origin({"hub": arguments.model, "revision": files.revision})
+    _say(f"{arguments.model} is a {original.kind}")
+    facts = _facts(arguments, original)
+    texts = choose_texts(original.languages, arguments.sentences, arguments.model)
+    samples: list[Sample] = []
+    if arguments.precision in CALIBRATED:
+        calibration = choose_texts(
+            original.languages, arguments.calibration or arguments.sentences, arguments.model
+        )
+        samples = _samples(original, facts.limits, calibration)
+    _say(f"writing {facts.name} ({arguments.precision})")
+    write_bundle(staging, original, arguments.precision, facts, samples)
+    if arguments.shortlist_of:
+        take_shortlist(staging, arguments.shortlist_of)
+    return texts
 
 
 def _refuse_if_different(report: Report) -> None:
@@ -66,9 +97,15 @@ def _check_takes_shortlists(precision: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m export", description="Turn a trained checkpoint into a bundle that the engine serves."
+        prog="python -m export", description="Turn a model into a bundle that the engine serves."
     )
-    parser.add_argument("checkpoint", type=Path, help="folder written by `python -m training`")
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        help="a folder written by `python -m training`; a Hugging Face folder of a Marian (OPUS-MT), "
+        "M2M-100, NLLB or MBart model; a folder or .zip with Marian's own .npz; or OWNER/NAME on the "
+        "Hugging Face hub",
+    )
     parser.add_argument("bundle", type=Path, help="folder to write, such as models/de-en")
     parser.add_argument(
         "--precision",
@@ -77,11 +114,17 @@ def _parser() -> argparse.ArgumentParser:
         help="int8 (default) for CPUs; int4 for few rows at a time there; fp16 for GPUs; fp32 as trained",
     )
     parser.add_argument("--name", help="default: the bundle folder's name")
-    parser.add_argument("--source-language", help="default: from the training record")
-    parser.add_argument("--target-language", help="default: from the training record")
-    parser.add_argument(
-        "--licence", default="unspecified", help="of the weights, for manifest and model card"
-    )
+    for side in ("source", "target"):
+        parser.add_argument(
+            f"--{side}-lang",
+            f"--{side}-language",
+            dest=f"{side}_languages",
+            type=_codes,
+            default=(),
+            metavar="CODE[,CODE...]",
+            help="default: what the model's files say; of a model of many languages, those to be served",
+        )
+    parser.add_argument("--licence", help="of the weights; default: what the model's files say")
     parser.add_argument("--scores", type=Path, help="file written by `python -m bench.quality`")
     parser.add_argument(
         "--shortlist-of",
@@ -90,8 +133,14 @@ def _parser() -> argparse.ArgumentParser:
         help="take the shortlist of a bundle with the same vocabulary",
     )
     parser.add_argument("--known-limits", type=Path, help="Markdown for the model card")
-    parser.add_argument("--max-source-tokens", type=int, default=200)
-    parser.add_argument("--max-target-tokens", type=int, default=400)
+    parser.add_argument(
+        "--max-source-tokens",
+        type=int,
+        help=f"default: {MAX_SOURCE_TOKENS}, or fewer if the model reads fewer",
+    )
+    parser.add_argument(
+        "--max-target-tokens", type=int, help=f"default: the model's own limit, or {MAX_TARGET_TOKENS}"
+    )
     parser.add_argument(
         "--calibration",
         type=Path,
@@ -100,45 +149,53 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--sentences",
         type=Path,
-        help="200 or more source sentences to validate on, one a line; some are built in",
+        help="200 or more sentences in the first source language to validate on, one a line; German and "
+        "English ones are built in",
     )
     return parser
 
 
-def _facts(arguments: argparse.Namespace, checkpoint: Checkpoint) -> BundleFacts:
-    training = checkpoint.training
-    source = arguments.source_language or training.get("source_language")
-    target = arguments.target_language or training.get("target_language")
-    if not source or not target:
-        raise ExportError("the training record names no languages; give --source-language, --target-language")
+def _codes(listed: str) -> tuple[str, ...]:
+    codes = tuple(code.strip() for code in listed.split(","))
+    if not all(codes):
+        raise argparse.ArgumentTypeError(f"{listed!r} is no list of languages such as de,en")
+    return codes
+
+
+def _wanted(arguments: argparse.Namespace) -> WantedLanguages:
+    return WantedLanguages(arguments.source_languages, arguments.target_languages)
+
+
+def _facts(arguments: argparse.Namespace, original: Original) -> BundleFacts:
     scores = read_scores(arguments.scores) if arguments.scores else {}
-    limits = Limits(arguments.max_source_tokens, arguments.max_target_tokens)
+    limits = choose_limits(arguments.max_source_tokens, arguments.max_target_tokens, original)
     name = arguments.name or arguments.bundle.name
+    licence = arguments.licence or original.licence or UNSPECIFIED
+    known_limits = KNOWN_LIMITS
+    if arguments.known_limits:
+        known_limits = arguments.known_limits.read_text(encoding="utf8")
     fields = {
         "name": name,
-        "source": source,
-        "target": target,
-        "architecture": architecture_line(checkpoint.model.config),
         "precision": arguments.precision,
-        "licence": arguments.licence,
+        "licence": licence,
         "max_source_tokens": str(limits.max_source_tokens),
-        "limits": arguments.known_limits.read_text(encoding="utf8")
-        if arguments.known_limits
-        else KNOWN_LIMITS,
+        "limits": known_limits,
     }
-    return BundleFacts(
-        name=name,
-        source_language=source,
-        target_language=target,
-        licence=arguments.licence,
-        origin={"tool": "dragoman training", **training},
-        scores=scores,
-        limits=limits,
-        model_card=render_model_card(fields, training, scores),
+    card = render_card(fields, original, scores)
+    return BundleFacts(name=name, licence=licence, limits=limits, scores=scores, model_card=card)
+
+
+def choose_limits(max_source_tokens: int | None, max_target_tokens: int | None, original: Original) -> Limits:
+    """What was asked for; else defaults, no more than the model has positions for."""
+    longest = original.model.config.max_positions
+    own = original.max_target_tokens or MAX_TARGET_TOKENS
+    return Limits(
+        max_source_tokens or min(MAX_SOURCE_TOKENS, longest),
+        max_target_tokens or min(own, longest - num_forced(original.languages)),
     )
 
 
-def read_scores(path: Path) -> dict[str, Any]:
+def read_scores(path: Path) -> Mapping[str, Any]:
     """Beam 4 figures of a file that `python -m bench.quality` wrote, by test set."""
     results = json.loads(path.read_text(encoding="utf8"))["results"]
     return {
@@ -153,19 +210,19 @@ def read_scores(path: Path) -> dict[str, Any]:
     }
 
 
-def _sentences(given: Path | None, language: str) -> Path:
-    path = given or SENTENCES / f"{language}.txt"
-    if not path.is_file():
-        raise ExportError(
-            f"{path} not found: give --sentences FILE with 200 or more lines of {language} text"
-        )
-    return path
-
-
-def _read_sources(path: Path, checkpoint: Checkpoint) -> list[list[int]]:
-    """Ids of the lines that are not blank."""
-    lines = [line for line in path.read_text(encoding="utf8").splitlines() if line.strip()]
-    return Tokenizer.load(checkpoint.source_tokenizer).encode(lines)
+def _samples(original: Original, limits: Limits, texts: Sequence[Text]) -> list[Sample]:
+    """Sources as the engine will read them, each with what its target begins with."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        files = write_tokenizer(folder, "source", original.source_tokenizer)
+        vocabulary = None if files.vocabulary is None else folder / files.vocabulary
+        tokenizer = Tokenizer.load(folder / files.model, vocabulary, normalises=files.normalises)
+    preparer = Preparer(original.languages, limits, tokenizer)
+    return [
+        Sample(ids, preparer.begin(text.pair))
+        for text in texts
+        for ids in preparer.encode(evenly_spaced(text.lines(), MAX_SAMPLES // len(texts)), text.pair)
+    ]
 
 
 def _size_bytes(folder: Path) -> int:

@@ -13,13 +13,14 @@ Weight Equalization and Bias Correction", ICCV 2019, arXiv:1906.04721, section 4
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from export.calibration import cached_attentions
 from export.model import Transformer
 from export.model.attention import Attention
 from export.model.layers import FeedForward
@@ -33,15 +34,13 @@ def balance_caches(model: Transformer, steps: Mapping[str, Steps]) -> Transforme
     """A model that answers like `model`, whose decoder's keys and values are counted in steps.
 
     Args:
-        model: is left as it is.
+        model: is left as it is; weights that are not changed are both models'.
         steps: of the output of every key and value map in the decoder, [d], by the map's name.
     """
-    balanced = copy.deepcopy(model)
-    for index, layer in enumerate(balanced.decoder_layers()):
-        for kind, attention in (("self", layer.self_attention), ("cross", layer.cross_attention)):
-            name = f"decoder.{index}.{kind}_attention"
-            key = steps[f"{name}.key"]
-            _balance(attention, torch.from_numpy(key), torch.from_numpy(steps.get(f"{name}.value", key)))
+    balanced = _copy(model, [attention for _, attention in cached_attentions(model)])
+    for name, attention in cached_attentions(balanced):
+        key = steps[f"{name}.key"]
+        _balance(attention, torch.from_numpy(key), torch.from_numpy(steps.get(f"{name}.value", key)))
     return balanced
 
 
@@ -50,16 +49,17 @@ def balance_feed_forward(model: Transformer) -> Transformer:
     """A model that answers like `model`, whose inner maps have rows with the same largest weight.
 
     Args:
-        model: is left as it is; with another activation than ReLU its copy is, too.
+        model: as for `balance_caches`; with another activation than ReLU its copy is, too.
     """
-    balanced = copy.deepcopy(model)
-    if model.config.activation == "relu":
-        for feed_forward in feed_forwards(balanced):
-            inner, outer = feed_forward.inner, feed_forward.outer
-            largest = inner.weight.abs().amax(dim=1).clamp_min(SMALLEST_ROW)
-            factors = largest.max() / largest
-            _scale_outputs(inner, factors)
-            outer.weight.div_(factors)
+    if model.config.activation != "relu":
+        return _copy(model, [])
+    balanced = _copy(model, feed_forwards(model))
+    for feed_forward in feed_forwards(balanced):
+        inner, outer = feed_forward.inner, feed_forward.outer
+        largest = inner.weight.abs().amax(dim=1).clamp_min(SMALLEST_ROW)
+        factors = largest.max() / largest
+        _scale_outputs(inner, factors)
+        outer.weight.div_(factors)
     return balanced
 
 
@@ -67,6 +67,13 @@ def feed_forwards(model: Transformer) -> list[FeedForward]:
     """The encoder's, then the decoder's."""
     encoder = [layer.feed_forward for layer in model.encoder_layers()]
     return encoder + [layer.feed_forward for layer in model.decoder_layers()]
+
+
+def _copy(model: Transformer, changed: Iterable[nn.Module]) -> Transformer:
+    """A model with its own weights in the modules that will be changed, and the same ones elsewhere."""
+    own = {id(parameter) for module in changed for parameter in module.parameters()}
+    shared = (tensor for tensor in (*model.parameters(), *model.buffers()) if id(tensor) not in own)
+    return copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
 
 
 @torch.no_grad()

@@ -6,25 +6,34 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import onnx
-
-from dragoman.bundle import MANIFEST_FILE, FileRecord, Limits, Manifest, Sizes, SpecialIds, sha256_of
+from dragoman.bundle import sha256_of
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
+from dragoman.decoding.options import DecodingOptions
+from dragoman.errors import InputError
+from dragoman.languages import Languages
+from dragoman.manifest import (
+    MANIFEST_FILE,
+    DecodingDefaults,
+    FileRecord,
+    Limits,
+    Manifest,
+    Sizes,
+    SpecialIds,
+    TokenizerFiles,
+)
 from export.balance import balance_caches, balance_feed_forward
-from export.calibration import Calibration, cache_steps, calibrate, maps_of_a_step
-from export.checkpoint import Checkpoint
+from export.calibration import Calibration, Sample, cache_steps, calibrate, maps_of_a_step
 from export.graph.decoder import write_decoder
 from export.graph.encoder import write_encoder
 from export.graph.precision import CALIBRATED, make_writers
 from export.model import ModelConfig, Transformer
+from export.original import Original, TokenizerSource
 
 PRODUCER = "dragoman export"
-SOURCE_TOKENIZER = "source.spm"
-TARGET_TOKENIZER = "target.spm"
 EXTERNAL_DATA_FROM_BYTES = 1_500_000_000
 """A protobuf message ends at 2 GiB; a graph above this keeps its weights in a file beside it."""
 HEAD_SIZE_MULTIPLE = 8
@@ -37,29 +46,37 @@ class ExportError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class BundleFacts:
-    """What the manifest says beyond the model's own shape."""
+    """What the manifest says beyond the model's own shape, languages and origin."""
 
     name: str
-    source_language: str
-    target_language: str
     licence: str
-    origin: Mapping[str, Any]
-    scores: Mapping[str, Any]
     limits: Limits
+    scores: Mapping[str, Any] = field(default_factory=dict)
     model_card: str | None = None
     """Markdown, written as README.md of the bundle."""
 
 
-def check_exportable(config: ModelConfig, limits: Limits) -> None:
+def check_exportable(
+    config: ModelConfig, languages: Languages, decoding: DecodingDefaults, limits: Limits
+) -> None:
     """Raises ExportError with all reasons why this model cannot be exported."""
     problems: list[str] = []
     if config.head_size % HEAD_SIZE_MULTIPLE:
         problems.append(f"head size {config.head_size} is not a multiple of {HEAD_SIZE_MULTIPLE}")
-    longest = max(limits.max_source_tokens, limits.max_target_tokens)
+    longest = max(limits.max_source_tokens, limits.max_target_tokens + num_forced(languages))
     if longest > config.max_positions:
         problems.append(f"limits of {longest} tokens exceed the model's {config.max_positions} positions")
+    try:
+        DecodingOptions(beam_size=decoding.beam_size, length_penalty=decoding.length_penalty)
+    except InputError as error:
+        problems.append(f"the model's own search: {error}")
     if problems:
         raise ExportError("; ".join(problems))
+
+
+def num_forced(languages: Languages) -> int:
+    """Most tokens that a target is made to begin with: they take positions beyond a caller's limit."""
+    return max(len(target.begin) for target in languages.targets.values()) - 1
 
 
 @contextmanager
@@ -79,42 +96,47 @@ def staged_folder(target: Path) -> Iterator[Path]:
 
 
 def write_bundle(
-    folder: Path, checkpoint: Checkpoint, precision: str, facts: BundleFacts, sources: Sequence[Sequence[int]]
+    folder: Path,
+    original: Original,
+    precision: str,
+    facts: BundleFacts,
+    samples: Sequence[Sample],
+    external_from_bytes: int = EXTERNAL_DATA_FROM_BYTES,
 ) -> Manifest:
     """Write every file into `folder`, the manifest last.
 
     Args:
         folder: exists and is empty.
-        checkpoint: what to write.
+        original: what to write.
         precision: one of `export.graph.precision.PRECISIONS`.
-        facts: what the manifest says beyond the model's own shape.
-        sources: ids of the source sentences that int8 and int4 are measured on; others do not look at them.
+        facts: what the manifest says beyond that.
+        samples: sources that int8 and int4 are measured on; others do not look at them.
+        external_from_bytes: a graph with so many bytes of weights keeps them in a file beside it.
 
     Raises:
         ExportError: the model cannot be exported, or ranges have nothing to be measured on.
     """
-    config = checkpoint.model.config
-    check_exportable(config, facts.limits)
-    model, calibration = checkpoint.model, None
+    config = original.model.config
+    check_exportable(config, original.languages, original.decoding, facts.limits)
+    model, calibration = original.model, None
     if precision in CALIBRATED:
-        model, calibration = _calibrate(model, precision, sources)
+        model, calibration = _calibrate(model, precision, samples)
     writers = make_writers(precision, calibration)
-    save_graph(write_encoder(model, writers.encoder, PRODUCER), folder / ENCODER_FILE)
-    save_graph(write_decoder(model, writers.decoder, PRODUCER), folder / DECODER_FILE)
-    shutil.copyfile(checkpoint.source_tokenizer, folder / SOURCE_TOKENIZER)
-    target_tokenizer = SOURCE_TOKENIZER
-    if checkpoint.target_tokenizer != checkpoint.source_tokenizer:
-        target_tokenizer = TARGET_TOKENIZER
-        shutil.copyfile(checkpoint.target_tokenizer, folder / TARGET_TOKENIZER)
+    write_encoder(model, writers.encoder, PRODUCER).save(folder / ENCODER_FILE, external_from_bytes)
+    write_decoder(model, writers.decoder, PRODUCER).save(folder / DECODER_FILE, external_from_bytes)
+    source_tokenizer = write_tokenizer(folder, "source", original.source_tokenizer)
+    target_tokenizer = source_tokenizer
+    if original.target_tokenizer != original.source_tokenizer:
+        target_tokenizer = write_tokenizer(folder, "target", original.target_tokenizer)
     if facts.model_card is not None:
         (folder / "README.md").write_text(facts.model_card, encoding="utf8")
     manifest = Manifest(
         format_version=FORMAT_VERSION,
         name=facts.name,
-        source_language=facts.source_language,
-        target_language=facts.target_language,
+        languages=original.languages,
         precision=precision,
         cache_dtype=writers.decoder.cache_dtype,
+        autoregression=config.autoregression,
         sizes=Sizes(
             decoder_layers=config.decoder_layers,
             heads=config.heads,
@@ -122,27 +144,39 @@ def write_bundle(
             source_vocab=config.source_vocab_size,
             target_vocab=config.target_vocab_size,
         ),
-        special_ids=SpecialIds(config.pad_id, config.unk_id, config.bos_id, config.eos_id),
+        special_ids=SpecialIds(config.pad_id, config.unk_id, config.eos_id),
         limits=facts.limits,
-        source_tokenizer=SOURCE_TOKENIZER,
+        source_tokenizer=source_tokenizer,
         target_tokenizer=target_tokenizer,
+        decoding=original.decoding,
         files={
             path.name: FileRecord(sha256_of(path), path.stat().st_size) for path in sorted(folder.iterdir())
         },
         licence=facts.licence,
-        origin=facts.origin,
+        origin=original.origin,
         scores=facts.scores,
     )
     write_manifest(folder, manifest)
     return manifest
 
 
+def write_tokenizer(folder: Path, side: str, tokenizer: TokenizerSource) -> TokenizerFiles:
+    """Copy a tokenizer; `side` is source or target, and names its files."""
+    model, vocabulary = f"{side}.spm", None
+    shutil.copyfile(tokenizer.model, folder / model)
+    if tokenizer.vocabulary is not None:
+        vocabulary = f"{side}.vocab.json"
+        pieces = json.dumps(tokenizer.vocabulary, ensure_ascii=False, indent=0)
+        (folder / vocabulary).write_text(pieces + "\n", encoding="utf8")
+    return TokenizerFiles(model, vocabulary, tokenizer.normalises)
+
+
 def _calibrate(
-    model: Transformer, precision: str, sources: Sequence[Sequence[int]]
+    model: Transformer, precision: str, samples: Sequence[Sample]
 ) -> tuple[Transformer, Calibration]:
     """The model with its K/V in steps, and the ranges of that one."""
     longest = model.config.max_positions
-    usable = [source for source in sources if len(source) <= longest]
+    usable = [sample for sample in samples if len(sample.ids) <= longest]
     if not usable:
         raise ExportError(f"{precision} needs sentences of at most {longest} tokens to be calibrated on")
     balanced = balance_caches(model, cache_steps(model, usable))
@@ -154,21 +188,6 @@ def _calibrate(
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     content = json.dumps(dataclasses.asdict(manifest), indent=2, ensure_ascii=False, allow_nan=False)
     (folder / MANIFEST_FILE).write_text(content + "\n", encoding="utf8")
-
-
-def save_graph(
-    graph: onnx.ModelProto, path: Path, external_from_bytes: int = EXTERNAL_DATA_FROM_BYTES
-) -> None:
-    """Write a graph, its weights in a file beside it where they are too large for one message."""
-    size_bytes = sum(len(weight.raw_data) for weight in graph.graph.initializer)
-    onnx.save_model(
-        graph,
-        str(path),
-        save_as_external_data=size_bytes >= external_from_bytes,
-        all_tensors_to_one_file=True,
-        location=f"{path.stem}.weights",
-        size_threshold=1024,
-    )
 
 
 def _put_in_place(staging: Path, target: Path) -> None:

@@ -4,6 +4,7 @@ Every int8 projection reads its input through one range that never changes: a ro
 depend on the rows beside it, nor on anything seen at run time.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from export.model import Transformer
+from export.model.attention import Attention
 from export.model.generate import generate_greedy
 
 OUTPUT = "output"
@@ -26,8 +28,20 @@ UNSIGNED_LEVELS = 255
 SMALLEST_CLIP = 1 / 64
 """Of the largest magnitude seen; no outlier is worth cutting the range further."""
 NUM_CLIPS = 256
+BATCH_SOURCES = 16
+"""That are translated together."""
 
 Ids = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A source to measure on."""
+
+    ids: Ids
+    """As the encoder reads it: the end-of-sentence id, and those of languages, among them."""
+    begin: Ids
+    """What its target begins with: the first id starts the decoder, the others are forced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +69,21 @@ class Calibration:
     """Of the input x of the maps that were asked for: the mean of x xᵀ, [K, K]."""
 
 
-def calibrate(model: Transformer, sources: Sequence[Ids], moments_of: Sequence[str] = ()) -> Calibration:
+def calibrate(model: Transformer, samples: Sequence[Sample], moments_of: Sequence[str] = ()) -> Calibration:
     """Measure every range.
 
-    Sources are read one by one, so that no padding is counted, and the decoder reads the model's own greedy
+    Samples are read one by one, so that no padding is counted, and the decoder reads the model's own greedy
     output. The clip of an activation range minimises the mean squared error of rounding and cutting together.
 
     Args:
         model: in eval mode.
-        sources: lists of ids, each ending in the end-of-sentence id; a few hundred do.
+        samples: a few hundred do.
         moments_of: names of linear maps, or `OUTPUT`; a map of K inputs costs 8 K² bytes.
 
     Raises:
-        ValueError: there is no source.
+        ValueError: there is no sample.
     """
-    texts = _texts(model, sources)
+    texts = _texts(model, samples)
     extremes = {name: _Extremes() for name in _maps(model)}
     _read_all(model, texts, extremes, {})
     histograms = {name: _Histogram(found.largest) for name, found in extremes.items()}
@@ -84,39 +98,49 @@ def calibrate(model: Transformer, sources: Sequence[Ids], moments_of: Sequence[s
     return Calibration(ranges, {name: found.mean for name, found in moments.items()})
 
 
-def cache_steps(model: Transformer, sources: Sequence[Ids]) -> dict[str, NDArray[np.float32]]:
+def cache_steps(model: Transformer, samples: Sequence[Sample]) -> dict[str, NDArray[np.float32]]:
     """Steps in which K/V fit into 8 bits: the output of every key and value map in the decoder, by channel.
 
     Args:
         model: in eval mode.
-        sources: as for `calibrate`.
+        samples: as for `calibrate`.
 
     Returns:
         By the map's name, float32 [d]: a 127th of the largest magnitude of each channel.
 
     Raises:
-        ValueError: there is no source.
+        ValueError: there is no sample.
     """
     caches = {name: _Channels(model.config.d_model) for name in _cached_maps(model)}
-    _read_all(model, _texts(model, sources), {}, caches)
+    _read_all(model, _texts(model, samples), {}, caches)
     return {name: found.scales for name, found in caches.items()}
 
 
-def _texts(model: Transformer, sources: Sequence[Ids]) -> list[tuple[Ids, Ids]]:
-    """Sources, each with the model's own output."""
-    if not sources:
+def _texts(model: Transformer, samples: Sequence[Sample]) -> list[tuple[Ids, Ids]]:
+    """Sources, each with the target that the decoder reads: the model's own output."""
+    if not samples:
         raise ValueError("calibration needs at least one source")
-    return [(source, _greedy(model, source)) for source in sources]
+    order = sorted(range(len(samples)), key=lambda index: (samples[index].begin, len(samples[index].ids)))
+    targets: dict[int, Ids] = {}
+    for begin, alike in itertools.groupby(order, key=lambda index: samples[index].begin):
+        indices = list(alike)
+        for first in range(0, len(indices), BATCH_SOURCES):
+            batch = indices[first : first + BATCH_SOURCES]
+            found = _greedy(model, [samples[index].ids for index in batch], begin)
+            targets.update(zip(batch, found, strict=True))
+    return [(sample.ids, [*sample.begin, *targets[index]]) for index, sample in enumerate(samples)]
 
 
 def maps_of_a_step(model: Transformer) -> list[str]:
-    """Linear maps that a decoder step reads, by their first name: key and value are made with the query."""
+    """Linear maps that a decoder step reads, by their first name: key and value are made with the query, a
+    recurrent unit's gate with its cell.
+    """
     return [
         name
         for name, module in model.named_modules()
         if isinstance(module, nn.Linear)
         and name.startswith("decoder.")
-        and not name.endswith((".key", ".value"))
+        and not name.endswith((".key", ".value", ".forget"))
     ]
 
 
@@ -217,7 +241,7 @@ def _read_all(
     with _watching(model, inputs, outputs), torch.inference_mode():
         for source, target in texts:
             ids = torch.tensor([source])
-            model(ids, torch.ones_like(ids, dtype=torch.bool), torch.tensor([[model.config.bos_id, *target]]))
+            model(ids, torch.ones_like(ids, dtype=torch.bool), torch.tensor([target]))
 
 
 @contextmanager
@@ -250,14 +274,20 @@ def _watching(
 
 def _cached_maps(model: Transformer) -> list[str]:
     return [
-        f"decoder.{index}.{kind}.{part}"
-        for index, layer in enumerate(model.decoder_layers())
-        for kind, attention in (
-            ("self_attention", layer.self_attention),
-            ("cross_attention", layer.cross_attention),
-        )
+        f"{name}.{part}"
+        for name, attention in cached_attentions(model)
         for part in ("key", "value")
         if part == "key" or attention.value is not None
+    ]
+
+
+def cached_attentions(model: Transformer) -> list[tuple[str, Attention]]:
+    """The decoder's attentions, whose K/V are kept from step to step, by name."""
+    kinds = ("cross",) if model.config.autoregression == "ssru" else ("self", "cross")
+    return [
+        (f"decoder.{index}.{kind}_attention", getattr(layer, f"{kind}_attention"))
+        for index, layer in enumerate(model.decoder_layers())
+        for kind in kinds
     ]
 
 
@@ -265,8 +295,12 @@ def _maps(model: Transformer) -> list[str]:
     return [*(name for name, module in model.named_modules() if isinstance(module, nn.Linear)), OUTPUT]
 
 
-def _greedy(model: Transformer, source: Ids) -> Ids:
-    ids = torch.tensor([source])
-    most = min(2 * len(source) + 10, model.config.max_positions - 1)
-    (target,) = generate_greedy(model, ids, torch.ones_like(ids, dtype=torch.bool), most)
-    return target
+def _greedy(model: Transformer, sources: Sequence[Ids], begin: Ids) -> list[Ids]:
+    """Of sources of like length; each stops where it would alone."""
+    most = [min(2 * len(source) + 10, model.config.max_positions - 1) for source in sources]
+    width = max(map(len, sources))
+    rows = [[*source, *[model.config.pad_id] * (width - len(source))] for source in sources]
+    lengths = torch.tensor([len(source) for source in sources])
+    mask = torch.arange(width) < lengths[:, None]
+    found = generate_greedy(model, torch.tensor(rows), mask, max(most), begin)
+    return [target[: limit - len(begin) + 1] for target, limit in zip(found, most, strict=True)]

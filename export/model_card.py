@@ -3,12 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dragoman.languages import list_languages
 from export.model import ModelConfig
+from export.original import Original
+from export.trained import KIND
 
 _CARD = """\
 # {name}
 
-Translates {source} to {target}. {architecture}
+Translates {languages}. {architecture}
 
 | | |
 |---|---|
@@ -16,13 +19,7 @@ Translates {source} to {target}. {architecture}
 | licence | {licence} |
 | longest segment | {max_source_tokens} source tokens; longer ones are split, never cut |
 
-## Training data
-
-{data}
-
-## Training
-
-{training}
+{origin}
 
 ## Quality
 
@@ -39,29 +36,45 @@ sacreBLEU and chrF, beam 4.
 def architecture_line(config: ModelConfig) -> str:
     """The shape in one sentence."""
     vocabulary = "shared" if config.shared_vocab else "separate"
+    past = "" if config.autoregression == "attention" else f", {config.autoregression.upper()} decoder"
     return (
         f"A {config.norm}-norm Transformer with {config.encoder_layers} encoder and {config.decoder_layers} "
-        f"decoder layers, d_model {config.d_model}, {config.heads} heads, ffn {config.ffn}, "
+        f"decoder layers{past}, d_model {config.d_model}, {config.heads} heads, ffn {config.ffn}, "
         f"{config.activation}, {vocabulary} vocabulary of {config.target_vocab_size} pieces."
     )
 
 
-def render_model_card(
-    fields: Mapping[str, str], training: Mapping[str, Any], scores: Mapping[str, Any]
-) -> str:
+def render_card(fields: Mapping[str, str], original: Original, scores: Mapping[str, Any]) -> str:
     """The card as Markdown.
 
     Args:
-        fields: name, source, target, architecture, precision, licence, max_source_tokens, limits.
-        training: the checkpoint's record.
+        fields: name, precision, licence, max_source_tokens, limits.
+        original: the model.
         scores: by test set, each with `bleu` and `chrf`.
     """
+    languages = original.languages
     return _CARD.format(
         **fields,
-        data=_each_run(training, _data_table),
-        training=_each_run(training, _training_table),
+        languages=f"{list_languages(languages.sources)} to {list_languages(languages.targets)}",
+        architecture=architecture_line(original.model.config),
+        origin=_training(original.origin) if original.kind == KIND else _imported(original),
         scores=_score_table(scores),
     )
+
+
+def _training(training: Mapping[str, Any]) -> str:
+    data, runs = _each_run(training, _data_table), _each_run(training, _training_table)
+    return f"## Training data\n\n{data}\n\n## Training\n\n{runs}"
+
+
+def _imported(original: Original) -> str:
+    rows = [f"| {key} | {_cell(value)} |" for key, value in original.origin.items()]
+    return "\n".join(["## Origin", "", f"Imported: {original.kind}.", "", "| | |", "|---|---|", *rows])
+
+
+def _cell(value: object) -> str:
+    """One line, with no bar that would end the cell."""
+    return str(value).replace("\n", " ").replace("|", "\\|")
 
 
 def _runs(training: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -1,6 +1,7 @@
 """Does a bundle answer like the model it was made from? Run in a fresh process, on the files as written.
 
-`python -m export.validation BUNDLE CHECKPOINT SENTENCES` prints a JSON report; exit status 1 means refused.
+`python -m export.validation BUNDLE MODEL --text SOURCE TARGET FILE...` prints a JSON report; exit status 1
+means refused.
 """
 
 import argparse
@@ -16,18 +17,20 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle, open_bundle
-from dragoman.decoding.loop import make_strategy, search
-from dragoman.decoding.options import DecodingOptions
-from dragoman.decoding.strategy import SourceLimits
+from dragoman.decoding.loop import open_strategy, search
+from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
 from dragoman.errors import BundleError
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.session import SessionOptions
-from dragoman.text.segment import segment_to_fit
-from dragoman.text.tokenise import Tokenizer
-from export.checkpoint import load_checkpoint
+from dragoman.opening import open_tokenizers
+from dragoman.preparing import PreparedText, Preparer
+from dragoman.types import Pair
 from export.model import Transformer
 from export.model.generate import generate_greedy
+from export.original import WantedLanguages
+from export.samples import Text
+from export.sources import load_original
 
 RANDOM_BATCHES = 8
 SEED = 7
@@ -52,9 +55,14 @@ class Report:
     problems: list[str] = field(default_factory=list)
 
 
-def validate_in_fresh_process(bundle: Path, checkpoint: Path, sentences: Path) -> Report:
+def validate_in_fresh_process(
+    bundle: Path, model: Path, wanted: WantedLanguages, texts: Sequence[Text]
+) -> Report:
     """Start this module on its own; a crash there is a problem in the report."""
-    command = [sys.executable, "-m", "export.validation", str(bundle), str(checkpoint), str(sentences)]
+    command = [sys.executable, "-m", "export.validation", str(bundle), str(model)]
+    command += ["--source-lang", ",".join(wanted.sources), "--target-lang", ",".join(wanted.targets)]
+    for text in texts:
+        command += ["--text", *text.pair, str(text.path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own module
     try:
         return Report(**json.loads(done.stdout))
@@ -62,7 +70,7 @@ def validate_in_fresh_process(bundle: Path, checkpoint: Path, sentences: Path) -
         return Report(problems=[f"validation ended with status {done.returncode}: {done.stderr[-2000:]}"])
 
 
-def validate(bundle_path: Path, checkpoint_path: Path, sentences: Sequence[str]) -> Report:
+def validate(bundle_path: Path, model: Transformer, texts: Sequence[Text]) -> Report:
     """Compare names and axes, log-probabilities over random batches, greedy output on real sentences."""
     report = Report()
     try:
@@ -72,7 +80,6 @@ def validate(bundle_path: Path, checkpoint_path: Path, sentences: Sequence[str])
     except BundleError as error:
         report.problems += error.problems
         return report
-    model = load_checkpoint(checkpoint_path).model
     torch.set_num_threads(1)
     precision = bundle.manifest.precision
     _compare_logprobs(encoder, decoder, model, report)
@@ -82,7 +89,8 @@ def validate(bundle_path: Path, checkpoint_path: Path, sentences: Sequence[str])
             f"log-probabilities differ by up to {report.max_logprob_difference:.3g}, over {allowed}"
         )
     try:
-        _compare_greedy((bundle, encoder, decoder), model, sentences, report)
+        for text in texts:
+            _compare_greedy((bundle, encoder, decoder), model, text, report)
     except FloatingPointError as error:
         report.problems.append(f"greedy search: {error}")
     wanted = MIN_EQUAL_SENTENCES[precision]
@@ -115,7 +123,9 @@ def _compare_logprobs(encoder: Encoder, decoder: Decoder, model: Transformer, re
         found = _logprobs_by_steps(decoder, cross, targets, model.config.target_vocab_size)
         repeated = model.cross_keys_values(memory.repeat_interleave(beams, 0))
         states, _ = model.decode(torch.from_numpy(targets), repeated, mask.repeat_interleave(beams, 0))
-        difference = np.abs(found - model.logits(states).log_softmax(dim=-1).numpy())
+        expected = model.log_probabilities(states).numpy()
+        is_forbidden = (expected == found) & np.isneginf(expected)
+        difference = np.abs(np.subtract(found, expected, where=~is_forbidden, out=np.zeros_like(found)))
         report.max_logprob_difference = _larger(report.max_logprob_difference, difference)
 
 
@@ -133,34 +143,32 @@ def _logprobs_by_steps(
 
 
 def _compare_greedy(
-    parts: tuple[Bundle, Encoder, Decoder], model: Transformer, sentences: Sequence[str], report: Report
+    parts: tuple[Bundle, Encoder, Decoder], model: Transformer, text: Text, report: Report
 ) -> None:
     bundle, encoder, decoder = parts
     manifest = bundle.manifest
-    tokenizer = Tokenizer.load(bundle.file(manifest.source_tokenizer))
-    segments = [
-        segment
-        for sentence in sentences
-        for segment in segment_to_fit(
-            sentence, manifest.source_language, tokenizer.count, manifest.limits.max_source_tokens
-        ).segments
-    ]
-    encoded = sorted(tokenizer.encode(segments), key=len)
-    report.num_sentences = len(encoded)
-    for begin in range(0, len(encoded), BATCH_SOURCES):
-        sources = encoded[begin : begin + BATCH_SOURCES]
-        max_tokens = min(2 * max(map(len, sources)) + 10, manifest.limits.max_target_tokens)
-        theirs = generate_greedy(model, *pad(sources, manifest.special_ids.pad), max_tokens)
-        strategy = make_strategy(
-            [SourceLimits(max_tokens=max_tokens, min_tokens=0)] * len(sources),
-            DecodingOptions(beam_size=1),
-            bos_id=manifest.special_ids.bos,
-            eos_id=manifest.special_ids.eos,
-            vocab_size=manifest.sizes.target_vocab,
-        )
+    preparer = Preparer(manifest.languages, manifest.limits, open_tokenizers(bundle)[0])
+    begin = preparer.begin(text.pair)
+    encoded = _sources(preparer, text)
+    report.num_sentences += len(encoded)
+    for first in range(0, len(encoded), BATCH_SOURCES):
+        sources = encoded[first : first + BATCH_SOURCES]
+        wanted = min(2 * max(map(len, sources)) + 10, manifest.limits.max_target_tokens)
+        max_tokens = wanted + len(begin) - 1
+        theirs = generate_greedy(model, *pad(sources, manifest.special_ids.pad), max_tokens, begin)
+        target = TargetVocabulary(manifest.special_ids.eos, manifest.sizes.target_vocab)
+        strategy = open_strategy(1, target)
+        strategy.join([Source(source, SourceLimits(max_tokens, len(begin) - 1), begin) for source in sources])
         ours = search(decoder.start(encoder.run(sources), 1), strategy)
         for expected, found in zip(theirs, ours, strict=True):
             report.num_equal += tuple(expected) == found[0].ids
+
+
+def _sources(preparer: Preparer, text: Text) -> Ids:
+    """Segments of all lines as ids, the shortest first."""
+    prepared = [preparer.prepare(line, text.pair, item) for item, line in enumerate(text.lines())]
+    sources = [source for one in prepared if isinstance(one, PreparedText) for source in one.to_search]
+    return sorted(sources, key=len)
 
 
 def pad(rows: Ids, pad_id: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -192,13 +200,22 @@ def _flat(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> list[NDArray[np
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m export.validation")
     parser.add_argument("bundle", type=Path)
-    parser.add_argument("checkpoint", type=Path)
-    parser.add_argument("sentences", type=Path, help="source text, a sentence a line")
+    parser.add_argument("model", type=Path, help="the folder it was made of")
+    parser.add_argument("--source-lang", default="")
+    parser.add_argument("--target-lang", default="")
+    parser.add_argument(
+        "--text", nargs=3, action="append", metavar=("SOURCE", "TARGET", "FILE"), help="a sentence a line"
+    )
     arguments = parser.parse_args()
-    sentences = arguments.sentences.read_text(encoding="utf8").splitlines()
-    report = validate(arguments.bundle, arguments.checkpoint, sentences)
+    wanted = WantedLanguages(_codes(arguments.source_lang), _codes(arguments.target_lang))
+    texts = [Text(Pair(source, target), Path(file)) for source, target, file in arguments.text]
+    report = validate(arguments.bundle, load_original(arguments.model, wanted).model, texts)
     sys.stdout.write(json.dumps(asdict(report)) + "\n")
     return 1 if report.problems else 0
+
+
+def _codes(listed: str) -> tuple[str, ...]:
+    return tuple(listed.split(",")) if listed else ()
 
 
 if __name__ == "__main__":

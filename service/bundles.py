@@ -1,10 +1,11 @@
-"""Bundles on disk: looked up by folder or name, listed, opened."""
+"""Bundles on disk: looked up by folder or name, and listed."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman import BundleError
-from dragoman.bundle import Bundle, Manifest, read_bundle, verify_files
+from dragoman.bundle import Bundle, read_bundle, verify_files
+from dragoman.routing.inspection import bundle_folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,28 +30,17 @@ def find_bundle(model: str, models_dir: Path) -> Path:
         return path
     if named.is_dir():
         return named
-    names = ", ".join(folder.name for folder in _folders(models_dir)) or "none"
+    names = ", ".join(bundle_folders(models_dir)) or "none"
     raise BundleError(model, (f"neither {path} nor {named} is a folder; models in {models_dir}: {names}",))
 
 
 def list_bundles(models_dir: Path) -> list[Listing]:
     """Read and verify every bundle under `models_dir`, by name."""
-    return [_inspect(folder) for folder in _folders(models_dir)]
+    return [inspect(folder) for folder in bundle_folders(models_dir).values()]
 
 
-def size_bytes(manifest: Manifest) -> int:
-    """All files of a bundle together, the manifest itself apart."""
-    return sum(record.size_bytes for record in manifest.files.values())
-
-
-def _folders(models_dir: Path) -> list[Path]:
-    """Folders in order of name; hidden ones are bundles still being written."""
-    if not models_dir.is_dir():
-        return []
-    return sorted(path for path in models_dir.iterdir() if path.is_dir() and not path.name.startswith("."))
-
-
-def _inspect(folder: Path) -> Listing:
+def inspect(folder: Path) -> Listing:
+    """Read and verify one bundle."""
     try:
         bundle = read_bundle(folder)
     except BundleError as error:

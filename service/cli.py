@@ -1,30 +1,27 @@
 """The command line: translate, serve, models, info."""
 
-import os
-import platform
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 import typer
-from tqdm import tqdm
 
-from dragoman import DecodingOptions, DragomanError, Translator
+from dragoman import DecodingOptions, DragomanError, InputError, UnsupportedPair
 from dragoman.bundle import read_bundle
-from dragoman.cpus import available_cpus
-from dragoman.providers import parse_providers
-from dragoman.translator import READ_AHEAD_TEXTS
-from service.bundles import Listing, find_bundle, list_bundles, size_bytes
-from service.lines import ManyTranslator, UndecodableLineError, translate_lines
-from service.settings import Settings, SettingsError, load_settings
+from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.router import Router
+from dragoman.routing.routes import Way
+from service.bundles import find_bundle, list_bundles
+from service.engine import FixedPair, find_models, open_router
+from service.lines import UndecodableLineError
+from service.output import open_output, write_lines
+from service.settings import SettingsError, load_settings
+from service.tables import print_bundles, print_facts, print_languages, print_versions
 from service.versions import installed_version
 
 EXIT_INCOMPLETE = 1
 EXIT_FAILED = 2
-EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
 STDIN = Path("-")
 DEFAULTS = DecodingOptions()
 
@@ -39,7 +36,11 @@ app = typer.Typer(
 
 ModelOption = Annotated[
     str | None,
-    typer.Option("--model", metavar="DIR|NAME", help="A bundle's folder, or its name in the models folder."),
+    typer.Option(
+        "--model",
+        metavar="DIR|NAME[,...]",
+        help="A bundle's folder, or its name in the models folder; all that are there by default.",
+    ),
 ]
 ProvidersOption = Annotated[
     str | None,
@@ -91,12 +92,29 @@ def translate(  # noqa: PLR0913 -- the command's options
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Where to write; stdout when absent."),
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(metavar="LANGUAGE", help="Of the text, as in de; where several are possible."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="LANGUAGE", help="To translate into; where several are possible.")
+    ] = None,
     model: ModelOption = None,
     providers: ProvidersOption = None,
-    beam_size: Annotated[int, typer.Option(help="1 is greedy search.")] = DEFAULTS.beam_size,
+    beam_size: Annotated[
+        int | None, typer.Option(help="1 is greedy search; the model's own by default.")
+    ] = DEFAULTS.beam_size,
     length_penalty: Annotated[
-        float, typer.Option(help="More favours longer translations.")
+        float | None,
+        typer.Option(help="More favours longer translations; the model's own by default."),
     ] = DEFAULTS.length_penalty,
+    early_stopping: Annotated[
+        bool | None,
+        typer.Option(
+            "--early-stopping/--no-early-stopping",
+            help="End a search as soon as it has enough hypotheses; the model's own by default.",
+        ),
+    ] = DEFAULTS.early_stopping,
     max_length: Annotated[int | None, typer.Option(help="Most target tokens of a segment.")] = None,
     use_shortlist: Annotated[
         bool,
@@ -111,16 +129,19 @@ def translate(  # noqa: PLR0913 -- the command's options
     options = DecodingOptions(
         beam_size=beam_size,
         length_penalty=length_penalty,
+        early_stopping=early_stopping,
         max_length=max_length,
         return_scores=False,
         use_shortlist=use_shortlist,
     )
     settings = load_settings(config, {"model": model, "providers": providers})
     with ExitStack() as opened:
-        source = sys.stdin.buffer if file is None or file == STDIN else opened.enter_context(file.open("rb"))
-        translator = opened.enter_context(_open_translator(settings))
-        target = opened.enter_context(_open_output(output, source))
-        is_complete = _write_lines(translator, source, target, options)
+        lines = sys.stdin.buffer if file is None or file == STDIN else opened.enter_context(file.open("rb"))
+        router = opened.enter_context(open_router(settings))
+        for name in _step_names(router, source, target):
+            router.preload([name])  # what cannot be opened is said before the output is emptied
+        translated = opened.enter_context(open_output(output, lines))
+        is_complete = write_lines(FixedPair(router, source, target), lines, translated, options)
     if not is_complete:
         raise typer.Exit(EXIT_INCOMPLETE)
 
@@ -136,6 +157,10 @@ def serve(  # noqa: PLR0913 -- the command's options
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Threads inside one replica.")] = None,
     providers: ProvidersOption = None,
+    watch: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Look for new and changed bundles so often; 0 never."),
+    ] = None,
     log_level: Annotated[str | None, typer.Option(help="critical, error, warning, info or debug.")] = None,
     config: ConfigOption = None,
 ) -> None:
@@ -147,6 +172,7 @@ def serve(  # noqa: PLR0913 -- the command's options
         "replicas": replicas,
         "threads": threads,
         "providers": providers,
+        "watch_s": watch,
         "log_level": log_level,
     }
     settings = load_settings(config, overrides)
@@ -156,19 +182,21 @@ def serve(  # noqa: PLR0913 -- the command's options
 
 
 @app.command()
-def models(*, config: ConfigOption = None) -> None:
+def models(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A bundle, of which all languages are listed.")
+    ] = None,
+    *,
+    config: ConfigOption = None,
+) -> None:
     """List the bundles in the models folder and verify their files; exit status 1 if one is bad."""
     models_dir = load_settings(config).models_dir
+    if name is not None:
+        print_languages(read_bundle(find_bundle(name, models_dir)).manifest.languages)
+        return
     if not models_dir.is_dir():
         raise SettingsError(f"models_dir: there is no folder {models_dir}")
-    listings = list_bundles(models_dir)
-    header = ("NAME", "PAIR", "PRECISION", "SIZE", "VERIFIED")
-    _print_table([header, *(_table_row(listing) for listing in listings)])
-    bad = [listing for listing in listings if listing.problems]
-    for listing in bad:
-        for problem in listing.problems:
-            typer.echo(f"{listing.name}: {problem}", err=True)
-    if bad:
+    if not print_bundles(list_bundles(models_dir)):
         raise typer.Exit(EXIT_INCOMPLETE)
 
 
@@ -176,114 +204,29 @@ def models(*, config: ConfigOption = None) -> None:
 def info(*, model: ModelOption = None, config: ConfigOption = None) -> None:
     """Show the versions that run here and the facts of a bundle."""
     settings = load_settings(config, {"model": model})
-    rows = [
-        ("dragoman", installed_version("dragoman")),
-        ("onnxruntime", installed_version("onnxruntime")),
-        ("onnxruntime-gpu", installed_version("onnxruntime-gpu")),
-        ("python", platform.python_version()),
-        ("cpus", str(available_cpus())),
-    ]
-    _print_table(rows)
-    path = find_bundle(settings.model, settings.models_dir)
-    manifest = read_bundle(path).manifest
-    facts = [
-        ("model", manifest.name),
-        ("folder", str(path)),
-        ("pair", f"{manifest.source_language} -> {manifest.target_language}"),
-        ("precision", manifest.precision),
-        ("size", _megabytes(size_bytes(manifest))),
-        ("format version", str(manifest.format_version)),
-        ("decoder layers", str(manifest.sizes.decoder_layers)),
-        ("heads", f"{manifest.sizes.heads} of {manifest.sizes.head_size}"),
-        ("vocabulary", f"{manifest.sizes.source_vocab} source, {manifest.sizes.target_vocab} target pieces"),
-        (
-            "segment limits",
-            f"{manifest.limits.max_source_tokens} source, {manifest.limits.max_target_tokens} target tokens",
-        ),
-        ("licence", manifest.licence),
-        *((f"origin: {name}", str(value)) for name, value in manifest.origin.items()),
-        *((f"score: {name}", str(value)) for name, value in manifest.scores.items()),
-    ]
-    _print_table(facts)
+    print_versions()
+    folders = bundle_folders(settings.models_dir) if settings.model is None else find_models(settings)
+    if len(folders) != 1:
+        names = ", ".join(folders) or "none"
+        raise SettingsError(f"model: say which with --model; models in {settings.models_dir}: {names}")
+    for folder in folders.values():
+        print_facts(read_bundle(folder))
 
 
-def _open_translator(settings: Settings) -> Translator:
-    path = find_bundle(settings.model, settings.models_dir)
-    return Translator.open(
-        path,
-        replicas=settings.replicas,
-        threads=settings.threads,
-        providers=parse_providers(settings.providers),
-    )
+def _step_names(router: Router, source: str | None, target: str | None) -> list[str]:
+    """The bundles that texts will go through. A detour is told, as its translations are worse.
 
-
-def _open_output(output: Path | None, source: BinaryIO) -> BinaryIO:
-    """Open for writing, unless that would empty the very file that is still to be read."""
-    if output is None:
-        # Not sys.stdout.buffer: with PYTHONUNBUFFERED it writes line by line, and may write only a part.
-        return open(sys.stdout.fileno(), "wb", closefd=False)
-    if output.is_file() and os.path.samestat(output.stat(), os.fstat(source.fileno())):
-        raise typer.BadParameter(f"{output} is the input as well", param_hint="--output")
-    return output.open("wb")
-
-
-def _write_lines(
-    translator: ManyTranslator, source: BinaryIO, target: BinaryIO, options: DecodingOptions
-) -> bool:
-    """Translate all lines; whether every one of them could be."""
-    is_interactive = target.isatty() or source.isatty()
-    is_complete = True
-    # Somebody who types a line waits for its answer.
-    read_ahead = 1 if source.isatty() else READ_AHEAD_TEXTS
-    bar = tqdm(unit=" lines", file=sys.stderr, disable=is_interactive or not sys.stderr.isatty())
+    Raises:
+        UnsupportedPair: naming the option at fault.
+    """
     try:
-        with bar, _flushed(target):
-            for line in translate_lines(translator, source, options, read_ahead):
-                target.write(line.content)
-                if is_interactive:
-                    target.flush()
-                if line.problem is not None:
-                    is_complete = False
-                    bar.write(
-                        f"dragoman: line {line.number}: {line.problem}; left as it was", file=sys.stderr
-                    )
-                if line.is_cut:
-                    bar.write(
-                        f"dragoman: line {line.number}: reached the length limit and may be incomplete",
-                        file=sys.stderr,
-                    )
-                bar.update()
-    except BrokenPipeError:
-        # The reader has seen enough. What is still buffered must not fail once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
-        raise typer.Exit(EXIT_BROKEN_PIPE) from None
-    return is_complete
-
-
-@contextmanager
-def _flushed(target: BinaryIO) -> Iterator[None]:
-    """However the block ends, lines already written reach the target, and a full disk is an error in time."""
-    try:
-        yield
-    finally:
-        target.flush()
-
-
-def _table_row(listing: Listing) -> tuple[str, ...]:
-    verified = "no" if listing.problems else "yes"
-    if listing.bundle is None:
-        return (listing.name, "-", "-", "-", verified)
-    manifest = listing.bundle.manifest
-    pair = f"{manifest.source_language} -> {manifest.target_language}"
-    return (listing.name, pair, manifest.precision, _megabytes(size_bytes(manifest)), verified)
-
-
-def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        typer.echo("  ".join(cells).rstrip())
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:.1f} MB"
+        route = router.route(source, target)
+    except InputError as error:
+        unusable = ", ".join(router.problems)
+        hint = f"; cannot be used: {unusable} (`dragoman models` says why)" if unusable else ""
+        raise UnsupportedPair(f"--{error.field}", error.problem + hint) from error
+    names = [step.offer.name for step in route.steps]
+    if route.way is Way.PIVOT:
+        pivot = route.steps[0].pair.target
+        typer.echo(f"dragoman: {route.pair} goes through {pivot} ({', then '.join(names)})", err=True)
+    return names

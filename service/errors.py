@@ -16,7 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman import DeadlineExceeded, InputError, Overloaded
+from dragoman import BundleError, DeadlineExceeded, DragomanError, InputError, Overloaded, ProviderError
+from dragoman.routing.errors import NoRoom
 
 MAX_LISTED_PROBLEMS = 100
 MAX_SHOWN_NAME = 80
@@ -119,13 +120,32 @@ def invalid_input(
     return ApiError(kind, message, listed)
 
 
+def document_errors(reasons: Mapping[ErrorKind, str]) -> dict[int | str, dict[str, Any]]:
+    """What a route says of the errors that it may answer with."""
+    return {
+        STATUSES[kind]: {
+            "model": ErrorResponse,
+            "description": reason,
+            "content": {
+                "application/json": {
+                    "example": {"error": {"type": kind.value, "message": reason, "fields": []}}
+                }
+            },
+        }
+        for kind, reason in reasons.items()
+    }
+
+
 def install_error_handlers(app: FastAPI) -> None:
     """Give every error raised while a request is handled its one form."""
     for kind in (
         ApiError,
         InputError,
         Overloaded,
+        NoRoom,
         DeadlineExceeded,
+        BundleError,
+        ProviderError,
         RequestValidationError,
         HTTPException,
     ):
@@ -145,16 +165,27 @@ def _as_api_error(error: Exception) -> ApiError:
     match error:
         case ApiError():
             return error
-        case InputError():
-            return invalid_input([FieldProblem(field=error.field, problem=error.problem)], total=1)
-        case Overloaded():
-            return ApiError(ErrorKind.OVERLOADED, str(error), headers=RETRY_AFTER)
-        case DeadlineExceeded():
-            return ApiError(ErrorKind.TIMEOUT, str(error))
+        case DragomanError():
+            return _from_engine(error)
         case RequestValidationError():
             return _from_validation(error)
         case HTTPException():
             return _from_http(error)
+        case _:
+            raise error
+
+
+def _from_engine(error: DragomanError) -> ApiError:
+    match error:
+        case InputError():
+            return invalid_input([FieldProblem(field=error.field, problem=error.problem)], total=1)
+        case Overloaded() | NoRoom():
+            return ApiError(ErrorKind.OVERLOADED, str(error), headers=RETRY_AFTER)
+        case DeadlineExceeded():
+            return ApiError(ErrorKind.TIMEOUT, str(error))
+        case BundleError() | ProviderError():
+            logger.error("a model cannot be opened: %s", error)
+            return ApiError(ErrorKind.INTERNAL, "the model cannot be opened; the server's log says why")
         case _:
             raise error
 

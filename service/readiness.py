@@ -5,96 +5,122 @@ import logging
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import anyio.to_thread
 from anyio import CapacityLimiter
 
-from dragoman import DecodingOptions, InputError, Priority, Translation
-from dragoman.bundle import Manifest
+from dragoman import DecodingOptions, InputError
+from dragoman.routing.results import RoutedTranslation
+from dragoman.routing.router import Router
+from dragoman.routing.routes import Route
 
 WARM_UP_TEXT = "Guten Morgen."
+"""In German to models of any language: nobody reads what comes of it, and it takes the way of every text,
+through tokenizer, encoder and decoder."""
 MAX_PREPARING = 4
 """Requests whose texts are taken apart at the same time; more would only take turns."""
 
 logger = logging.getLogger(__name__)
 
+Outcome = RoutedTranslation | InputError
 
-class TextTranslator(Protocol):
-    """What the service needs of a `dragoman.translator.Translator`."""
 
-    @property
-    def manifest(self) -> Manifest: ...
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Where a request wants its texts to go; None for what may be left open."""
 
-    def submit(
-        self,
-        text: str,
-        options: DecodingOptions = ...,
-        *,
-        priority: Priority = ...,
-        timeout_s: float | None = ...,
-    ) -> Future[Translation]: ...
+    source: str | None = None
+    target: str | None = None
+    model: str | None = None
 
 
 class Inference:
-    """Hands texts to a translator and awaits them, so that the event loop stays free."""
+    """Hands texts to a router and awaits them, so that the event loop stays free."""
 
-    def __init__(self, translator: TextTranslator, timeout_s: float) -> None:
-        self.manifest = translator.manifest
-        self.is_ready = False
-        self._translator = translator
+    def __init__(self, router: Router, timeout_s: float, preloaded: Sequence[str]) -> None:
+        """Ready at once if there is nothing to warm up.
+
+        Args:
+            router: has the bundles.
+            timeout_s: seconds that a request may take.
+            preloaded: names of bundles that must have translated a sentence first.
+        """
+        self.router = router
+        self.is_ready = not preloaded
+        self._preloaded = tuple(preloaded)
         self._timeout_s = timeout_s
         self._preparing = CapacityLimiter(MAX_PREPARING)
 
     async def translate(
-        self, texts: Sequence[str], options: DecodingOptions
-    ) -> list[Translation | InputError]:
-        """Per text its translation or its error. Cancelled, or failed in one text, it gives all texts up.
+        self, texts: Sequence[str], options: DecodingOptions, wanted: Wanted
+    ) -> tuple[Route, list[Outcome]]:
+        """The way that texts took, and per text its translation or its error.
+
+        Cancelled, or failed in one text, it gives all texts up.
 
         Raises:
-            InputError: an option is beyond the model's limits.
+            UnsupportedPair: nothing serves the pair, or a language was left open and there are several.
+            InputError: an option is beyond the model's limits, or there is no such model.
             Overloaded: there is no room for all texts.
+            NoRoom: there is no room for the model.
+            BundleError: the model cannot be opened.
             DeadlineExceeded: they were not done in time.
         """
         request = _Request(texts, options)
         try:
             # Taking texts apart is work: done here, it would hold up every other request.
-            await anyio.to_thread.run_sync(self._submit, request, limiter=self._preparing)
-            futures = [asyncio.wrap_future(one) for one in request.submitted if isinstance(one, Future)]
-            found = iter(await asyncio.gather(*futures))
+            route = await anyio.to_thread.run_sync(self._submit, request, wanted, limiter=self._preparing)
+            return route, await asyncio.gather(*map(_outcome, request.submitted))
         finally:
             request.give_up()
-        return [outcome if isinstance(outcome, InputError) else next(found) for outcome in request.submitted]
 
-    def _submit(self, request: "_Request") -> None:
-        for item, text in enumerate(request.texts):
+    def _submit(self, request: "_Request", wanted: Wanted) -> Route:
+        route = self.router.route(wanted.source, wanted.target, wanted.model)
+        for text in request.texts:
             try:
-                future = self._translator.submit(text, request.options, timeout_s=self._timeout_s)
+                future = self.router.follow(route, text, request.options, timeout_s=self._timeout_s)
             except InputError as error:
-                if error.field != "text":
+                if error.field != "text":  # it is the same for all texts
                     raise
-                request.submitted.append(InputError(error.field, error.problem, item))
-                continue
+                future = Future()
+                future.set_exception(error)
             request.submitted.append(future)
             if request.is_given_up:  # only now: whoever gave it up may have missed this one
                 future.cancel()
-                return
+                break
+        return route
 
     async def warm_up(self) -> None:
-        """Translate one sentence, and be ready if that works.
+        """Let every preloaded bundle translate one sentence, and be ready if that works.
 
         A failure is logged and leaves the server alive but not ready: whoever watches `/readyz` decides.
         """
-        try:
-            [outcome] = await self.translate([WARM_UP_TEXT], DecodingOptions())
-        except Exception:
-            logger.exception("the warm-up sentence could not be translated; the server stays not ready")
-            return
-        if isinstance(outcome, InputError):
-            logger.error("the warm-up sentence was refused (%s); the server stays not ready", outcome)
-            return
+        for name in self._preloaded:
+            try:
+                pair = next(self.router.routes.named(name).languages.pairs())
+                _, [outcome] = await self.translate([WARM_UP_TEXT], DecodingOptions(), Wanted(*pair, name))
+            except Exception:
+                logger.exception(
+                    "%s could not translate its warm-up sentence; the server stays not ready", name
+                )
+                return
+            if isinstance(outcome, InputError):
+                logger.error(
+                    "%s refused its warm-up sentence (%s); the server stays not ready", name, outcome
+                )
+                return
         self.is_ready = True
-        logger.info("model %s is ready", self.manifest.name)
+        logger.info("ready; in memory: %s", ", ".join(self._preloaded) or "none")
+
+
+async def _outcome(future: Future[RoutedTranslation]) -> Outcome:
+    """A text's translation, or why just this text has none."""
+    try:
+        return await asyncio.wrap_future(future)
+    except InputError as error:
+        if error.field != "text":
+            raise
+        return error
 
 
 @dataclass(slots=True)
@@ -103,12 +129,11 @@ class _Request:
 
     texts: Sequence[str]
     options: DecodingOptions
-    submitted: list[Future[Translation] | InputError] = field(default_factory=list)
+    submitted: list[Future[RoutedTranslation]] = field(default_factory=list)
     is_given_up: bool = False
 
     def give_up(self) -> None:
         """Cancel what is not done."""
         self.is_given_up = True
-        for outcome in self.submitted:
-            if isinstance(outcome, Future):
-                outcome.cancel()
+        for future in self.submitted:
+            future.cancel()

@@ -1,14 +1,15 @@
 """What clients send and get: the OpenAPI document is made of these."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from dragoman import DecodingOptions, FinishReason, Translation
-from dragoman.bundle import Limits, Manifest, Sizes
-from dragoman.decoding.options import MAX_BEAM_SIZE
-from service.bundles import size_bytes
+from dragoman import DecodingOptions, FinishReason
+from dragoman.decoding.options import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
+from dragoman.routing.results import RoutedTranslation
+from dragoman.routing.routes import Route, Way
 
 DEFAULTS = DecodingOptions()
 MAX_FIELDS = 100
@@ -48,14 +49,22 @@ class TranslateRequest(BaseModel):
     # Ranges are documented here and checked by DecodingOptions, for every way into the engine alike.
     text: Texts = Field(description="One text, or a list of them. A text may have many sentences and lines.")
     source: str | None = Field(
-        None, description="Language of the text, as in `de`. When given it must be the model's."
+        None,
+        description="Language of the text, as in `de`. May be left out where only one is possible.",
     )
     target: str | None = Field(
-        None, description="Language to translate into, as in `en`. When given it must be the model's."
+        None,
+        description="Language to translate into, as in `en`. May be left out where only one is possible.",
     )
-    beam_size: int = Field(
+    model: str | None = Field(
+        None,
+        description="The only model to use, by its name or its folder's. Without it a model for just this "
+        "pair goes before one of many languages, and that before two in turn through a third language.",
+    )
+    beam_size: int | None = Field(
         DEFAULTS.beam_size,
-        description="Hypotheses kept alive at each step of the search; 1 is greedy search.",
+        description="Hypotheses kept alive at each step of the search; 1 is greedy search. Null: the "
+        "model's own.",
         json_schema_extra={"minimum": 1, "maximum": MAX_BEAM_SIZE},
     )
     num_hypotheses: int = Field(
@@ -63,10 +72,16 @@ class TranslateRequest(BaseModel):
         description="Results wanted for each text, the best one counted in; at most `beam_size`.",
         json_schema_extra={"minimum": 1, "maximum": MAX_BEAM_SIZE},
     )
-    length_penalty: float = Field(
+    length_penalty: float | None = Field(
         DEFAULTS.length_penalty,
-        description="Exponent alpha of score = logprob / tokens ** alpha. More favours longer translations.",
-        json_schema_extra={"minimum": 0, "maximum": 10},
+        description="Exponent alpha of score = logprob / tokens ** alpha. More favours longer translations. "
+        "Null: the model's own.",
+        json_schema_extra={"minimum": 0, "maximum": MAX_LENGTH_PENALTY},
+    )
+    early_stopping: bool | None = Field(
+        DEFAULTS.early_stopping,
+        description="Whether a search ends as soon as `beam_size` hypotheses are finished, or goes on while "
+        "a better one may come. Null: the model's own.",
     )
     max_length: int | None = Field(
         DEFAULTS.max_length,
@@ -113,6 +128,7 @@ class TranslateRequest(BaseModel):
             beam_size=self.beam_size,
             num_hypotheses=self.num_hypotheses,
             length_penalty=self.length_penalty,
+            early_stopping=self.early_stopping,
             max_length=self.max_length,
             min_length=self.min_length,
             return_scores=self.return_scores,
@@ -127,6 +143,15 @@ class AlternativeOut(BaseModel):
     score: float | None = Field(description="Length-normalised log-probability; null when not asked for.")
 
 
+class StepOut(BaseModel):
+    """One model's part in a translation through a third language."""
+
+    model: str = Field(description="Name of the model.")
+    source: str = Field(description="Language translated from.")
+    target: str = Field(description="Language translated into.")
+    score: float | None = Field(description="Of this step alone; null when not asked for.")
+
+
 class TranslationOut(BaseModel):
     """One text, translated."""
 
@@ -135,7 +160,8 @@ class TranslationOut(BaseModel):
     target: str = Field(description="Language translated into.")
     score: float | None = Field(
         description="Log-probability over the number of tokens to the power of `length_penalty`; higher is "
-        "better, 0 when all was copied, null when not asked for."
+        "better, 0 when all was copied, null when not asked for. Through a third language, the sum of both "
+        "steps' scores."
     )
     finish_reason: FinishReason = Field(
         description="`stop`: the model ended it. `length`: a segment reached `max_length` and may be "
@@ -145,6 +171,10 @@ class TranslationOut(BaseModel):
         default_factory=list,
         description="Present only when `num_hypotheses` is over 1: the hypotheses after the best one (which "
         "is `text`), best first. There are `num_hypotheses` - 1 of them, or fewer if the text has no more.",
+    )
+    steps: list[StepOut] = Field(
+        default_factory=list,
+        description="Present only when the text went through a third language: both steps, in order.",
     )
 
 
@@ -170,28 +200,10 @@ class TranslateResponse(BaseModel):
         }
     )
 
-    model: str = Field(description="Name of the model that translated.")
+    model: str = Field(
+        description="Name of the model that translated; through a third language both, joined by ` + `."
+    )
     translations: list[TranslationOut] = Field(description="As many as there were texts.")
-
-
-class ModelOut(BaseModel):
-    """A model that is served, as its manifest describes it."""
-
-    name: str
-    source: str = Field(description="Language translated from.")
-    target: str = Field(description="Language translated into.")
-    precision: str = Field(description="Of the weights, as in `int8`.")
-    limits: Limits = Field(description="In tokens of one segment; longer texts are cut into segments.")
-    sizes: Sizes = Field(description="The graphs' dimensions.")
-    size_bytes: int = Field(description="All files of the bundle together.")
-    licence: str = Field(description="Of the weights.")
-    scores: dict[str, Any] = Field(description="Measured quality, by test set.")
-
-
-class ModelsResponse(BaseModel):
-    """Models that are served."""
-
-    models: list[ModelOut]
 
 
 class Status(BaseModel):
@@ -200,12 +212,23 @@ class Status(BaseModel):
     status: str
 
 
-def present_translation(translation: Translation, manifest: Manifest, num_hypotheses: int) -> TranslationOut:
-    """A translation as clients see it; `alternatives` stays unset, and so unsent, for one hypothesis."""
+def present_translations(
+    route: Route, translations: Iterable[RoutedTranslation], num_hypotheses: int
+) -> TranslateResponse:
+    """Translations as clients see them."""
+    return TranslateResponse(
+        model=" + ".join(step.offer.title for step in route.steps),
+        translations=[_present(route, routed, num_hypotheses) for routed in translations],
+    )
+
+
+def _present(route: Route, routed: RoutedTranslation, num_hypotheses: int) -> TranslationOut:
+    """What is left unset is not sent: `alternatives` of one hypothesis, `steps` of one model."""
+    translation = routed.translation
     presented = TranslationOut(
         text=translation.text,
-        source=manifest.source_language,
-        target=manifest.target_language,
+        source=route.pair.source,
+        target=route.pair.target,
         score=translation.score,
         finish_reason=translation.finish_reason,
     )
@@ -213,19 +236,11 @@ def present_translation(translation: Translation, manifest: Manifest, num_hypoth
         presented.alternatives = [
             AlternativeOut(text=other.text, score=other.score) for other in translation.alternatives[1:]
         ]
+    if route.way is Way.PIVOT:
+        presented.steps = [
+            StepOut(
+                model=step.offer.title, source=step.pair.source, target=step.pair.target, score=taken.score
+            )
+            for step, taken in zip(route.steps, routed.steps, strict=True)
+        ]
     return presented
-
-
-def present_model(manifest: Manifest) -> ModelOut:
-    """A manifest as clients see it."""
-    return ModelOut(
-        name=manifest.name,
-        source=manifest.source_language,
-        target=manifest.target_language,
-        precision=manifest.precision,
-        limits=manifest.limits,
-        sizes=manifest.sizes,
-        size_bytes=size_bytes(manifest),
-        licence=manifest.licence,
-        scores=dict(manifest.scores),
-    )

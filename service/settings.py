@@ -42,15 +42,34 @@ def _check_providers(providers: str) -> str:
     return providers
 
 
+def split_names(names: str) -> tuple[str, ...]:
+    """What stands between commas."""
+    return tuple(name for part in names.split(",") if (name := part.strip()))
+
+
 class Settings(BaseSettings):
     """Facts of one server or command; they do not change while it runs."""
 
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True)
 
-    model: str = Field(default="de-en", min_length=1)
-    """A bundle's folder, or the name of one under `models_dir`."""
+    model: str | None = Field(default=None, min_length=1)
+    """A bundle's folder, or the name of one under `models_dir`; several with commas between. None for all
+    that are in `models_dir`."""
     models_dir: Path = Field(default_factory=default_models_dir)
     """Where bundles are looked up by name."""
+    preload: str | None = None
+    """Names of bundles that are opened before the server is ready, with commas between; empty for none. None
+    for the bundle there is, if it is the only one; others are opened on first use."""
+    memory_budget_bytes: int | None = Field(default=None, ge=1)
+    """Memory that open bundles together may be reckoned to take; None for no limit. The least recently used
+    are closed when another needs their room."""
+    pivots: str = "en"
+    """Languages to go through where no bundle serves a pair, the most wanted first, with commas between; any
+    other that will do comes after them."""
+    watch_s: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """Seconds between looks at the bundles' folders for new and changed ones; 0 looks at the start alone."""
+    reload_endpoint: bool = False
+    """Whether `POST /v1/models/reload` looks at them too. Anybody who reaches the server may call it."""
     host: str = "127.0.0.1"
     """Address to listen on; `0.0.0.0` listens on all."""
     port: int = Field(default=8000, ge=0, le=65535)

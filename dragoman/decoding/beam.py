@@ -3,6 +3,7 @@
 Shapes: B sources searched for, k = beam_size, K candidates of a row, T positions.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,8 @@ from dragoman.decoding.slots import add_slots, fill_holes, keep_slots, rows_of
 from dragoman.decoding.strategy import Advance, Source, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis
 
+NO_LIMIT = np.iinfo(np.int64).max
+"""Steps to the limit of the nearest source, where there is none."""
 MAX_TABLE_BEAM = 5
 """Up to here all ways to inherit are known beforehand: 3125 for 5."""
 
@@ -46,6 +49,7 @@ class _State:
 
     max_tokens: NDArray[np.int64]  # [B]
     min_tokens: NDArray[np.int64]  # [B]
+    num_alike: NDArray[np.int64]  # [B], tokens up to which all rows of a source have read the same
     num_tokens: NDArray[np.int64]  # [B], so far, of every live hypothesis
     norms: NDArray[np.float64]  # [B, T + 1], what a log-probability is divided by, by number of tokens
     last_ids: NDArray[np.int64]  # [B, k], by place
@@ -57,14 +61,16 @@ class _State:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class _Finished:
     """A finished hypothesis; its tokens are read from the state when its source is done."""
 
     score: float
     logprob: float
     parent: int
-    """Rank of the hypothesis that the end of sentence extended."""
+    """Rank of the hypothesis that its last token extended."""
     num_tokens: int
+    last_id: int
+    """The end of sentence, or the token that the limit cut it after."""
 
 
 class Beam:
@@ -72,11 +78,14 @@ class Beam:
 
     At each step all extensions of a source's live hypotheses are ranked together. Ends of sentence among
     the first k are finished hypotheses, other ends of sentence are dropped; the first k of the rest live on.
-    Equal totals are ranked by the rank of the hypothesis extended, then by the stepper's order.
+    At its source's limit each of the first k is finished, ended or cut. Equal totals are ranked by the rank
+    of the hypothesis extended, then by the stepper's order.
 
-    A source is done at its limit, or when it has k finished hypotheses and the worst of the k best scores
-    no less than the best live one would, ended here: the heuristic that Hugging Face Transformers names
-    `early_stopping=False`. With a length penalty above 0 it may miss a longer, better hypothesis.
+    A source is done at its limit, or when it has k finished hypotheses and, unless it asked for
+    `early_stopping`, the worst of the k best scores no less than the best live one would, ended here. With a
+    length penalty above 0 that may miss a longer, better hypothesis. Its results are the best finished ones.
+
+    These are the rules of `generate` in Hugging Face Transformers 5, for `early_stopping` True and False.
     """
 
     def __init__(self, beam_size: int, target: TargetVocabulary) -> None:
@@ -85,8 +94,10 @@ class Beam:
         # The k best extensions of one hypothesis that do not end, and the one that does.
         self._num_best = min(beam_size + 1, target.size)
         self._sources: list[Source] = []
-        self._ended: list[list[_Ended]] = []  # by slot
-        self._has_ended = False  # some hypothesis of some source
+        self._finished: list[list[_Finished]] = []  # by slot
+        self._has_finished = False  # some hypothesis of some source
+        self._restricted_steps = 0  # to come, in which some token may be forced, or some end too early
+        self._steps_to_limit = 0  # of the source that is nearest to its own
         self._state = self._begin([])
         self._lay_out()
 
@@ -112,9 +123,10 @@ class Beam:
 
     def join(self, sources: Sequence[Source]) -> None:
         """Begin to search for more sources, in slots after all others."""
+        self._target.check_begins(sources)
         self._state = add_slots(self._state, self._begin(sources))
         self._sources += sources
-        self._ended += [[] for _ in sources]
+        self._finished += [[] for _ in sources]
         self._lay_out()
 
     def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
@@ -126,9 +138,12 @@ class Beam:
         """
         candidates = self._rank(logprobs, ids)
         self._state.num_tokens += 1
+        self._steps_to_limit -= 1
         is_end = candidates.ids == self._target.eos_id
-        if is_end.any():
-            self._collect_ended(candidates, is_end)
+        has_end = is_end.any()
+        if has_end or not self._steps_to_limit:
+            self._collect(candidates, is_end)
+        if has_end:
             # The k best that go on, in their order.
             live = candidates.pick(np.argsort(is_end, axis=1, kind="stable")[:, : self._beam_size])
         else:
@@ -147,14 +162,14 @@ class Beam:
         slots = fill_holes(is_leaving)
         self._state = keep_slots(self._state, slots)
         self._sources = [self._sources[slot] for slot in slots.tolist()]
-        self._ended = [self._ended[slot] for slot in slots.tolist()]
-        self._has_ended = any(self._ended)
+        self._finished = [self._finished[slot] for slot in slots.tolist()]
+        self._has_finished = any(self._finished)
         self._lay_out()
         return rows_of(slots, self._beam_size)
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far of the best live hypothesis; another one may lead after the next step."""
-        return self._ids(slot, rank=0, num_ids=int(self._state.num_tokens[slot]))
+        """Target ids so far of the best live hypothesis, without the forced ones; next another may lead."""
+        return self._ids(slot, rank=0, num_tokens=int(self._state.num_tokens[slot]))
 
     def _begin(self, sources: Sequence[Source]) -> _State:
         shape = (len(sources), self._beam_size)
@@ -163,14 +178,16 @@ class Beam:
         norms = np.zeros((len(sources), positions + 1))
         for slot, source in enumerate(sources):
             norms[slot] = length_norms(positions, source.length_penalty)
+        starts = np.array([source.begin[0] for source in sources], np.int64)
         totals = np.full(shape, -np.inf)
         totals[:, 0] = 0.0  # at first all hypotheses are the same empty one
         return _State(
             max_tokens=max_tokens,
             min_tokens=np.array([source.limits.min_tokens for source in sources], np.int64),
+            num_alike=np.array([len(source.begin) for source in sources], np.int64),
             num_tokens=np.zeros(len(sources), np.int64),
             norms=norms,
-            last_ids=np.full(shape, self._target.bos_id, np.int64),
+            last_ids=np.full(shape, starts[:, None]),
             places=np.tile(np.arange(self._beam_size), (len(sources), 1)),
             totals=totals,
             tokens=np.zeros((len(sources), positions, self._beam_size), np.int32),
@@ -179,10 +196,14 @@ class Beam:
         )
 
     def _lay_out(self) -> None:
-        """What depends on the number of sources alone: numpy is slow to begin, and every step needs these."""
+        """What changes with the sources alone: numpy is slow to begin, and every step needs these."""
         self._slots = np.arange(len(self._sources))
         self._first_rows = (self._slots * self._beam_size)[:, None]
         self._rows = np.arange(len(self._sources) * self._beam_size)
+        state = self._state
+        num_restricted = np.maximum(state.min_tokens, state.num_alike - 1)
+        self._restricted_steps = int((num_restricted - state.num_tokens).max(initial=0))
+        self._steps_to_limit = int((state.max_tokens - state.num_tokens).min(initial=NO_LIMIT))
 
     def _rank(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> _Candidates:
         """The 2k best candidates of each source: k of them at least do not end, as one in a row may."""
@@ -190,26 +211,50 @@ class Beam:
         num_candidates = self._beam_size * num_best
         rows = state.places + self._first_rows  # [B, k], by rank
         totals: NDArray[np.float64] = state.totals[:, :, None] + logprobs[rows]  # [B, k, K]
+        ids = ids[rows]
+        if self._restricted_steps:
+            self._restricted_steps -= 1
+            self._restrict(totals, ids)
         totals = totals.reshape(-1, num_candidates)
         order = (-totals).argsort(axis=1, kind="stable")[:, : 2 * self._beam_size]
         picked = order + (self._slots * num_candidates)[:, None]
-        return _Candidates(totals.take(picked), ids[rows].take(picked), order // num_best)
+        return _Candidates(totals.take(picked), ids.take(picked), order // num_best)
 
-    def _collect_ended(self, candidates: _Candidates, is_end: NDArray[np.bool_]) -> None:
-        """Keep the ends of sentence among the first k candidates that the limits allow."""
+    def _restrict(self, totals: NDArray[np.float64], ids: NDArray[np.int64]) -> None:
+        """Make ends that come too early impossible, and all but the one hypothesis that is forced.
+
+        Args:
+            totals: float64 [B, k, K], changed in place.
+            ids: int64 [B, k, K], changed in place.
+        """
         state = self._state
-        may_end = state.num_tokens > state.min_tokens  # [B]
-        is_ended = is_end[:, : self._beam_size] & may_end[:, None]
-        for slot, rank in zip(*(axis.tolist() for axis in np.nonzero(is_ended)), strict=True):
+        is_early = (state.num_tokens < state.min_tokens)[:, None, None]
+        totals[is_early & (ids == self._target.eos_id)] = -np.inf
+        for slot, num_tokens in enumerate(state.num_tokens.tolist()):
+            source = self._sources[slot]
+            if num_tokens < source.num_forced:
+                ids[slot] = source.begin[num_tokens + 1]
+                totals[slot] = -np.inf
+                totals[slot, 0, 0] = 0.0
+
+    def _collect(self, candidates: _Candidates, is_end: NDArray[np.bool_]) -> None:
+        """Keep what is finished among the first k candidates: ends, and everything at a source's limit."""
+        state = self._state
+        is_last = state.num_tokens >= state.max_tokens
+        is_finished = is_end[:, : self._beam_size] | is_last[:, None]
+        for slot, rank in zip(*(axis.tolist() for axis in np.nonzero(is_finished)), strict=True):
             logprob, num_tokens = float(candidates.totals[slot, rank]), int(state.num_tokens[slot])
-            score = normalised_score(logprob, num_tokens, self._sources[slot].length_penalty)
-            worst = state.best_scores[slot].argmin()
+            source, scores = self._sources[slot], state.best_scores[slot]
+            score = normalised_score(logprob, num_tokens, source.length_penalty)
+            worst = scores.argmin()
             # Else k others are no worse, or it is impossible: -inf is not above the -inf of an empty place.
-            if score > state.best_scores[slot, worst]:
-                state.best_scores[slot, worst] = score
-                parent = int(candidates.parents[slot, rank])
-                self._ended[slot].append(_Ended(score, logprob, parent, num_tokens))
-                self._has_ended = True
+            if score > scores[worst]:
+                scores[worst] = score
+                parent, last_id = int(candidates.parents[slot, rank]), int(candidates.ids[slot, rank])
+                self._finished[slot].append(_Finished(score, logprob, parent, num_tokens, last_id))
+                self._has_finished = True
+                if source.early_stopping and scores.min() > -np.inf:
+                    state.max_tokens[slot] = num_tokens  # no further, but others of this step still compete
 
     def _extend(self, live: _Candidates) -> None:
         """Append the live candidates' tokens to the beginnings they extend."""
@@ -226,10 +271,10 @@ class Beam:
             For each row the one it carries on from, int64 [B * k].
         """
         state = self._state
-        # After its first step every row of a source has read the same, so each may stay where it is.
-        is_first = (state.num_tokens == 1)[:, None]
+        # At first every row of a source has read the same, so each may stay where it is.
+        is_alike = (state.num_tokens <= state.num_alike)[:, None]
         inherited = state.places.take(live.parents + self._first_rows)
-        parent_places = np.where(is_first, state.places, inherited)
+        parent_places = np.where(is_alike, state.places, inherited)
         state.places = inherit(parent_places)
         placed = state.places + self._first_rows
         state.last_ids.put(placed, live.ids)
@@ -241,7 +286,7 @@ class Beam:
         """Which sources are done, bool [B]."""
         state = self._state
         is_leaving: NDArray[np.bool_] = state.num_tokens >= state.max_tokens
-        if self._has_ended:
+        if self._has_finished:
             attainable = state.totals[:, 0] / state.norms[self._slots, state.num_tokens]
             scores = state.best_scores
             # The worst is -inf until k have finished: then only a source that cannot go on has settled.
@@ -249,40 +294,33 @@ class Beam:
         return is_leaving
 
     def _results(self, slot: int) -> list[Hypothesis]:
-        """The best hypotheses of a source that is done: ended before cut, then by score."""
-        wanted = self._sources[slot].num_hypotheses
-        ended = sorted(self._ended[slot], key=lambda one: -one.score)[:wanted]
-        found = [
-            Hypothesis(
-                ids=tuple(self._ids(slot, one.parent, one.num_tokens - 1)),
-                logprob=one.logprob,
-                num_tokens=one.num_tokens,
-                score=one.score,
-                finish_reason=FinishReason.STOP,
-            )
-            for one in ended
-        ]
-        if self._state.num_tokens[slot] >= self._state.max_tokens[slot]:
-            found += self._cut(slot, wanted - len(found), is_only_result=not found)
-        return found
+        """The best hypotheses of a source that is done, by score; of equals, the one that finished first."""
+        source = self._sources[slot]
+        best = sorted(self._finished[slot], key=lambda one: -one.score)[: source.num_hypotheses]
+        return [self._hypothesis(slot, one) for one in best] or [self._impossible(slot)]
 
-    def _cut(self, slot: int, count: int, *, is_only_result: bool) -> list[Hypothesis]:
-        """Live hypotheses that the limit cuts short; impossible ones only if there is no other result."""
+    def _hypothesis(self, slot: int, one: _Finished) -> Hypothesis:
+        ids = self._ids(slot, one.parent, one.num_tokens - 1)
+        is_stopped = one.last_id == self._target.eos_id
+        return Hypothesis(
+            ids=tuple(ids if is_stopped else [*ids, one.last_id]),
+            logprob=one.logprob,
+            num_tokens=one.num_tokens,
+            score=one.score,
+            finish_reason=FinishReason.STOP if is_stopped else FinishReason.LENGTH,
+        )
+
+    def _impossible(self, slot: int) -> Hypothesis:
+        """What stands for the result where the model allows none within the limits."""
         num_tokens = int(self._state.num_tokens[slot])
-        penalty = self._sources[slot].length_penalty
-        found: list[Hypothesis] = []
-        for rank, logprob in enumerate(self._state.totals[slot, :count].tolist()):
-            if logprob == -np.inf and (found or not is_only_result):
-                break
-            ids = tuple(self._ids(slot, rank, num_tokens))
-            score = normalised_score(logprob, num_tokens, penalty)
-            found.append(Hypothesis(ids, logprob, num_tokens, score, FinishReason.LENGTH))
-        return found
+        ids = tuple(self._ids(slot, rank=0, num_tokens=num_tokens))
+        return Hypothesis(ids, -math.inf, num_tokens, -math.inf, FinishReason.LENGTH)
 
-    def _ids(self, slot: int, rank: int, num_ids: int) -> list[int]:
-        """Tokens of the hypothesis that had this rank when it had so many, traced back to its beginning."""
-        tokens: list[list[int]] = self._state.tokens[slot, :num_ids].tolist()
-        parents: list[list[int]] = self._state.parents[slot, :num_ids].tolist()
+    def _ids(self, slot: int, rank: int, num_tokens: int) -> list[int]:
+        """Tokens of the hypothesis that had this rank when it had so many, without the forced ones."""
+        first = self._sources[slot].num_forced  # all were alike before
+        tokens: list[list[int]] = self._state.tokens[slot, first:num_tokens].tolist()
+        parents: list[list[int]] = self._state.parents[slot, first:num_tokens].tolist()
         ids: list[int] = []
         for at_position, before in zip(reversed(tokens), reversed(parents), strict=True):
             ids.append(at_position[rank])

@@ -38,6 +38,7 @@ class Greedy:
         self._state = self._begin([])
         self._slots = np.arange(0)
         self._early_steps = 0  # to come, in which some sentence may not end yet
+        self._forced_steps = 0  # to come, in which some token may be forced
 
     @property
     def num_best(self) -> int:
@@ -56,14 +57,16 @@ class Greedy:
 
     def join(self, sources: Sequence[Source]) -> None:
         """Begin to search for more sources, in slots after all others."""
+        self._target.check_begins(sources)
         new = self._begin(sources)
         self._state = add_slots(self._state, new)
         self._sources += sources
         self._slots = np.arange(len(self._sources))
         self._early_steps = max(self._early_steps, int(new.min_tokens.max(initial=0)))
+        self._forced_steps = max(self._forced_steps, *(source.num_forced for source in sources), 0)
 
     def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
-        """Take each row's best token, or the second best while the sentence may not end yet.
+        """Take each row's best token, the second best while the sentence may not end yet, or a forced one.
 
         Args:
             logprobs: float32 [B, K], best first.
@@ -77,6 +80,9 @@ class Greedy:
             is_early = (state.last_ids == self._target.eos_id) & (state.num_tokens < state.min_tokens)
             np.copyto(state.last_ids, ids[:, -1], where=is_early)
             picked = np.where(is_early, logprobs[:, -1], picked)
+        if self._forced_steps:
+            self._forced_steps -= 1
+            picked = self._force(picked)
         state.logprobs += picked
         state.tokens[self._slots, state.num_tokens] = state.last_ids
         state.num_tokens += 1
@@ -98,13 +104,25 @@ class Greedy:
         self._sources = [self._sources[slot] for slot in slots.tolist()]
         self._slots = np.arange(len(slots))
         if not self._sources:
-            self._early_steps = 0
+            self._early_steps = self._forced_steps = 0
         return slots
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far."""
-        ids: list[int] = self._state.tokens[slot, : self._state.num_tokens[slot]].tolist()
+        """Target ids so far, without the forced ones."""
+        num_forced = self._sources[slot].num_forced
+        ids: list[int] = self._state.tokens[slot, num_forced : self._state.num_tokens[slot]].tolist()
         return ids
+
+    def _force(self, picked: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Put forced tokens in place of those picked; their log-probabilities, float32 [B]."""
+        state = self._state
+        logprobs = picked.copy()
+        for slot, num_tokens in enumerate(state.num_tokens.tolist()):
+            source = self._sources[slot]
+            if num_tokens < source.num_forced:
+                state.last_ids[slot] = source.begin[num_tokens + 1]
+                logprobs[slot] = 0.0
+        return logprobs
 
     def _begin(self, sources: Sequence[Source]) -> _State:
         num_sources = len(sources)
@@ -113,14 +131,14 @@ class Greedy:
             max_tokens=max_tokens,
             min_tokens=np.array([source.limits.min_tokens for source in sources], np.int64),
             num_tokens=np.zeros(num_sources, np.int64),
-            last_ids=np.full(num_sources, self._target.bos_id, np.int64),
+            last_ids=np.array([source.begin[0] for source in sources], np.int64),
             logprobs=np.zeros(num_sources),
             tokens=np.zeros((num_sources, max_tokens.max(initial=0)), np.int32),
         )
 
     def _hypothesis(self, slot: int, *, is_stopped: bool) -> Hypothesis:
         ids = self.beginning(slot)
-        num_tokens = len(ids)
+        num_tokens = int(self._state.num_tokens[slot])
         logprob = float(self._state.logprobs[slot])
         return Hypothesis(
             ids=tuple(ids[:-1] if is_stopped else ids),

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from dragoman.decoding.beam import Beam
 from dragoman.decoding.greedy import Greedy
-from dragoman.decoding.options import DecodingOptions
-from dragoman.decoding.strategy import Source, SourceLimits, Strategy, TargetVocabulary
+from dragoman.decoding.strategy import Source, Strategy, TargetVocabulary
 from dragoman.types import Hypothesis, SearchKind
 
 Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
@@ -35,7 +34,7 @@ class Stepper(Protocol[Encoded_contra]):
         """Extend every row by one token.
 
         Args:
-            last_ids: int64 [R], the token picked one step ago; the beginning-of-sentence id at first.
+            last_ids: int64 [R], the token picked one step ago; at first what starts the row's target.
             num_best: K, at most the size of the vocabulary.
 
         Returns:
@@ -106,7 +105,7 @@ class Lane(Generic[Encoded_contra]):
             self._stepper.select(self._strategy.leave(is_leaving))
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far of the best hypothesis of the source in a slot."""
+        """Target ids so far of the best hypothesis of the source in a slot, without the forced ones."""
         return self._strategy.beginning(slot)
 
     def _step_without(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> list[Found]:
@@ -155,18 +154,8 @@ def open_strategy(beam_size: int, target: TargetVocabulary) -> Strategy:
     return Greedy(target) if beam_size == 1 else Beam(beam_size, target)
 
 
-def make_strategy(
-    limits: Sequence[SourceLimits], options: DecodingOptions, bos_id: int, eos_id: int, vocab_size: int
-) -> Strategy:
-    """A strategy for sources that are there from the beginning.
-
-    Args:
-        limits: one per source, in the order of the stepper's sources.
-        options: beam size, number of hypotheses and length penalty; its limits are already in `limits`.
-        bos_id: begins every target.
-        eos_id: ends every target.
-        vocab_size: of the target.
-    """
-    strategy = open_strategy(options.beam_size, TargetVocabulary(bos_id, eos_id, vocab_size))
-    strategy.join([Source((), limit, options.length_penalty, options.num_hypotheses) for limit in limits])
+def make_strategy(sources: Sequence[Source], beam_size: int, target: TargetVocabulary) -> Strategy:
+    """A strategy for sources that are there from the beginning, in the order of the stepper's."""
+    strategy = open_strategy(beam_size, target)
+    strategy.join(sources)
     return strategy

@@ -24,9 +24,10 @@ class SourceLimits:
     """
 
     max_tokens: int
-    """Most target tokens, the end-of-sentence one included."""
+    """Most target tokens: the forced ones of `Source.begin` and the end-of-sentence one count, the one that
+    starts the decoder does not. Hugging Face's `max_length` less 1."""
     min_tokens: int
-    """Fewest target tokens, the end-of-sentence one not counted."""
+    """Fewest target tokens before the end-of-sentence one; forced ones count here as well."""
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
@@ -37,22 +38,45 @@ class SourceLimits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """What joins a search. Compared by identity: the same text asked for twice is two sources."""
+    """What joins a search. Compared by identity: the same text asked for twice is two sources.
+
+    Raises:
+        InputError: `limits` leave no room for a token after the forced ones.
+    """
 
     ids: Sequence[int]
-    """The end-of-sentence id last."""
+    """All that the encoder reads."""
     limits: SourceLimits
+    begin: tuple[int, ...]
+    """What its target begins with, at least one id. The first starts the decoder and is no token of the
+    target; the others are forced: taken with log-probability 0, whatever the model says, counted in
+    `num_tokens`, and left out of the hypotheses' ids. None of those may be the end-of-sentence id."""
     length_penalty: float = 1.0
     num_hypotheses: int = 1
     """At most the beam size of the search it joins."""
+    early_stopping: bool = False
+    """Done with as many finished hypotheses as the beam is wide, whatever the others might still score."""
+
+    def __post_init__(self) -> None:
+        if not self.begin:
+            raise ValueError("a target begins with one id at least: the one that starts the decoder")
+        if self.limits.max_tokens <= self.num_forced:
+            raise InputError(
+                "max_length",
+                f"{self.limits.max_tokens} leaves no room after the {self.num_forced} tokens that a target "
+                f"begins with; at least {self.num_forced + 1} are needed",
+            )
+
+    @property
+    def num_forced(self) -> int:
+        """Forced tokens of its target."""
+        return len(self.begin) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class TargetVocabulary:
     """What a strategy must know of the target's tokens."""
 
-    bos_id: int
-    """Begins every target."""
     eos_id: int
     """Ends every target."""
     size: int
@@ -62,6 +86,18 @@ class TargetVocabulary:
         if self.size < 2:  # noqa: PLR2004 -- the field's docstring says why 2
             raise ValueError(f"a vocabulary of {self.size} has nothing but the end of the sentence")
 
+    def check_begins(self, sources: Sequence[Source]) -> None:
+        """Refuse a source whose target would have to end before it says anything.
+
+        Raises:
+            ValueError: the end-of-sentence id is forced.
+        """
+        for source in sources:
+            if self.eos_id in source.begin[1:]:
+                raise ValueError(
+                    f"{source.begin} ends a target that it should begin: {self.eos_id} is its end"
+                )
+
 
 class Advance(NamedTuple):
     """What a step led to."""
@@ -70,8 +106,7 @@ class Advance(NamedTuple):
     """The rows to select before the next step, int64 [R']; None if every row simply continues."""
     finished: Sequence[tuple[Source, list[Hypothesis]]]
     """Sources that are done and have left, each with at least one hypothesis and at most
-    `num_hypotheses`, best first. What the model ended comes before what the limit cut; a cut hypothesis
-    is there only if too few ended."""
+    `num_hypotheses`, best first, whether the model ended them or the limit cut them."""
 
 
 CONTINUE = Advance(None, ())
@@ -105,7 +140,11 @@ class Strategy(Protocol):
         ...
 
     def join(self, sources: Sequence[Source]) -> None:
-        """Begin to search for more sources, in slots after all others."""
+        """Begin to search for more sources, in slots after all others.
+
+        Raises:
+            ValueError: a source's target must begin with the end-of-sentence id; none has joined.
+        """
         ...
 
     def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
@@ -129,5 +168,5 @@ class Strategy(Protocol):
         ...
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far of a source's best hypothesis."""
+        """Target ids so far of a source's best hypothesis, without the forced ones."""
         ...

@@ -1,16 +1,18 @@
-"""What decoder steps read and write: self K/V by row, cross K/V by source or by row.
+"""What decoder steps read and write: the state by row, cross K/V by source or by row.
 
-Both are preallocated, all layers in one memory, and their first rows are handed to onnxruntime as they lie.
+All are preallocated, all layers in one memory, and their first rows are handed to onnxruntime as they lie.
 Shapes: L key and value of each layer in turn, R rows, E entries (see `CrossCaches`), T positions, S source
-tokens, H heads, D head size.
+tokens, H heads, D head size, N model width.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from onnxruntime import IOBinding
 
-from dragoman.contract import SOURCE_WIDTH_MULTIPLE, CacheDType
+from dragoman.contract import CELL_DTYPE, SOURCE_WIDTH_MULTIPLE, CacheDType
 from dragoman.decoding.slots import rows_of
 from dragoman.graphs.encoder import CrossKV, padded_width
 from dragoman.graphs.memory import Memory, MemoryMaker
@@ -25,6 +27,38 @@ SHRINK_AT = 0.75
 
 LayerShape = tuple[int, int, int]
 """L, H, D."""
+
+
+class State(Protocol):
+    """What a step carries on to the next, row by row: rows join, move and leave.
+
+    What may put the memory in another place says whether it did: onnxruntime has to be told.
+    """
+
+    @property
+    def num_rows(self) -> int:
+        """There is room for."""
+        ...
+
+    def reserve(self, num_rows: int, positions: int, used: tuple[int, int]) -> bool:
+        """Make room for rows, and for positions in each, keeping the `used` first rows and positions."""
+        ...
+
+    def begin(self, rows: slice) -> bool:
+        """Let rows begin that have seen nothing."""
+        ...
+
+    def move(self, rows: NDArray[np.int64], positions: int) -> bool:
+        """Row i becomes what row rows[i] was, of which no more than `positions` have been seen."""
+        ...
+
+    def forget(self) -> bool:
+        """No row is left: give memory back that would not be needed again soon."""
+        ...
+
+    def bind(self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int) -> object:
+        """Tell onnxruntime where the first rows lie; as `Memory.bind`."""
+        ...
 
 
 class SelfCaches:
@@ -47,7 +81,6 @@ class SelfCaches:
         return self.memory.shape[3]
 
     def reserve(self, num_rows: int, positions: int, used: tuple[int, int]) -> bool:
-        """Make room, keeping the `used` first rows and positions; whether the memory is another one now."""
         if num_rows <= self.num_rows and positions <= self.positions:
             return False
         rows = max(num_rows, 2 * self.num_rows) if num_rows > self.num_rows else self.num_rows
@@ -57,22 +90,67 @@ class SelfCaches:
         self.memory = self.memory.resized((rows, capacity), used)
         return True
 
+    def begin(self, rows: slice) -> bool:  # noqa: ARG002 -- the protocol's
+        """Nothing is read of a row beyond its own length."""
+        return False
+
     def move(self, rows: NDArray[np.int64], positions: int) -> bool:
-        """Row i becomes what row rows[i] was as far as `positions`; whether the memory is another now."""
         before = self.memory
         self.memory = before.move(rows, positions)
         return self.memory is not before
 
     def forget(self) -> bool:
-        """No row is left: give memory back that one long target asked for; whether any was."""
+        """Gives back what one long target asked for."""
         if self.positions <= KEPT_CAPACITY:
             return False
         self.memory = self._empty()
         return True
 
+    def bind(self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int) -> object:
+        return self.memory.bind(binding, ports, num_rows, self.memory.shape[2:])
+
     def _empty(self) -> Memory:
         layers, heads, head_size = self._layers
         return self._maker.zeros((layers, 0, heads, POSITIONS_MULTIPLE, head_size), self._dtype)
+
+
+class Cells:
+    """A cell for each layer of every row, [L, R, 1, 1, N]; L is one here for each layer.
+
+    A cell is as large after any number of positions; their capacity is doubled when rows are full.
+    """
+
+    def __init__(self, maker: MemoryMaker, num_layers: int, width: int) -> None:
+        self._shape = (num_layers, width)
+        self.memory = maker.zeros((num_layers, 0, 1, 1, width), CELL_DTYPE)
+
+    @property
+    def num_rows(self) -> int:
+        return self.memory.shape[1]
+
+    def reserve(self, num_rows: int, positions: int, used: tuple[int, int]) -> bool:  # noqa: ARG002 -- the protocol's
+        if num_rows <= self.num_rows:
+            return False
+        self.memory = self.memory.resized((max(num_rows, 2 * self.num_rows), 1), (used[0], 1))
+        return True
+
+    def begin(self, rows: slice) -> bool:
+        """A row's first cell is zero."""
+        before, (num_layers, width) = self.memory, self._shape
+        zeros = np.zeros((num_layers, rows.stop - rows.start, 1, 1, width), CELL_DTYPE)
+        self.memory = before.write(rows.start, zeros, 1)
+        return self.memory is not before
+
+    def move(self, rows: NDArray[np.int64], positions: int) -> bool:  # noqa: ARG002 -- the protocol's
+        before = self.memory
+        self.memory = before.move(rows, 1)
+        return self.memory is not before
+
+    def forget(self) -> bool:
+        return False
+
+    def bind(self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int) -> object:
+        return self.memory.bind(binding, ports, num_rows, (self._shape[1],))
 
 
 class CrossCaches:
@@ -119,6 +197,10 @@ class CrossCaches:
             self._lay_out(self._lengths)
         self._write_extents(slice(0, len(entries)))
         return self.memory is not before
+
+    def bind(self, binding: IOBinding, ports: Sequence[tuple[str, str]]) -> object:
+        """Tell onnxruntime where they lie; as `Memory.bind`."""
+        return self.memory.bind(binding, ports, self.num_entries, self.memory.shape[2:])
 
     def inputs(self) -> dict[str, NDArray[Any]]:
         """How far each entry reaches, as the decoder graph reads it."""

@@ -1,4 +1,4 @@
-"""Decoder steps on onnxruntime, for rows that come and go, with self K/V written in place.
+"""Decoder steps on onnxruntime, for rows that come and go, with the state written in place.
 
 Shapes: B sources, R rows (B x beams, the beams of a source side by side), K candidates.
 """
@@ -13,7 +13,7 @@ from onnxruntime import IOBinding, OrtValue
 
 from dragoman import contract
 from dragoman.bundle import Bundle
-from dragoman.graphs.caches import CrossCaches, SelfCaches
+from dragoman.graphs.caches import Cells, CrossCaches, SelfCaches, State
 from dragoman.graphs.candidates import Candidates
 from dragoman.graphs.device import Device
 from dragoman.graphs.encoder import CrossKV
@@ -31,20 +31,29 @@ class Decoder:
         self.row_shape = (sizes.heads, sizes.head_size)
         self.vocab_size = sizes.target_vocab
         self.cache_dtype = bundle.manifest.cache_dtype
-        ports = (
-            contract.decoder_inputs(self.layers, self.cache_dtype),
-            contract.decoder_outputs(self.layers, self.cache_dtype),
-        )
+        self.autoregression = bundle.manifest.autoregression
+        shape = (self.layers, self.cache_dtype, self.autoregression)
+        ports = (contract.decoder_inputs(*shape), contract.decoder_outputs(*shape))
         self.session = open_session(bundle, contract.DECODER_FILE, ports, options)
         written = {port.name for port in ports[1]}
-        self.self_ports = _ports(contract.self_names(self.layers), written)
+        self.state_ports = _ports(contract.state_names(self.layers, self.autoregression), written)
         self.cross_ports = _ports(contract.cross_names(self.layers), written)
         self.maker = _maker(options, self.cache_dtype)
+        self._state_maker = self.maker
+        if self.autoregression == "ssru" and self.cache_dtype != contract.CELL_DTYPE:
+            self._state_maker = _maker(options, contract.CELL_DTYPE)
         self.is_on_device = options.device_type is not None
 
     def open_steps(self, kind: SearchKind) -> "DecoderSteps":
         """Steps without sources."""
         return DecoderSteps(self, kind)
+
+    def empty_state(self) -> State:
+        """A state without rows."""
+        if self.autoregression == "ssru":
+            heads, head_size = self.row_shape
+            return Cells(self._state_maker, self.layers, heads * head_size)
+        return SelfCaches(self._state_maker, (len(self.state_ports), *self.row_shape), self.cache_dtype)
 
     def start(self, cross: CrossKV, beam_size: int) -> "DecoderSteps":
         """Steps that begin with these sources."""
@@ -63,11 +72,11 @@ class _Bound:
     best_logprobs: NDArray[np.float32]  # [R, K]
     best_ids: NDArray[np.int64]  # [R, K]
     kept: list[object]
-    """What the binding does not keep alive; self K/V first, which may be bound anew."""
+    """What the binding does not keep alive; the state first, which may be bound anew."""
 
 
 class DecoderSteps:
-    """The running state of a search: its `Stepper`. For one thread."""
+    """The running state of a search: its `Stepper`. For one thread, and not to be used after an error."""
 
     def __init__(self, decoder: Decoder, kind: SearchKind) -> None:
         self._decoder = decoder
@@ -75,10 +84,10 @@ class DecoderSteps:
         self._is_shortlisted = kind.is_shortlisted
         self._num_rows = 0
         self._longest = 0  # positions in the fullest row
-        layers, dtype = (len(decoder.self_ports), *decoder.row_shape), decoder.cache_dtype
-        self._cross = CrossCaches(decoder.maker, layers, dtype, beam_size)
+        layers = (len(decoder.cross_ports), *decoder.row_shape)
+        self._cross = CrossCaches(decoder.maker, layers, decoder.cache_dtype, beam_size)
         self._candidates = Candidates(beam_size, decoder.vocab_size)
-        self._caches = SelfCaches(decoder.maker, layers, dtype)
+        self._state = decoder.empty_state()
         self._last_ids = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int32)
         self._total_length = np.zeros((), np.int32)
@@ -91,14 +100,16 @@ class DecoderSteps:
         if self._is_shortlisted:
             self._candidates.join(cross.candidates)
             has_moved = True
-        has_grown = self._caches.reserve(num_rows, 1, (self._num_rows, self._longest))
+        has_grown = self._state.reserve(num_rows, 1, (self._num_rows, self._longest))
         if has_grown:
-            more = np.zeros(self._caches.num_rows - len(self._lengths), np.int64)
+            more = np.zeros(self._state.num_rows - len(self._lengths), np.int64)
             self._last_ids = np.concatenate([self._last_ids, more])
             self._lengths = np.concatenate([self._lengths, more.astype(np.int32)])
+        joining = slice(self._num_rows, num_rows)
+        has_moved |= self._state.begin(joining)
         if has_moved or has_grown:
             self._bounds.clear()
-        self._lengths[self._num_rows : num_rows] = 0
+        self._lengths[joining] = 0
         self._num_rows = num_rows
 
     def step(
@@ -115,15 +126,14 @@ class DecoderSteps:
             step only.
         """
         total_length = self._longest + 1
-        if self._caches.reserve(self._num_rows, total_length, (self._num_rows, self._longest)):
-            self._bind_self_again()
+        if self._state.reserve(self._num_rows, total_length, (self._num_rows, self._longest)):
+            self._bind_state_again()
         bound = self._bounds.get((self._num_rows, num_best)) or self._bind(num_best)
         bound.last_ids[:] = last_ids
         self._total_length[...] = total_length
         if self._decoder.is_on_device:
             self._send(bound)
         self._decoder.session.run_with_iobinding(bound.binding)
-        # Only now: a step that failed has written nothing that the same step would not write again.
         np.add(bound.lengths, 1, out=bound.lengths)
         self._longest = total_length
         return bound.best_logprobs, bound.best_ids
@@ -133,10 +143,10 @@ class DecoderSteps:
 
         Groups of `beam_size` rows stay groups of one source; with fewer groups than before, sources leave.
         """
-        has_moved = self._caches.move(rows, self._longest)
+        has_moved = self._state.move(rows, self._longest)
         if len(rows) == self._num_rows:  # beams change places, sources do not
             if has_moved:
-                self._bind_self_again()
+                self._bind_state_again()
             return
         self._lengths[: len(rows)] = self._lengths[rows]
         slots = rows[:: self._beam_size] // self._beam_size
@@ -146,7 +156,7 @@ class DecoderSteps:
             has_moved = True
         self._num_rows = len(rows)
         self._longest = int(self._lengths[: len(rows)].max(initial=0))
-        if not len(rows) and self._caches.forget():
+        if not len(rows) and self._state.forget():
             self._last_ids, self._lengths = self._last_ids[:0], self._lengths[:0]
             has_moved = True
         if has_moved:
@@ -161,8 +171,8 @@ class DecoderSteps:
         decoder, cross = self._decoder, self._cross
         binding = decoder.session.io_binding()
         kept = [
-            self._caches.memory.bind(binding, decoder.self_ports, num_rows),
-            cross.memory.bind(binding, decoder.cross_ports, cross.num_entries),
+            self._state.bind(binding, decoder.state_ports, num_rows),
+            cross.bind(binding, decoder.cross_ports),
         ]
         # On the CPU these share the arrays' memory: what is written there later is what a step reads.
         inputs: dict[str, NDArray[Any]] = {
@@ -184,11 +194,11 @@ class DecoderSteps:
         self._bounds[num_rows, num_best] = bound
         return bound
 
-    def _bind_self_again(self) -> None:
-        """Only self K/V lie elsewhere than before: the rest of what onnxruntime was told still holds."""
+    def _bind_state_again(self) -> None:
+        """Only the state lies elsewhere than before: the rest of what onnxruntime was told still holds."""
         self._bounds = {key: bound for key, bound in self._bounds.items() if key[0] == self._num_rows}
         for bound in self._bounds.values():
-            bound.kept[0] = self._caches.memory.bind(bound.binding, self._decoder.self_ports, self._num_rows)
+            bound.kept[0] = self._state.bind(bound.binding, self._decoder.state_ports, self._num_rows)
 
     def _send(self, bound: _Bound) -> None:
         """What is bound to a device is a copy: what has changed since on the host is bound anew."""

@@ -104,11 +104,13 @@ class DeviceMemory:
         joined = self._device.run("join", {"memory": self.value, "source": value}, numbers)
         return self._new(joined, self.shape)
 
-    def bind(self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int) -> object:
+    def bind(
+        self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int, row_shape: tuple[int, ...]
+    ) -> object:
         """By address: an `OrtValue` cannot be taken apart, but each layer's rows lie together in it."""
         assert self.value is not None, "there are rows"  # noqa: S101 -- no way but a bug
         device, dtype = self._device, self._device.dtype
-        shape = (num_rows, *self.shape[2:])
+        shape = (num_rows, *row_shape)
         address = self.value.data_ptr()
         layer_bytes = int(np.prod(self.shape[1:])) * dtype.itemsize
         for layer, (name, output) in enumerate(ports):

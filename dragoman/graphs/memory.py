@@ -45,14 +45,17 @@ class Memory(Protocol):
         """
         ...
 
-    def bind(self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int) -> object:
+    def bind(
+        self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int, row_shape: tuple[int, ...]
+    ) -> object:
         """Tell onnxruntime where each layer's first rows lie.
 
         Args:
             binding: of a session's run.
             ports: for each of the L, the input's name and that of the output which is written in its place;
                 "" where there is none.
-            num_rows: [num_rows, H, T, D] is what the graph sees.
+            num_rows: [num_rows, *row_shape] is what the graph sees.
+            row_shape: H, T, D, or as many elements in another shape; always the same for one memory.
 
         Returns:
             What must be kept for as long as the binding.
@@ -97,10 +100,12 @@ class HostMemory:
         self.array[:, rows, :, width:] = 0  # masked, but NaN left behind there would not be masked
         return self
 
-    def bind(self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int) -> object:
+    def bind(
+        self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int, row_shape: tuple[int, ...]
+    ) -> object:
         values = self._values.get(num_rows)
         if values is None:  # to make them takes most of the time, and the same number of rows comes again
-            layers = self.array[:, :num_rows]
+            layers = [layer.reshape(num_rows, *row_shape) for layer in self.array[:, :num_rows]]
             values = self._values[num_rows] = [OrtValue.ortvalue_from_numpy(layer) for layer in layers]
         for (name, output), value in zip(ports, values, strict=True):
             binding.bind_ortvalue_input(name, value)

@@ -129,8 +129,8 @@ def new_session(graph: Path, options: SessionOptions) -> onnxruntime.InferenceSe
 
 
 def caches_read_on_cpu(session: onnxruntime.InferenceSession, inputs: Sequence[Port]) -> list[str]:
-    """K/V that onnxruntime would copy when they are bound, so that no step would see what others wrote."""
-    caches = {port.name for port in inputs if "D" in port.axes}
+    """K/V and cells that onnxruntime would copy when they are bound: no step would see what others wrote."""
+    caches = {port.name for port in inputs if {"D", "N"} & set(port.axes)}
     places = zip(session.get_inputs(), session.get_input_memory_infos(), strict=True)
     return [
         argument.name for argument, place in places if argument.name in caches and place.name == CPU_MEMORY

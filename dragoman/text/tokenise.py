@@ -1,13 +1,34 @@
 """Segments to token ids and back."""
 
+import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import sentencepiece
 
 from dragoman.errors import BundleError
 from dragoman.text.normalise import normalise_segment
 from dragoman.text.validity import check_text
+
+MAX_VOCABULARY_BYTES = 64 * 2**20
+"""Of a vocabulary file; 256,000 pieces of many languages take 5 MiB."""
+
+_SPACE_SIGN = "\u2581"
+"""SentencePiece's sign for a space; it leaves the sign in pieces that it does not know."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class _Ids(Protocol):
+    """What ids a SentencePiece model's pieces have."""
+
+    size: int
+    unk_id: int
+
+    def encode(self, text: str) -> list[int]: ...
+
+    def decode(self, ids: list[int]) -> str: ...
 
 
 class Tokenizer:
@@ -17,34 +38,36 @@ class Tokenizer:
     for Neural Text Processing", EMNLP 2018, arXiv:1808.06226.
     """
 
-    def __init__(self, processor: sentencepiece.SentencePieceProcessor) -> None:
-        self._processor = processor
-        self.vocab_size: int = processor.vocab_size()
-        self.pad_id: int = processor.pad_id()
-        """-1 where the model has none; `bos_id` likewise."""
-        self.unk_id: int = processor.unk_id()
-        self.bos_id: int = processor.bos_id()
-        self.eos_id: int = processor.eos_id()
+    def __init__(self, ids: _Ids, *, normalises: bool) -> None:
+        self._ids = ids
+        self._normalises = normalises
+        self.vocab_size = ids.size
+        """Ids that there are, those that stand for no text among them."""
+        self.unk_id = ids.unk_id
+        """Of a piece that the vocabulary does not have."""
 
     @classmethod
-    def load(cls, path: Path) -> "Tokenizer":
-        """Read a SentencePiece model.
+    def load(cls, model: Path, vocabulary: Path | None = None, *, normalises: bool = True) -> "Tokenizer":
+        """Read a SentencePiece model and the ids of its pieces.
+
+        Args:
+            model: the SentencePiece model.
+            vocabulary: a JSON list of pieces in order of their ids; an empty string is an id that stands for
+                no text, as that of a language does. None: ids are SentencePiece's own.
+            normalises: whether a segment is normalised before SentencePiece sees it.
 
         Raises:
-            BundleError: the file is missing, damaged, or a model without an end-of-sentence piece.
+            BundleError: a file is missing or damaged, or the vocabulary has no id for what it does not know.
         """
-        try:
-            processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
-        except (RuntimeError, OSError) as error:
-            problem = f"{path.name} is not a SentencePiece model: {error}"
-            raise BundleError(str(path.parent), (problem,)) from error
-        tokenizer = cls(processor)
-        if tokenizer.eos_id < 0:
-            raise BundleError(str(path.parent), (f"{path.name} has no end-of-sentence piece",))
-        return tokenizer
+        processor = _load_processor(model)
+        if vocabulary is None:
+            return cls(_OwnIds(processor), normalises=normalises)
+        return cls(_ListedIds(processor, _load_vocabulary(vocabulary, processor)), normalises=normalises)
 
     def encode(self, segments: Sequence[str]) -> list[list[int]]:
-        """Normalise each segment and take it apart into token ids, the end-of-sentence id last.
+        """Take each segment apart into ids of pieces, with no end-of-sentence id.
+
+        Text never becomes a control token, whatever it spells: `</s>` in a segment is four characters.
 
         Raises:
             InputError: a segment has a lone surrogate in it.
@@ -60,18 +83,106 @@ class Tokenizer:
         return [self._decode_one(list(sequence)) for sequence in ids]
 
     def count(self, segment: str) -> int:
-        """Tokens of a segment, the end-of-sentence one included; raises as `encode` does."""
+        """Pieces of a segment; raises as `encode` does."""
         return len(self._encode_one(segment))
 
     # One at a time: given a list, SentencePiece starts a thread, which takes ten times as long as a sentence.
 
     def _encode_one(self, segment: str) -> list[int]:
         check_text(segment, None)
-        ids: list[int] = self._processor.encode(normalise_segment(segment), add_eos=True)
-        return ids
+        return self._ids.encode(normalise_segment(segment) if self._normalises else segment)
 
     def _decode_one(self, ids: list[int]) -> str:
         if ids and not 0 <= min(ids) <= max(ids) < self.vocab_size:
             raise ValueError(f"ids {min(ids)} to {max(ids)} in a vocabulary of {self.vocab_size}")
+        return self._ids.decode(ids)
+
+
+class _OwnIds:
+    """Pieces have the ids that SentencePiece gives them."""
+
+    def __init__(self, processor: sentencepiece.SentencePieceProcessor) -> None:
+        self._processor = processor
+        self.size: int = processor.vocab_size()
+        self.unk_id: int = processor.unk_id()
+
+    def encode(self, text: str) -> list[int]:
+        ids: list[int] = self._processor.encode(text)
+        return ids
+
+    def decode(self, ids: list[int]) -> str:
         text: str = self._processor.decode(ids)
         return text
+
+
+class _ListedIds:
+    """Pieces have the ids of their places in a list, which may have others than SentencePiece knows."""
+
+    def __init__(self, processor: sentencepiece.SentencePieceProcessor, pieces: list[str]) -> None:
+        self._processor = processor
+        self._pieces = pieces
+        self.size = len(pieces)
+        unknown = processor.id_to_piece(processor.unk_id())
+        self.unk_id = pieces.index(unknown)
+        # What text spells like a control piece is not one.
+        textless = {"", unknown} | _control_pieces(processor)
+        self._id_of = {piece: index for index, piece in enumerate(pieces) if piece not in textless}
+        self._silent_ids = frozenset(index for index, piece in enumerate(pieces) if piece in textless)
+
+    def encode(self, text: str) -> list[int]:
+        pieces: list[str] = self._processor.encode(text, out_type=str)
+        return [self._id_of.get(piece, self.unk_id) for piece in pieces]
+
+    def decode(self, ids: list[int]) -> str:
+        pieces = [self._pieces[index] for index in ids if index not in self._silent_ids]
+        text: str = self._processor.decode_pieces(pieces)
+        return text.replace(_SPACE_SIGN, " ").strip()
+
+
+def _load_processor(path: Path) -> sentencepiece.SentencePieceProcessor:
+    try:
+        return sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (RuntimeError, OSError) as error:
+        problem = f"{path.name} is not a SentencePiece model: {error}"
+        raise BundleError(str(path.parent), (problem,)) from error
+
+
+def _load_vocabulary(path: Path, processor: sentencepiece.SentencePieceProcessor) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            encoded = file.read(MAX_VOCABULARY_BYTES + 1)
+    except OSError as error:
+        raise BundleError(str(path.parent), (f"{path.name} cannot be read: {error.strerror}",)) from error
+    if len(encoded) > MAX_VOCABULARY_BYTES:
+        raise BundleError(str(path.parent), (f"{path.name} has more than {MAX_VOCABULARY_BYTES} bytes",))
+    try:
+        pieces = json.loads(encoded)
+    except (ValueError, RecursionError) as error:
+        raise BundleError(str(path.parent), (f"{path.name} is not JSON: {error}",)) from error
+    problem = _vocabulary_problem(pieces, processor.id_to_piece(processor.unk_id()))
+    if problem is not None:
+        raise BundleError(str(path.parent), (f"{path.name} {problem}",))
+    return list(pieces)
+
+
+def _vocabulary_problem(pieces: object, unknown: str) -> str | None:
+    """What keeps a list from being a vocabulary."""
+    if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
+        return "is not a list of strings"
+    seen: set[str] = set()
+    for piece in pieces:
+        if piece in seen:
+            return f"has {piece!r} twice"
+        if _SURROGATE.search(piece) is not None:
+            return f"has {piece!r}, which is not well-formed Unicode"
+        if piece:
+            seen.add(piece)
+    if unknown not in seen:
+        return f"does not have {unknown!r}, the piece for all that it does not know"
+    return None
+
+
+def _control_pieces(processor: sentencepiece.SentencePieceProcessor) -> set[str]:
+    return {
+        processor.id_to_piece(index) for index in range(processor.vocab_size()) if processor.is_control(index)
+    }

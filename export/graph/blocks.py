@@ -1,6 +1,5 @@
 """The blocks that the encoder and the decoder graph share."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from export.graph.builder import GraphBuilder
+from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision import Precision
 from export.model import Transformer
-from export.model.layers import FeedForward, Residual
+from export.model.layers import QUICK_GELU, FeedForward, Residual
 
 Floats = NDArray[np.float32]
 
@@ -26,7 +25,7 @@ class Writer:
     precision: Precision
 
     def linear(self, value: str, name: str, module: nn.Linear) -> str:
-        return self.precision.linear(self.graph, value, name, array(module.weight), array(module.bias))
+        return self.precision.linear(self.graph, value, name, array(module.weight), _bias(module))
 
     def joined_linear(self, value: str, name: str, modules: Sequence[nn.Linear]) -> str:
         """Several maps of one value as one product, their results side by side on the last axis.
@@ -37,23 +36,23 @@ class Writer:
             modules: in the order of their results.
         """
         weight = np.concatenate([array(module.weight) for module in modules])
-        bias = np.concatenate([array(module.bias) for module in modules])
+        bias = np.concatenate([_bias(module) for module in modules])
         return self.precision.linear(self.graph, value, name, weight, bias)
 
     def cached_linear(self, value: str, maps: Sequence[tuple[str, nn.Linear]]) -> str:
         """Like `joined_linear`, in the numbers that caches hold: [..., K] -> [..., maps x N]."""
-        joined = [(name, array(module.weight), array(module.bias)) for name, module in maps]
+        joined = [(name, array(module.weight), _bias(module)) for name, module in maps]
         return self.precision.cached_linear(self.graph, value, joined)
 
     def embed(self, ids: str, positions: str, embedding: nn.Embedding) -> str:
-        """Scaled token vectors plus `positions` (broadcast over what it lacks)."""
-        graph = self.graph
-        factor = math.sqrt(self.model.config.d_model)
+        """Token vectors plus `positions` (broadcast over what it lacks)."""
+        graph, factor = self.graph, self.model.embedding_factor
         rows = self.precision.embedding(graph, ids, "embedding", array(embedding.weight), factor)
         return graph.op("Add", rows, positions)
 
-    def position_table(self) -> str:
-        return self.graph.weight("positions", self._constant(self.model.position_table))
+    def position_table(self, table: Tensor) -> str:
+        """The graph's own."""
+        return self.graph.weight("positions", self._constant(table))
 
     def norm(self, value: str, name: str, module: nn.Module) -> str:
         """A LayerNorm, or nothing where the model has none."""
@@ -72,19 +71,29 @@ class Writer:
         return self.linear(self.activation(inner), f"{name}.outer", module.outer)
 
     def activation(self, value: str) -> str:
-        activation = self.model.config.activation
+        graph, activation = self.graph, self.model.config.activation
         if activation == "relu":
-            return self.graph.op("Relu", value)
+            return graph.op("Relu", value)
         if activation == "gelu":
-            return self.graph.op("Gelu", value)
-        return self.graph.op("Mul", value, self.graph.op("Sigmoid", value))
+            return graph.op("Gelu", value)
+        if activation == "gelu_tanh":
+            return graph.op("Gelu", value, attributes={"approximate": "tanh"})
+        if activation == "quick_gelu":
+            return graph.op("QuickGelu", value, domain=CONTRIB, attributes={"alpha": QUICK_GELU})
+        return graph.op("Mul", value, graph.op("Sigmoid", value))
 
     def _constant(self, tensor: Tensor) -> NDArray[np.floating[Any]]:
         """Of the type that flows between the operators."""
         return array(tensor).astype(self.precision.real, copy=False)
 
 
+def _bias(module: nn.Linear) -> Floats:
+    """Zeros where the map has none."""
+    bias: Tensor | None = module.bias
+    return np.zeros(module.out_features, np.float32) if bias is None else array(bias)
+
+
 def array(tensor: Tensor) -> Floats:
-    """float32, on the CPU, detached."""
+    """float32, on the CPU, detached; the tensor's own memory where it is that already."""
     result: Floats = tensor.detach().float().cpu().numpy()
     return result

@@ -1,14 +1,16 @@
 """A growing ONNX graph: nodes, weights, and the few shapes of operators the model needs."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 from dragoman.contract import Port
+from export.graph.written import WrittenGraph
 
 OPSET = 20
 CONTRIB = "com.microsoft"
@@ -34,13 +36,16 @@ class GraphBuilder:
         self._outer = outer
         self._prefix = "" if outer is None else f"{name}."
         self._nodes: list[onnx.NodeProto] = []
-        self._weights: dict[str, onnx.TensorProto] = {} if outer is None else outer._weights  # noqa: SLF001 -- our own
+        self._weights: dict[str, NDArray[Any]] = {} if outer is None else outer._weights  # noqa: SLF001 -- our own
+        self._cuts: set[tuple[str, tuple[int, ...]]] = set()
         self._num_values = 0
 
     def weight(self, name: str, array: NDArray[Any]) -> str:
-        """A constant tensor; the same name twice is the same tensor."""
-        if name not in self._weights:
-            self._weights[name] = numpy_helper.from_array(np.ascontiguousarray(array), name)
+        """A constant tensor; the same name twice is the same tensor. Not copied: it must stay as it is.
+
+        A scalar becomes a vector of one element.
+        """
+        self._weights.setdefault(name, np.atleast_1d(array))
         return name
 
     @property
@@ -68,6 +73,14 @@ class GraphBuilder:
         output = output or self._fresh(op_type)
         self.node(op_type, inputs, (output,), domain=domain, attributes=attributes)
         return output
+
+    def split(self, value: str, sizes: Sequence[int]) -> list[str]:
+        """Cut a value's first axis into pieces; the same cut is made once."""
+        outputs = [self.named(f"{value}.from_{first}") for first in itertools.accumulate(sizes, initial=0)]
+        if (value, tuple(sizes)) not in self._cuts:
+            self._cuts.add((value, tuple(sizes)))
+            self.node("Split", (value, self.ints(*sizes)), outputs[:-1], attributes={"axis": 0})
+        return outputs[:-1]
 
     def node(
         self,
@@ -127,9 +140,9 @@ class GraphBuilder:
             attributes={"axis": -1, "epsilon": epsilon},
         )
 
-    def model(
+    def finish(
         self, inputs: Sequence[Port], outputs: Sequence[Port], sizes: Mapping[str, int], producer: str
-    ) -> onnx.ModelProto:
+    ) -> WrittenGraph:
         """The finished graph.
 
         Args:
@@ -143,10 +156,10 @@ class GraphBuilder:
             self.name,
             [_value_info(port, sizes) for port in inputs],
             [_value_info(port, sizes) for port in outputs],
-            list(self._weights.values()),
         )
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name=producer)
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name=producer)
+        return WrittenGraph(model, self._weights)
 
     def _fresh(self, op_type: str) -> str:
         self._num_values += 1

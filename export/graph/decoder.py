@@ -1,33 +1,36 @@
 """The decoder graph: one step for every row, from the last token to the K best next ones."""
 
-import onnx
-
 from dragoman import contract
 from export.graph.attention import CrossAttention, cross_attention, self_attention
 from export.graph.blocks import Writer
 from export.graph.builder import GraphBuilder
 from export.graph.precision import Precision
 from export.graph.projection import write_best
+from export.graph.recurrence import self_recurrence
+from export.graph.written import WrittenGraph
 from export.model import Transformer
 from export.model.layers import DecoderLayer
 
 
-def write_decoder(model: Transformer, precision: Precision, producer: str) -> onnx.ModelProto:
+def write_decoder(model: Transformer, precision: Precision, producer: str) -> WrittenGraph:
     """Shapes: R rows, B sources, d model width, V target vocabulary, K candidates asked for."""
     writer = Writer(GraphBuilder("decoder"), model, precision)
     graph, config = writer.graph, model.config
-    positions = graph.op("Gather", writer.position_table(), graph.op("Unsqueeze", "lengths", graph.ints(1)))
+    table = writer.position_table(model.target_positions)
+    positions = graph.op("Gather", table, graph.op("Unsqueeze", "lengths", graph.ints(1)))
     last_ids = graph.op("Unsqueeze", "last_ids", graph.ints(1))
     states = writer.embed(last_ids, positions, model.target_embedding)  # [R, 1, d] from here on
+    states = writer.norm(states, "decoder.embedding_norm", model.decoder_embedding_norm)
     attend_to_source = cross_attention(writer, states)
     for index, layer in enumerate(model.decoder_layers()):
         states = _layer(writer, states, (index, layer), attend_to_source)
     states = writer.norm(states, "decoder.norm", model.decoder_norm)
     write_best(writer, graph.reshape(states, -1, config.d_model))
-    return graph.model(
-        contract.decoder_inputs(config.decoder_layers, precision.cache_dtype),
-        contract.decoder_outputs(config.decoder_layers, precision.cache_dtype),
-        {"H": config.heads, "D": config.head_size},
+    shape = (config.decoder_layers, precision.cache_dtype, config.autoregression)
+    return graph.finish(
+        contract.decoder_inputs(*shape),
+        contract.decoder_outputs(*shape),
+        {"H": config.heads, "D": config.head_size, "N": config.d_model},
         producer,
     )
 
@@ -39,6 +42,8 @@ def _layer(
     name = f"decoder.{index}"
 
     def read_target(inputs: str) -> str:
+        if writer.model.config.autoregression == "ssru":
+            return self_recurrence(writer, inputs, index, layer.self_recurrence)
         return self_attention(writer, inputs, index, layer.self_attention)
 
     def read_source(inputs: str) -> str:

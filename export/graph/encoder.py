@@ -9,6 +9,7 @@ from dragoman import contract
 from export.graph.blocks import Writer
 from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision import Precision
+from export.graph.written import WrittenGraph
 from export.model import Transformer
 from export.model.attention import Attention
 from export.model.layers import EncoderLayer
@@ -17,20 +18,22 @@ SelfAttention = Callable[[str, str, Attention], str]
 """From states [B, S, d], an attention's name and the attention to [B, S, d]."""
 
 
-def write_encoder(model: Transformer, precision: Precision, producer: str) -> onnx.ModelProto:
+def write_encoder(model: Transformer, precision: Precision, producer: str) -> WrittenGraph:
     """Shapes: B sources, S source tokens, H heads, D head size, d model width."""
     writer = Writer(GraphBuilder("encoder"), model, precision)
     graph = writer.graph
     length = graph.op("Shape", "source_ids", attributes={"start": 1, "end": 2})
-    positions = graph.op("Slice", writer.position_table(), graph.ints(0), length, graph.ints(0))
+    table = writer.position_table(model.position_table)
+    positions = graph.op("Slice", table, graph.ints(0), length, graph.ints(0))
     states = writer.embed("source_ids", positions, model.source_embedding)  # [B, S, d]
+    states = writer.norm(states, "encoder.embedding_norm", model.encoder_embedding_norm)
     attend = _self_attention(writer, length)
     for indexed in enumerate(model.encoder_layers()):
         states = _layer(writer, states, indexed, attend)
     memory = writer.norm(states, "encoder.norm", model.encoder_norm)
     _cross_keys_values(writer, memory)
     config = model.config
-    return graph.model(
+    return graph.finish(
         contract.encoder_inputs(),
         contract.encoder_outputs(precision.cache_dtype),
         {"L": 2 * config.decoder_layers, "H": config.heads, "D": config.head_size},

@@ -44,25 +44,33 @@ def _best_of_all(writer: Writer, states: str) -> None:
     """The vocabulary is projected in parts, each small enough for its logits to stay in a core's cache until
     its best are picked. A part's own log-softmax gives its logsumexp, and those of the parts add up.
     """
-    graph, num_tokens = writer.graph, writer.model.config.target_vocab_size
+    graph, parts = writer.graph, _parts(writer)
     num_best = graph.reshape("num_best", 1)
-    num_parts = -(-num_tokens // MAX_PART_TOKENS)
-    if num_parts == 1:
-        logprobs = graph.op("LogSoftmax", _logits(writer, states, range(num_tokens)), attributes={"axis": -1})
-        _top_of_many(
-            graph, logprobs, num_best, (graph.named("best_logprobs"), graph.named("best_ids")), num_tokens
-        )
+    if len(parts) == 1:
+        (tokens,) = parts
+        logprobs = graph.op("LogSoftmax", _logits(writer, states, tokens), attributes={"axis": -1})
+        outputs = (graph.named("best_logprobs"), graph.named("best_ids"))
+        _top_of_many(graph, _forbid(writer, logprobs, tokens), num_best, outputs, len(tokens))
         return
-    num_blocks = -(-num_tokens // (num_parts * BLOCK_TOKENS))
-    bounds = [*range(0, num_tokens, num_blocks * BLOCK_TOKENS), num_tokens]
-    parts = [_best_of_part(writer, states, range(*part)) for part in itertools.pairwise(bounds)]
+    found = [_best_of_part(writer, states, tokens) for tokens in parts if _is_reachable(writer, tokens)]
     logits, ids, normalisers = (
-        graph.op("Concat", *each, attributes={"axis": 1}) for each in zip(*parts, strict=True)
+        graph.op("Concat", *each, attributes={"axis": 1}) for each in zip(*found, strict=True)
     )
     normaliser = graph.op("ReduceLogSumExp", normalisers, graph.ints(1))
     places = graph.named("places")
     _top(graph, graph.op("Sub", logits, normaliser), num_best, (graph.named("best_logprobs"), places))
     graph.op("GatherElements", ids, places, output=graph.named("best_ids"), attributes={"axis": 1})
+
+
+def _parts(writer: Writer) -> tuple[range, ...]:
+    """Of the vocabulary, all but the last of whole blocks and equally long."""
+    num_tokens = writer.model.config.target_vocab_size
+    num_parts = -(-num_tokens // MAX_PART_TOKENS)
+    if num_parts == 1:
+        return (range(num_tokens),)
+    num_blocks = -(-num_tokens // (num_parts * BLOCK_TOKENS))
+    bounds = [*range(0, num_tokens, num_blocks * BLOCK_TOKENS), num_tokens]
+    return tuple(range(*part) for part in itertools.pairwise(bounds))
 
 
 def _best_of_part(writer: Writer, states: str, tokens: range) -> tuple[str, str, str]:
@@ -73,11 +81,43 @@ def _best_of_part(writer: Writer, states: str, tokens: range) -> tuple[str, str,
     best_logprobs, places = graph.named(f"{first}.logprobs"), graph.named(f"{first}.places")
     num_best = graph.op("Min", graph.reshape("num_best", 1), graph.ints(len(tokens)))
     logprobs = graph.op("LogSoftmax", logits, attributes={"axis": -1})
-    _top_of_many(graph, logprobs, num_best, (best_logprobs, places), len(tokens))
-    best_logits = graph.op("GatherElements", logits, places, attributes={"axis": 1})
-    shifts = graph.op("Sub", best_logits, best_logprobs)  # all alike but for rounding
-    normaliser = graph.op("Slice", shifts, graph.ints(0), graph.ints(1), graph.ints(1))
+    allowed = _forbid(writer, logprobs, tokens)
+    _top_of_many(graph, allowed, num_best, (best_logprobs, places), len(tokens))
+    if allowed == logprobs:
+        best_logits = graph.op("GatherElements", logits, places, attributes={"axis": 1})
+        shifts = graph.op("Sub", best_logits, best_logprobs)  # all alike but for rounding
+        normaliser = graph.op("Slice", shifts, graph.ints(0), graph.ints(1), graph.ints(1))
+    else:
+        normaliser = _normaliser(writer, logits, logprobs, tokens)
+        best_logits = graph.op("Add", best_logprobs, normaliser)
     return best_logits, graph.op("Add", places, graph.ints(first)), normaliser
+
+
+def _normaliser(writer: Writer, logits: str, logprobs: str, tokens: range) -> str:
+    """Logsumexp [R, 1] of a part whose best token may be a suppressed one, and so not among the best.
+
+    Any token shows it that is not impossible before the softmax: minus infinity less itself is no number.
+    """
+    graph, bias = writer.graph, array(writer.model.output_bias)[tokens.start : tokens.stop]
+    place = int(np.isfinite(bias).argmax())
+    ends = (graph.ints(place), graph.ints(place + 1), graph.ints(1))
+    return graph.op("Sub", graph.op("Slice", logits, *ends), graph.op("Slice", logprobs, *ends))
+
+
+def _is_reachable(writer: Writer, tokens: range) -> bool:
+    """Whether any of them is possible before the softmax; a part of others is left out, as it has no sum."""
+    bias = array(writer.model.output_bias)[tokens.start : tokens.stop]
+    return bool((bias > -np.inf).any())
+
+
+def _forbid(writer: Writer, logprobs: str, tokens: range) -> str:
+    """Log-probabilities [R, len(tokens)], minus infinity for the suppressed ones; as they are without any."""
+    places = [token - tokens.start for token in writer.model.config.suppressed_ids if token in tokens]
+    if not places:
+        return logprobs
+    bias = np.zeros(len(tokens), np.float32)
+    bias[places] = -np.inf
+    return writer.graph.op("Add", logprobs, writer.graph.weight(f"suppressed.{tokens.start}", bias))
 
 
 def _best_of_shortlist(writer: Writer, states: str) -> None:
@@ -91,10 +131,21 @@ def _best_of_shortlist(writer: Writer, states: str) -> None:
     own_logits = graph.op("GatherElements", logits, "candidates", attributes={"axis": 1})  # [R, P]
     allowed = graph.op("Add", own_logits, "candidate_bias")
     logprobs = graph.op("LogSoftmax", allowed, attributes={"axis": -1})
+    if writer.model.config.suppressed_ids:
+        logprobs = graph.op("Add", logprobs, _suppression(writer))
     places = graph.named("places")
     _top(graph, logprobs, graph.reshape("num_best", 1), (graph.named("best_logprobs"), places))
     listed = graph.op("GatherElements", "candidates", places, attributes={"axis": 1})
     graph.op("Gather", "shortlist", listed, output=graph.named("best_ids"))
+
+
+def _suppression(writer: Writer) -> str:
+    """0 for the row's candidates that may be said, minus infinity for the suppressed ones, [R, P]."""
+    graph, config = writer.graph, writer.model.config
+    bias = np.zeros(config.target_vocab_size, np.float32)
+    bias[list(config.suppressed_ids)] = -np.inf
+    listed = graph.op("Gather", graph.weight("suppressed", bias), "shortlist")
+    return graph.op("Gather", listed, "candidates")
 
 
 def _top(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str]) -> None:
@@ -150,4 +201,4 @@ def _logits(writer: Writer, states: str, tokens: range) -> str:
 def _output(writer: Writer) -> Output:
     model = writer.model
     name = "embedding" if model.output_weight is None else f"{OUTPUT}.weight"
-    return Output(name, array(model.output_projection), array(model.output_bias))
+    return Output(name, array(model.output_projection), array(model.output_bias), _parts(writer))

@@ -1,11 +1,17 @@
 """What a model is made of: every size and choice that shapes its weights."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-Activation = Literal["relu", "gelu", "swish"]
+from dragoman.contract import Autoregression
+
+Activation = Literal["relu", "gelu", "gelu_tanh", "quick_gelu", "swish"]
+"""gelu: x times the normal distribution function of x, exact. gelu_tanh: approximated by a hyperbolic
+tangent. quick_gelu: x sigmoid(1.702 x). swish: x sigmoid(x)."""
 NormPlace = Literal["pre", "post"]
-Positions = Literal["sinusoidal", "learned"]
+Positions = Literal["sinusoidal", "tensor2tensor", "learned"]
+"""sinusoidal: rates 10000^(-i / (d/2)), sines first, then cosines. tensor2tensor: d/2 - 1 in the denominator,
+as in Marian and fairseq."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +29,24 @@ class ModelConfig:
     d_model: int = 256
     heads: int = 8
     ffn: int = 1024
+    decoder_ffn: int | None = None
+    """The decoder's; None: like the encoder's `ffn`."""
     activation: Activation = "relu"
     norm: NormPlace = "pre"
+    final_norm: bool | None = None
+    """Whether a norm follows the last layer; None: where `norm` is "pre"."""
+    embedding_norm: bool = False
+    """Whether a norm follows the sum of token and position, in the encoder and in the decoder."""
+    norm_epsilon: float = 1e-5
+    scaled_embeddings: bool = True
+    """Token vectors are multiplied by the square root of `d_model`."""
+    autoregression: Autoregression = "attention"
+    """What a decoder layer reads its own past with."""
     positions: Positions = "sinusoidal"
+    first_position: int = 0
+    """Where in a table of sines the first token stands."""
+    shared_positions: bool = True
+    """Encoder and decoder read one table of learned positions."""
     max_positions: int = 512
     """Longest source or target in tokens, special tokens included."""
     shared_vocab: bool = True
@@ -42,8 +63,11 @@ class ModelConfig:
     unk_id: int = 1
     bos_id: int = 2
     eos_id: int = 3
+    suppressed_ids: tuple[int, ...] = ()
+    """Target ids never said. Forbidden after the softmax: the others do not share their probability."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "suppressed_ids", tuple(self.suppressed_ids))  # JSON has no tuples
         if problems := self._problems():
             raise ValueError("model config: " + "; ".join(problems))
 
@@ -51,7 +75,18 @@ class ModelConfig:
     def head_size(self) -> int:
         return self.d_model // self.heads
 
+    @property
+    def decoder_ffn_size(self) -> int:
+        return self.ffn if self.decoder_ffn is None else self.decoder_ffn
+
+    @property
+    def has_final_norm(self) -> bool:
+        return self.norm == "pre" if self.final_norm is None else self.final_norm
+
     def _problems(self) -> list[str]:
+        return [*self._wrong_sizes(), *self._wrong_choices(), *self._wrong_ids(), *self._contradictions()]
+
+    def _wrong_sizes(self) -> list[str]:
         sizes = {
             "source_vocab_size": self.source_vocab_size,
             "target_vocab_size": self.target_vocab_size,
@@ -60,40 +95,67 @@ class ModelConfig:
             "d_model": self.d_model,
             "heads": self.heads,
             "ffn": self.ffn,
+            "decoder_ffn": self.decoder_ffn_size,
             "max_positions": self.max_positions,
         }
         problems = [f"{name} must be at least 1, not {size}" for name, size in sizes.items() if size < 1]
-        choices: dict[str, tuple[str, tuple[str, ...]]] = {
-            "activation": (self.activation, ("relu", "gelu", "swish")),
-            "norm": (self.norm, ("pre", "post")),
-            "positions": (self.positions, ("sinusoidal", "learned")),
-        }
-        problems += [
-            f"{name} must be one of {', '.join(allowed)}, not {value!r}"
-            for name, (value, allowed) in choices.items()
-            if value not in allowed
-        ]
+        if self.first_position < 0:
+            problems.append(f"first_position must be at least 0, not {self.first_position}")
+        if not self.norm_epsilon > 0:
+            problems.append(f"norm_epsilon must be above 0, not {self.norm_epsilon}")
         problems += [
             f"{name} must be at least 0 and below 1, not {share}"
             for name, share in (("dropout", self.dropout), ("inner_dropout", self.inner_dropout))
             if not 0.0 <= share < 1.0
         ]
+        return problems
+
+    def _wrong_choices(self) -> list[str]:
+        choices: dict[str, tuple[str, tuple[str, ...]]] = {
+            "activation": (self.activation, get_args(Activation)),
+            "norm": (self.norm, get_args(NormPlace)),
+            "positions": (self.positions, get_args(Positions)),
+            "autoregression": (self.autoregression, get_args(Autoregression)),
+        }
+        return [
+            f"{name} must be one of {', '.join(allowed)}, not {value!r}"
+            for name, (value, allowed) in choices.items()
+            if value not in allowed
+        ]
+
+    def _wrong_ids(self) -> list[str]:
         smallest_vocab = min(self.source_vocab_size, self.target_vocab_size)
         special_ids = {
-            "pad_id": self.pad_id,
-            "unk_id": self.unk_id,
-            "bos_id": self.bos_id,
-            "eos_id": self.eos_id,
+            "pad_id": (self.pad_id, smallest_vocab),
+            "unk_id": (self.unk_id, smallest_vocab),
+            "bos_id": (self.bos_id, self.target_vocab_size),  # only ever begins a target
+            "eos_id": (self.eos_id, smallest_vocab),
         }
-        problems += [
-            f"{name} {special_id} is not an id of a vocabulary of {smallest_vocab}"
-            for name, special_id in special_ids.items()
-            if not 0 <= special_id < smallest_vocab
+        problems = [
+            f"{name} {special_id} is not an id of a vocabulary of {size}"
+            for name, (special_id, size) in special_ids.items()
+            if not 0 <= special_id < size
         ]
+        problems += [
+            f"suppressed_ids: {token} is not an id of a target vocabulary of {self.target_vocab_size}"
+            for token in self.suppressed_ids
+            if not 0 <= token < self.target_vocab_size
+        ]
+        if self.eos_id in self.suppressed_ids:
+            problems.append(f"suppressed_ids: without eos_id {self.eos_id} no target would end")
+        return problems
+
+    def _contradictions(self) -> list[str]:
+        problems: list[str] = []
         if self.heads >= 1 and self.d_model % self.heads:
             problems.append(f"d_model {self.d_model} must be a multiple of heads {self.heads}")
-        if self.positions == "sinusoidal" and self.d_model % 2:
-            problems.append(f"d_model {self.d_model} must be even for sinusoidal positions")
+        if self.positions == "learned":
+            if self.first_position:
+                problems.append("first_position is for tables of sines; learned positions begin at 0")
+        elif self.d_model % 2:
+            problems.append(f"d_model {self.d_model} must be even for {self.positions} positions")
+        if self.positions == "tensor2tensor" and self.d_model == 2:  # noqa: PLR2004 -- one rate: 0 / 0
+            problems.append("d_model 2 has no tensor2tensor positions")
         if self.shared_vocab and self.source_vocab_size != self.target_vocab_size:
             problems.append("shared_vocab needs source_vocab_size = target_vocab_size")
         return problems

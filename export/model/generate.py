@@ -1,14 +1,20 @@
 """Greedy search in PyTorch: what training validates with and what exported graphs must equal."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
-from export.model.transformer import Transformer
+from export.model.transformer import DecoderState, Transformer
 
 
 @torch.inference_mode()
 def generate_greedy(
-    model: Transformer, source_ids: Tensor, source_mask: Tensor, max_tokens: int
+    model: Transformer,
+    source_ids: Tensor,
+    source_mask: Tensor,
+    max_tokens: int,
+    begin: Sequence[int] | None = None,
 ) -> list[list[int]]:
     """Translate a batch, taking the best token at each step; finished rows leave the batch.
 
@@ -17,24 +23,32 @@ def generate_greedy(
         source_ids: int64 [B, S].
         source_mask: bool [B, S].
         max_tokens: most tokens of a result, its end-of-sentence id included.
+        begin: ids that each target begins with: the first starts the decoder, the others are forced and
+            count as tokens; None for the model's own first id.
 
     Returns:
-        B lists of target ids, without the end-of-sentence id; one that does not end has `max_tokens` ids.
+        B lists of target ids, without the end-of-sentence id and those of `begin`; one that does not end has
+        `max_tokens` ids, less those forced.
+
+    Raises:
+        ValueError: `begin` is empty.
     """
+    begin = (model.config.bos_id,) if begin is None else begin
+    if not begin:
+        raise ValueError("a target begins with at least one id")
     results: list[list[int]] = [[] for _ in source_ids]
     alive = torch.arange(len(source_ids), device=source_ids.device)
     cross = model.cross_keys_values(model.encode(source_ids, source_mask))
     mask = source_mask
-    past: list[tuple[Tensor, Tensor]] | None = None
-    last = torch.full((len(source_ids), 1), model.config.bos_id, device=source_ids.device)
-    for _ in range(max_tokens):
+    past: DecoderState | None = None
+    last = torch.tensor(begin, device=source_ids.device).expand(len(source_ids), -1)
+    for _ in range(max_tokens - len(begin) + 1):
         states, past = model.decode(last, cross, mask, past)
-        last = model.logits(states[:, -1]).argmax(dim=-1, keepdim=True)
+        last = model.log_probabilities(states[:, -1]).argmax(dim=-1, keepdim=True)
         going = last[:, 0] != model.config.eos_id
         if not bool(going.all()):
-            alive, last, mask = alive[going], last[going], mask[going]
+            alive, last, mask, past = alive[going], last[going], mask[going], past.take(going)
             cross = [(keys[going], values[going]) for keys, values in cross]
-            past = [(keys[going], values[going]) for keys, values in past]
         if not len(alive):
             break
         for row, token in zip(alive.tolist(), last[:, 0].tolist(), strict=True):

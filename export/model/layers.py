@@ -1,6 +1,7 @@
 """The blocks of the encoder and the decoder, pre- or post-norm."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -8,13 +9,26 @@ from torch.nn import functional
 
 from export.model.attention import Attention
 from export.model.config import Activation, ModelConfig
+from export.model.recurrence import Ssru
 
 KeyValue = tuple[Tensor, Tensor]
 """Keys and values of one attention, each [B, H, S, D]."""
+LayerState = tuple[Tensor, ...]
+"""What a decoder layer keeps of t target positions: self K/V, each [B, H, t, D], or SSRU's cell [B, d]."""
+
+QUICK_GELU = 1.702
+
+
+def quick_gelu(values: Tensor) -> Tensor:
+    """GELU by way of a sigmoid (Hendrycks and Gimpel 2016, "Gaussian Error Linear Units", section 2)."""
+    return values * torch.sigmoid(QUICK_GELU * values)
+
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": functional.relu,
     "gelu": functional.gelu,
+    "gelu_tanh": partial(functional.gelu, approximate="tanh"),
+    "quick_gelu": quick_gelu,
     "swish": functional.silu,
 }
 
@@ -22,10 +36,10 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 class FeedForward(nn.Module):
     """Two maps with an activation between them: d -> ffn -> d."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, ffn: int) -> None:
         super().__init__()
-        self.inner = nn.Linear(config.d_model, config.ffn)
-        self.outer = nn.Linear(config.ffn, config.d_model)
+        self.inner = nn.Linear(config.d_model, ffn)
+        self.outer = nn.Linear(ffn, config.d_model)
         self.activation = ACTIVATIONS[config.activation]
         self.dropout = nn.Dropout(config.inner_dropout)
 
@@ -39,7 +53,7 @@ class Residual(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(config.d_model)
+        self.norm = layer_norm(config)
         self.is_pre = config.norm == "pre"
         self.dropout = nn.Dropout(config.dropout)
 
@@ -59,7 +73,7 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.self_attention = _attention(config)
         self.self_residual = Residual(config)
-        self.feed_forward = FeedForward(config)
+        self.feed_forward = FeedForward(config, config.ffn)
         self.feed_forward_residual = Residual(config)
 
     def forward(self, states: Tensor, bias: Tensor) -> Tensor:
@@ -76,55 +90,74 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention over the target so far, cross-attention over the source, feed-forward."""
+    """A look at the target so far, cross-attention over the source, feed-forward."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = _attention(config)
+        if config.autoregression == "ssru":
+            self.self_recurrence = Ssru(config.d_model)
+        else:
+            self.self_attention = _attention(config)
         self.self_residual = Residual(config)
         self.cross_attention = _attention(config)
         self.cross_residual = Residual(config)
-        self.feed_forward = FeedForward(config)
+        self.feed_forward = FeedForward(config, config.decoder_ffn_size)
         self.feed_forward_residual = Residual(config)
+        self._is_recurrent = config.autoregression == "ssru"
 
     def forward(
         self,
         states: Tensor,
-        past: KeyValue | None,
+        past: LayerState | None,
         cross: KeyValue,
         self_bias: Tensor | None,
         cross_bias: Tensor,
-    ) -> tuple[Tensor, KeyValue]:
+    ) -> tuple[Tensor, LayerState]:
         """Run T new target positions.
 
         Args:
             states: [B, T, d].
-            past: self K/V of the t positions before, each [B, H, t, D]; None when there are none.
+            past: what was kept of the t positions before; None when there are none.
             cross: cross K/V of the source, each [B, H, S, D].
             self_bias: [T, t + T], -inf on later positions; None when T is 1.
             cross_bias: [B, 1, 1, S], -inf on padding.
 
         Returns:
-            States [B, T, d], and self K/V with t + T positions.
+            States [B, T, d], and what to keep of t + T positions.
         """
-        present: list[KeyValue] = []
+        present: list[LayerState] = []
 
-        def attend_to_target(inputs: Tensor) -> Tensor:
-            keys, values = self.self_attention.keys_values(inputs)
-            if past is not None:
-                keys, values = _append(past[0], keys), _append(past[1], values)
-            present.append((keys, values))
-            mixed: Tensor = self.self_attention(inputs, keys, values, self_bias)
+        def read_target(inputs: Tensor) -> Tensor:
+            read = self._recur if self._is_recurrent else partial(self._attend, bias=self_bias)
+            mixed, kept = read(inputs, past)
+            present.append(kept)
             return mixed
 
         def attend_to_source(inputs: Tensor) -> Tensor:
             mixed: Tensor = self.cross_attention(inputs, cross[0], cross[1], cross_bias)
             return mixed
 
-        states = self.self_residual(states, attend_to_target)
+        states = self.self_residual(states, read_target)
         states = self.cross_residual(states, attend_to_source)
         states = self.feed_forward_residual(states, self.feed_forward)
         return states, present[0]
+
+    def _attend(
+        self, inputs: Tensor, past: LayerState | None, bias: Tensor | None
+    ) -> tuple[Tensor, LayerState]:
+        keys, values = self.self_attention.keys_values(inputs)
+        if past is not None:
+            keys, values = _append(past[0], keys), _append(past[1], values)
+        return self.self_attention(inputs, keys, values, bias), (keys, values)
+
+    def _recur(self, inputs: Tensor, past: LayerState | None) -> tuple[Tensor, LayerState]:
+        mixed, cell = self.self_recurrence(inputs, None if past is None else past[0])
+        return mixed, (cell,)
+
+
+def layer_norm(config: ModelConfig) -> nn.LayerNorm:
+    """Over the last axis."""
+    return nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
 
 
 def _append(past: Tensor, new: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The encoder-decoder Transformer (Vaswani et al. 2017), whole.
+"""The encoder-decoder Transformer (Vaswani et al. 2017) and its kin, whole.
 
 Shapes: B sources, S source length, T target length, t target positions already decoded, H heads,
 D head size, d model width, V target vocabulary.
@@ -6,21 +6,38 @@ D head size, d model width, V target vocabulary.
 
 import math
 from collections.abc import Sequence
-from typing import cast
+from dataclasses import dataclass
+from typing import Self, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from export.model.config import ModelConfig
-from export.model.layers import DecoderLayer, EncoderLayer, KeyValue
-from export.model.positions import sinusoidal_table
+from export.model.layers import DecoderLayer, EncoderLayer, KeyValue, LayerState, layer_norm
+from export.model.positions import position_table
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderState:
+    """What a decoder carries from the target positions it has run to those after."""
+
+    positions: int
+    """That it has run: t."""
+    layers: tuple[LayerState, ...]
+
+    def take(self, rows: Tensor) -> "DecoderState":
+        """Of some rows only; `rows` indexes or masks them."""
+        layers = tuple(tuple(tensor[rows] for tensor in layer) for layer in self.layers)
+        return DecoderState(self.positions, layers)
 
 
 class Transformer(nn.Module):
     """Source ids in, target logits out; cross K/V are computed once per source."""
 
     position_table: Tensor
+    target_position_table: nn.Parameter | None
+    """The decoder's, where it does not read `position_table`."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -31,15 +48,19 @@ class Transformer(nn.Module):
             if config.shared_vocab
             else nn.Embedding(config.target_vocab_size, config.d_model)
         )
+        self.register_parameter("target_position_table", None)
         if config.positions == "learned":
             self.position_table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
+            if not config.shared_positions:
+                self.target_position_table = nn.Parameter(torch.empty_like(self.position_table))
         else:
-            table = sinusoidal_table(config.max_positions, config.d_model)
-            self.register_buffer("position_table", table, persistent=False)
+            self.register_buffer("position_table", position_table(config), persistent=False)
+        self.encoder_embedding_norm = _norm_if(config.embedding_norm, config)
+        self.decoder_embedding_norm = _norm_if(config.embedding_norm, config)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
-        self.encoder_norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+        self.encoder_norm = _norm_if(config.has_final_norm, config)
+        self.decoder_norm = _norm_if(config.has_final_norm, config)
         self.output_weight = (
             None
             if config.tied_output
@@ -48,6 +69,15 @@ class Transformer(nn.Module):
         self.output_bias = nn.Parameter(torch.zeros(config.target_vocab_size))
         self.dropout = nn.Dropout(config.dropout)
         self._initialise()
+
+    @classmethod
+    def without_weights(cls, config: ModelConfig) -> Self:
+        """A model that takes no memory yet: its weights are on PyTorch's meta device.
+
+        `load_state_dict(weights, assign=True)` puts tensors in their places as they are, with no copy.
+        """
+        with torch.device("meta"):
+            return cls(config)
 
     def encoder_layers(self) -> list[EncoderLayer]:
         """First to last."""
@@ -62,6 +92,16 @@ class Transformer(nn.Module):
         """[V, d]."""
         return self.target_embedding.weight if self.output_weight is None else self.output_weight
 
+    @property
+    def target_positions(self) -> Tensor:
+        """The decoder's position vectors, [max_positions, d]."""
+        return self.position_table if self.target_position_table is None else self.target_position_table
+
+    @property
+    def embedding_factor(self) -> float:
+        """What token vectors are multiplied by: sqrt(d) (section 3.4 of the paper), or 1."""
+        return math.sqrt(self.config.d_model) if self.config.scaled_embeddings else 1.0
+
     def encode(self, source_ids: Tensor, source_mask: Tensor) -> Tensor:
         """Read the source.
 
@@ -72,7 +112,8 @@ class Transformer(nn.Module):
         Returns:
             The encoder's output, [B, S, d].
         """
-        states = self._embed(self.source_embedding, source_ids, 0)
+        states = self._embed(self.source_embedding, source_ids, self.position_table)
+        states = self.dropout(self.encoder_embedding_norm(states))
         bias = mask_to_bias(source_mask)
         for layer in self.encoder:
             states = layer(states, bias)
@@ -88,33 +129,41 @@ class Transformer(nn.Module):
         target_ids: Tensor,
         cross: Sequence[KeyValue],
         source_mask: Tensor,
-        past: Sequence[KeyValue] | None = None,
-    ) -> tuple[Tensor, list[KeyValue]]:
+        past: DecoderState | None = None,
+    ) -> tuple[Tensor, DecoderState]:
         """Run target positions t .. t + T - 1, where t positions are in `past`.
 
         Args:
             target_ids: int64 [B, T].
             cross: per layer, from `cross_keys_values`.
             source_mask: bool [B, S].
-            past: per layer self K/V, each [B, H, t, D].
+            past: what decoding the t positions before returned.
 
         Returns:
-            States before the output projection [B, T, d], and self K/V with t + T positions.
+            States before the output projection [B, T, d], and what to go on from.
         """
-        past_len = past[0][0].shape[2] if past is not None else 0
-        states = self._embed(self.target_embedding, target_ids, past_len)
+        past_len = 0 if past is None else past.positions
+        states = self._embed(self.target_embedding, target_ids, self.target_positions, past_len)
+        states = self.dropout(self.decoder_embedding_norm(states))
         self_bias = causal_bias(target_ids.shape[1], past_len, states.device)
         cross_bias = mask_to_bias(source_mask)
-        present: list[KeyValue] = []
+        present: list[LayerState] = []
         for index, layer in enumerate(self.decoder):
-            layer_past = past[index] if past is not None else None
+            layer_past = None if past is None else past.layers[index]
             states, layer_present = layer(states, layer_past, cross[index], self_bias, cross_bias)
             present.append(layer_present)
-        return self.decoder_norm(states), present
+        return self.decoder_norm(states), DecoderState(past_len + target_ids.shape[1], tuple(present))
 
     def logits(self, states: Tensor) -> Tensor:
         """[..., d] -> [..., V]."""
         return functional.linear(states, self.output_projection, self.output_bias)
+
+    def log_probabilities(self, states: Tensor) -> Tensor:
+        """[..., d] -> [..., V]; -inf for the ids that are suppressed, whose probability stays lost."""
+        logprobs = self.logits(states).log_softmax(dim=-1)
+        if self.config.suppressed_ids:
+            logprobs[..., list(self.config.suppressed_ids)] = -math.inf
+        return logprobs
 
     def forward(self, source_ids: Tensor, source_mask: Tensor, target_ids: Tensor) -> Tensor:
         """All target positions at once, as training reads them: states [B, T, d]."""
@@ -122,8 +171,10 @@ class Transformer(nn.Module):
         states, _ = self.decode(target_ids, self.cross_keys_values(memory), source_mask)
         return states
 
-    def _embed(self, embedding: nn.Embedding, ids: Tensor, first_position: int) -> Tensor:
-        """[B, T] -> [B, T, d]; token vectors are scaled by sqrt(d) (section 3.4 of the paper).
+    def _embed(
+        self, embedding: nn.Embedding, ids: Tensor, positions: Tensor, first_position: int = 0
+    ) -> Tensor:
+        """[B, T] -> [B, T, d]: token vectors plus those of their positions.
 
         Raises:
             ValueError: a token stands beyond the position table.
@@ -131,21 +182,26 @@ class Transformer(nn.Module):
         end = first_position + ids.shape[1]
         if end > self.config.max_positions:
             raise ValueError(f"{end} positions are more than max_positions {self.config.max_positions}")
-        positions = self.position_table[first_position:end]
-        embedded: Tensor = self.dropout(embedding(ids) * math.sqrt(self.config.d_model) + positions)
+        embedded: Tensor = embedding(ids) * self.embedding_factor + positions[first_position:end]
         return embedded
 
     def _initialise(self) -> None:
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
             elif isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
         if self.output_weight is not None:
             nn.init.normal_(self.output_weight, std=self.config.d_model**-0.5)
-        if isinstance(self.position_table, nn.Parameter):
-            nn.init.normal_(self.position_table, std=self.config.d_model**-0.5)
+        for table in (self.position_table, self.target_position_table):
+            if isinstance(table, nn.Parameter):
+                nn.init.normal_(table, std=self.config.d_model**-0.5)
+
+
+def _norm_if(is_there: bool, config: ModelConfig) -> nn.Module:  # noqa: FBT001 -- read with its call
+    return layer_norm(config) if is_there else nn.Identity()
 
 
 def mask_to_bias(mask: Tensor) -> Tensor:

@@ -10,7 +10,8 @@ from typing import Any
 from dragoman.bundle import open_bundle
 from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.errors import BundleError
-from dragoman.text.tokenise import Tokenizer
+from dragoman.opening import open_tokenizers
+from dragoman.preparing import Preparer
 from dragoman.translator import Translator
 from export.bundle import ExportError, staged_folder
 from export.shortlist.build import Settings, build_shortlist
@@ -52,12 +53,15 @@ def _make(folder: Path, arguments: argparse.Namespace, settings: Settings) -> No
             f"this bundle is {bundle.manifest.precision}; shortlists are for {takers} ones, whose whole"
             " numbers add up the same in any batch"
         )
-    source_tokenizer = Tokenizer.load(bundle.file(bundle.manifest.source_tokenizer))
+    if not bundle.manifest.languages.is_single_pair:
+        raise ExportError("shortlists are for bundles of one pair: what may be said depends on the target")
+    source_tokenizer, _ = open_tokenizers(bundle)
+    preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, source_tokenizer)
     parallel = evenly_spaced(read_pairs(arguments.pairs), arguments.max_pairs)
     lines = read_lines(arguments.text) + [source for source, _ in parallel]
     with Translator.open(folder) as translator:
-        own = translate(translator, source_tokenizer, evenly_spaced(lines, arguments.translate))
-        held_out = translate(translator, source_tokenizer, read_lines(arguments.held_out))
+        own = translate(translator, preparer, source_tokenizer, evenly_spaced(lines, arguments.translate))
+        held_out = translate(translator, preparer, source_tokenizer, read_lines(arguments.held_out))
     choosing = own[::CHOOSE_EVERY]
     learning = [pair for place, pair in enumerate(own) if place % CHOOSE_EVERY] + tokenise(bundle, parallel)
     _say(f"{len(learning)} pairs to learn from, {len(choosing)} to choose by")

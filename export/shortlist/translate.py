@@ -6,6 +6,8 @@ from tqdm import tqdm
 
 from dragoman.bundle import Bundle
 from dragoman.decoding.options import DecodingOptions
+from dragoman.opening import open_tokenizers
+from dragoman.preparing import Preparer
 from dragoman.text.tokenise import Tokenizer
 from dragoman.translator import Translator
 from dragoman.types import FinishReason
@@ -16,28 +18,38 @@ CHUNK_LINES = 2048
 IdPair = tuple[list[int], list[int]]
 
 
-def translate(translator: Translator, tokenizer: Tokenizer, lines: Sequence[str]) -> list[IdPair]:
+def translate(
+    translator: Translator, preparer: Preparer, tokenizer: Tokenizer, lines: Sequence[str]
+) -> list[IdPair]:
     """Greedy translations of lines that the model can take whole.
 
     Args:
-        translator: of a bundle without a shortlist.
+        translator: of a bundle of one pair, without a shortlist.
+        preparer: of the same bundle.
         tokenizer: of its sources.
         lines: a sentence each.
 
     Returns:
-        Sources and targets, both without end of sentence. Lines over the model's limit and translations that
-        were cut are left out.
+        Sources and targets, the pieces alone. Lines over the model's limit and translations that were cut are
+        left out.
     """
-    limit = translator.manifest.limits.max_source_tokens
-    sources = [ids for ids in tokenizer.encode(lines) if len(ids) <= limit]
+    manifest = translator.manifest
+    pair = manifest.languages.pair(None, None)
+    pieces = tokenizer.encode(lines)
+    limit = manifest.limits.max_source_tokens
+    sources = [
+        (source, whole)
+        for source, whole in zip(pieces, preparer.encode(lines, pair), strict=True)
+        if len(whole) <= limit
+    ]
     pairs: list[IdPair] = []
     with tqdm(total=len(sources), desc="translating", unit="line", mininterval=1) as bar:
         for start in range(0, len(sources), CHUNK_LINES):
             chunk = sources[start : start + CHUNK_LINES]
-            found = translator.search(chunk, GREEDY)
+            found = translator.search([whole for _, whole in chunk], GREEDY)
             pairs += [
-                (source[:-1], list(hypotheses[0].ids))
-                for source, hypotheses in zip(chunk, found, strict=True)
+                (source, list(hypotheses[0].ids))
+                for (source, _), hypotheses in zip(chunk, found, strict=True)
                 if hypotheses[0].finish_reason is FinishReason.STOP
             ]
             bar.update(len(chunk))
@@ -45,15 +57,13 @@ def translate(translator: Translator, tokenizer: Tokenizer, lines: Sequence[str]
 
 
 def tokenise(bundle: Bundle, pairs: Sequence[tuple[str, str]]) -> list[IdPair]:
-    """Ids of parallel text, without end of sentence; pairs over the model's limits are left out."""
-    manifest = bundle.manifest
-    source_tokenizer = Tokenizer.load(bundle.file(manifest.source_tokenizer))
-    target_tokenizer = Tokenizer.load(bundle.file(manifest.target_tokenizer))
+    """Ids of parallel text, the pieces alone; pairs over the model's limits are left out."""
+    limits = bundle.manifest.limits
+    source_tokenizer, target_tokenizer = open_tokenizers(bundle)
     sources = source_tokenizer.encode([source for source, _ in pairs])
     targets = target_tokenizer.encode([target for _, target in pairs])
     return [
-        (source[:-1], target[:-1])
+        (source, target)
         for source, target in zip(sources, targets, strict=True)
-        if len(source) <= manifest.limits.max_source_tokens
-        and len(target) <= manifest.limits.max_target_tokens
+        if len(source) < limits.max_source_tokens and len(target) < limits.max_target_tokens
     ]

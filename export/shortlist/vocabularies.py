@@ -1,17 +1,22 @@
 """What building a shortlist must know of a bundle's vocabularies."""
 
+import json
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sentencepiece
 
-from dragoman.bundle import Bundle, SpecialIds
+from dragoman.bundle import Bundle
+from dragoman.manifest import SpecialIds
 
 WORD_START = "\N{LOWER ONE EIGHTH BLOCK}"
 """SentencePiece's mark of a piece that begins a word."""
 SPELLING_CATEGORIES = ("N", "P", "S", "Lu", "Ll", "Lt")
 """Numbers, punctuation, symbols, cased letters. Not the scripts with thousands of characters."""
+
+_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +38,27 @@ class Vocabularies:
 def read_vocabularies(bundle: Bundle) -> Vocabularies:
     """Of a bundle that can be opened."""
     manifest = bundle.manifest
-    tokenizer = bundle.file(manifest.target_tokenizer)
     special_ids = manifest.special_ids
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(tokenizer))
-    size = manifest.sizes.target_vocab
+    pieces = _pieces(bundle)
+    begins = {begin for target in manifest.languages.targets.values() for begin in target.begin}
     return Vocabularies(
         source_size=manifest.sizes.source_vocab,
-        target_size=size,
+        target_size=len(pieces),
         is_shared=manifest.source_tokenizer == manifest.target_tokenizer,
-        spelling=spelling_pieces([processor.id_to_piece(piece) for piece in range(size)], special_ids),
-        bytes=tuple(piece for piece in range(size) if processor.is_byte(piece)),
-        never=tuple(sorted({special_ids.pad, special_ids.bos} - {special_ids.eos})),
+        spelling=spelling_pieces(pieces, special_ids),
+        bytes=tuple(number for number, piece in enumerate(pieces) if _BYTE.fullmatch(piece)),
+        never=tuple(sorted({special_ids.pad, *begins} - {special_ids.eos})),
     )
+
+
+def _pieces(bundle: Bundle) -> list[str]:
+    """Of the target, by id."""
+    files = bundle.manifest.target_tokenizer
+    if files.vocabulary is not None:
+        listed: list[str] = json.loads(bundle.file(files.vocabulary).read_bytes())
+        return listed
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(bundle.file(files.model)))
+    return [processor.id_to_piece(piece) for piece in range(processor.vocab_size())]
 
 
 def spelling_pieces(pieces: Sequence[str], special_ids: SpecialIds) -> tuple[int, ...]:

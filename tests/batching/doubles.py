@@ -46,7 +46,7 @@ class Engine:
         return numbers
 
     def open_lane(self, kind: SearchKind) -> Lane[list[int]]:
-        target = TargetVocabulary(BOS, EOS, MODEL.vocab_size)
+        target = TargetVocabulary(EOS, MODEL.vocab_size)
         return Lane(kind, _Stepper(self, kind.beam_size), open_strategy(kind.beam_size, target))
 
 
@@ -76,7 +76,7 @@ class Asked:
         self.outcomes: list[Outcome] = []
         self.is_done = threading.Event()
         limits = SourceLimits(max_tokens, max_tokens if max_tokens == ENDLESS else number % 3)
-        source = Source((number,), limits, num_hypotheses=beam_size)
+        source = Source((number,), limits, (BOS,), num_hypotheses=beam_size)
         self.ticket = Ticket(source, SearchKind(beam_size), Priority.INTERACTIVE, self._receive)
         if (timeout_s := wishes.get("timeout_s")) is not None:
             self.ticket.timeout_s, self.ticket.deadline_s = timeout_s, time.monotonic() + timeout_s

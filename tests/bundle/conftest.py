@@ -9,17 +9,29 @@ import pytest
 
 from dragoman.contract import FORMAT_VERSION
 
-FILES = {"encoder.onnx": b"encoder", "decoder.onnx": b"decoder!", "source.spm": b"pieces", "target.spm": b"p"}
+FILES = {
+    "encoder.onnx": b"encoder",
+    "decoder.onnx": b"decoder!",
+    "source.spm": b"pieces",
+    "target.spm": b"p",
+    "target.vocab.json": b"[]",
+}
 
 
 def good_manifest() -> dict[str, Any]:
     return {
         "format_version": FORMAT_VERSION,
         "name": "tiny",
-        "source_language": "de",
-        "target_language": "en",
+        "languages": {
+            "sources": {
+                "de": {"names": ["deu_Latn"], "before": [7], "after": [3]},
+                "zh-Hans": {"names": [], "before": [8], "after": [3, 9]},
+            },
+            "targets": {"en": {"names": [], "source_before": [5], "begin": [2, 6]}},
+        },
         "precision": "fp32",
         "cache_dtype": "float32",
+        "autoregression": "attention",
         "sizes": {
             "decoder_layers": 2,
             "heads": 4,
@@ -27,10 +39,11 @@ def good_manifest() -> dict[str, Any]:
             "source_vocab": 300,
             "target_vocab": 400,
         },
-        "special_ids": {"pad": 0, "unk": 1, "bos": 2, "eos": 3},
+        "special_ids": {"pad": 0, "unk": 1, "eos": 3},
         "limits": {"max_source_tokens": 64, "max_target_tokens": 96},
-        "source_tokenizer": "source.spm",
-        "target_tokenizer": "target.spm",
+        "source_tokenizer": {"model": "source.spm", "vocabulary": None, "normalises": True},
+        "target_tokenizer": {"model": "target.spm", "vocabulary": "target.vocab.json", "normalises": False},
+        "decoding": {"beam_size": 5, "length_penalty": 0.6, "early_stopping": True},
         "files": {
             name: {"sha256": hashlib.sha256(content).hexdigest(), "size_bytes": len(content)}
             for name, content in FILES.items()

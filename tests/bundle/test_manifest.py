@@ -18,7 +18,16 @@ JSON_VALUES = st.recursive(
     max_leaves=12,
 )
 FIELDS = [
-    *("format_version", "name", "source_language", "target_language", "precision", "cache_dtype", "sizes"),
+    *(
+        "format_version",
+        "name",
+        "languages",
+        "precision",
+        "cache_dtype",
+        "autoregression",
+        "sizes",
+        "decoding",
+    ),
     *(
         "special_ids",
         "limits",
@@ -33,15 +42,16 @@ FIELDS = [
 WRONG_TYPES: dict[str, tuple[object, str, str]] = {
     "format_version": (float(FORMAT_VERSION), "an integer", "a number with a fraction"),
     "name": (None, "a string", "null"),
-    "source_language": (["de"], "a string", "an array"),
-    "target_language": (3, "a string", "an integer"),
+    "languages": (["de"], "an object", "an array"),
     "precision": (True, "a string", "true or false"),
     "cache_dtype": (8, "a string", "an integer"),
+    "autoregression": (True, "a string", "true or false"),
+    "decoding": (4, "an object", "an integer"),
     "sizes": ([2, 4, 8], "an object", "an array"),
     "special_ids": ("0 1 2 3", "an object", "a string"),
     "limits": (64, "an object", "an integer"),
-    "source_tokenizer": ({}, "a string", "an object"),
-    "target_tokenizer": (1.5, "a string", "a number with a fraction"),
+    "source_tokenizer": ("source.spm", "an object", "a string"),
+    "target_tokenizer": (1.5, "an object", "a number with a fraction"),
     "files": (["encoder.onnx"], "an object", "an array"),
     "licence": ([], "a string", "an array"),
     "origin": ("here", "an object", "a string"),
@@ -66,7 +76,7 @@ def outcome_of(content: object) -> type:
 def test_every_field_is_read_as_written(manifest: dict[str, Any]) -> None:
     parsed = parse_manifest(manifest, "de-en")
 
-    assert asdict(parsed) == manifest
+    assert json.loads(json.dumps(asdict(parsed))) == manifest
 
 
 def test_a_manifest_is_read_from_its_folder(folder: Path, manifest: dict[str, Any]) -> None:
@@ -204,7 +214,9 @@ def test_a_file_in_a_folder_of_the_bundle_may_be_listed(manifest: dict[str, Any]
     assert "extra/..notes" in parse_manifest(manifest, "de-en").files
 
 
-@pytest.mark.parametrize("name", ["encoder.onnx", "decoder.onnx", "source.spm", "target.spm"])
+@pytest.mark.parametrize(
+    "name", ["encoder.onnx", "decoder.onnx", "source.spm", "target.spm", "target.vocab.json"]
+)
 def test_files_the_engine_opens_must_be_listed(name: str, manifest: dict[str, Any]) -> None:
     del manifest["files"][name]
 
@@ -212,9 +224,37 @@ def test_files_the_engine_opens_must_be_listed(name: str, manifest: dict[str, An
 
 
 def test_a_tokenizer_outside_the_folder_is_refused(manifest: dict[str, Any]) -> None:
-    manifest["source_tokenizer"] = "/etc/passwd"
+    manifest["source_tokenizer"]["model"] = "/etc/passwd"
 
     assert problems_of(manifest) == ("manifest.json: files: /etc/passwd is not listed",)
+
+
+def test_languages_are_read_with_all_problems_told(manifest: dict[str, Any]) -> None:
+    sources, targets = manifest["languages"]["sources"], manifest["languages"]["targets"]
+    sources["de"]["after"] = ["3"]
+    sources["zh-Hans"]["before"] = [-1]
+    targets["en"]["begin"] = []
+    targets["en"]["colour"] = "red"
+
+    assert set(problems_of(manifest)) == {
+        "manifest.json: languages.sources.de.after must hold an integer each",
+        "manifest.json: languages.sources.zh-Hans.before must have 0 or more ids, none below 0",
+        "manifest.json: languages.targets.en.begin must have 1 or more ids, none below 0",
+        "manifest.json: languages.targets.en.colour is not a known field",
+    }
+
+
+@pytest.mark.parametrize("side", ["sources", "targets"])
+def test_a_bundle_without_languages_is_refused(side: str, manifest: dict[str, Any]) -> None:
+    manifest["languages"][side] = {}
+
+    assert problems_of(manifest) == (f"manifest.json: languages.{side} is empty",)
+
+
+def test_a_length_penalty_may_be_written_without_a_fraction(manifest: dict[str, Any]) -> None:
+    manifest["decoding"]["length_penalty"] = 1
+
+    assert parse_manifest(manifest, "de-en").decoding.length_penalty == 1.0
 
 
 @given(content=JSON_VALUES)

@@ -24,7 +24,7 @@ class LanguageModel(Protocol):
     def vocab_size(self) -> int: ...
 
     def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
-        """float32 [V] after the tokens of `prefix`, the beginning of sentence not among them."""
+        """float32 [V] after what a row has read, see `opening`."""
         ...
 
 
@@ -69,6 +69,11 @@ class TableModel:
         return logprobs
 
 
+def opening(begin: Prefix) -> Prefix:
+    """What a row has read of what its target begins with, for a model: `BOS` is as good as nothing."""
+    return begin[1:] if begin[0] == BOS else begin
+
+
 def sentences(vocab_size: int, targets: Sequence[Prefix]) -> TableModel:
     """Source i translates into targets[i] for certain."""
     return TableModel(
@@ -88,7 +93,7 @@ class FakeStepper:
         self.model = model
         self.beam_size = beam_size
         self.rows: list[tuple[int, Prefix | None]] = []
-        """Source and tokens read, the beginning of sentence not among them; None before that was read."""
+        """Source and tokens read, see `opening`; None before the first."""
         self.join(sources)
         self.num_rows: list[int] = []
         """Of each step."""
@@ -106,8 +111,7 @@ class FakeStepper:
         assert last_ids.shape == (len(self.rows),)
         prefixes: list[Prefix] = []
         for (_, prefix), token in zip(self.rows, last_ids.tolist(), strict=True):
-            assert prefix is not None or token == BOS
-            prefixes.append(() if prefix is None else (*prefix, token))
+            prefixes.append(opening((token,)) if prefix is None else (*prefix, token))
         sources = [source for source, _ in self.rows]
         self.rows = list(zip(sources, prefixes, strict=True))
         self.num_rows.append(len(self.rows))

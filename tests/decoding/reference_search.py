@@ -4,10 +4,9 @@ import itertools
 import math
 from dataclasses import dataclass
 
-from dragoman.decoding.options import DecodingOptions
-from dragoman.decoding.strategy import SourceLimits
+from dragoman.decoding.strategy import Source
 from dragoman.types import FinishReason
-from tests.decoding.fake_stepper import EOS, LanguageModel, Prefix
+from tests.decoding.fake_stepper import EOS, LanguageModel, Prefix, opening
 
 
 @dataclass(frozen=True)
@@ -19,15 +18,16 @@ class Found:
     finish_reason: FinishReason
 
 
-def greedy(model: LanguageModel, source: int, limits: SourceLimits, alpha: float) -> Found:
+def greedy(model: LanguageModel, number: int, source: Source) -> Found:
     """The best token at each step."""
+    limits, alpha = source.limits, source.length_penalty
+    read = opening(source.begin)
     ids: Prefix = ()
     logprob = 0.0
-    for length in range(1, limits.max_tokens + 1):
-        logprobs = model.logprobs(source, ids)
-        allowed = [
-            token for token in range(model.vocab_size) if token != EOS or len(ids) >= limits.min_tokens
-        ]
+    for length in range(len(source.begin), limits.max_tokens + 1):
+        logprobs = model.logprobs(number, (*read, *ids))
+        may_end = length > limits.min_tokens
+        allowed = [token for token in range(model.vocab_size) if token != EOS or may_end]
         token = min(allowed, key=lambda token: -logprobs[token])
         logprob += float(logprobs[token])
         if token == EOS:
@@ -36,40 +36,40 @@ def greedy(model: LanguageModel, source: int, limits: SourceLimits, alpha: float
     return Found(ids, logprob / limits.max_tokens**alpha, FinishReason.LENGTH)
 
 
-def beam(
-    model: LanguageModel, source: int, limits: SourceLimits, options: DecodingOptions
-) -> tuple[list[Found], int]:
+def beam(model: LanguageModel, number: int, source: Source, beam_size: int) -> tuple[list[Found], int]:
     """Beam search over lists.
 
     Returns:
         The hypotheses, best first, and the number of steps taken. No hypothesis where none is possible.
     """
-    alpha = options.length_penalty
+    limits, alpha = source.limits, source.length_penalty
     live: list[tuple[Prefix, float]] = [((), 0.0)]
-    ended: list[Found] = []
-    for length in range(1, limits.max_tokens + 1):
-        candidates = _candidates(model, source, live, may_end=length - 1 >= limits.min_tokens)
-        for ids, total in candidates[: options.beam_size]:
+    finished: list[Found] = []
+    for length in range(len(source.begin), limits.max_tokens + 1):
+        candidates = _candidates(model, number, source, live, may_end=length > limits.min_tokens)
+        for ids, total in candidates[:beam_size]:
             if ids[-1] == EOS:
-                ended.append(Found(ids[:-1], total / length**alpha, FinishReason.STOP))
-        live = [(ids, total) for ids, total in candidates if ids[-1] != EOS][: options.beam_size]
-        ended.sort(key=lambda found: -found.score)
-        best = ended[: options.beam_size]
-        if best and not live:
-            return best[: options.num_hypotheses], length
-        if len(best) == options.beam_size and best[-1].score >= live[0][1] / length**alpha:
-            return best[: options.num_hypotheses], length
-    cut = [Found(ids, total / limits.max_tokens**alpha, FinishReason.LENGTH) for ids, total in live]
-    return (ended + cut)[: options.num_hypotheses], limits.max_tokens
+                finished.append(Found(ids[:-1], total / length**alpha, FinishReason.STOP))
+            elif length == limits.max_tokens:
+                finished.append(Found(ids, total / length**alpha, FinishReason.LENGTH))
+        live = [(ids, total) for ids, total in candidates if ids[-1] != EOS][:beam_size]
+        finished = sorted(finished, key=lambda found: -found.score)[:beam_size]
+        is_full = len(finished) == beam_size
+        if finished and not live:
+            return finished[: source.num_hypotheses], length
+        if is_full and (source.early_stopping or finished[-1].score >= live[0][1] / length**alpha):
+            return finished[: source.num_hypotheses], length
+    return finished[: source.num_hypotheses], limits.max_tokens
 
 
 def _candidates(
-    model: LanguageModel, source: int, live: list[tuple[Prefix, float]], *, may_end: bool
+    model: LanguageModel, number: int, source: Source, live: list[tuple[Prefix, float]], *, may_end: bool
 ) -> list[tuple[Prefix, float]]:
     """All possible extensions, best first; of equals, the better hypothesis's better token."""
     ranked: list[tuple[float, int, int, Prefix]] = []
     for rank, (ids, total) in enumerate(live):
-        logprobs = [float(logprob) for logprob in model.logprobs(source, ids)]
+        read = (*opening(source.begin), *ids)
+        logprobs = [float(logprob) for logprob in model.logprobs(number, read)]
         tokens = sorted(range(model.vocab_size), key=lambda token: -logprobs[token])
         for nth, token in enumerate(tokens):
             if logprobs[token] > -math.inf and (token != EOS or may_end):
@@ -77,22 +77,22 @@ def _candidates(
     return [(ids, -negative) for negative, _, _, ids in sorted(ranked)]
 
 
-def exhaustive(model: LanguageModel, source: int, limits: SourceLimits, alpha: float) -> list[Found]:
-    """Every possible sequence: ended ones by score, then those the limit cuts by score."""
+def exhaustive(model: LanguageModel, number: int, source: Source) -> list[Found]:
+    """Every possible sequence by score, whether it ends or the limit cuts it."""
+    limits, alpha, num_forced = source.limits, source.length_penalty, len(source.begin) - 1
     others = [token for token in range(model.vocab_size) if token != EOS]
     ended = [
-        Found(ids, _logprob(model, source, (*ids, EOS)) / (length + 1) ** alpha, FinishReason.STOP)
-        for length in range(limits.min_tokens, limits.max_tokens)
-        for ids in itertools.product(others, repeat=length)
+        Found(ids, _logprob(model, number, source, (*ids, EOS)) / (length + 1) ** alpha, FinishReason.STOP)
+        for length in range(max(limits.min_tokens, num_forced), limits.max_tokens)
+        for ids in itertools.product(others, repeat=length - num_forced)
     ]
     cut = [
-        Found(ids, _logprob(model, source, ids) / limits.max_tokens**alpha, FinishReason.LENGTH)
-        for ids in itertools.product(others, repeat=limits.max_tokens)
+        Found(ids, _logprob(model, number, source, ids) / limits.max_tokens**alpha, FinishReason.LENGTH)
+        for ids in itertools.product(others, repeat=limits.max_tokens - num_forced)
     ]
-    ended.sort(key=lambda found: -found.score)
-    cut.sort(key=lambda found: -found.score)
-    return ended + cut
+    return sorted([*ended, *cut], key=lambda found: -found.score)
 
 
-def _logprob(model: LanguageModel, source: int, ids: Prefix) -> float:
-    return sum(float(model.logprobs(source, ids[:nth])[token]) for nth, token in enumerate(ids))
+def _logprob(model: LanguageModel, number: int, source: Source, ids: Prefix) -> float:
+    read = opening(source.begin)
+    return sum(float(model.logprobs(number, (*read, *ids[:nth]))[token]) for nth, token in enumerate(ids))

@@ -9,56 +9,59 @@ from hypothesis import strategies as st
 
 from dragoman.decoding.beam import inherit
 from dragoman.decoding.loop import make_strategy, search
-from dragoman.decoding.options import DecodingOptions
-from dragoman.decoding.strategy import SourceLimits
+from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis
 from tests.decoding import reference_search
 from tests.decoding.fake_stepper import (
     BOS,
     EOS,
     FakeStepper,
+    Prefix,
     RandomModel,
     TableModel,
+    opening,
     random_models,
     sentences,
 )
-
-source_limits = st.integers(1, 7).flatmap(
-    lambda max_tokens: st.builds(SourceLimits, st.just(max_tokens), st.integers(0, max_tokens))
-)
-beam_options = st.integers(2, 6).flatmap(
-    lambda beam_size: st.builds(
-        DecodingOptions,
-        beam_size=st.just(beam_size),
-        num_hypotheses=st.integers(1, beam_size),
-        length_penalty=st.sampled_from([0.0, 0.6, 1.0, 2.0]),
-    )
-)
+from tests.decoding.random_sources import beams
 
 
-def search_by_beam(
-    stepper: FakeStepper, limits: list[SourceLimits], options: DecodingOptions
-) -> list[list[Hypothesis]]:
-    return search(stepper, make_strategy(limits, options, BOS, EOS, stepper.model.vocab_size))
+def search_by_beam(stepper: FakeStepper, sources: list[Source]) -> list[list[Hypothesis]]:
+    target = TargetVocabulary(EOS, stepper.model.vocab_size)
+    return search(stepper, make_strategy(sources, stepper.beam_size, target))
 
 
-def one_source(model: TableModel, limits: SourceLimits, options: DecodingOptions) -> list[Hypothesis]:
-    (hypotheses,) = search_by_beam(FakeStepper(model, [0], options.beam_size), [limits], options)
+def one_source(model: TableModel, beam_size: int, source: Source) -> list[Hypothesis]:
+    (hypotheses,) = search_by_beam(FakeStepper(model, [0], beam_size), [source])
     return hypotheses
 
 
-@given(random_models(), st.lists(source_limits, min_size=1, max_size=4), beam_options)
-@settings(deadline=None, max_examples=300)
-def test_beam_search_equals_the_same_in_plain_python(
-    model: RandomModel, limits: list[SourceLimits], options: DecodingOptions
-) -> None:
-    stepper = FakeStepper(model, range(len(limits)), options.beam_size)
+def source_of(
+    max_tokens: int,
+    *,
+    min_tokens: int = 0,
+    begin: Prefix = (BOS,),
+    length_penalty: float = 1.0,
+    num_hypotheses: int = 1,
+    early_stopping: bool = False,
+) -> Source:
+    limits = SourceLimits(max_tokens, min_tokens)
+    return Source((), limits, begin, length_penalty, num_hypotheses, early_stopping)
 
-    results = search_by_beam(stepper, limits, options)
+
+@given(random_models(), beams())
+@settings(deadline=None, max_examples=400)
+def test_beam_search_equals_the_same_in_plain_python(
+    model: RandomModel, beam: tuple[int, list[Source]]
+) -> None:
+    beam_size, sources = beam
+    stepper = FakeStepper(model, range(len(sources)), beam_size)
+
+    results = search_by_beam(stepper, sources)
 
     num_steps = []
-    for source, hypotheses in enumerate(results):
-        expected, steps = reference_search.beam(model, source, limits[source], options)
+    for number, hypotheses in enumerate(results):
+        expected, steps = reference_search.beam(model, number, sources[number], beam_size)
         num_steps.append(steps)
         if not expected:
             assert [hypothesis.logprob for hypothesis in hypotheses] == [-math.inf]
@@ -67,80 +70,94 @@ def test_beam_search_equals_the_same_in_plain_python(
         assert [one.finish_reason for one in hypotheses] == [found.finish_reason for found in expected]
         assert [one.score for one in hypotheses] == pytest.approx([one.score for one in expected], abs=1e-6)
     assert stepper.num_rows == [
-        options.beam_size * sum(steps > step for steps in num_steps) for step in range(max(num_steps))
+        beam_size * sum(steps > step for steps in num_steps) for step in range(max(num_steps))
     ]
 
 
 @pytest.mark.parametrize("length_penalty", [0.0, 0.5, 1.0, 2.0])
-@pytest.mark.parametrize(("vocab_size", "max_tokens"), [(3, 4), (5, 2), (2, 6), (32, 1)])
+@pytest.mark.parametrize(
+    ("vocab_size", "max_tokens", "begin"), [(3, 4, (BOS,)), (5, 2, (EOS,)), (2, 6, (2, 5)), (32, 2, (BOS, 7))]
+)
 @pytest.mark.parametrize("min_tokens", [0, 1])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_beam_wide_enough_for_all_sequences_finds_the_best_of_all(
-    vocab_size: int, max_tokens: int, min_tokens: int, seed: int, length_penalty: float
+    vocab_size: int, max_tokens: int, begin: Prefix, min_tokens: int, seed: int, length_penalty: float
 ) -> None:
     model = RandomModel(vocab_size, seed)
-    limits = SourceLimits(max_tokens, min_tokens)
-    options = DecodingOptions(beam_size=32, num_hypotheses=32, length_penalty=length_penalty)
+    source = source_of(
+        max_tokens,
+        min_tokens=min_tokens,
+        begin=begin,
+        length_penalty=length_penalty,
+        num_hypotheses=32,
+    )
 
-    (hypotheses,) = search_by_beam(FakeStepper(model, [7], 32), [limits], options)
+    (hypotheses,) = search_by_beam(FakeStepper(model, [7], 32), [source])
 
-    expected = reference_search.exhaustive(model, 7, limits, length_penalty)[:32]
+    expected = reference_search.exhaustive(model, 7, source)[:32]
     assert [hypothesis.ids for hypothesis in hypotheses] == [found.ids for found in expected]
     assert [one.score for one in hypotheses] == pytest.approx([one.score for one in expected], abs=1e-6)
 
 
-@given(random_models(), st.lists(source_limits, min_size=1, max_size=4), beam_options)
+@given(random_models(), beams())
 @settings(deadline=None)
-def test_hypotheses_are_distinct_and_sorted_with_cut_ones_last(
-    model: RandomModel, limits: list[SourceLimits], options: DecodingOptions
+def test_hypotheses_are_distinct_and_sorted_by_score(
+    model: RandomModel, beam: tuple[int, list[Source]]
 ) -> None:
-    stepper = FakeStepper(model, range(len(limits)), options.beam_size)
+    beam_size, sources = beam
+    results = search_by_beam(FakeStepper(model, range(len(sources)), beam_size), sources)
 
-    for hypotheses in search_by_beam(stepper, limits, options):
-        keys = [(one.finish_reason is FinishReason.LENGTH, -one.score) for one in hypotheses]
-        assert keys == sorted(keys)
-        assert len({one.ids for one in hypotheses}) == len(hypotheses)
-        assert 1 <= len(hypotheses) <= options.num_hypotheses
+    for source, hypotheses in zip(sources, results, strict=True):
+        scores = [one.score for one in hypotheses]
+        assert scores == sorted(scores, reverse=True)
+        assert len({(one.ids, one.finish_reason) for one in hypotheses}) == len(hypotheses)
+        assert 1 <= len(hypotheses) <= source.num_hypotheses
 
 
-@given(random_models(), st.lists(source_limits, min_size=1, max_size=4), beam_options)
+@given(random_models(), beams())
 @settings(deadline=None)
-def test_limits_hold_and_count_the_end_of_sentence_as_documented(
-    model: RandomModel, limits: list[SourceLimits], options: DecodingOptions
+def test_limits_hold_and_count_forced_tokens_and_the_end_of_sentence_as_documented(
+    model: RandomModel, beam: tuple[int, list[Source]]
 ) -> None:
-    stepper = FakeStepper(model, range(len(limits)), options.beam_size)
+    beam_size, sources = beam
+    results = search_by_beam(FakeStepper(model, range(len(sources)), beam_size), sources)
 
-    for limit, hypotheses in zip(limits, search_by_beam(stepper, limits, options), strict=True):
+    for source, hypotheses in zip(sources, results, strict=True):
+        num_forced = len(source.begin) - 1
         for hypothesis in hypotheses:
+            num_ids = num_forced + len(hypothesis.ids)
             assert EOS not in hypothesis.ids
-            assert limit.min_tokens <= len(hypothesis.ids)
+            assert source.limits.min_tokens <= num_ids
             if hypothesis.finish_reason is FinishReason.STOP:
-                assert hypothesis.num_tokens == len(hypothesis.ids) + 1 <= limit.max_tokens
+                assert hypothesis.num_tokens == num_ids + 1 <= source.limits.max_tokens
             else:
-                assert hypothesis.num_tokens == len(hypothesis.ids) == limit.max_tokens
+                assert hypothesis.num_tokens == num_ids == source.limits.max_tokens
 
 
-@given(random_models(), st.lists(source_limits, min_size=1, max_size=4), beam_options)
+@given(random_models(), beams())
 @settings(deadline=None)
-def test_a_logprob_is_the_sum_over_the_hypothesis_own_tokens(
-    model: RandomModel, limits: list[SourceLimits], options: DecodingOptions
+def test_a_logprob_is_the_sum_over_the_hypothesis_own_tokens_without_the_forced_ones(
+    model: RandomModel, beam: tuple[int, list[Source]]
 ) -> None:
-    stepper = FakeStepper(model, range(len(limits)), options.beam_size)
+    beam_size, sources = beam
+    results = search_by_beam(FakeStepper(model, range(len(sources)), beam_size), sources)
 
-    for source, hypotheses in enumerate(search_by_beam(stepper, limits, options)):
+    for number, (source, hypotheses) in enumerate(zip(sources, results, strict=True)):
+        read = opening(source.begin)
         for one in hypotheses:
-            tokens = (*one.ids, EOS)[: one.num_tokens]
-            steps = [model.logprobs(source, tokens[:nth])[token] for nth, token in enumerate(tokens)]
+            tokens = (*one.ids, EOS)[: one.num_tokens - len(source.begin) + 1]
+            steps = [
+                model.logprobs(number, (*read, *tokens[:nth]))[token] for nth, token in enumerate(tokens)
+            ]
             assert one.logprob == pytest.approx(float(np.sum(steps, dtype=np.float64)))
-            assert one.score == pytest.approx(one.logprob / one.num_tokens**options.length_penalty)
+            assert one.score == pytest.approx(one.logprob / one.num_tokens**source.length_penalty)
 
 
 def test_a_longer_sentence_wins_only_under_a_length_penalty() -> None:
     model = TableModel(4, {(0, ()): {2: 0.6, EOS: 0.4}, (0, (2,)): {3: 0.6, EOS: 0.4}})
-    limits = SourceLimits(max_tokens=3, min_tokens=0)
 
-    plain = one_source(model, limits, DecodingOptions(beam_size=3, length_penalty=0.0))
-    normalised = one_source(model, limits, DecodingOptions(beam_size=3, length_penalty=1.0))
+    plain = one_source(model, 3, source_of(3, length_penalty=0.0))
+    normalised = one_source(model, 3, source_of(3, length_penalty=1.0))
 
     assert plain[0].ids == ()
     assert plain[0].score == pytest.approx(math.log(0.4))
@@ -148,41 +165,99 @@ def test_a_longer_sentence_wins_only_under_a_length_penalty() -> None:
     assert normalised[0].score == pytest.approx(math.log(0.36) / 3)
 
 
-def test_cut_hypotheses_only_fill_up_even_if_they_score_better() -> None:
-    model = TableModel(4, {(0, ()): {2: 0.7, 3: 0.2, EOS: 0.1}})
-    options = DecodingOptions(beam_size=3, num_hypotheses=2, length_penalty=0.0)
+def test_a_forced_token_costs_nothing_but_counts_as_one() -> None:
+    model = TableModel(9, {(0, (7,)): {2: 0.75, 3: 0.25}})
 
-    hypotheses = one_source(model, SourceLimits(max_tokens=1, min_tokens=0), options)
+    (hypothesis,) = one_source(model, 2, source_of(9, begin=(BOS, 7)))
+
+    logprob = float(np.log(np.float32(0.75)))
+    assert hypothesis.logprob == pytest.approx(logprob)
+    assert hypothesis.score == pytest.approx(logprob / 3)
+    assert (hypothesis.ids, hypothesis.num_tokens) == ((2,), 3)
+
+
+def test_with_early_stopping_a_search_is_done_when_the_beam_is_full_of_finished_hypotheses() -> None:
+    """The second step has two: ids (2) by 0.6 * 0.6 and () by 0.4, and (2, 3) would score better yet."""
+    model = TableModel(4, {(0, ()): {2: 0.6, EOS: 0.4}, (0, (2,)): {3: 0.4, EOS: 0.6}})
+    early = FakeStepper(model, [0], 2)
+    late = FakeStepper(model, [0], 2)
+
+    (first,) = search_by_beam(early, [source_of(9, num_hypotheses=2, early_stopping=True)])
+    (second,) = search_by_beam(late, [source_of(9, num_hypotheses=2)])
+
+    assert [one.ids for one in first] == [(2,), ()]
+    assert len(early.num_rows) == 2
+    assert [one.ids for one in second] == [(2, 3), (2,)]
+    assert len(late.num_rows) == 3
+
+
+def test_all_that_end_in_the_step_that_fills_the_beam_compete() -> None:
+    """One end at first; in the next step two more, the second of them better than the first of all."""
+    model = TableModel(
+        6,
+        {
+            (0, ()): {2: 0.5, EOS: 0.3, 3: 0.2},
+            (0, (2,)): {EOS: 0.9, 4: 0.1},
+            (0, (3,)): {EOS: 0.9, 4: 0.1},
+        },
+    )
+    source = source_of(9, length_penalty=2.0, num_hypotheses=2, early_stopping=True)
+
+    hypotheses = one_source(model, 2, source)
+
+    assert [one.ids for one in hypotheses] == [(2,), (3,)]
+
+
+def test_a_cut_hypothesis_is_better_than_an_ended_one_if_it_scores_better() -> None:
+    model = TableModel(4, {(0, ()): {2: 0.7, 3: 0.2, EOS: 0.1}})
+
+    hypotheses = one_source(model, 3, source_of(1, length_penalty=0.0, num_hypotheses=3))
 
     assert [(one.ids, one.finish_reason) for one in hypotheses] == [
-        ((), FinishReason.STOP),
         ((2,), FinishReason.LENGTH),
+        ((3,), FinishReason.LENGTH),
+        ((), FinishReason.STOP),
     ]
+
+
+def test_what_the_limit_cuts_out_of_the_beam_is_no_hypothesis() -> None:
+    """The end takes one of the two places, and of the two that go on only the better has the other."""
+    model = TableModel(4, {(0, ()): {2: 0.5, EOS: 0.3, 3: 0.2}})
+
+    hypotheses = one_source(model, 2, source_of(1, num_hypotheses=2))
+
+    assert [one.ids for one in hypotheses] == [(2,), ()]
+
+
+def test_an_end_that_comes_too_early_takes_no_place_from_what_the_limit_cuts() -> None:
+    model = TableModel(4, {(0, ()): {2: 0.5, EOS: 0.3, 3: 0.2}})
+
+    hypotheses = one_source(model, 2, source_of(1, min_tokens=1, num_hypotheses=2))
+
+    assert [one.ids for one in hypotheses] == [(2,), (3,)]
 
 
 def test_an_end_of_sentence_out_of_the_beam_is_no_hypothesis() -> None:
     model = TableModel(4, {(0, ()): {2: 0.5, 3: 0.4, EOS: 0.1}})
-    options = DecodingOptions(beam_size=2, num_hypotheses=2, length_penalty=0.0)
 
-    hypotheses = one_source(model, SourceLimits(max_tokens=2, min_tokens=0), options)
+    hypotheses = one_source(model, 2, source_of(2, length_penalty=0.0, num_hypotheses=2))
 
     assert [one.ids for one in hypotheses] == [(2,), (3,)]
 
 
 def test_impossible_hypotheses_are_not_returned_beside_possible_ones() -> None:
-    options = DecodingOptions(beam_size=4, num_hypotheses=4)
-
-    hypotheses = one_source(sentences(9, [(5, 6)]), SourceLimits(max_tokens=5, min_tokens=0), options)
+    hypotheses = one_source(sentences(9, [(5, 6)]), 4, source_of(5, num_hypotheses=4))
 
     assert hypotheses == [Hypothesis((5, 6), 0.0, 3, 0.0, FinishReason.STOP)]
 
 
 def test_a_source_with_nothing_possible_still_has_a_result() -> None:
-    options = DecodingOptions(beam_size=4, num_hypotheses=4)
+    source = source_of(4, min_tokens=4, begin=(BOS, 5), num_hypotheses=4)
 
-    (hypothesis,) = one_source(sentences(9, [()]), SourceLimits(max_tokens=3, min_tokens=3), options)
+    (hypothesis,) = one_source(sentences(9, [(5,)]), 4, source)
 
-    assert (hypothesis.logprob, hypothesis.num_tokens) == (-math.inf, 3)
+    assert (hypothesis.logprob, hypothesis.score, hypothesis.num_tokens) == (-math.inf, -math.inf, 4)
+    assert len(hypothesis.ids) == 3
     assert hypothesis.finish_reason is FinishReason.LENGTH
 
 
@@ -192,18 +267,20 @@ def test_one_candidate_more_than_the_beam_is_asked_for_if_there_is_one(
 ) -> None:
     stepper = FakeStepper(RandomModel(vocab_size, seed=3), [0], 4)
 
-    search_by_beam(stepper, [SourceLimits(3, 0)], DecodingOptions(beam_size=4))
+    search_by_beam(stepper, [source_of(3)])
 
     assert set(stepper.num_best) == {num_best}
 
 
-def test_no_row_moves_after_the_first_step() -> None:
-    """All rows have read the same then, whichever hypothesis they go on with."""
+@pytest.mark.parametrize("begin", [(BOS,), (BOS, 5), (EOS, 5, 6)])
+def test_no_row_moves_while_all_of_a_source_have_read_the_same(begin: Prefix) -> None:
+    """Whichever hypothesis they go on with: up to the first step after the forced tokens."""
     stepper = FakeStepper(RandomModel(50, seed=4), [0, 1], 4)
+    num_tokens = len(begin) + 1
 
-    search_by_beam(stepper, [SourceLimits(2, 1)] * 2, DecodingOptions(beam_size=4))
+    search_by_beam(stepper, [source_of(num_tokens, min_tokens=num_tokens - 1, begin=begin)] * 2)
 
-    assert stepper.num_rows == [8, 8]
+    assert stepper.num_rows == [8] * num_tokens
     assert stepper.selected == [[]], "only at the end, when both leave"
 
 

@@ -1,5 +1,7 @@
 """Sources that come and go: what is found for one depends neither on company nor on when it joined."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,26 +12,34 @@ from dragoman.decoding.loop import Found, Lane, open_strategy
 from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
 from dragoman.types import SearchKind
 from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, Prefix, RandomModel, random_models, sentences
+from tests.decoding.random_sources import sources as random_sources
 
 arrivals = st.lists(st.integers(0, 6), min_size=1, max_size=9)
 """Steps before each source joins, counted from the one before it."""
 
 
 def source_of(number: int, beam_size: int) -> Source:
-    """Limits, length penalty and number of hypotheses that differ between sources."""
+    """Whatever a source may bring along differs between sources."""
+    begin = ((BOS,), (BOS, 2), (EOS, 5, 3), (2,), (BOS, 4, 4, 4))[number % 5]
     return Source(
         ids=(number,),
-        limits=SourceLimits(max_tokens=2 + number % 7, min_tokens=number % 3),
+        limits=SourceLimits(max_tokens=len(begin) + 1 + number % 7, min_tokens=number % 3),
+        begin=begin,
         length_penalty=(0.0, 0.6, 1.0, 2.0)[number % 4],
         num_hypotheses=1 + number % beam_size,
+        early_stopping=number % 2 == 0,
     )
+
+
+def plain_source(number: int) -> Source:
+    return Source((number,), SourceLimits(9, 0), (BOS,))
 
 
 def lane_over(stepper: FakeStepper) -> Lane[list[int]]:
     return Lane(
         SearchKind(stepper.beam_size),
         stepper,
-        open_strategy(stepper.beam_size, TargetVocabulary(BOS, EOS, stepper.model.vocab_size)),
+        open_strategy(stepper.beam_size, TargetVocabulary(EOS, stepper.model.vocab_size)),
     )
 
 
@@ -99,11 +109,36 @@ def test_sources_that_are_dropped_leave_the_others_as_they_were(
         assert [one] == search_alone(model, one.source, beam_size)
 
 
+@st.composite
+def company(draw: st.DrawFn) -> tuple[int, list[Source], list[int]]:
+    """A beam size, sources, and the order they join in."""
+    beam_size = draw(st.sampled_from([1, 2, 4]))
+    sources = draw(st.lists(random_sources(beam_size), min_size=1, max_size=7))
+    numbered = [replace(source, ids=(number,)) for number, source in enumerate(sources)]
+    return beam_size, numbered, draw(st.permutations(range(len(sources))))
+
+
+@given(random_models(min_vocab=3), company(), st.data())
+@settings(deadline=None, max_examples=200)
+def test_forced_tokens_and_early_stopping_of_one_source_are_nothing_to_another(
+    model: RandomModel, together: tuple[int, list[Source], list[int]], data: st.DataObject
+) -> None:
+    beam_size, sources, order = together
+    delays = data.draw(st.lists(st.integers(0, 4), min_size=len(order), max_size=len(order)))
+    lane = lane_over(FakeStepper(model, [], beam_size))
+
+    found = search_as_they_arrive(lane, [sources[number] for number in order], delays)
+
+    assert {id(one.source) for one in found} == {id(source) for source in sources}
+    for one in found:
+        assert [one] == search_alone(model, one.source, beam_size)
+
+
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_dropped_source_takes_no_step_more(beam_size: int) -> None:
     stepper = FakeStepper(sentences(5, [(2, 2, 2), (3, 3, 3)]), [], beam_size)
     lane = lane_over(stepper)
-    sources = [Source((number,), SourceLimits(9, 0)) for number in range(2)]
+    sources = [plain_source(number) for number in range(2)]
     join(lane, sources)
 
     lane.step()
@@ -120,7 +155,7 @@ def test_rows_of_an_early_and_a_late_source_run_in_one_step(beam_size: int) -> N
     targets: list[Prefix] = [(2, 2, 2, 2), (3, 3)]
     stepper = FakeStepper(sentences(5, targets), [], beam_size)
     lane = lane_over(stepper)
-    early, late = (Source((number,), SourceLimits(9, 0)) for number in range(2))
+    early, late = (plain_source(number) for number in range(2))
 
     join(lane, [early])
     found = lane.step() + lane.step()
@@ -135,7 +170,7 @@ def test_rows_of_an_early_and_a_late_source_run_in_one_step(beam_size: int) -> N
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_beginning_is_what_the_best_hypothesis_says_so_far(beam_size: int) -> None:
     lane = lane_over(FakeStepper(sentences(6, [(2, 3, 4), (5,)]), [], beam_size))
-    join(lane, [Source((number,), SourceLimits(9, 0)) for number in range(2)])
+    join(lane, [plain_source(number) for number in range(2)])
 
     beginnings = []
     for _ in range(3):
@@ -143,6 +178,19 @@ def test_a_beginning_is_what_the_best_hypothesis_says_so_far(beam_size: int) -> 
         beginnings.append(lane.beginning(0))
 
     assert beginnings == [[2], [2, 3], [2, 3, 4]]
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_beginning_has_no_forced_tokens(beam_size: int) -> None:
+    lane = lane_over(FakeStepper(sentences(9, [(7, 8, 2, 3, 4), (5,)]), [], beam_size))
+    join(lane, [Source((0,), SourceLimits(9, 0), (BOS, 7, 8)), plain_source(1)])
+
+    beginnings = []
+    for _ in range(5):
+        lane.step()
+        beginnings.append(lane.beginning(0))
+
+    assert beginnings == [[], [], [2], [2, 3], [2, 3, 4]]
 
 
 class NaNForOne(FakeStepper):
@@ -163,7 +211,7 @@ class NaNForOne(FakeStepper):
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_candidates_that_are_not_numbers_fail_only_the_source_they_are_for(beam_size: int) -> None:
     model = RandomModel(9, seed=5)
-    sources = [Source((number,), SourceLimits(7, 6)) for number in range(4)]
+    sources = [Source((number,), SourceLimits(7, 6), (BOS,)) for number in range(4)]
     lane = lane_over(NaNForOne(model, [], beam_size))
     join(lane, sources)
 

@@ -1,11 +1,12 @@
-"""Options out of range are refused by name."""
+"""Options out of range are refused by name; a model's defaults fill in what was not wished for."""
 
 import math
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
-from dragoman.decoding.options import DecodingOptions
+from dragoman.decoding.options import DecodingOptions, SearchOptions
 from dragoman.errors import InputError
 
 
@@ -42,12 +43,66 @@ def test_an_option_out_of_range_is_refused_with_its_name_and_range(
         {},
         {"beam_size": 1},
         {"beam_size": 32, "num_hypotheses": 32},
+        {"num_hypotheses": 32},
         {"min_length": 5, "max_length": 5},
         {"length_penalty": 0.0},
         {"length_penalty": 10.0},
+        {"early_stopping": False},
     ],
 )
 def test_the_ends_of_every_range_are_accepted(wishes: dict[str, Any]) -> None:
     options = DecodingOptions(**wishes)
 
     assert all(getattr(options, field) == value for field, value in wishes.items())
+
+
+def test_what_was_not_wished_for_is_the_models_default() -> None:
+    resolved = DecodingOptions().resolve(6, 0.6, early_stopping=True)
+
+    assert (resolved.beam_size, resolved.length_penalty, resolved.early_stopping) == (6, 0.6, True)
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_a_wish_goes_before_the_models_default(early_stopping: bool) -> None:  # noqa: FBT001 -- a case, by name
+    wishes = DecodingOptions(beam_size=1, length_penalty=0.0, early_stopping=early_stopping)
+
+    resolved = wishes.resolve(6, 0.6, early_stopping=not early_stopping)
+
+    assert (resolved.beam_size, resolved.length_penalty) == (1, 0.0)
+    assert resolved.early_stopping is early_stopping
+
+
+def test_all_other_wishes_are_handed_on_as_they_are() -> None:
+    wishes = DecodingOptions(
+        num_hypotheses=3, max_length=90, min_length=2, return_scores=False, use_shortlist=False
+    )
+
+    resolved = wishes.resolve(4, 1.0, early_stopping=False)
+
+    names = {field.name for field in fields(DecodingOptions)}
+    assert names == {field.name for field in fields(SearchOptions)}
+    for name in names - {"beam_size", "length_penalty", "early_stopping"}:
+        assert getattr(resolved, name) == getattr(wishes, name)
+
+
+def test_more_hypotheses_than_the_models_own_beam_holds_are_refused() -> None:
+    wishes = DecodingOptions(num_hypotheses=5)
+
+    with pytest.raises(InputError, match="more than beam_size 4") as raised:
+        wishes.resolve(4, 1.0, early_stopping=False)
+
+    assert raised.value.field == "num_hypotheses"
+    assert wishes.resolve(5, 1.0, early_stopping=False).num_hypotheses == 5
+
+
+@pytest.mark.parametrize(
+    ("beam_size", "length_penalty", "field"),
+    [(33, 1.0, "beam_size"), (0, 1.0, "beam_size"), (4, 11.0, "length_penalty"), (4, -1.0, "length_penalty")],
+)
+def test_defaults_out_of_range_are_refused_as_wishes_are(
+    beam_size: int, length_penalty: float, field: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        DecodingOptions().resolve(beam_size, length_penalty, early_stopping=False)
+
+    assert raised.value.field == field

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dragoman.decoding.loop import make_strategy, search
-from dragoman.decoding.options import DecodingOptions
 from dragoman.decoding.slots import fill_holes
-from dragoman.decoding.strategy import SourceLimits
+from dragoman.decoding.strategy import Source, SourceLimits, Strategy, TargetVocabulary
 from dragoman.errors import InputError
 from dragoman.types import Hypothesis
 from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, RandomModel, random_models, sentences
@@ -20,13 +19,16 @@ def limits_of(source: int) -> SourceLimits:
     return SourceLimits(max_tokens=2 + source % 6, min_tokens=source % 3)
 
 
-def search_sources(
-    model: RandomModel, sources: list[int], options: DecodingOptions
-) -> dict[int, list[Hypothesis]]:
-    limits = [limits_of(source) for source in sources]
-    strategy = make_strategy(limits, options, BOS, EOS, model.vocab_size)
-    results = search(FakeStepper(model, sources, options.beam_size), strategy)
-    return dict(zip(sources, results, strict=True))
+def search_sources(model: RandomModel, numbers: list[int], beam_size: int) -> dict[int, list[Hypothesis]]:
+    sources = [Source((), limits_of(number), (BOS,), num_hypotheses=beam_size) for number in numbers]
+    strategy = make_strategy(sources, beam_size, TargetVocabulary(EOS, model.vocab_size))
+    results = search(FakeStepper(model, numbers, beam_size), strategy)
+    return dict(zip(numbers, results, strict=True))
+
+
+def strategy_for(limits: list[SourceLimits], beam_size: int, vocab_size: int = 9) -> Strategy:
+    sources = [Source((), limit, (BOS,)) for limit in limits]
+    return make_strategy(sources, beam_size, TargetVocabulary(EOS, vocab_size))
 
 
 @given(
@@ -38,12 +40,10 @@ def search_sources(
 def test_a_source_gets_the_same_hypotheses_alone_and_in_company(
     model: RandomModel, sources: list[int], beam_size: int
 ) -> None:
-    options = DecodingOptions(beam_size=beam_size, num_hypotheses=beam_size)
-
-    together = search_sources(model, sources, options)
+    together = search_sources(model, sources, beam_size)
 
     for source in sources:
-        alone = search_sources(model, [source], options)
+        alone = search_sources(model, [source], beam_size)
         assert together[source] == alone[source]
 
 
@@ -51,9 +51,7 @@ def test_a_source_gets_the_same_hypotheses_alone_and_in_company(
 def test_finished_sources_leave_at_once_and_the_last_ones_fill_their_holes(beam_size: int) -> None:
     targets: list[tuple[int, ...]] = [(), (2, 2, 2), (), (3, 3), (4, 4)]
     stepper = FakeStepper(sentences(5, targets), range(5), beam_size)
-    strategy = make_strategy(
-        [SourceLimits(9, 0)] * 5, DecodingOptions(beam_size=beam_size), BOS, EOS, vocab_size=5
-    )
+    strategy = strategy_for([SourceLimits(9, 0)] * 5, beam_size, vocab_size=5)
 
     results = search(stepper, strategy)
 
@@ -78,7 +76,7 @@ def test_only_sources_from_the_end_change_their_slot(is_leaving: list[bool]) -> 
 def test_nothing_to_search_for_takes_no_step(beam_size: int) -> None:
     stepper = FakeStepper(RandomModel(9, seed=0), [], beam_size)
 
-    results = search(stepper, make_strategy([], DecodingOptions(beam_size=beam_size), BOS, EOS, 9))
+    results = search(stepper, strategy_for([], beam_size))
 
     assert results == []
     assert stepper.num_rows == []
@@ -106,7 +104,7 @@ class FaultyStepper(FakeStepper):
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_what_the_stepper_raises_reaches_the_caller(beam_size: int) -> None:
     fault = RuntimeError("out of memory")
-    strategy = make_strategy([SourceLimits(9, 9)], DecodingOptions(beam_size=beam_size), BOS, EOS, 9)
+    strategy = strategy_for([SourceLimits(9, 9)], beam_size)
 
     with pytest.raises(RuntimeError) as raised:
         search(FaultyStepper(beam_size, fault), strategy)
@@ -116,7 +114,7 @@ def test_what_the_stepper_raises_reaches_the_caller(beam_size: int) -> None:
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_logprobs_that_are_not_numbers_end_the_search(beam_size: int) -> None:
-    strategy = make_strategy([SourceLimits(9, 9)], DecodingOptions(beam_size=beam_size), BOS, EOS, 9)
+    strategy = strategy_for([SourceLimits(9, 9)], beam_size)
 
     with pytest.raises(FloatingPointError, match="not numbers"):
         search(FaultyStepper(beam_size, None), strategy)
@@ -139,4 +137,49 @@ def test_limits_that_no_target_can_keep_are_refused(max_tokens: int, min_tokens:
 
 def test_a_vocabulary_of_only_the_end_of_sentence_is_refused() -> None:
     with pytest.raises(ValueError, match="vocabulary of 1"):
-        make_strategy([SourceLimits(4, 0)], DecodingOptions(), BOS, EOS, 1)
+        TargetVocabulary(EOS, size=1)
+
+
+def test_a_source_whose_forced_tokens_fill_its_limit_is_refused() -> None:
+    with pytest.raises(InputError) as raised:
+        Source((), SourceLimits(2, 0), (BOS, 5, 6))
+
+    assert raised.value.field == "max_length"
+    assert raised.value.problem == (
+        "2 leaves no room after the 2 tokens that a target begins with; at least 3 are needed"
+    )
+    Source((), SourceLimits(3, 0), (BOS, 5, 6))
+
+
+def test_a_target_that_begins_with_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least"):
+        Source((), SourceLimits(2, 0), ())
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("min_tokens", [0, 3])
+def test_the_steppers_candidates_are_not_written_to_where_tokens_are_forced_or_ends_come_early(
+    beam_size: int, min_tokens: int
+) -> None:
+    strategy = strategy_for([], beam_size)
+    limits = SourceLimits(9, min_tokens)
+    strategy.join([Source((), limits, (BOS, 5)), Source((), limits, (BOS,))])
+    shape = (2 * beam_size, strategy.num_best)
+    logprobs, ids = np.full(shape, -1.0, np.float32), np.full(shape, EOS)
+    logprobs.flags.writeable = ids.flags.writeable = False
+
+    strategy.advance(logprobs, ids)
+
+    assert (logprobs == -1.0).all()
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_forced_end_of_sentence_is_refused_before_anything_joins(beam_size: int) -> None:
+    strategy = strategy_for([], beam_size)
+    good, bad = (Source((), SourceLimits(9, 0), begin) for begin in ((EOS, 2), (BOS, EOS)))
+
+    with pytest.raises(ValueError, match="ends a target"):
+        strategy.join([good, bad])
+
+    assert list(strategy.sources) == []
+    assert len(strategy.last_ids) == 0

@@ -32,7 +32,9 @@ class Engine:
         self.encoder = Encoder(bundle, SessionOptions())
         self.decoder = Decoder(bundle, SessionOptions())
         ids = self.manifest.special_ids
-        self.target = TargetVocabulary(ids.bos, ids.eos, self.manifest.sizes.target_vocab)
+        (target,) = self.manifest.languages.targets.values()
+        (self.begin,) = target.begin
+        self.target = TargetVocabulary(ids.eos, self.manifest.sizes.target_vocab)
 
     def open_lane(self, kind: SearchKind) -> Lane[CrossKV]:
         return Lane(kind, self.decoder.open_steps(kind), open_strategy(kind.beam_size, self.target))
@@ -63,7 +65,9 @@ class Engine:
             ]
             most = int(rng.integers(1, min(50, self.manifest.limits.max_target_tokens)))
             limits = SourceLimits(most, int(rng.integers(0, most + 1)))
-            sources.append(Source(ids, limits, 1.0, beam_size))
+            begin = (self.begin, *rng.integers(4, 40, int(rng.integers(0, min(3, most)))).tolist())
+            stops_early = bool(rng.integers(2))
+            sources.append(Source(ids, limits, begin, 1.0, beam_size, early_stopping=stops_early))
         return sources
 
 

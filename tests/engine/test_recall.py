@@ -14,6 +14,7 @@ from dragoman.recall import Recall
 from dragoman.types import FinishReason, Hypothesis, SearchKind
 
 GREEDY = SearchKind(1)
+BEGIN = (2,)
 LIMITS = SourceLimits(max_tokens=9, min_tokens=1)
 
 
@@ -27,22 +28,24 @@ def keep(recall: Recall, source: Source, kind: SearchKind, hypotheses: list[Hypo
 
 def test_an_equal_source_is_recalled() -> None:
     recall = Recall(2)
-    keep(recall, Source([5, 3], LIMITS), GREEDY, [hypothesis(1)])
+    keep(recall, Source([5, 3], LIMITS, BEGIN), GREEDY, [hypothesis(1)])
 
-    assert recall.find(Source((5, 3), SourceLimits(9, 1)), SearchKind(1)) == [hypothesis(1)]
+    assert recall.find(Source((5, 3), SourceLimits(9, 1), BEGIN), SearchKind(1)) == [hypothesis(1)]
 
 
 def test_whatever_changes_the_search_is_told_apart() -> None:
     recall = Recall(9)
-    keep(recall, Source([5, 3], LIMITS), GREEDY, [hypothesis(1)])
+    keep(recall, Source([5, 3], LIMITS, BEGIN), GREEDY, [hypothesis(1)])
     others = [
-        (Source([5, 4], LIMITS), GREEDY),
-        (Source([5, 3], SourceLimits(8, 1)), GREEDY),
-        (Source([5, 3], SourceLimits(9, 2)), GREEDY),
-        (Source([5, 3], LIMITS, length_penalty=0.5), GREEDY),
-        (Source([5, 3], LIMITS, num_hypotheses=2), GREEDY),
-        (Source([5, 3], LIMITS), SearchKind(4)),
-        (Source([5, 3], LIMITS), SearchKind(1, is_shortlisted=True)),
+        (Source([5, 4], LIMITS, BEGIN), GREEDY),
+        (Source([5, 3], SourceLimits(8, 1), BEGIN), GREEDY),
+        (Source([5, 3], SourceLimits(9, 2), BEGIN), GREEDY),
+        (Source([5, 3], LIMITS, (2, 7)), GREEDY),
+        (Source([5, 3], LIMITS, BEGIN, length_penalty=0.5), GREEDY),
+        (Source([5, 3], LIMITS, BEGIN, num_hypotheses=2), GREEDY),
+        (Source([5, 3], LIMITS, BEGIN, early_stopping=True), GREEDY),
+        (Source([5, 3], LIMITS, BEGIN), SearchKind(4)),
+        (Source([5, 3], LIMITS, BEGIN), SearchKind(1, is_shortlisted=True)),
     ]
 
     assert [recall.find(*other) for other in others] == [None] * len(others)
@@ -50,9 +53,9 @@ def test_whatever_changes_the_search_is_told_apart() -> None:
 
 def test_nothing_is_kept_where_nothing_may_be() -> None:
     recall = Recall(0)
-    keep(recall, Source([5, 3], LIMITS), GREEDY, [hypothesis(1)])
+    keep(recall, Source([5, 3], LIMITS, BEGIN), GREEDY, [hypothesis(1)])
 
-    assert recall.find(Source([5, 3], LIMITS), GREEDY) is None
+    assert recall.find(Source([5, 3], LIMITS, BEGIN), GREEDY) is None
     assert len(recall) == 0
 
 
@@ -63,7 +66,7 @@ def test_those_not_asked_for_longest_are_forgotten(
     recall = Recall(max_segments)
     expected: OrderedDict[int, int] = OrderedDict()
     for number, (is_new, token) in enumerate(requests):
-        source = Source([token, 3], LIMITS)
+        source = Source([token, 3], LIMITS, BEGIN)
         if is_new:
             keep(recall, source, GREEDY, [hypothesis(number)])
             expected[token] = number

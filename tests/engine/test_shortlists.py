@@ -78,7 +78,8 @@ def texts(pairs: list[tuple[str, str]]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def sources(texts: list[str]) -> list[list[int]]:
-    return Tokenizer.load(BUNDLE / "source.spm").encode(texts)
+    pieces = Tokenizer.load(BUNDLE / "source.spm").encode(texts)
+    return [[*source, read_bundle(BUNDLE).manifest.special_ids.eos] for source in pieces]
 
 
 def translate_all(translator: Translator, texts: list[str], options: DecodingOptions) -> list[Translation]:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from dragoman.contract import Autoregression
 from export.balance import balance_caches, balance_feed_forward, feed_forwards
-from export.calibration import cache_steps
+from export.calibration import Sample, cache_steps
 from export.model import ModelConfig, Transformer
+from export.model.config import Activation
 
 SHAPE = ModelConfig(
     source_vocab_size=40,
@@ -21,12 +23,17 @@ SHAPE = ModelConfig(
     max_positions=40,
     dropout=0.0,
 )
-SOURCES = [[*range(4, 4 + length), 3] for length in (3, 8, 15, 30)]
+SAMPLES = [Sample([*range(4, 4 + length), 3], (2,)) for length in (3, 8, 15, 30)]
 
 
-def random_model(*, share_kv: bool) -> Transformer:
+def random_model(
+    *, share_kv: bool = False, autoregression: Autoregression = "attention", activation: Activation = "relu"
+) -> Transformer:
     torch.manual_seed(4)
-    model = Transformer(dataclasses.replace(SHAPE, share_kv=share_kv)).eval()
+    shape = dataclasses.replace(
+        SHAPE, share_kv=share_kv, autoregression=autoregression, activation=activation
+    )
+    model = Transformer(shape).eval()
     for parameter in model.parameters():  # biases begin at zero, norms at one: neither would be noticed
         torch.nn.init.normal_(parameter, std=0.3)
     return model
@@ -39,25 +46,29 @@ def logits(model: Transformer) -> torch.Tensor:
         return model.logits(model(ids, ids != 0, targets))
 
 
+@pytest.mark.parametrize("autoregression", ["attention", "ssru"])
 @pytest.mark.parametrize("share_kv", [False, True])
-def test_a_balanced_model_is_the_same_function(*, share_kv: bool) -> None:
-    model = random_model(share_kv=share_kv)
+def test_a_balanced_model_is_the_same_function(*, share_kv: bool, autoregression: Autoregression) -> None:
+    model = random_model(share_kv=share_kv, autoregression=autoregression)
     before = logits(model)
 
-    balanced = balance_caches(model, cache_steps(model, SOURCES))
+    balanced = balance_caches(model, cache_steps(model, SAMPLES))
 
     torch.testing.assert_close(logits(balanced), before, atol=1e-4, rtol=1e-4)
     assert torch.equal(logits(model), before)
 
 
+@pytest.mark.parametrize(("autoregression", "kinds"), [("attention", 2), ("ssru", 1)])
 @pytest.mark.parametrize("share_kv", [False, True])
-def test_one_step_then_serves_all_channels(*, share_kv: bool) -> None:
-    model = random_model(share_kv=share_kv)
-    balanced = balance_caches(model, cache_steps(model, SOURCES))
+def test_one_step_then_serves_all_channels(
+    *, share_kv: bool, autoregression: Autoregression, kinds: int
+) -> None:
+    model = random_model(share_kv=share_kv, autoregression=autoregression)
+    balanced = balance_caches(model, cache_steps(model, SAMPLES))
 
-    steps = cache_steps(balanced, SOURCES)
+    steps = cache_steps(balanced, SAMPLES)
 
-    assert len(steps) == (4 if share_kv else 8)
+    assert len(steps) == kinds * (2 if share_kv else 4)
     for channels in steps.values():
         np.testing.assert_allclose(channels, 1.0, rtol=1e-3)
 
@@ -88,11 +99,24 @@ def test_a_row_of_zeros_stays_one() -> None:
     assert torch.isfinite(balanced.outer.weight).all()
 
 
-def test_other_activations_let_no_factor_pass() -> None:
-    torch.manual_seed(4)
-    model = Transformer(dataclasses.replace(SHAPE, activation="gelu")).eval()
+@pytest.mark.parametrize("activation", ["gelu", "gelu_tanh", "quick_gelu", "swish"])
+def test_other_activations_let_no_factor_pass(activation: Activation) -> None:
+    model = random_model(activation=activation)
 
     balanced = balance_feed_forward(model)
 
     for ours, theirs in zip(balanced.parameters(), model.parameters(), strict=True):
         assert torch.equal(ours, theirs)
+
+
+def test_only_weights_that_change_are_copied() -> None:
+    """A vocabulary's table may be most of the model."""
+    model = random_model()
+    steps = cache_steps(model, SAMPLES)
+
+    for balanced in (balance_caches(model, steps), balance_feed_forward(model)):
+        theirs = dict(balanced.named_parameters())
+        for name, parameter in model.named_parameters():
+            is_shared = theirs[name].data_ptr() == parameter.data_ptr()
+            assert is_shared or "attention" in name or "feed_forward" in name
+        assert theirs["source_embedding.weight"].data_ptr() == model.source_embedding.weight.data_ptr()

@@ -8,9 +8,11 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from dragoman.contract import Autoregression
 from export.calibration import (
     NUM_BINS,
     OUTPUT,
+    Sample,
     _Histogram,
     best_clip,
     cache_steps,
@@ -22,9 +24,9 @@ from export.model.config import Activation
 from export.model.generate import generate_greedy
 
 VOCAB = 40
-EOS = 3
+BOS, EOS = 2, 3
 SOURCES = [
-    [*np.random.default_rng(seed).integers(4, VOCAB, length).tolist(), EOS]
+    Sample([*np.random.default_rng(seed).integers(4, VOCAB, length).tolist(), EOS], (BOS,))
     for seed, length in enumerate((5, 1, 17, 30, 9, 2))
 ]
 Floats = NDArray[np.float64]
@@ -38,7 +40,9 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def random_model(activation: Activation = "relu", *, share_kv: bool = False) -> Transformer:
+def random_model(
+    activation: Activation = "relu", *, share_kv: bool = False, autoregression: Autoregression = "attention"
+) -> Transformer:
     torch.manual_seed(5)
     config = ModelConfig(
         VOCAB,
@@ -51,6 +55,7 @@ def random_model(activation: Activation = "relu", *, share_kv: bool = False) -> 
         activation=activation,
         max_positions=40,
         share_kv=share_kv,
+        autoregression=autoregression,
     )
     model = Transformer(config).eval()
     for parameter in model.parameters():
@@ -144,15 +149,15 @@ def test_every_linear_map_and_the_output_have_a_range(activation: Activation) ->
 def read_texts(model: Transformer) -> Iterator[tuple[torch.Tensor, list[torch.Tensor]]]:
     """Each source's decoder states [T, d], and self and cross K/V [T, d], over the model's own output."""
     config = model.config
-    for source in SOURCES:
-        ids = torch.tensor([source])
+    for sample in SOURCES:
+        ids = torch.tensor([sample.ids])
         mask = torch.ones_like(ids, dtype=torch.bool)
-        most = min(2 * len(source) + 10, config.max_positions - 1)
+        most = min(2 * len(sample.ids) + 10, config.max_positions - 1)
         (target,) = generate_greedy(model, ids, mask, most)
         with torch.inference_mode():
             cross = model.cross_keys_values(model.encode(ids, mask))
             states, present = model.decode(torch.tensor([[config.bos_id, *target]]), cross, mask)
-        caches = [cache[0] for layers in (present, cross) for layer in layers for cache in layer]
+        caches = [cache[0] for layers in (present.layers, cross) for layer in layers for cache in layer]
         channels = [cache.transpose(0, 1).flatten(1) for cache in caches]
         yield states[0], channels
 
@@ -226,6 +231,43 @@ def test_maps_of_a_step_are_the_decoders_without_those_made_with_the_query_or_by
     found = maps_of_a_step(random_model())
 
     assert sorted(found) == sorted(f"decoder.{layer}.{name}" for layer in (0, 1) for name in names)
+
+
+@pytest.fixture
+def recurrent() -> Transformer:
+    return random_model(autoregression="ssru")
+
+
+def test_a_recurrent_unit_has_ranges_and_no_self_kv(recurrent: Transformer) -> None:
+    """Its gate is made with its cell, in one product that reads through the cell's range."""
+    units = [f"decoder.{layer}.self_recurrence" for layer in (0, 1)]
+
+    calibration = calibrate(recurrent, SOURCES, [f"{units[0]}.cell"])
+    steps = cache_steps(recurrent, SOURCES)
+
+    for unit in units:
+        assert calibration.ranges[f"{unit}.cell"] == calibration.ranges[f"{unit}.forget"]
+        assert f"{unit}.cell" in maps_of_a_step(recurrent)
+        assert f"{unit}.forget" not in maps_of_a_step(recurrent)
+    assert calibration.moments.keys() == {f"{units[0]}.cell"}
+    assert steps.keys() == {
+        f"decoder.{layer}.cross_attention.{part}" for layer in (0, 1) for part in ("key", "value")
+    }
+
+
+@pytest.mark.parametrize("begin", [(BOS,), (7,), (EOS, 9, 12)])
+def test_the_decoder_reads_what_the_target_begins_with(begin: tuple[int, ...]) -> None:
+    """The forced ids, too, and then what greedy search says after them."""
+    model = random_model()
+    ids = torch.tensor([SOURCES[2].ids])
+    mask = torch.ones_like(ids, dtype=torch.bool)
+    (said,) = generate_greedy(model, ids, mask, min(2 * ids.shape[1] + 10, 39), begin)
+    with torch.inference_mode():
+        states = model(ids, mask, torch.tensor([[*begin, *said]]))[0].double().numpy()
+
+    moments = calibrate(model, [Sample(SOURCES[2].ids, begin)], [OUTPUT]).moments
+
+    np.testing.assert_allclose(moments[OUTPUT], states.T @ states / len(states), rtol=1e-4, atol=1e-5)
 
 
 def test_no_source_is_refused() -> None:

@@ -14,21 +14,25 @@ import pytest
 from onnx import numpy_helper
 
 from dragoman import Translator
-from dragoman.bundle import FileRecord, Limits, open_bundle, read_bundle, sha256_of
+from dragoman.bundle import open_bundle, read_bundle, sha256_of
 from dragoman.contract import SHORTLIST_PRECISIONS
+from dragoman.languages import Languages, TargetLanguage
+from dragoman.manifest import DecodingDefaults, FileRecord, Limits
+from dragoman.types import Pair
+from export import trained
 from export.bundle import (
     BundleFacts,
     ExportError,
     check_exportable,
-    save_graph,
     staged_folder,
     write_bundle,
     write_manifest,
 )
 from export.calibration import Calibration
-from export.checkpoint import load_checkpoint
 from export.graph.precision import CALIBRATED, PRECISIONS, make_writers, quantise_channels
 from export.model import ModelConfig
+from export.original import Original, WantedLanguages
+from export.samples import Text
 from export.validation import (
     MAX_LOGPROB_DIFFERENCE,
     MIN_EQUAL_SENTENCES,
@@ -39,10 +43,15 @@ from export.validation import (
 TINY = Path(__file__).parents[1] / "tiny"
 CHECKPOINT = TINY / "checkpoint"
 SENTENCES = Path(__file__).parents[2] / "export" / "sentences" / "de.txt"
+TEXTS = [Text(Pair("de", "en"), SENTENCES)]
 
 
 def facts() -> BundleFacts:
-    return BundleFacts("tiny", "de", "en", "CC0-1.0", {}, {}, Limits(48, 64))
+    return BundleFacts("tiny", "CC0-1.0", Limits(48, 64))
+
+
+def original() -> Original:
+    return trained.load(CHECKPOINT, WantedLanguages())
 
 
 def damage_weight(folder: Path, factor: float) -> None:
@@ -108,27 +117,45 @@ def test_a_refused_export_leaves_the_old_bundle_as_it_was(tmp_path: Path) -> Non
 
 
 def test_limits_beyond_the_models_positions_are_refused_with_all_reasons(tmp_path: Path) -> None:
+    config, languages = ModelConfig(10, 10, d_model=16, heads=4, max_positions=64), original().languages
     with pytest.raises(
         ExportError, match=r"head size 4 .* limits of 100 tokens exceed the model's 64 positions"
     ):
-        check_exportable(ModelConfig(10, 10, d_model=16, heads=4, max_positions=64), Limits(100, 64))
+        check_exportable(config, languages, DecodingDefaults(), Limits(100, 64))
     done = run_export(CHECKPOINT, tmp_path / "x", "--max-source-tokens", "100")
     assert done.returncode == 1
     assert "exceed the model's 64 positions" in done.stderr
 
 
-def test_a_folder_that_is_no_checkpoint_is_named(tmp_path: Path) -> None:
+def test_forced_tokens_take_positions_beyond_the_limit() -> None:
+    config = ModelConfig(10, 10, d_model=16, heads=2, max_positions=64)
+    targets = {"en": TargetLanguage((), (), (2, 5, 6))}
+    languages = Languages(original().languages.sources, targets)
+
+    check_exportable(config, languages, DecodingDefaults(), Limits(64, 62))
+    with pytest.raises(ExportError, match="limits of 65 tokens exceed"):
+        check_exportable(config, languages, DecodingDefaults(), Limits(64, 63))
+
+
+def test_a_search_of_the_models_own_that_the_engine_does_not_have_is_refused() -> None:
+    config, languages = ModelConfig(10, 10, d_model=16, heads=2), original().languages
+
+    with pytest.raises(ExportError, match="the model's own search: beam_size: 40 is not between 1 and 32"):
+        check_exportable(config, languages, DecodingDefaults(beam_size=40), Limits(8, 8))
+
+
+def test_a_folder_without_a_model_is_named_with_what_was_looked_for(tmp_path: Path) -> None:
     done = run_export(tmp_path, tmp_path / "x")
 
-    assert done.returncode == 2
-    assert f"{tmp_path / 'model.safetensors'}" in done.stderr
+    assert done.returncode == 1
+    assert f"{tmp_path}: holds no model that can be imported; looked for" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_validation_passes_what_export_wrote(tmp_path: Path) -> None:
-    write_bundle(tmp_path, load_checkpoint(CHECKPOINT), "fp32", facts(), [])
+    write_bundle(tmp_path, original(), "fp32", facts(), [])
 
-    report = validate_in_fresh_process(tmp_path, CHECKPOINT, SENTENCES)
+    report = validate_in_fresh_process(tmp_path, CHECKPOINT, WantedLanguages(), TEXTS)
 
     assert report.problems == []
     assert report.num_equal == report.num_sentences >= 200
@@ -164,7 +191,7 @@ def test_a_precision_that_does_not_exist_is_refused_by_name(tmp_path: Path) -> N
 @pytest.mark.parametrize("precision", CALIBRATED)
 def test_whole_numbers_need_text_to_be_measured_on(precision: str, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=f"{precision} needs sentences"):
-        write_bundle(tmp_path, load_checkpoint(CHECKPOINT), precision, facts(), [])
+        write_bundle(tmp_path, original(), precision, facts(), [])
 
 
 def test_shortlists_are_for_the_precisions_whose_graphs_read_them(tmp_path: Path) -> None:
@@ -183,7 +210,7 @@ def test_validation_refuses_a_graph_whose_weight_was_changed(factor: float, tmp_
     shutil.copytree(TINY / "bundle-fp32", tmp_path, dirs_exist_ok=True)
     damage_weight(tmp_path, factor)
 
-    report = validate(tmp_path, CHECKPOINT, SENTENCES.read_text(encoding="utf8").splitlines())
+    report = validate(tmp_path, original().model, TEXTS)
 
     assert any("log-probabilities differ" in problem for problem in report.problems)
 
@@ -192,7 +219,7 @@ def test_validation_names_a_damaged_file(tmp_path: Path) -> None:
     shutil.copytree(TINY / "bundle-fp32", tmp_path, dirs_exist_ok=True)
     (tmp_path / "encoder.onnx").write_bytes(b"not a graph")
 
-    report = validate_in_fresh_process(tmp_path, CHECKPOINT, SENTENCES)
+    report = validate_in_fresh_process(tmp_path, CHECKPOINT, WantedLanguages(), TEXTS)
 
     assert any("encoder.onnx" in problem for problem in report.problems)
 
@@ -217,14 +244,11 @@ def test_a_staged_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_large_graphs_keep_their_weights_beside_them_and_translate(tmp_path: Path) -> None:
-    shutil.copytree(TINY / "bundle-fp32", tmp_path, dirs_exist_ok=True)
-    graph = tmp_path / "decoder.onnx"
-    small_bytes = graph.stat().st_size
+    write_bundle(tmp_path, original(), "fp32", facts(), [], external_from_bytes=1000)
 
-    save_graph(onnx.load(graph), graph, external_from_bytes=1000)
-    vouch_for(tmp_path, "decoder.onnx", "decoder.weights")
-
-    assert graph.stat().st_size < small_bytes / 4
+    assert {"decoder.weights", "encoder.weights"} < open_bundle(tmp_path).manifest.files.keys()
+    small_bytes = (TINY / "bundle-fp32" / "decoder.onnx").stat().st_size
+    assert (tmp_path / "decoder.onnx").stat().st_size < small_bytes / 4
     assert Translator.open(tmp_path).translate("Das ist ein Haus.").text == "This is a house."
 
 

@@ -8,14 +8,16 @@ import pytest
 from numpy.typing import NDArray
 
 from dragoman import DecodingOptions, InputError, Translator
-from dragoman.bundle import Limits, open_bundle
+from dragoman.bundle import open_bundle
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder
 from dragoman.graphs.session import SessionOptions
+from dragoman.manifest import Limits
 from dragoman.providers import EXECUTION_PROVIDERS, Provider
 from dragoman.text.tokenise import Tokenizer
+from export import trained
 from export.bundle import BundleFacts, write_bundle
-from export.checkpoint import load_checkpoint
+from export.original import WantedLanguages
 
 TINY = Path(__file__).parents[1] / "tiny"
 FP32 = TINY / "bundle-fp32"
@@ -42,8 +44,8 @@ AS_DEVICE = pytest.param(SessionOptions(keeps_memory_on_device=True), id="cpu-as
 @pytest.fixture(scope="module")
 def fp16(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fp16")
-    facts = BundleFacts("tiny-fp16", "de", "en", "none", {}, {}, Limits(48, 64))
-    write_bundle(folder, load_checkpoint(TINY / "checkpoint"), "fp16", facts, [])
+    facts = BundleFacts("tiny-fp16", "none", Limits(48, 64))
+    write_bundle(folder, trained.load(TINY / "checkpoint", WantedLanguages()), "fp16", facts, [])
     return folder
 
 
@@ -76,7 +78,8 @@ def logprobs(
 def test_log_probabilities_are_near(fp16: Path, session: SessionOptions) -> None:
     """A mixed-up row or position moves some of them by several units, rounding by hundredths."""
     tokenizer = Tokenizer.load(FP32 / "source.spm")
-    sources = tokenizer.encode(SENTENCES[:12])
+    eos_id = open_bundle(FP32).manifest.special_ids.eos
+    sources = [[*pieces, eos_id] for pieces in tokenizer.encode(SENTENCES[:12])]
     targets = np.random.default_rng(4).integers(4, 300, (3 * len(sources), NUM_STEPS))
 
     expected = logprobs(FP32, SessionOptions(), sources, targets)

@@ -13,11 +13,13 @@ from dragoman.bundle import Bundle, open_bundle
 from dragoman.decoding.loop import Lane, open_strategy
 from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
 from dragoman.errors import BundleError
+from dragoman.graphs.caches import Cells, SelfCaches
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.device import DeviceMemory
 from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.session import SessionOptions
 from dragoman.types import Hypothesis, SearchKind
+from tests.parity.random_bundles import random_model, write
 
 TINY = Path(__file__).parents[1] / "tiny"
 ON_DEVICE = SessionOptions(keeps_memory_on_device=True)
@@ -50,15 +52,19 @@ class DeviceSession:
         self.session.run_with_iobinding(binding.binding)
 
 
-@pytest.fixture(scope="module")
-def bundle() -> Bundle:
-    return open_bundle(TINY / "bundle-fp32")
+@pytest.fixture(scope="module", params=["attention", "ssru fp32", "ssru fp16"])
+def bundle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    autoregression, _, precision = request.param.partition(" ")
+    if autoregression == "attention":
+        return open_bundle(TINY / "bundle-fp32")
+    model = random_model({"autoregression": autoregression})
+    return open_bundle(write(tmp_path_factory.mktemp(precision), model, precision))
 
 
 @pytest.fixture(scope="module")
 def open_lane(bundle: Bundle) -> Callable[[int, SessionOptions], tuple[Encoder, Lane[CrossKV]]]:
     ids, vocab_size = bundle.manifest.special_ids, bundle.manifest.sizes.target_vocab
-    target = TargetVocabulary(ids.bos, ids.eos, vocab_size)
+    target = TargetVocabulary(ids.eos, vocab_size)
 
     def opened(beam_size: int, options: SessionOptions) -> tuple[Encoder, Lane[CrossKV]]:
         encoder, decoder = Encoder(bundle, options), Decoder(bundle, options)
@@ -78,7 +84,7 @@ def random_sources(bundle: Bundle, beam_size: int) -> list[Source]:
     for length in rng.integers(1, 40, NUM_SOURCES).tolist():
         ids = [*rng.integers(4, manifest.sizes.source_vocab, length).tolist(), manifest.special_ids.eos]
         most = int(rng.integers(1, 64))
-        sources.append(Source(ids, SourceLimits(most, int(rng.integers(0, most + 1))), 1.0, beam_size))
+        sources.append(Source(ids, SourceLimits(most, int(rng.integers(0, most + 1))), (2,), 1.0, beam_size))
     return sources
 
 
@@ -127,7 +133,9 @@ def test_cross_kv_stay_on_the_device(bundle: Bundle) -> None:
 
     assert isinstance(cross.memory, OrtValue)
     assert isinstance(steps._cross.memory, DeviceMemory)
-    assert isinstance(steps._caches.memory, DeviceMemory)
+    state = steps._state
+    assert isinstance(state, SelfCaches | Cells)
+    assert isinstance(state.memory, DeviceMemory)
 
 
 def test_int8_bundles_do_not_open_on_a_device() -> None:

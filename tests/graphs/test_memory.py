@@ -1,4 +1,4 @@
-"""K/V hold the same on a device as in numpy arrays, whatever happens to them."""
+"""K/V and cells hold the same on a device as in numpy arrays, whatever happens to them."""
 
 from typing import Any, get_args
 
@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from numpy.typing import NDArray
 from onnxruntime import OrtValue
 
-from dragoman.contract import CacheDType
-from dragoman.graphs.caches import CrossCaches, SelfCaches
+from dragoman.contract import CELL_DTYPE, CacheDType
+from dragoman.graphs.caches import Cells, CrossCaches, SelfCaches
 from dragoman.graphs.device import FOLDER, ROW_GRAPHS, Device, DeviceMemory
 from dragoman.graphs.encoder import CrossKV, padded_width
 from dragoman.graphs.memory import Host, HostMemory, Memory
@@ -20,6 +20,7 @@ from dragoman.graphs.session import SessionOptions
 from export import row_graphs
 
 LAYERS, HEADS, HEAD_SIZE = 2, 2, 3
+WIDTH = HEADS * HEAD_SIZE
 LAYER_SHAPE = (LAYERS, HEADS, HEAD_SIZE)
 OPTIONS = SessionOptions(keeps_memory_on_device=True)
 DEVICES = {dtype: Device(OPTIONS, "cpu", dtype) for dtype in get_args(CacheDType) if dtype != "int8"}
@@ -91,6 +92,52 @@ class SelfOfRunningRows(RuleBasedStateMachine):
         assert np.isfinite(content(self.device.memory)).all(), "nothing is left as the memory was found"
 
 
+class CellsOfRunningRows(RuleBasedStateMachine):
+    """Rows as they come, are extended, change places and go; their cells here, there, and in a plain list."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.both = [Cells(maker, LAYERS, WIDTH) for maker in (Host(), DEVICES[CELL_DTYPE])]
+        self.expected = np.zeros((LAYERS, 0, WIDTH), np.float32)
+        self.rng = np.random.default_rng(1)
+
+    @rule(more=st.integers(1, 5))
+    def join(self, more: int) -> None:
+        """Whatever stood there before, new rows begin with zeros."""
+        first = self.expected.shape[1]
+        self.expected = np.concatenate([self.expected, np.zeros((LAYERS, more, WIDTH), np.float32)], axis=1)
+        for cells in self.both:
+            cells.reserve(first + more, 1, (first, 7))
+            cells.begin(slice(first, first + more))
+
+    @precondition(lambda self: self.expected.size)
+    @rule()
+    def extend(self) -> None:
+        """Steps write into the memory, wherever it lies."""
+        self.expected[:] = self.rng.standard_normal(self.expected.shape)
+        for cells in self.both:
+            assert not cells.reserve(self.expected.shape[1], 1000, (self.expected.shape[1], 999))
+            content(cells.memory)[:, : self.expected.shape[1], 0, 0] = self.expected
+
+    @precondition(lambda self: self.expected.size)
+    @rule(data=st.data())
+    def select(self, data: st.DataObject) -> None:
+        """Rows from anywhere, some several times, and no more than before."""
+        num_rows = self.expected.shape[1]
+        rows = np.array(data.draw(st.lists(st.integers(0, num_rows - 1), max_size=num_rows)), np.int64)
+        self.expected = self.expected[:, rows]
+        for cells in self.both:
+            cells.move(rows, 12)
+            if not len(rows):
+                cells.forget()
+
+    @invariant()
+    def rows_in_use_are_the_expected_ones(self) -> None:
+        for cells in self.both:
+            found = content(cells.memory)[:, : self.expected.shape[1], 0, 0]
+            np.testing.assert_array_equal(found, self.expected)
+
+
 class CrossOfRunningSources(RuleBasedStateMachine):
     """Sources as they come, change places and go; cross K/V of them here and there."""
 
@@ -134,8 +181,9 @@ class CrossOfRunningSources(RuleBasedStateMachine):
 
 
 TestSelfOfRunningRows = SelfOfRunningRows.TestCase
+TestCellsOfRunningRows = CellsOfRunningRows.TestCase
 TestCrossOfRunningSources = CrossOfRunningSources.TestCase
-for case in (TestSelfOfRunningRows, TestCrossOfRunningSources):
+for case in (TestSelfOfRunningRows, TestCellsOfRunningRows, TestCrossOfRunningSources):
     case.settings = settings(deadline=None, max_examples=60, stateful_step_count=15)
 
 

@@ -12,6 +12,7 @@ from dragoman.bundle import Bundle, open_bundle
 from dragoman.contract import DECODER_FILE, decoder_inputs, decoder_outputs
 from dragoman.graphs.session import SessionOptions, caches_read_on_cpu, new_session, open_session
 from dragoman.providers import EXECUTION_PROVIDERS, Provider, parse_providers
+from tests.parity.random_bundles import random_model, write
 
 TINY = Path(__file__).parents[1] / "tiny"
 
@@ -112,15 +113,26 @@ def test_a_gpu_takes_fp16_alone(bundle: Bundle, monkeypatch: pytest.MonkeyPatch,
 def test_caches_that_the_cpu_would_read_are_found(bundle: Bundle) -> None:
     """All, where all runs on it: self and cross, key and value of each layer."""
     manifest = bundle.manifest
-    ports = decoder_inputs(manifest.sizes.decoder_layers, manifest.cache_dtype)
+    ports = decoder_inputs(manifest.sizes.decoder_layers, manifest.cache_dtype, manifest.autoregression)
     session = new_session(bundle.file(DECODER_FILE), SessionOptions())
 
     assert len(caches_read_on_cpu(session, ports)) == 4 * manifest.sizes.decoder_layers
 
 
+def test_cells_that_the_cpu_would_read_are_found(tmp_path: Path) -> None:
+    """As many as layers, besides key and value of each for the source."""
+    recurrent = open_bundle(write(tmp_path, random_model({"autoregression": "ssru"}), "fp32"))
+    manifest = recurrent.manifest
+    ports = decoder_inputs(manifest.sizes.decoder_layers, manifest.cache_dtype, manifest.autoregression)
+    session = new_session(recurrent.file(DECODER_FILE), SessionOptions())
+
+    assert len(caches_read_on_cpu(session, ports)) == 3 * manifest.sizes.decoder_layers
+
+
 def test_the_cpu_needs_no_asking(bundle: Bundle) -> None:
-    sizes, dtype = bundle.manifest.sizes, bundle.manifest.cache_dtype
-    ports = (decoder_inputs(sizes.decoder_layers, dtype), decoder_outputs(sizes.decoder_layers, dtype))
+    manifest = bundle.manifest
+    shape = (manifest.sizes.decoder_layers, manifest.cache_dtype, manifest.autoregression)
+    ports = (decoder_inputs(*shape), decoder_outputs(*shape))
 
     session = open_session(bundle, DECODER_FILE, ports, SessionOptions())
 

@@ -25,7 +25,7 @@ def test_an_impossible_config_names_all_its_problems_at_once() -> None:
     for problem in (
         "encoder_layers must be at least 1, not 0",
         "d_model 30 must be a multiple of heads 4",
-        "activation must be one of relu, gelu, swish, not 'tanh'",
+        "activation must be one of relu, gelu, gelu_tanh, quick_gelu, swish, not 'tanh'",
         "norm must be one of pre, post, not 'both'",
         "dropout must be at least 0 and below 1, not 1.0",
         "eos_id 20 is not an id of a vocabulary of 20",
@@ -49,6 +49,14 @@ def test_an_impossible_config_names_all_its_problems_at_once() -> None:
         ("inner_dropout", -0.1),
         ("pad_id", -1),
         ("positions", "rotary"),
+        ("autoregression", "lstm"),
+        ("decoder_ffn", 0),
+        ("norm_epsilon", 0.0),
+        ("first_position", -1),
+        ("bos_id", 20),
+        ("suppressed_ids", (4, 20)),
+        ("suppressed_ids", (-1,)),
+        ("suppressed_ids", (3,)),  # the end of the sentence
     ],
 )
 def test_each_field_out_of_its_range_is_refused_by_name(field: str, value: object) -> None:
@@ -56,6 +64,33 @@ def test_each_field_out_of_its_range_is_refused_by_name(field: str, value: objec
 
     with pytest.raises(ValueError, match=field):
         ModelConfig(**fields)
+
+
+def test_the_first_id_of_a_target_is_the_targets_alone() -> None:
+    """A start that no source has may stand at the end of the larger vocabulary."""
+    assert ModelConfig(20, 30, shared_vocab=False, bos_id=29).bos_id == 29
+    with pytest.raises(ValueError, match="pad_id 29 is not an id of a vocabulary of 20"):
+        ModelConfig(20, 30, shared_vocab=False, pad_id=29)
+
+
+def test_suppressed_ids_may_come_as_a_list_as_json_has_them() -> None:
+    assert ModelConfig(20, 20, suppressed_ids=[5, 6]) == ModelConfig(20, 20, suppressed_ids=(5, 6))  # type: ignore[arg-type] # on purpose
+
+
+def test_what_is_left_open_follows_from_the_rest() -> None:
+    assert ModelConfig(20, 20, norm="pre").has_final_norm
+    assert not ModelConfig(20, 20, norm="post").has_final_norm
+    assert ModelConfig(20, 20, norm="post", final_norm=True).has_final_norm
+    assert not ModelConfig(20, 20, norm="pre", final_norm=False).has_final_norm
+    assert ModelConfig(20, 20, ffn=50).decoder_ffn_size == 50
+    assert ModelConfig(20, 20, ffn=50, decoder_ffn=30).decoder_ffn_size == 30
+
+
+def test_positions_that_no_table_has_are_refused() -> None:
+    with pytest.raises(ValueError, match="learned positions begin at 0"):
+        ModelConfig(20, 20, positions="learned", first_position=2)
+    with pytest.raises(ValueError, match="d_model 2 has no tensor2tensor positions"):
+        ModelConfig(20, 20, d_model=2, heads=1, positions="tensor2tensor")
 
 
 def test_sinusoidal_positions_need_an_even_width_and_learned_ones_do_not() -> None:

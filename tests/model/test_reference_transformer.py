@@ -12,7 +12,13 @@ from export.model import ModelConfig, Transformer
 from export.model.attention import Attention
 from export.model.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
 
-ACTIVATIONS: dict[str, Any] = {"relu": functional.relu, "gelu": functional.gelu, "swish": functional.silu}
+ACTIVATIONS: dict[str, Any] = {
+    "relu": functional.relu,
+    "gelu": lambda x: x * (1 + torch.erf(x / math.sqrt(2))) / 2,
+    "gelu_tanh": lambda x: x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2,
+    "quick_gelu": lambda x: x / (1 + torch.exp(-1.702 * x)),
+    "swish": functional.silu,
+}
 
 
 class Reference:
@@ -24,30 +30,32 @@ class Reference:
         shape: dict[str, Any] = {
             "d_model": config.d_model,
             "nhead": config.heads,
-            "dim_feedforward": config.ffn,
+            "layer_norm_eps": config.norm_epsilon,
             "dropout": 0.0,
             "activation": ACTIVATIONS[config.activation],
             "batch_first": True,
             "norm_first": config.norm == "pre",
         }
         self.encoder = [
-            copy_encoder_layer(layer, nn.TransformerEncoderLayer(**shape))
+            copy_encoder_layer(layer, nn.TransformerEncoderLayer(dim_feedforward=config.ffn, **shape))
             for layer in model.encoder
             if isinstance(layer, EncoderLayer)
         ]
         self.decoder = [
-            copy_decoder_layer(layer, nn.TransformerDecoderLayer(**shape))
+            copy_decoder_layer(
+                layer, nn.TransformerDecoderLayer(dim_feedforward=config.decoder_ffn or config.ffn, **shape)
+            )
             for layer in model.decoder
             if isinstance(layer, DecoderLayer)
         ]
 
     def logits(self, source_ids: Tensor, source_mask: Tensor, target_ids: Tensor) -> Tensor:
         model = self.model
-        states = self.embed(model.source_embedding.weight, source_ids)
+        states = self.embed(model.source_embedding.weight, source_ids, model.encoder_embedding_norm)
         for encoder_layer in self.encoder:
             states = encoder_layer(states, src_key_padding_mask=~source_mask)
         memory = self.final_norm(states, model.encoder_norm)
-        states = self.embed(model.target_embedding.weight, target_ids)
+        states = self.embed(model.target_embedding.weight, target_ids, model.decoder_embedding_norm)
         later = torch.ones(target_ids.shape[1], target_ids.shape[1], dtype=torch.bool).triu(1)
         for decoder_layer in self.decoder:
             states = decoder_layer(states, memory, tgt_mask=later, memory_key_padding_mask=~source_mask)
@@ -55,17 +63,26 @@ class Reference:
         weight = model.target_embedding.weight if model.output_weight is None else model.output_weight
         return functional.linear(states, weight, model.output_bias)
 
-    def embed(self, table: Tensor, ids: Tensor) -> Tensor:
-        half = table.shape[1] // 2
-        angles = [[position / 10_000 ** (i / half) for i in range(half)] for position in range(ids.shape[1])]
+    def embed(self, table: Tensor, ids: Tensor, norm: nn.Module) -> Tensor:
+        config, half = self.model.config, table.shape[1] // 2
+        steps = half - 1 if config.positions == "tensor2tensor" else half
+        places = range(config.first_position, config.first_position + ids.shape[1])
+        angles = [[place / 10_000 ** (i / steps) for i in range(half)] for place in places]
         positions = [[*map(math.sin, row), *map(math.cos, row)] for row in angles]
-        return table[ids] * math.sqrt(table.shape[1]) + torch.tensor(positions)
+        factor = math.sqrt(table.shape[1]) if config.scaled_embeddings else 1.0
+        states = table[ids] * factor + torch.tensor(positions)
+        return self.norm(states, norm) if config.embedding_norm else states
 
     def final_norm(self, states: Tensor, norm: nn.Module) -> Tensor:
-        if self.model.config.norm == "post":
-            return states
+        config = self.model.config
+        has_norm = config.norm == "pre" if config.final_norm is None else config.final_norm
+        return self.norm(states, norm) if has_norm else states
+
+    def norm(self, states: Tensor, norm: nn.Module) -> Tensor:
         assert isinstance(norm, nn.LayerNorm)
-        return functional.layer_norm(states, states.shape[2:], norm.weight, norm.bias)
+        variance, mean = torch.var_mean(states, dim=2, correction=0, keepdim=True)
+        result: Tensor = (states - mean) / torch.sqrt(variance + self.model.config.norm_epsilon)
+        return result * norm.weight + norm.bias
 
 
 def copy_encoder_layer(
@@ -107,9 +124,19 @@ def copy_norms(ours: tuple[Residual, ...], reference: tuple[nn.LayerNorm, ...]) 
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("activation", ["relu", "gelu", "swish"])
+@pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize(
-    "variant", [{}, {"share_kv": True}, {"tied_output": False}, {"shared_vocab": False}], ids=str
+    "variant",
+    [
+        {},
+        {"share_kv": True},
+        {"tied_output": False},
+        {"shared_vocab": False},
+        {"scaled_embeddings": False, "embedding_norm": True, "final_norm": True, "norm_epsilon": 0.1},
+        {"final_norm": False, "decoder_ffn": 32},
+        {"positions": "tensor2tensor", "first_position": 2},
+    ],
+    ids=str,
 )
 def test_logits_equal_those_of_pytorchs_transformer_with_the_same_weights(
     norm: str, activation: str, variant: dict[str, Any]

@@ -1,6 +1,8 @@
 """Rules the whole model keeps, under every option."""
 
 import itertools
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -20,7 +22,24 @@ OPTIONS: dict[str, tuple[object, ...]] = {
     "tied_output": (True, False),
     "share_kv": (True, False),
 }
-COMBINATIONS = [dict(zip(OPTIONS, values, strict=True)) for values in itertools.product(*OPTIONS.values())]
+IMPORTED: dict[str, tuple[object, ...]] = {
+    "norm": ("pre", "post"),
+    "positions": ("tensor2tensor", "learned"),
+    "activation": ("gelu_tanh", "quick_gelu"),
+    "autoregression": ("attention", "ssru"),
+    "final_norm": (True, False),
+    "embedding_norm": (True,),
+    "shared_positions": (False,),
+    "scaled_embeddings": (False,),
+    "decoder_ffn": (10,),
+    "norm_epsilon": (1e-3,),
+}
+"""Of models that were trained elsewhere."""
+COMBINATIONS = [
+    dict(zip(options, values, strict=True))
+    for options in (OPTIONS, IMPORTED)
+    for values in itertools.product(*options.values())
+]
 
 every_option = pytest.mark.parametrize(
     "options", COMBINATIONS, ids=["-".join(map(str, combination.values())) for combination in COMBINATIONS]
@@ -71,7 +90,8 @@ def test_decoding_with_a_cache_equals_decoding_all_at_once(options: dict[str, An
 
     torch.testing.assert_close(torch.cat(parts, dim=1), whole, atol=1e-5, rtol=1e-5)
     assert past is not None
-    torch.testing.assert_close(past, whole_past, atol=1e-5, rtol=1e-5)
+    assert past.positions == whole_past.positions == 7
+    torch.testing.assert_close(past.layers, whole_past.layers, atol=1e-5, rtol=1e-5)
 
 
 @every_option
@@ -109,11 +129,23 @@ def test_options_decide_which_weights_exist(options: dict[str, Any]) -> None:
 
     names = {name for name, _ in model.named_parameters()}
 
-    assert ("position_table" in names) == (options["positions"] == "learned")
-    assert ("target_embedding.weight" in names) == (not options["shared_vocab"])
-    assert ("output_weight" in names) == (not options["tied_output"])
-    assert any(".value." in name for name in names) == (not options["share_kv"])
-    assert ("encoder_norm.weight" in names) == (options["norm"] == "pre")
+    config = model.config
+    is_learned = config.positions == "learned"
+    assert ("position_table" in names) == is_learned
+    assert ("target_position_table" in names) == (is_learned and not config.shared_positions)
+    assert ("target_embedding.weight" in names) == (not config.shared_vocab)
+    assert ("output_weight" in names) == (not config.tied_output)
+    assert any(".value." in name for name in names) == (not config.share_kv)
+    for side in ("encoder", "decoder"):
+        has_norm = {True: True, False: False, None: config.norm == "pre"}[config.final_norm]
+        assert (f"{side}_norm.weight" in names) == has_norm
+        assert (f"{side}_embedding_norm.weight" in names) == config.embedding_norm
+    recurrence = {name.rpartition("self_recurrence.")[2] for name in names if "self_recurrence" in name}
+    if config.autoregression == "ssru":
+        assert recurrence == {"cell.weight", "forget.weight", "forget.bias"}
+        assert not any("decoder" in name and "self_attention" in name for name in names)
+    else:
+        assert not recurrence
 
 
 def attentions(model: Transformer) -> tuple[list[EncoderLayer], list[DecoderLayer]]:
@@ -192,34 +224,103 @@ def test_a_token_beyond_the_last_position_is_refused_not_cut() -> None:
         model.decode(torch.zeros(1, 1, dtype=torch.int64), cross, mask, past)
 
 
-def naive_greedy(model: Transformer, source_ids: Tensor, max_tokens: int) -> list[int]:
+def naive_greedy(
+    model: Transformer, source_ids: Tensor, max_tokens: int, begin: Sequence[int] = (2,)
+) -> list[int]:
     """One unpadded sentence, no cache: the whole prefix again for every token."""
     mask = torch.ones(1, len(source_ids), dtype=torch.bool)
-    prefix = [model.config.bos_id]
+    prefix = list(begin)
     while len(prefix) <= max_tokens:
         states = model(source_ids[None], mask, torch.tensor([prefix]))
-        token = int(model.logits(states[0, -1]).argmax())
+        logprobs = model.logits(states[0, -1]).log_softmax(dim=-1).tolist()
+        allowed = [token for token in range(len(logprobs)) if token not in model.config.suppressed_ids]
+        token = max(allowed, key=logprobs.__getitem__)
         if token == model.config.eos_id:
             break
         prefix.append(token)
-    return prefix[1:]
+    return prefix[len(begin) :]
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
-def test_greedy_search_of_a_batch_equals_a_naive_loop_for_each_sentence(norm: str) -> None:
+GREEDY: list[tuple[dict[str, Any], tuple[int, ...]]] = [
+    ({"norm": "pre"}, (2,)),
+    ({"norm": "post"}, (2,)),
+    ({"norm": "post"}, (3, 7, 9)),
+    ({"autoregression": "ssru"}, (2,)),
+    ({"autoregression": "ssru"}, (0, 11)),
+    ({"suppressed_ids": tuple(range(6, 20))}, (2, 8)),
+]
+
+
+@pytest.mark.parametrize(("options", "begin"), GREEDY, ids=str)
+def test_greedy_search_of_a_batch_equals_a_naive_loop_for_each_sentence(
+    options: dict[str, Any], begin: tuple[int, ...]
+) -> None:
     lengths_seen = set()
     for seed, eos_bias in itertools.product(range(8), (1.5, 2.5)):
-        model = random_model({"norm": norm, "tied_output": False}, seed)
+        model = random_model({"tied_output": False, **options}, seed)
         with torch.no_grad():
             model.output_bias[model.config.eos_id] += eos_bias  # else a random model seldom ends
         lengths = [6, 1, 4, 3, 6]
         source_ids, mask = random_source(lengths)
 
-        results = generate_greedy(model, source_ids, mask, max_tokens=10)
+        results = generate_greedy(model, source_ids, mask, 10, None if begin == (2,) else begin)
 
         assert results == [
-            naive_greedy(model, row[:length], 10) for row, length in zip(source_ids, lengths, strict=True)
+            naive_greedy(model, row[:length], 10, begin)
+            for row, length in zip(source_ids, lengths, strict=True)
         ]
         lengths_seen |= {len(result) for result in results}
-    assert 10 in lengths_seen  # some were ended by the limit,
-    assert len(lengths_seen - {0, 10}) >= 2  # some by themselves, at different steps
+    longest = 11 - len(begin)  # the forced ones count
+    assert longest in lengths_seen  # some were ended by the limit,
+    assert len(lengths_seen - {0, longest}) >= 2  # some by themselves, at different steps
+
+
+def test_a_target_begins_with_something() -> None:
+    model = random_model({})
+    source_ids, mask = random_source([3])
+
+    with pytest.raises(ValueError, match="begins with at least one id"):
+        generate_greedy(model, source_ids, mask, 10, [])
+
+
+def test_suppressed_ids_take_their_probability_with_them() -> None:
+    free, bound = random_model({}), random_model({"suppressed_ids": (0, 7, 22)})
+    states = torch.randn(2, 5, 12)
+
+    logprobs = bound.log_probabilities(states)
+
+    expected = free.log_probabilities(states)
+    torch.testing.assert_close(expected, free.logits(states).log_softmax(dim=-1), atol=0.0, rtol=0.0)
+    expected[..., [0, 7, 22]] = -math.inf
+    torch.testing.assert_close(logprobs, expected, atol=0.0, rtol=0.0)
+
+
+def test_learned_positions_of_the_target_are_its_own_unless_shared() -> None:
+    own, shared = (random_model({"positions": "learned", "shared_positions": each}) for each in (False, True))
+    ids, mask = random_source([4])
+
+    for model, is_moved in ((own, False), (shared, True)):
+        memory = model.encode(ids, mask)
+        cross = model.cross_keys_values(memory)
+        before, _ = model.decode(ids, cross, mask)
+        with torch.no_grad():
+            model.position_table.add_(1.0)
+        after, _ = model.decode(ids, cross, mask)
+
+        assert (not torch.equal(before, after)) == is_moved
+        assert not torch.equal(model.encode(ids, mask), memory)
+
+
+@pytest.mark.parametrize("options", [{}, {"autoregression": "ssru", "positions": "learned"}], ids=str)
+def test_a_model_without_weights_takes_those_it_is_given_as_they_are(options: dict[str, Any]) -> None:
+    model = random_model(options)
+    empty = Transformer.without_weights(model.config).eval()
+    assert all(parameter.is_meta for parameter in empty.parameters())
+
+    empty.load_state_dict(model.state_dict(), assign=True)
+
+    theirs = dict(empty.named_parameters())
+    for name, parameter in model.named_parameters():
+        assert theirs[name].data_ptr() == parameter.data_ptr()
+    ids, mask = random_source([5, 3])
+    torch.testing.assert_close(empty(ids, mask, ids), model(ids, mask, ids), atol=0.0, rtol=0.0)

@@ -10,23 +10,25 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from numpy.typing import NDArray
-from torch import nn
 
-from dragoman.bundle import Limits, open_bundle
 from dragoman.graphs.caches import POSITIONS_MULTIPLE
-from dragoman.graphs.decoder import Decoder
-from dragoman.graphs.encoder import Encoder
-from dragoman.graphs.session import SessionOptions
-from export.bundle import BundleFacts, write_bundle
-from export.checkpoint import Checkpoint
 from export.graph import projection
 from export.graph.precision import PRECISIONS
-from export.model import ModelConfig, Transformer
-from export.validation import pad
+from export.graph.precision.protocol import MANY_PARTS
+from tests.parity.random_bundles import (
+    OWN_TARGET,
+    VOCAB,
+    all_nodes,
+    best_by_steps,
+    expected_logprobs,
+    largest_difference,
+    logprobs_by_steps,
+    open_graphs,
+    random_inputs,
+    random_model,
+    write,
+)
 
-VOCAB = 96
-CALIBRATION = [[*row, 3] for row in np.random.default_rng(2).integers(4, VOCAB, (40, 12)).tolist()]
 SHAPES: list[dict[str, Any]] = [
     {"norm": norm, "activation": activation, "positions": positions}
     for norm, activation, positions in itertools.product(
@@ -35,8 +37,8 @@ SHAPES: list[dict[str, Any]] = [
 ] + [
     {"share_kv": True},
     {"tied_output": False},
-    {"shared_vocab": False, "target_vocab_size": 80},
-    {"shared_vocab": False, "target_vocab_size": 80, "tied_output": False},
+    OWN_TARGET,
+    {**OWN_TARGET, "tied_output": False},
     {"heads": 1, "d_model": 8},
 ]
 
@@ -48,78 +50,6 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-def random_model(shape: dict[str, Any]) -> Transformer:
-    torch.manual_seed(3)
-    sizes: dict[str, Any] = {
-        "source_vocab_size": VOCAB,
-        "target_vocab_size": VOCAB,
-        "encoder_layers": 2,
-        "decoder_layers": 2,
-        "d_model": 32,
-        "heads": 4,
-        "ffn": 48,
-        "max_positions": 128,
-    }
-    model = Transformer(ModelConfig(**(sizes | shape))).eval()
-    for parameter in model.parameters():
-        if parameter.ndim == 1:  # biases and norms begin as zeros and ones, which would hide a mix-up
-            nn.init.normal_(parameter, mean=0.5, std=0.5)
-    return model
-
-
-def write(folder: Path, model: Transformer, precision: str) -> Path:
-    tokenizer = Path(__file__).parents[1] / "tiny" / "checkpoint" / "source.spm"
-    facts = BundleFacts("random", "de", "en", "none", {}, {}, Limits(100, 100))
-    write_bundle(folder, Checkpoint(model, tokenizer, tokenizer, {}), precision, facts, CALIBRATION)
-    return folder
-
-
-def random_inputs(
-    model: Transformer, num_steps: int, beams: int
-) -> tuple[list[list[int]], NDArray[np.int64]]:
-    """Sources of other lengths, and targets [R, T] to feed."""
-    rng = np.random.default_rng(5)
-    sources = [[*rng.integers(4, VOCAB, length).tolist(), model.config.eos_id] for length in (9, 1, 17, 4)]
-    return sources, rng.integers(4, 80, (len(sources) * beams, num_steps))
-
-
-def expected_logprobs(
-    model: Transformer, sources: list[list[int]], targets: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """The model's own, of every token after every target token, [R, T, V]."""
-    beams = len(targets) // len(sources)
-    with torch.inference_mode():
-        padded, mask = pad(sources, model.config.pad_id)
-        memory = model.encode(padded, mask).repeat_interleave(beams, 0)
-        cross = model.cross_keys_values(memory)
-        states, _ = model.decode(torch.from_numpy(targets), cross, mask.repeat_interleave(beams, 0))
-        logprobs: NDArray[np.float32] = model.logits(states).log_softmax(dim=-1).numpy()
-    return logprobs
-
-
-def best_by_steps(
-    folder: Path, sources: list[list[int]], targets: NDArray[np.int64], num_best: int
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """The graphs' log-probabilities, best first, and their ids, each [R, T, K]."""
-    bundle = open_bundle(folder)
-    beams = len(targets) // len(sources)
-    steps = Decoder(bundle, SessionOptions()).start(Encoder(bundle, SessionOptions()).run(sources), beams)
-    logprobs = np.empty((*targets.shape, num_best), np.float32)
-    ids = np.empty((*targets.shape, num_best), np.int64)
-    for step in range(targets.shape[1]):
-        logprobs[:, step], ids[:, step] = steps.step(targets[:, step], num_best)
-    return logprobs, ids
-
-
-def largest_difference(model: Transformer, folder: Path, num_steps: int = 9, beams: int = 3) -> float:
-    """Of log-probabilities, over padded sources, several rows a source, and all steps."""
-    sources, targets = random_inputs(model, num_steps, beams)
-    logprobs, ids = best_by_steps(folder, sources, targets, model.config.target_vocab_size)
-    found = np.empty_like(logprobs)
-    np.put_along_axis(found, ids, logprobs, axis=2)
-    return float(np.abs(found - expected_logprobs(model, sources, targets)).max())
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -158,8 +88,7 @@ def test_caches_that_grow_keep_every_position(tmp_path: Path) -> None:
 def test_a_row_answers_the_same_alone_and_in_company(precision: str, tmp_path: Path) -> None:
     """Neighbours of other lengths change neither cross K/V nor the best candidates of a source."""
     model = random_model({})
-    bundle = open_bundle(write(tmp_path, model, precision))
-    encoder, decoder = Encoder(bundle, SessionOptions()), Decoder(bundle, SessionOptions())
+    encoder, decoder = open_graphs(write(tmp_path, model, precision))
     rng = np.random.default_rng(11)
     sources = [[*rng.integers(4, VOCAB, length).tolist(), 3] for length in (5, 31, 12, 2, 23, 7)]
     together = decoder.start(encoder.run(sources), 1)
@@ -177,8 +106,7 @@ def test_a_row_answers_the_same_alone_and_in_company(precision: str, tmp_path: P
 def test_selected_rows_carry_on_from_their_parents(tmp_path: Path) -> None:
     """After beams were reordered and a source left, each row answers as if it had been alone all along."""
     model = random_model({})
-    bundle = open_bundle(write(tmp_path, model, "fp32"))
-    encoder, decoder = Encoder(bundle, SessionOptions()), Decoder(bundle, SessionOptions())
+    encoder, decoder = open_graphs(write(tmp_path, model, "fp32"))
     rng = np.random.default_rng(13)
     sources = [[*rng.integers(4, VOCAB, length).tolist(), 3] for length in (6, 14, 9)]
     steps = decoder.start(encoder.run(sources), 2)
@@ -205,7 +133,7 @@ PART_TOKENS, BLOCK_TOKENS = 20, 4
 """Of 96 tokens this makes four parts of 20 and one of 16; of 80, four of 20."""
 SPLIT_SHAPES: list[dict[str, Any]] = [
     {},
-    {"shared_vocab": False, "target_vocab_size": 80, "tied_output": False},
+    {**OWN_TARGET, "tied_output": False},
 ]
 NUMS_BEST = [1, 5, 19, 20, 21, 50, 80]
 """Candidates: fewer than a part has, as many, and more."""
@@ -248,8 +176,6 @@ def test_a_vocabulary_in_parts_gives_the_models_best_logprobs(
 def test_int8_names_the_same_best_tokens_in_parts_and_as_a_whole(
     shape: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("whole", "parts"):
-        (tmp_path / name).mkdir()
     model = random_model(shape)
     whole = write(tmp_path / "whole", model, "int8")
     split(monkeypatch)
@@ -263,3 +189,24 @@ def test_int8_names_the_same_best_tokens_in_parts_and_as_a_whole(
 
         np.testing.assert_array_equal(ids, expected_ids)
         np.testing.assert_allclose(logprobs, expected_best, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", SPLIT_SHAPES, ids=str)
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_many_parts_of_a_vocabulary_are_cut_by_one_operator_and_answer_the_same(
+    precision: str, shape: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = random_model(shape)
+    sources, targets = random_inputs(model, num_steps=3, beams=2)
+    vocab_size = model.config.target_vocab_size
+    expected = logprobs_by_steps(write(tmp_path / "whole", model, precision), sources, targets, vocab_size)
+    monkeypatch.setattr(projection, "MAX_PART_TOKENS", 4)
+    monkeypatch.setattr(projection, "BLOCK_TOKENS", 2)
+    parts = write(tmp_path / "parts", model, precision)
+    nodes = all_nodes(onnx.load(parts / "decoder.onnx").graph)
+    (cut,) = (node for node in nodes if node.op_type == "Split")
+    assert len(cut.output) == num_parts(parts) == vocab_size // 4 >= MANY_PARTS
+
+    found = logprobs_by_steps(parts, sources, targets, vocab_size)
+
+    np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -1,46 +1,40 @@
 """What the graphs of a precision are made of, whatever they compute."""
 
+import itertools
 from pathlib import Path
+from typing import get_args
 
 import onnx
 import pytest
 from onnx import TensorProto
 
 from dragoman import contract
-from dragoman.bundle import Limits, open_bundle
-from export.bundle import BundleFacts, write_bundle
-from export.checkpoint import load_checkpoint
+from dragoman.bundle import open_bundle
+from dragoman.contract import Autoregression
 from export.graph.builder import ELEMENT_TYPES
 from export.graph.precision import PRECISIONS
+from tests.parity.random_bundles import all_nodes, random_model, write
 
-CHECKPOINT = Path(__file__).parents[1] / "tiny" / "checkpoint"
-SOURCES = [[5, 6, 7, 3], [9, 3]]
+KINDS = list(itertools.product(PRECISIONS, get_args(Autoregression)))
 
 
-@pytest.fixture(scope="module", params=PRECISIONS)
+@pytest.fixture(scope="module", params=KINDS, ids="-".join)
 def bundle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp(str(request.param))
-    facts = BundleFacts("tiny", "de", "en", "none", {}, {}, Limits(48, 64))
-    write_bundle(folder, load_checkpoint(CHECKPOINT), request.param, facts, SOURCES)
-    return folder
+    precision, autoregression = request.param
+    model = random_model({"autoregression": autoregression})
+    return write(tmp_path_factory.mktemp(precision), model, precision)
 
 
 def load_graphs(bundle: Path) -> tuple[onnx.GraphProto, onnx.GraphProto]:
     return onnx.load(bundle / "encoder.onnx").graph, onnx.load(bundle / "decoder.onnx").graph
 
 
-def all_nodes(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
-    """The graph's and its branches'."""
-    branches = [each.g for node in graph.node for each in node.attribute if each.type == each.GRAPH]
-    return [*graph.node, *(node for branch in branches for node in all_nodes(branch))]
-
-
 def test_every_port_is_the_contracts(bundle: Path) -> None:
     manifest = open_bundle(bundle).manifest
-    layers, dtype = manifest.sizes.decoder_layers, manifest.cache_dtype
+    shape = (manifest.sizes.decoder_layers, manifest.cache_dtype, manifest.autoregression)
     expected = (
-        (contract.encoder_inputs(), contract.encoder_outputs(dtype)),
-        (contract.decoder_inputs(layers, dtype), contract.decoder_outputs(layers, dtype)),
+        (contract.encoder_inputs(), contract.encoder_outputs(manifest.cache_dtype)),
+        (contract.decoder_inputs(*shape), contract.decoder_outputs(*shape)),
     )
 
     for graph, ports in zip(load_graphs(bundle), expected, strict=True):
@@ -55,7 +49,7 @@ def test_every_port_is_the_contracts(bundle: Path) -> None:
         onnx.checker.check_model(onnx.load(bundle / name))
 
 
-def test_fp16_holds_no_number_in_32_bits_and_picks_its_best_in_them(bundle: Path) -> None:
+def test_fp16_holds_no_weight_in_32_bits_and_picks_its_best_in_them(bundle: Path) -> None:
     if open_bundle(bundle).manifest.precision != "fp16":
         pytest.skip("of fp16 only")
     for graph in load_graphs(bundle):
@@ -72,15 +66,19 @@ def test_fp16_holds_no_number_in_32_bits_and_picks_its_best_in_them(bundle: Path
 
 
 def test_int4_reads_all_maps_of_a_step_in_4_bits_and_no_map_of_the_encoder(bundle: Path) -> None:
-    if open_bundle(bundle).manifest.precision != "int4":
+    manifest = open_bundle(bundle).manifest
+    if manifest.precision != "int4":
         pytest.skip("of int4 only")
     encoder, decoder = load_graphs(bundle)
+    of_target = {
+        "attention": ("self_attention.query", "self_attention.output"),
+        "ssru": ("self_recurrence.cell",),
+    }
     maps = [
         f"decoder.{layer}.{name}.weight"
         for layer in (0, 1)
         for name in (
-            "self_attention.query",
-            "self_attention.output",
+            *of_target[manifest.autoregression],
             "cross_attention.query",
             "cross_attention.output",
             "feed_forward.inner",

@@ -3,7 +3,6 @@
 Run as a script, this file is the `dragoman` command with the double in the engine's place.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -12,11 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import httpx
 import pytest
@@ -33,22 +29,18 @@ from dragoman import (
     Translation,
     Translator,
 )
-from dragoman.bundle import (
-    FileRecord,
-    Limits,
-    Manifest,
-    Sizes,
-    SpecialIds,
-    open_bundle,
-    parse_manifest,
-    sha256_of,
-)
-from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
+from dragoman.bundle import Manifest, open_bundle
 from dragoman.providers import Provider
+from dragoman.routing.journey import PairTranslator
+from dragoman.routing.router import Router
+from dragoman.types import Pair
 from service import cli
 from service.app import create_app
-from service.readiness import TextTranslator
+from service.engine import preloaded
 from service.settings import Settings, load_settings
+from tests.routing.doubles import until, write_bundle
+
+__all__ = ["until", "write_bundle"]
 
 DEFAULTS = DecodingOptions()
 PROJECT = Path(__file__).resolve().parents[2]
@@ -76,12 +68,8 @@ class DoubleTranslator:
         self.cancelled: list[str] = []
         self._threads = ThreadPoolExecutor(8)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        self.released.set()
         self._threads.shutdown(cancel_futures=True)
 
     def submit(
@@ -89,11 +77,15 @@ class DoubleTranslator:
         text: str,
         options: DecodingOptions = DEFAULTS,
         *,
+        pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
     ) -> Future[Translation]:
         """As the engine does: the future may be cancelled until it is done."""
         assert priority is Priority.INTERACTIVE
+        assert pair in set(self.manifest.languages.pairs())
+        defaults = self.manifest.decoding
+        options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
         self.seen.append((text, options))
         self.timeouts_s.append(timeout_s)
         if "unusable" in text:
@@ -125,8 +117,11 @@ class DoubleTranslator:
         texts: Iterable[str],
         options: DecodingOptions = DEFAULTS,
         read_ahead: int = DOUBLE_WINDOW_TEXTS,
+        *,
+        pair: Pair | None = None,
     ) -> Iterator[Translation | InputError]:
         """Reads ahead, as the engine does."""
+        assert pair in set(self.manifest.languages.pairs())
         remaining = enumerate(texts)
         while window := list(islice(remaining, min(read_ahead, DOUBLE_WINDOW_TEXTS))):
             for position, text in window:
@@ -150,38 +145,6 @@ class DoubleTranslator:
             Alternative(text.upper() + "!" * rank, score) for rank in range(options.num_hypotheses)
         )
         return Translation(hypotheses[0].text, score, FinishReason.STOP, (), hypotheses)
-
-
-def write_bundle(folder: Path, name: str) -> Path:
-    """A bundle whose files verify, though there is no model in them."""
-    folder.mkdir(parents=True)
-    names = (ENCODER_FILE, DECODER_FILE, "source.model", "target.model")
-    for file_name in names:
-        (folder / file_name).write_bytes(file_name.encode() * 1000)
-    records = {
-        file_name: FileRecord(sha256_of(folder / file_name), (folder / file_name).stat().st_size)
-        for file_name in names
-    }
-    content = {
-        "format_version": FORMAT_VERSION,
-        "name": name,
-        "source_language": "de",
-        "target_language": "en",
-        "precision": "int8",
-        "cache_dtype": "float32",
-        "sizes": asdict(Sizes(2, 4, 16, 1000, 1200)),
-        "special_ids": asdict(SpecialIds(0, 1, 2, 3)),
-        "limits": asdict(Limits(256, 200)),
-        "source_tokenizer": "source.model",
-        "target_tokenizer": "target.model",
-        "files": {file_name: asdict(record) for file_name, record in records.items()},
-        "licence": "CC-BY-4.0",
-        "origin": {"steps": 1000},
-        "scores": {"captions": {"bleu": 31.5}},
-    }
-    parse_manifest(content, name)
-    (folder / "manifest.json").write_text(json.dumps(content), encoding="utf-8")
-    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -223,10 +186,10 @@ def is_waiting(translator: DoubleTranslator) -> threading.Event:
 
 
 @contextmanager
-def listening(translator: TextTranslator, settings: Settings) -> Iterator[str]:
+def listening(router: Router, settings: Settings) -> Iterator[str]:
     """A real server in a thread; yields its address."""
-    config = uvicorn.Config(create_app(translator, settings), port=0, log_level="warning", loop="asyncio")
-    server = uvicorn.Server(config)
+    app = create_app(router, settings, preloaded(settings, router))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", loop="asyncio"))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -238,12 +201,9 @@ def listening(translator: TextTranslator, settings: Settings) -> Iterator[str]:
         thread.join(TIMEOUT_S)
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition, but not for ever."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.01)
+def router_of(translator: PairTranslator, folder: Path) -> Router:
+    """A router whose only bundle is open already."""
+    return Router(lambda: {folder.name: folder}, lambda _: translator, lambda _: 1)
 
 
 def is_ready(client: httpx.Client) -> bool:
@@ -251,12 +211,13 @@ def is_ready(client: httpx.Client) -> bool:
 
 
 @pytest.fixture
-def serve(translator: DoubleTranslator) -> Iterator[Serve]:
+def serve(translator: DoubleTranslator, models_dir: Path) -> Iterator[Serve]:
     """Start a server with these settings; gives a client once it is ready."""
     with ExitStack() as running:
 
         def start(*, await_ready: bool = True, **settings: float) -> httpx.Client:
-            address = running.enter_context(listening(translator, load_settings(overrides=settings)))
+            router = running.enter_context(router_of(translator, models_dir / "tiny"))
+            address = running.enter_context(listening(router, load_settings(overrides=settings)))
             client = running.enter_context(httpx.Client(base_url=address, timeout=TIMEOUT_S))
             if await_ready:
                 until(lambda: is_ready(client))
@@ -269,13 +230,13 @@ def serve(translator: DoubleTranslator) -> Iterator[Serve]:
 
 
 @contextmanager
-def ready_client(translator: TextTranslator) -> Iterator[httpx.Client]:
-    """A client of a ready server with default settings."""
+def ready_client(router: Router, **overrides: object) -> Iterator[httpx.Client]:
+    """A client of a ready server with default settings, or these."""
     with pytest.MonkeyPatch.context() as patch:
         forget_settings(patch)
-        settings = load_settings()
+        settings = load_settings(overrides=overrides)
     with (
-        listening(translator, settings) as address,
+        listening(router, settings) as address,
         httpx.Client(base_url=address, timeout=TIMEOUT_S) as client,
     ):
         until(lambda: is_ready(client))
@@ -286,7 +247,8 @@ def ready_client(translator: TextTranslator) -> Iterator[httpx.Client]:
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A client of a server with the double, which a module's tests share."""
     bundle = write_bundle(tmp_path_factory.mktemp("models") / "tiny", "tiny-de-en")
-    with ready_client(DoubleTranslator(open_bundle(bundle).manifest)) as shared:
+    double = DoubleTranslator(open_bundle(bundle).manifest)
+    with router_of(double, bundle) as router, ready_client(router) as shared:
         yield shared
 
 
@@ -300,7 +262,7 @@ def engine() -> Iterator[Translator]:
 @pytest.fixture(scope="module")
 def engine_client(engine: Translator) -> Iterator[httpx.Client]:
     """A client of a server with the real engine, which a module's tests share."""
-    with ready_client(engine) as shared:
+    with router_of(engine, TINY_BUNDLE) as router, ready_client(router) as shared:
         yield shared
 
 
@@ -353,7 +315,7 @@ def open_double(
     """In place of Translator.open; the bundle is verified all the same."""
     assert min(replicas or 1, threads, queue_size) >= 1
     assert recall_segments >= 0
-    assert providers == ("cpu",)
+    assert tuple(providers) == ("cpu",)
     return DoubleTranslator(open_bundle(Path(path)).manifest)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from service.settings import ENV_PREFIX, Settings, SettingsError, load_settings
+from service.settings import ENV_PREFIX, Settings, SettingsError, load_settings, split_names
 
 
 @pytest.fixture
@@ -18,9 +18,11 @@ def config(tmp_path: Path) -> Path:
 def test_defaults_serve_locally() -> None:
     settings = load_settings()
 
-    assert (settings.host, settings.port, settings.model) == ("127.0.0.1", 8000, "de-en")
+    assert (settings.host, settings.port, settings.model) == ("127.0.0.1", 8000, None)
     assert (settings.max_body_bytes, settings.max_texts, settings.max_characters) == (2**20, 1000, 100_000)
     assert (settings.replicas, settings.threads, settings.providers) == (None, 1, "cpu")
+    assert (settings.memory_budget_bytes, settings.pivots, settings.preload) == (None, "en", None)
+    assert (settings.watch_s, settings.reload_endpoint) == (0.0, False)
 
 
 def test_options_win_over_environment_and_environment_over_file(
@@ -39,13 +41,14 @@ def test_options_win_over_environment_and_environment_over_file(
 
 def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {"log_level": "debug", "host": "::", "model": "m", "models_dir": "somewhere"}
-    given["providers"] = "cuda,cpu"
+    given |= {"providers": "cuda,cpu", "preload": "a,b", "pivots": "fr"}
     for name in Settings.model_fields:
         monkeypatch.setenv(ENV_PREFIX + name.upper(), given.get(name, "7"))
+    monkeypatch.setenv("DRAGOMAN_RELOAD_ENDPOINT", "true")
 
     loaded = load_settings().model_dump(mode="json")
 
-    assert loaded == {name: given.get(name, 7) for name in Settings.model_fields}
+    assert loaded == {name: given.get(name, 7) for name in Settings.model_fields} | {"reload_endpoint": True}
 
 
 def test_unknown_environment_variables_are_all_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +86,11 @@ def test_unknown_names_in_the_file_are_refused(tmp_path: Path, line: str) -> Non
         ("providers", "cpu,cuda"),
         ("providers", "cuda,cuda"),
         ("model", ""),
+        ("memory_budget_bytes", "0"),
+        ("memory_budget_bytes", "2 GB"),
+        ("watch_s", "-1"),
+        ("watch_s", "inf"),
+        ("reload_endpoint", "maybe"),
     ],
 )
 def test_a_value_that_does_not_fit_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
@@ -123,3 +131,8 @@ def test_the_models_folder_is_here_if_there_is_one(tmp_path: Path, monkeypatch: 
     (tmp_path / "models").mkdir()
 
     assert load_settings().models_dir.resolve() == tmp_path / "models"
+
+
+def test_names_stand_between_commas() -> None:
+    assert split_names(" a, b-c ,,d") == ("a", "b-c", "d")
+    assert split_names(" ,") == ()

@@ -69,8 +69,10 @@ def test_scores_not_asked_for_are_null(client: httpx.Client) -> None:
     assert translation["alternatives"][0]["score"] is None
 
 
-@pytest.mark.parametrize(("source", "target"), [("de", "en"), ("DE", "En"), (None, "en"), ("de", None)])
-def test_the_models_own_pair_is_accepted_in_any_case(
+@pytest.mark.parametrize(
+    ("source", "target"), [("de", "en"), ("DE", "En"), (None, "en"), ("de", None), ("de-AT", "en_GB")]
+)
+def test_the_models_own_pair_is_accepted_in_any_case_and_for_any_region(
     client: httpx.Client, source: str | None, target: str | None
 ) -> None:
     response = client.post(URL, json={"text": "ja", "source": source, "target": target})
@@ -79,7 +81,7 @@ def test_the_models_own_pair_is_accepted_in_any_case(
 
 
 @pytest.mark.parametrize(
-    ("field", "language"), [("source", "fr"), ("target", "de"), ("source", ""), ("target", "en-GB")]
+    ("field", "language"), [("source", "fr"), ("target", "de"), ("source", ""), ("target", "english")]
 )
 def test_another_language_is_refused_naming_what_is_served(
     client: httpx.Client, field: str, language: str
@@ -104,7 +106,9 @@ def test_another_language_is_refused_naming_what_is_served(
         ("beam_size", True),
         ("beam_size", 4.0),
         ("beam_size", "4"),
-        ("beam_size", None),
+        ("early_stopping", 1),
+        ("model", 1),
+        ("model", "absent"),
         ("length_penalty", True),
         ("length_penalty", "1"),
         ("return_scores", 1),
@@ -177,6 +181,7 @@ def test_every_wish_for_the_search_reaches_the_engine() -> None:
         "beam_size": 7,
         "num_hypotheses": 3,
         "length_penalty": 0.25,
+        "early_stopping": True,
         "max_length": 19,
         "min_length": 2,
         "return_scores": False,

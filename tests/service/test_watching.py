@@ -22,8 +22,11 @@ def test_models_tells_what_the_manifest_says(client: httpx.Client) -> None:
         "models": [
             {
                 "name": "tiny-de-en",
+                "folder": "tiny",
                 "source": "de",
                 "target": "en",
+                "sources": ["de"],
+                "targets": ["en"],
                 "precision": "int8",
                 "limits": {"max_source_tokens": 256, "max_target_tokens": 200},
                 "sizes": {
@@ -35,6 +38,8 @@ def test_models_tells_what_the_manifest_says(client: httpx.Client) -> None:
                 },
                 "size_bytes": 1000
                 * len("encoder.onnx decoder.onnx source.model target.model".replace(" ", "")),
+                "is_loaded": True,
+                "memory_bytes": 1,
                 "licence": "CC-BY-4.0",
                 "scores": {"captions": {"bleu": 31.5}},
             }
@@ -173,7 +178,8 @@ def test_a_request_that_takes_too_long_is_given_up(serve: Serve, translator: Dou
     assert late.status_code == 504
     assert late.json()["error"]["type"] == "timeout"
     assert "not done within 1.5 s" in late.json()["error"]["message"]
-    assert translator.timeouts_s == [1.5, 1.5]
+    assert all(timeout_s is not None and 0 < timeout_s <= 1.5 for timeout_s in translator.timeouts_s)
+    assert len(translator.timeouts_s) == 2
     until(lambda: translator.cancelled == ["wait"])
 
 
@@ -214,6 +220,7 @@ def test_every_operation_documents_its_purpose_and_its_errors(client: httpx.Clie
     assert documented == {
         "post /v1/translate": {"400", "413", "415", "422", "500", "503", "504"},
         "get /v1/models": {"500"},
+        "get /v1/languages": {"500"},
         "get /healthz": set(),
         "get /readyz": {"503"},
     }
@@ -223,7 +230,7 @@ def test_every_operation_documents_its_purpose_and_its_errors(client: httpx.Clie
 def test_every_field_is_described(client: httpx.Client) -> None:
     schemas: dict[str, dict[str, Any]] = client.get("/openapi.json").json()["components"]["schemas"]
 
-    for name in ("TranslateRequest", "TranslationOut", "ErrorBody", "FieldProblem"):
+    for name in ("TranslateRequest", "TranslationOut", "StepOut", "ReachOut", "ErrorBody", "FieldProblem"):
         for field, schema in schemas[name]["properties"].items():
             assert schema.get("description"), f"{name}.{field}"
 
@@ -240,3 +247,14 @@ def test_documented_examples_are_accepted(client: httpx.Client) -> None:
 
     for example in schemas["TranslateRequest"]["examples"]:
         assert client.post("/v1/translate", json=example).status_code == 200, example
+
+
+@pytest.mark.parametrize("field", ["beam_size", "length_penalty", "early_stopping"])
+def test_what_a_model_may_decide_itself_is_documented_as_that(client: httpx.Client, field: str) -> None:
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+
+    documented = schemas["TranslateRequest"]["properties"][field]
+    assert {"type": "null"} in documented["anyOf"]
+    assert documented.get("default") is None
+    assert "Null: the model's own." in documented["description"]
+    assert client.post("/v1/translate", json={"text": "ja", field: None}).status_code == 200

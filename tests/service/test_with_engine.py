@@ -11,6 +11,9 @@ import onnxruntime
 import pytest
 
 from dragoman import DecodingOptions, Translation, Translator
+from dragoman.routing.router import Router
+from tests.routing.conftest import relabel
+from tests.service.conftest import ready_client
 
 PROJECT = Path(__file__).resolve().parents[2]
 BUNDLE = PROJECT / "tests" / "tiny" / "bundle-int8"
@@ -44,6 +47,32 @@ def test_http_gives_what_the_library_gives(engine: Translator, engine_client: ht
         )
         for each in expected(engine, options)
     ]
+
+
+def test_http_and_command_line_go_through_a_third_language_as_the_library_does(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    relabel(tmp_path / "tiny" / "de-en", "first", "de", "en")
+    relabel(tmp_path / "tiny" / "en-fr", "second", "en", "fr")
+    with Router.open(tmp_path / "tiny") as router, ready_client(router) as client:
+        wanted = [router.translate(text, "de", "fr") for text in TEXTS]
+        answer = client.post("/v1/translate", json={"text": TEXTS, "source": "de", "target": "fr"}).json()
+    finished = subprocess.run(
+        [sys.executable, "-m", "service", "translate", "--source", "de", "--target", "fr"],
+        input="\n".join(TEXTS),
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+        env={name: value for name, value in environment.items() if name != "DRAGOMAN_MODEL"}
+        | {"DRAGOMAN_MODELS_DIR": str(tmp_path / "tiny")},
+    )
+
+    assert [each["text"] for each in answer["translations"]] == [each.translation.text for each in wanted]
+    assert [[step["score"] for step in each["steps"]] for each in answer["translations"]] == [
+        [step.score for step in each.steps] for each in wanted
+    ]
+    assert [each["score"] for each in answer["translations"]] == [each.translation.score for each in wanted]
+    assert finished.stdout.split("\n") == [each.translation.text for each in wanted]
 
 
 def test_the_command_line_gives_what_the_library_gives(

@@ -114,7 +114,7 @@ def test_a_setting_below_its_least_is_refused_by_name(field: str) -> None:
 
 def test_spelling_is_digits_signs_and_cased_letters_alone_or_at_a_words_start() -> None:
     pieces = ["<pad>", "<unk>", "<s>", "</s>", "a", "▁Ж", "7", "▁", "%", "ab", "▁an", "水", "<0x41>"]
-    assert spelling_pieces(pieces, SpecialIds(PAD, UNK, BOS, EOS)) == (UNK, EOS, 4, 5, 6, 7, 8)
+    assert spelling_pieces(pieces, SpecialIds(PAD, UNK, EOS)) == (UNK, EOS, 4, 5, 6, 7, 8)
 
 
 def hand_made() -> Shortlist:

@@ -89,9 +89,10 @@ def test_a_shortlist_is_vouched_for_and_taken_off_again(bundle: Path, tmp_path: 
 def test_the_tiny_vocabulary_is_read(bundle: Path) -> None:
     vocabularies = read_vocabularies(read_bundle(bundle))
     ids = read_bundle(bundle).manifest.special_ids
+    (target,) = read_bundle(bundle).manifest.languages.targets.values()
     assert vocabularies.is_shared
     assert len(vocabularies.bytes) == 256
-    assert set(vocabularies.never) == {ids.pad, ids.bos}
+    assert set(vocabularies.never) == {ids.pad, *target.begin}
     assert {ids.eos, ids.unk} < set(vocabularies.spelling)
 
 

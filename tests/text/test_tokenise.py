@@ -1,17 +1,25 @@
+import io
+import itertools
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import sentencepiece
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sentencepiece import sentencepiece_model_pb2
 
 from dragoman.errors import BundleError, InputError
+from dragoman.text import tokenise
 from dragoman.text.normalise import normalise_segment
 from dragoman.text.tokenise import Tokenizer
+from tests.text.conftest import GERMAN
 
 SHARED_TOKENIZER = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 VOCAB_SIZE = 360
 PAD, UNK, BOS, EOS = range(4)
+CONTROLS = st.sampled_from(["</s>", "<s>x</s>", "<pad>", "<unk>", "<0x41>", ">>de<<", "de_DE"])
 # U+2581 is SentencePiece's own sign for a space and comes back as one.
 SEGMENTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\u2581"))
 
@@ -32,12 +40,11 @@ def test_a_segment_is_encoded_alone_as_in_company(tokenizer: Tokenizer, segments
 
 
 @settings(SHARED_TOKENIZER)
-@given(segment=SEGMENTS | st.sampled_from(["</s>", "<s>x</s>", "<pad>", "<unk>", "<0x41>"]))
-def test_the_one_special_id_is_end_of_sentence_at_the_end(tokenizer: Tokenizer, segment: str) -> None:
+@given(segment=SEGMENTS | CONTROLS)
+def test_a_text_has_no_special_ids(tokenizer: Tokenizer, segment: str) -> None:
     (ids,) = tokenizer.encode([segment])
 
-    assert ids[-1] == EOS
-    assert not {PAD, UNK, BOS, EOS} & set(ids[:-1])
+    assert not {PAD, UNK, BOS, EOS} & set(ids)
 
 
 def test_spellings_that_normalise_to_the_same_have_the_same_ids(tokenizer: Tokenizer) -> None:
@@ -49,13 +56,13 @@ def test_spellings_that_normalise_to_the_same_have_the_same_ids(tokenizer: Token
 def test_no_segments_and_empty_segments_are_fine(tokenizer: Tokenizer) -> None:
     assert tokenizer.encode([]) == []
     assert tokenizer.decode([]) == []
-    assert tokenizer.encode(["", " \u200b"]) == [[EOS], [EOS]]
+    assert tokenizer.encode(["", " \u200b"]) == [[], []]
     assert tokenizer.decode([[], (), [EOS]]) == ["", "", ""]
 
 
-def test_the_vocabulary_says_its_size_and_special_ids(tokenizer: Tokenizer) -> None:
+def test_the_vocabulary_says_its_size_and_what_it_does_not_know(tokenizer: Tokenizer) -> None:
     assert tokenizer.vocab_size == VOCAB_SIZE
-    assert (tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id) == (PAD, UNK, BOS, EOS)
+    assert tokenizer.unk_id == UNK
 
 
 def test_a_lone_surrogate_is_an_input_error(tokenizer: Tokenizer) -> None:
@@ -76,7 +83,7 @@ def test_any_ids_of_the_vocabulary_become_proper_text(tokenizer: Tokenizer, ids:
 
 def test_bytes_that_are_no_utf8_become_replacement_characters(tokenizer: Tokenizer) -> None:
     (dog,) = tokenizer.encode(["😀"])
-    first_byte, last_byte = dog[-5], dog[-2]
+    first_byte, last_byte = dog[-4], dog[-1]
 
     assert tokenizer.decode([[first_byte], [last_byte, last_byte]]) == ["\ufffd", "\ufffd\ufffd"]
 
@@ -84,7 +91,7 @@ def test_bytes_that_are_no_utf8_become_replacement_characters(tokenizer: Tokeniz
 def test_control_ids_are_not_shown(tokenizer: Tokenizer) -> None:
     (ids,) = tokenizer.encode(["Der Hund"])
 
-    assert tokenizer.decode([[BOS, *ids, PAD, PAD]]) == ["Der Hund"]
+    assert tokenizer.decode([[BOS, *ids, EOS, PAD, PAD]]) == ["Der Hund"]
 
 
 @pytest.mark.parametrize("wrong", [-1, VOCAB_SIZE, 2**31, 2**70])
@@ -133,13 +140,153 @@ def test_a_folder_is_a_bundle_error(tmp_path: Path) -> None:
         Tokenizer.load(tmp_path)
 
 
-def test_a_model_without_end_of_sentence_is_a_bundle_error(model_without_eos: Path) -> None:
-    with pytest.raises(BundleError, match="no end-of-sentence piece"):
-        Tokenizer.load(model_without_eos)
-
-
 def test_work_is_quiet(model_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     tokenizer = Tokenizer.load(model_path)
     tokenizer.decode(tokenizer.encode(["Der Hund läuft.", "", "\x00😀", "x" * 10_000]))
 
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_text_is_as_it_is_where_nothing_normalises(model_path: Path) -> None:
+    raw = Tokenizer.load(model_path, normalises=False)
+    (composed, decomposed) = raw.encode(["über", "u\u0308ber"])
+
+    assert composed != decomposed
+    assert raw.decode([decomposed]) == ["u\u0308ber"]
+
+
+@pytest.fixture(scope="session")
+def listed_pieces(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model without byte pieces, as those that have a vocabulary beside them are."""
+    path = tmp_path_factory.mktemp("listed") / "source.spm"
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=(" ".join(parts) for parts in itertools.product(*GERMAN)),
+        model_writer=model,
+        vocab_size=70,
+        normalization_rule_name="identity",
+        pad_id=0,
+        unk_id=1,
+        bos_id=2,
+        eos_id=3,
+        num_threads=1,
+        minloglevel=2,
+    )
+    path.write_bytes(model.getvalue())
+    return path
+
+
+def pieces_of(model: Path) -> list[str]:
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    return [processor.id_to_piece(index) for index in range(processor.vocab_size())]
+
+
+def write_list(model: Path, pieces: object) -> Path:
+    path = model.with_name("vocabulary.json")
+    path.write_text(json.dumps(pieces), encoding="utf8")
+    return path
+
+
+@pytest.fixture
+def listed(listed_pieces: Path) -> Tokenizer:
+    """Pieces in reverse, with ids that stand for no text and pieces that the model does not have."""
+    pieces = ["", "", *reversed(pieces_of(listed_pieces)), "", "日本", "\u2581extra", ""]
+    return Tokenizer.load(listed_pieces, write_list(listed_pieces, pieces), normalises=False)
+
+
+def test_listed_pieces_have_the_ids_of_their_places(listed_pieces: Path, listed: Tokenizer) -> None:
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(listed_pieces))
+    (ids,) = listed.encode(["Der Hund läuft."])
+    size = processor.vocab_size()
+
+    assert listed.vocab_size == size + 6
+    assert listed.unk_id == 2 + size - 1 - processor.unk_id()
+    assert ids == [2 + size - 1 - own for own in processor.encode("Der Hund läuft.")]
+    assert listed.count("Der Hund läuft.") == len(ids)
+    assert listed.decode([ids]) == ["Der Hund läuft."]
+
+
+def test_a_piece_that_the_model_lacks_is_found_in_the_list(listed: Tokenizer) -> None:
+    assert listed.encode(["日本"])[0][-1] == listed.vocab_size - 3
+    assert listed.encode(["日"])[0][-1] == listed.unk_id
+    assert listed.decode([[listed.vocab_size - 3, listed.vocab_size - 2]]) == ["日本 extra"]
+
+
+@settings(SHARED_TOKENIZER)
+@given(segment=SEGMENTS | CONTROLS | st.sampled_from(["日本</s>", "\u2581extra"]))
+def test_a_text_has_no_id_without_text(listed: Tokenizer, segment: str) -> None:
+    (ids,) = listed.encode([segment])
+
+    assert all(index == listed.unk_id or listed.decode([[index, *ids]]) for index in ids)
+
+
+@settings(SHARED_TOKENIZER)
+@given(data=st.data())
+def test_ids_without_text_change_nothing(listed: Tokenizer, data: st.DataObject) -> None:
+    ids = data.draw(st.lists(st.integers(0, listed.vocab_size - 1)))
+    silent = {
+        index for index in range(listed.vocab_size) if index in {0, 1, listed.unk_id, listed.vocab_size - 1}
+    }
+
+    assert listed.decode([ids]) == listed.decode([[index for index in ids if index not in silent]])
+
+
+def test_control_pieces_are_never_made_of_text(listed_pieces: Path) -> None:
+    """What the model does not know comes back as one piece, which may be spelled like a control piece."""
+    pieces = ["日本" if piece == "</s>" else piece for piece in pieces_of(listed_pieces)]
+    model = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined] # made when imported
+    model.ParseFromString(listed_pieces.read_bytes())
+    model.pieces[EOS].piece = "日本"
+    model.trainer_spec.eos_piece = "日本"
+    changed = listed_pieces.with_name("changed.spm")
+    changed.write_bytes(model.SerializeToString())
+
+    tokenizer = Tokenizer.load(changed, write_list(changed, pieces), normalises=False)
+
+    assert tokenizer.encode(["日本"])[0][-1] == tokenizer.unk_id
+    assert tokenizer.decode([[EOS]]) == [""]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "is not JSON"),
+        (b"[" * 100_000, "is not JSON"),
+        (b'{"a": 1}', "is not a list of strings"),
+        (b'["a", 1]', "is not a list of strings"),
+        (b'["<unk>", "a", "b", "a"]', "has 'a' twice"),
+        (b'["", "", "a"]', "does not have '<unk>'"),
+        (b"[]", "does not have '<unk>'"),
+        (b'["<unk>", "\\ud800"]', "not well-formed Unicode"),
+    ],
+)
+def test_a_damaged_vocabulary_is_a_bundle_error(
+    content: bytes, problem: str, model_path: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "source.json"
+    path.write_bytes(content)
+
+    with pytest.raises(BundleError, match=r"source\.json") as caught:
+        Tokenizer.load(model_path, path)
+
+    assert caught.value.bundle == str(tmp_path)
+    assert problem in str(caught.value)
+
+
+def test_a_missing_vocabulary_is_a_bundle_error(model_path: Path, tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=r"source\.json cannot be read: No such file"):
+        Tokenizer.load(model_path, tmp_path / "source.json")
+
+
+def test_a_vocabulary_beyond_the_limit_is_not_read(
+    model_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "source.json"
+    path.write_text('["<unk>", "a"]', encoding="utf8")
+    size = path.stat().st_size
+    monkeypatch.setattr(tokenise, "MAX_VOCABULARY_BYTES", size)
+    assert Tokenizer.load(model_path, path).vocab_size == 2
+
+    monkeypatch.setattr(tokenise, "MAX_VOCABULARY_BYTES", size - 1)
+    with pytest.raises(BundleError, match=f"more than {size - 1} bytes"):
+        Tokenizer.load(model_path, path)

@@ -16,11 +16,14 @@ from pathlib import Path
 import torch
 from torch.nn import functional
 
-from dragoman.bundle import Limits
+from dragoman.manifest import Limits
 from dragoman.text.tokenise import Tokenizer
+from export import trained
 from export.bundle import BundleFacts, staged_folder, write_bundle
-from export.checkpoint import load_checkpoint, save_weights
+from export.calibration import Sample
+from export.checkpoint import save_weights
 from export.model import ModelConfig, Transformer
+from export.original import WantedLanguages
 from training.batches import BatchPlan, BatchStream
 from training.config import Corpus, Data, Optimisation, TrainingConfig, Validation, Vocabulary
 from training.corpus import read_pairs
@@ -52,20 +55,21 @@ def main() -> None:
         _train(Path(scratch))
         shutil.rmtree(checkpoint, ignore_errors=True)
         shutil.copytree(scratch, checkpoint)
+    export(checkpoint)
+
+
+def export(checkpoint: Path) -> None:
+    """Write the bundles."""
+    original = trained.load(checkpoint, WantedLanguages())
+    config = original.model.config
     pairs = read_pairs(CONFIG.data.corpora[0], CONFIG.data)
-    sources = Tokenizer.load(checkpoint / "source.spm").encode([pair.source for pair in pairs])
+    pieces = Tokenizer.load(checkpoint / "source.spm").encode([pair.source for pair in pairs])
+    samples = [Sample([*source, config.eos_id], (config.bos_id,)) for source in pieces]
     for precision in ("fp32", "int8", "int4"):
-        facts = BundleFacts(
-            name=f"tiny-{precision}",
-            source_language="de",
-            target_language="en",
-            licence=LICENCE,
-            origin={"tool": "tests/tiny/make.py", "steps": STEPS},
-            scores={},
-            limits=Limits(max_source_tokens=48, max_target_tokens=64),
-        )
+        limits = Limits(max_source_tokens=48, max_target_tokens=64)
+        facts = BundleFacts(f"tiny-{precision}", LICENCE, limits)
         with staged_folder(HERE / f"bundle-{precision}") as staging:
-            write_bundle(staging, load_checkpoint(checkpoint), precision, facts, sources)
+            write_bundle(staging, original, precision, facts, samples)
 
 
 def _train(folder: Path) -> None:

@@ -29,6 +29,8 @@ class Float32:
 
     def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
         rows = graph.op("Gather", self._weight(graph, name, table), ids)
+        if factor == 1.0:
+            return rows
         return graph.op("Mul", rows, self._weight(graph, f"{name}.factor", np.array(factor, np.float32)))
 
     def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
@@ -36,7 +38,7 @@ class Float32:
         return graph.op(
             "Gemm",
             value,
-            some_rows(graph, table, len(output.table), tokens),
+            some_rows(graph, table, output.parts, tokens),
             self._weight(graph, f"{OUTPUT}.{tokens.start}.bias", output.bias[tokens.start : tokens.stop]),
             attributes={"transB": 1},
         )

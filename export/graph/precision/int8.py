@@ -21,6 +21,9 @@ CACHE_STEP = 1.0
 SMALLEST_ROW = 1e-10
 """Stands in for the maximum of an all-zero row, which has no scale."""
 
+ROWS_AT_ONCE = 8192
+"""Of a weight that is rounded: a large vocabulary's table alone takes a gigabyte, and rounding copies it."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Constants:
@@ -75,7 +78,7 @@ class Int8:
     def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
         quantised, scales = self._table(output.name, output.table)
         # Folded when the graph is loaded, so that the file holds the table once.
-        rows = some_rows(graph, graph.weight(output.name, quantised), len(quantised), tokens)
+        rows = some_rows(graph, graph.weight(output.name, quantised), output.parts, tokens)
         transposed = graph.op("Transpose", rows, attributes={"perm": [1, 0]})
         part = slice(tokens.start, tokens.stop)
         constants = _Constants(f"{OUTPUT}.{tokens.start}", scales[part], output.bias[part])
@@ -153,7 +156,11 @@ def quantise_channels(weight: Weights) -> tuple[NDArray[np.int8], NDArray[np.flo
     Returns:
         int8 [N, K] and float32 [N]; weight is about their product.
     """
-    largest = np.maximum(np.abs(weight).max(axis=1), SMALLEST_ROW)
-    scales: NDArray[Any] = (largest / INT8_MAX).astype(np.float32)
-    quantised = np.clip(np.round(weight / scales[:, None]), -INT8_MAX, INT8_MAX).astype(np.int8)
+    quantised = np.empty(weight.shape, np.int8)
+    scales = np.empty(len(weight), np.float32)
+    for first in range(0, len(weight), ROWS_AT_ONCE):
+        rows = slice(first, first + ROWS_AT_ONCE)
+        largest = np.maximum(np.abs(weight[rows]).max(axis=1), SMALLEST_ROW)
+        scales[rows] = largest / INT8_MAX
+        quantised[rows] = np.clip(np.round(weight[rows] / scales[rows, None]), -INT8_MAX, INT8_MAX)
     return quantised, scales

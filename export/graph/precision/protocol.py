@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from dragoman.contract import CacheDType
 from export.graph.builder import GraphBuilder
 
+MANY_PARTS = 16
+"""onnxruntime folds constants when a graph is loaded, and copies the whole table for each operator that reads
+it: from here on one operator makes all parts. Opening 31 parts of a gigabyte took 34 s, and then 8 s."""
 Weights = NDArray[np.float32]
 Map = tuple[str, Weights, Weights]
 """Name, weight [N, K] and bias [N]."""
@@ -25,6 +28,8 @@ class Output:
     """[V, d]."""
     bias: Weights
     """[V]."""
+    parts: tuple[range, ...]
+    """Tokens that are projected together: all V, side by side."""
 
 
 class Precision(Protocol):
@@ -50,7 +55,7 @@ class Precision(Protocol):
         ...
 
     def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
-        """Like `linear`, for some tokens side by side, as float32.
+        """Like `linear`, for one of the output's parts, as float32.
 
         `embedding` may read the same table by its name.
         """
@@ -65,8 +70,17 @@ class Precision(Protocol):
         ...
 
 
-def some_rows(graph: GraphBuilder, table: str, num_tokens: int, tokens: range) -> str:
-    """Rows of a table [V, d] that stand side by side; the table itself where it is all of them."""
-    if tokens == range(num_tokens):
+def some_rows(graph: GraphBuilder, table: str, parts: Sequence[range], tokens: range) -> str:
+    """Rows of a table [V, d] that stand side by side; the table itself where it is all of them.
+
+    Args:
+        graph: where they are read.
+        table: the constant.
+        parts: into which all V are divided.
+        tokens: one of them.
+    """
+    if len(parts) == 1:
         return table
-    return graph.op("Slice", table, graph.ints(tokens.start), graph.ints(tokens.stop), graph.ints(0))
+    if len(parts) < MANY_PARTS:
+        return graph.op("Slice", table, graph.ints(tokens.start), graph.ints(tokens.stop), graph.ints(0))
+    return graph.split(table, [len(part) for part in parts])[parts.index(tokens)]

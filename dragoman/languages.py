@@ -1,0 +1,127 @@
+"""The languages that a bundle translates between, what it is told of them, and the names they go by.
+
+Codes are BCP-47 (https://www.rfc-editor.org/info/bcp47): `de`, `pt-BR`, `zh-Hans`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from dragoman.errors import UnsupportedPair
+from dragoman.types import Pair
+
+MAX_NAMED = 12
+"""Languages that an error lists; of more it tells how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLanguage:
+    """What surrounds the pieces of a source in this language."""
+
+    names: tuple[str, ...]
+    """Others that it goes by, as in `deu_Latn`."""
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    """The end-of-sentence id is among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetLanguage:
+    """How a model is told to translate into this language."""
+
+    names: tuple[str, ...]
+    """Others that it goes by."""
+    source_before: tuple[int, ...]
+    """Stand before all else in the source."""
+    begin: tuple[int, ...]
+    """What a target begins with: the first starts the decoder, the others are forced."""
+
+
+class _Named(Protocol):
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """Of a bundle: every source goes with every target but itself, unless it has one of each."""
+
+    sources: Mapping[str, SourceLanguage]
+    """By code; at least one."""
+    targets: Mapping[str, TargetLanguage]
+    """By code; at least one."""
+
+    @property
+    def is_single_pair(self) -> bool:
+        """Whether nobody needs to say what is wanted."""
+        return len(self.sources) == 1 and len(self.targets) == 1
+
+    def pairs(self) -> Iterator[Pair]:
+        """All of them."""
+        for source in self.sources:
+            for target in self.targets:
+                if source != target or self.is_single_pair:
+                    yield Pair(source, target)
+
+    def serves(self, source: str, target: str) -> Pair | None:
+        """The pair in the bundle's own codes; None if it has no such pair."""
+        found = find_language(source, self.sources), find_language(target, self.targets)
+        if found[0] is None or found[1] is None:
+            return None
+        pair = Pair(found[0], found[1])
+        return pair if pair.source != pair.target or self.is_single_pair else None
+
+    def pair(self, source: str | None, target: str | None) -> Pair:
+        """The pair that is asked for, where None stands for the only language there is.
+
+        Raises:
+            UnsupportedPair: there is no such language or pair, or there are several and none was named.
+        """
+        wanted = Pair(_pick("source", source, self.sources), _pick("target", target, self.targets))
+        if wanted.source == wanted.target and not self.is_single_pair:
+            raise UnsupportedPair("target", f"{wanted.target} is the source's language already")
+        return wanted
+
+
+def find_language(asked: str, served: Mapping[str, _Named]) -> str | None:
+    """The served code that a name means.
+
+    Tried in this order, with no regard to case: the code itself; another name of a language; either without
+    its last subtags (`en-US` -> `en`); the only served code that adds subtags to it (`zh` -> `zh-Hans`).
+    """
+    spelled = {_plain(code): code for code in served}
+    spelled.update(
+        {
+            _plain(name): code
+            for code, language in served.items()
+            for name in language.names
+            if _plain(name) not in spelled
+        }
+    )
+    subtags = _plain(asked).split("-")
+    for count in range(len(subtags), 0, -1):
+        if (code := spelled.get("-".join(subtags[:count]))) is not None:
+            return code
+    longer = [code for code in served if _plain(code).startswith(_plain(asked) + "-")]
+    return longer[0] if len(longer) == 1 else None
+
+
+def list_languages(codes: Iterable[str]) -> str:
+    """For people: all of a few, the number of many."""
+    listed = list(codes)
+    return ", ".join(listed) if len(listed) <= MAX_NAMED else f"{len(listed)} languages"
+
+
+def _pick(field: str, asked: str | None, served: Mapping[str, _Named]) -> str:
+    if asked is None:
+        if len(served) == 1:
+            return next(iter(served))
+        raise UnsupportedPair(field, f"say which language; served here: {list_languages(served)}")
+    code = find_language(asked, served)
+    if code is None:
+        raise UnsupportedPair(field, f"this language is not served here; served: {list_languages(served)}")
+    return code
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "-").casefold()

@@ -1,0 +1,328 @@
+"""The manifest of a bundle: facts about a model, and how each is read from JSON.
+
+docs/bundle-format.md describes every field for people.
+"""
+
+import reprlib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import PurePosixPath
+from typing import Any, TypeVar, get_args
+
+from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION, Autoregression, CacheDType
+from dragoman.errors import BundleError
+from dragoman.languages import Languages, SourceLanguage, TargetLanguage
+
+MANIFEST_FILE = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """What a file must be to be trusted."""
+
+    sha256: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The graphs' fixed dimensions."""
+
+    decoder_layers: int
+    heads: int
+    head_size: int
+    source_vocab: int
+    target_vocab: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialIds:
+    """Ids with a meaning of their own, in the source's and the target's vocabulary alike."""
+
+    pad: int
+    unk: int
+    eos: int
+    """Ends every target, and stands in every source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """In tokens of one segment, those that its languages add and the end-of-sentence id included."""
+
+    max_source_tokens: int
+    max_target_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerFiles:
+    """How text becomes ids."""
+
+    model: str
+    """A SentencePiece model in the bundle."""
+    vocabulary: str | None
+    """A JSON list of pieces in order of the graphs' ids; None where these are SentencePiece's own."""
+    normalises: bool
+    """Whether a segment is normalised (`dragoman.text.normalise`) before SentencePiece sees it."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return (self.model,) if self.vocabulary is None else (self.model, self.vocabulary)
+
+
+@dataclass(frozen=True, slots=True)
+class DecodingDefaults:
+    """What a search does where its caller does not say; see `DecodingOptions`."""
+
+    beam_size: int = 4
+    length_penalty: float = 1.0
+    early_stopping: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Facts about a model."""
+
+    format_version: int
+    name: str
+    languages: Languages
+    precision: str
+    cache_dtype: CacheDType
+    """Of cross K/V, and of self K/V where there are any."""
+    autoregression: Autoregression
+    """What a decoder layer reads its own past with."""
+    sizes: Sizes
+    special_ids: SpecialIds
+    limits: Limits
+    source_tokenizer: TokenizerFiles
+    target_tokenizer: TokenizerFiles
+    decoding: DecodingDefaults
+    files: Mapping[str, FileRecord]
+    """By path inside the bundle, with forward slashes; the manifest itself is not among them."""
+    licence: str
+    origin: Mapping[str, Any]
+    """Where the weights come from: data, steps, time, tools."""
+    scores: Mapping[str, Any]
+    """Measured quality, by test set."""
+
+
+T = TypeVar("T")
+Counts = TypeVar("Counts", Sizes, SpecialIds, Limits)
+Choice = TypeVar("Choice", CacheDType, Autoregression)
+
+CACHE_DTYPES: Mapping[str, CacheDType] = {name: name for name in get_args(CacheDType)}
+AUTOREGRESSIONS: Mapping[str, Autoregression] = {name: name for name in get_args(Autoregression)}
+
+JSON_TYPES: Mapping[type, str] = {
+    dict: "an object",
+    list: "an array",
+    str: "a string",
+    int: "an integer",
+    float: "a number with a fraction",
+    bool: "true or false",
+    type(None): "null",
+}
+"""What JSON calls the types that Python reads it as."""
+
+
+def parse_manifest(content: object, bundle: str) -> Manifest:
+    """Check a manifest's version first, then every field.
+
+    Raises:
+        BundleError: with every missing, unknown or ill-typed field.
+    """
+    if not isinstance(content, dict):
+        raise BundleError(bundle, (f"{MANIFEST_FILE} is not a JSON object",))
+    if (version := content.get("format_version")) != FORMAT_VERSION:
+        problem = (
+            f"{MANIFEST_FILE}: format_version is {reprlib.repr(version)}, this engine reads"
+            f" {FORMAT_VERSION}; use a matching release of Dragoman, or export the model again"
+        )
+        raise BundleError(bundle, (problem,))
+    reader = _Reader(content)
+    manifest = Manifest(
+        format_version=reader.take_count("format_version", FORMAT_VERSION),
+        name=reader.take_text("name"),
+        languages=reader.take_languages("languages"),
+        precision=reader.take_text("precision"),
+        cache_dtype=reader.take_choice("cache_dtype", CACHE_DTYPES),
+        autoregression=reader.take_choice("autoregression", AUTOREGRESSIONS),
+        sizes=reader.take_counts("sizes", Sizes, least=1),
+        special_ids=reader.take_counts("special_ids", SpecialIds, least=0),
+        limits=reader.take_counts("limits", Limits, least=1),
+        source_tokenizer=reader.take_tokenizer("source_tokenizer"),
+        target_tokenizer=reader.take_tokenizer("target_tokenizer"),
+        decoding=reader.take_decoding("decoding"),
+        files=reader.take_files("files"),
+        licence=reader.take_text("licence"),
+        origin=reader.take_object("origin"),
+        scores=reader.take_object("scores"),
+    )
+    problems = reader.finish()
+    if not problems:
+        problems = _unlisted(manifest)
+    if problems:
+        raise BundleError(bundle, tuple(f"{MANIFEST_FILE}: {problem}" for problem in problems))
+    return manifest
+
+
+def _unlisted(manifest: Manifest) -> list[str]:
+    tokenizers = (*manifest.source_tokenizer.files, *manifest.target_tokenizer.files)
+    needed = {ENCODER_FILE, DECODER_FILE, *tokenizers}
+    return [f"files: {name} is not listed" for name in sorted(needed - manifest.files.keys())]
+
+
+class _Reader:
+    """Takes fields out of a JSON object and collects what is wrong with them."""
+
+    def __init__(self, content: dict[str, Any], prefix: str = "") -> None:
+        self.content = dict(content)
+        self.prefix = prefix
+        self.problems: list[str] = []
+
+    def take_text(self, field: str) -> str:
+        return self._take(field, "")
+
+    def take_choice(self, field: str, choices: Mapping[str, Choice]) -> Choice:
+        """One of several names."""
+        name = self.take_text(field)
+        if name in choices:
+            return choices[name]
+        if name:
+            self.problems.append(f"{self.prefix}{field} must be one of {', '.join(choices)}, not {name!r}")
+        return next(iter(choices.values()))
+
+    def take_object(self, field: str) -> dict[str, Any]:
+        empty: dict[str, Any] = {}
+        return self._take(field, empty)
+
+    def take_count(self, field: str, least: int) -> int:
+        """A number of something, or an id."""
+        count = self._take(field, least)
+        if count < least:
+            self.problems.append(f"{self.prefix}{field} is {count}, must be at least {least}")
+        return count
+
+    def take_counts(self, field: str, kind: type[Counts], *, least: int) -> Counts:
+        """A nested object of counts or ids."""
+        inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
+        values = {part.name: inner.take_count(part.name, least) for part in fields(kind)}
+        self.problems += inner.finish()
+        return kind(**values)
+
+    def take_languages(self, field: str) -> Languages:
+        """Those that a bundle translates between."""
+        inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
+        sources, targets = inner.take_entries("sources"), inner.take_entries("targets")
+        languages = Languages(
+            {
+                code: SourceLanguage(one.take_names("names"), one.take_ids("before"), one.take_ids("after"))
+                for code, one in sources.items()
+            },
+            {
+                code: TargetLanguage(
+                    one.take_names("names"), one.take_ids("source_before"), one.take_ids("begin", least=1)
+                )
+                for code, one in targets.items()
+            },
+        )
+        for one in (*sources.values(), *targets.values()):
+            inner.problems += one.finish()
+        self.problems += inner.finish()
+        return languages
+
+    def take_tokenizer(self, field: str) -> TokenizerFiles:
+        inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
+        model = inner.take_text("model")
+        vocabulary = None if inner.drop_null("vocabulary") else inner.take_text("vocabulary")
+        files = TokenizerFiles(model, vocabulary, inner.take_truth("normalises"))
+        self.problems += inner.finish()
+        return files
+
+    def take_decoding(self, field: str) -> DecodingDefaults:
+        inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
+        beam_size = inner.take_count("beam_size", 1)
+        defaults = DecodingDefaults(
+            beam_size, inner.take_number("length_penalty"), inner.take_truth("early_stopping")
+        )
+        self.problems += inner.finish()
+        return defaults
+
+    def take_entries(self, field: str) -> "dict[str, _Reader]":
+        """Readers of a nested object's objects, by their names; at least one."""
+        inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
+        if not inner.content and not self.problems:
+            self.problems.append(f"{self.prefix}{field} is empty")
+        entries = {
+            name: _Reader(inner.take_object(name), f"{inner.prefix}{name}.") for name in tuple(inner.content)
+        }
+        self.problems += inner.finish()
+        return entries
+
+    def take_names(self, field: str) -> tuple[str, ...]:
+        return self._take_list(field, "")
+
+    def take_ids(self, field: str, least: int = 0) -> tuple[int, ...]:
+        """Token ids, at least so many."""
+        ids = self._take_list(field, 0)
+        if len(ids) < least or any(one < 0 for one in ids):
+            self.problems.append(f"{self.prefix}{field} must have {least} or more ids, none below 0")
+        return ids
+
+    def take_truth(self, field: str) -> bool:
+        return self._take(field, False)  # noqa: FBT003 -- stands in for a truth value
+
+    def take_number(self, field: str) -> float:
+        """With or without a fraction: JSON does not tell 1.0 from 1."""
+        if type(self.content.get(field)) is int:
+            return float(self._take(field, 0))
+        return self._take(field, 0.0)
+
+    def drop_null(self, field: str) -> bool:
+        """Whether the field is null; then it is taken."""
+        is_null = field in self.content and self.content[field] is None
+        if is_null:
+            del self.content[field]
+        return is_null
+
+    def take_files(self, field: str) -> dict[str, FileRecord]:
+        entries = _Reader(self.take_object(field), f"{field}.")
+        records: dict[str, FileRecord] = {}
+        for name in tuple(entries.content):
+            if not _stays_inside(name):
+                self.problems.append(f"{field}: {name!r} does not name a file inside the bundle")
+            inner = _Reader(entries.take_object(name), f"{field}.{name}.")
+            records[name] = FileRecord(inner.take_text("sha256"), inner.take_count("size_bytes", 0))
+            entries.problems += inner.finish()
+        self.problems += entries.finish()
+        return records
+
+    def _take_list(self, field: str, kind: T) -> tuple[T, ...]:
+        """A list whose items have the type of `kind`."""
+        none: list[T] = []
+        items = self._take(field, none)
+        if any(type(item) is not type(kind) for item in items):
+            self.problems.append(f"{self.prefix}{field} must hold {JSON_TYPES[type(kind)]} each")
+            return ()
+        return tuple(items)
+
+    def finish(self) -> list[str]:
+        """All problems, unknown fields among them."""
+        return self.problems + [f"{self.prefix}{field} is not a known field" for field in self.content]
+
+    def _take(self, field: str, stand_in: T) -> T:
+        """The field's value; `stand_in`, with a problem noted, where it is missing or of another type."""
+        if field not in self.content:
+            self.problems.append(f"{self.prefix}{field} is missing")
+            return stand_in
+        value: T = self.content.pop(field)
+        if type(value) is not type(stand_in):  # not isinstance: true is no integer here
+            wanted = JSON_TYPES[type(stand_in)]
+            found = JSON_TYPES.get(type(value), type(value).__name__)
+            self.problems.append(f"{self.prefix}{field} must be {wanted}, not {found}")
+            return stand_in
+        return value
+
+
+def _stays_inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    return bool(path.parts) and "\\" not in name and not path.is_absolute() and ".." not in path.parts

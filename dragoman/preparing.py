@@ -1,0 +1,81 @@
+"""A text on its way into the search: cut into segments, and these into ids."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dragoman.decoding.options import SearchOptions
+from dragoman.decoding.strategy import SourceLimits
+from dragoman.errors import InputError
+from dragoman.languages import Languages
+from dragoman.manifest import Limits
+from dragoman.text.segment import Document, has_letters, segment_to_fit
+from dragoman.text.tokenise import Tokenizer
+from dragoman.text.validity import check_text
+from dragoman.types import Pair
+
+Ids = list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedText:
+    """A text ready to be searched for: its segments' ids, None where a segment is copied."""
+
+    document: Document
+    sources: tuple[Ids | None, ...]
+    pair: Pair
+
+    @property
+    def to_search(self) -> list[Ids]:
+        return [source for source in self.sources if source is not None]
+
+
+class Preparer:
+    """Text to segments to ids, as a bundle's languages and limits want them. Safe for several threads."""
+
+    def __init__(self, languages: Languages, limits: Limits, tokenizer: Tokenizer) -> None:
+        self._languages = languages
+        self._limits = limits
+        self._tokenizer = tokenizer
+
+    def prepare(self, text: str, pair: Pair, item: int | None) -> PreparedText | InputError:
+        """Take a text apart.
+
+        Args:
+            text: of any length.
+            pair: one that the bundle serves, in its own codes.
+            item: position in the caller's list, for the error; None where there is no list.
+        """
+        before, after = self.around(pair)
+        most = self._limits.max_source_tokens - len(before) - len(after)
+        try:
+            check_text(text, item)
+            document = segment_to_fit(text, pair.source, self._tokenizer.count, most)
+        except InputError as error:
+            return InputError(error.field, error.problem, item)
+        encoded = iter(self.encode(list(filter(has_letters, document.segments)), pair))
+        sources = tuple(next(encoded) if has_letters(segment) else None for segment in document.segments)
+        return PreparedText(document, sources, pair)
+
+    def encode(self, segments: Sequence[str], pair: Pair) -> list[Ids]:
+        """Segments to ids, with all that the languages put around them; limits are not looked at."""
+        before, after = self.around(pair)
+        return [[*before, *pieces, *after] for pieces in self._tokenizer.encode(segments)]
+
+    def around(self, pair: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Ids before and after the pieces of a source."""
+        source, target = self._languages.sources[pair.source], self._languages.targets[pair.target]
+        return (*target.source_before, *source.before), source.after
+
+    def begin(self, pair: Pair) -> tuple[int, ...]:
+        """Ids that a target begins with."""
+        return self._languages.targets[pair.target].begin
+
+    def target_limits(self, source: Sequence[int], pair: Pair, options: SearchOptions) -> SourceLimits:
+        """A translation seldom has twice its source's tokens; a loop would have no end.
+
+        Forced ids count among a search's tokens, but not among those that a caller limits.
+        """
+        num_forced = len(self.begin(pair)) - 1
+        default = max(2 * len(source) + 20, options.min_length)
+        most = options.max_length or min(default, self._limits.max_target_tokens)
+        return SourceLimits(max_tokens=most + num_forced, min_tokens=max(1, options.min_length) + num_forced)

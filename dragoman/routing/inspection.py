@@ -1,0 +1,166 @@
+"""What a folder of bundles holds, and what has changed in it since it was last looked at."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from dragoman.bundle import MANIFEST_FILE, Bundle, read_bundle, verify_files
+from dragoman.errors import BundleError
+from dragoman.manifest import Manifest
+
+SETTLE_S = 0.2
+"""Whoever replaces a folder renames the old one away first, so that for a moment there is none."""
+
+MAX_REPLACED = 3
+"""Times that a folder may be replaced while it is opened, before the next failure to open it counts."""
+
+T = TypeVar("T")
+Signature = tuple[tuple[str, int, int], ...]
+"""Of every file its name, size and time of change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What may be used, and what may not."""
+
+    bundles: Mapping[str, Bundle]
+    problems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By name, why a folder cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReloadReport:
+    """What another look at the bundles has changed; names of bundles."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    """Opened anew on their next use; requests under way end with the old one."""
+    removed: tuple[str, ...] = ()
+    problems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Why a folder cannot be used. Where a bundle was open before, it stays so."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing changed; problems are not looked at."""
+        return not (self.added or self.changed or self.removed)
+
+
+def bundle_folders(folder: Path) -> dict[str, Path]:
+    """Folders by name, in order of it; hidden ones are bundles still being written."""
+    if not folder.is_dir():
+        return {}
+    found = {path.name: path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")}
+    return dict(sorted(found.items()))
+
+
+def read_all(folders: Mapping[str, Path]) -> Findings:
+    """Read every manifest; whether the files are what they should be is seen when a bundle is opened."""
+    bundles: dict[str, Bundle] = {}
+    problems: dict[str, tuple[str, ...]] = {}
+    for name, folder in folders.items():
+        try:
+            bundles[name] = read_bundle(folder)
+        except BundleError as error:
+            problems[name] = error.problems
+    return Findings(bundles, problems)
+
+
+class Inspector:
+    """Looks again and again. What is new or changed is verified, for it may be only half written."""
+
+    def __init__(self, find_folders: Callable[[], Mapping[str, Path]]) -> None:
+        """Look at nothing yet.
+
+        Args:
+            find_folders: bundles by name.
+        """
+        self._find_folders = find_folders
+        self._refused: dict[str, tuple[Signature, tuple[str, ...]]] = {}
+
+    def first_look(self) -> Findings:
+        """Read manifests alone, so that a server starts quickly."""
+        return read_all(self._find_folders())
+
+    def look(self, known: Mapping[str, Bundle]) -> Findings:
+        """Look again.
+
+        Args:
+            known: bundles in use; the same manifest is taken for the same bundle, and not verified.
+        """
+        findings = self._look_once(known)
+        if known.keys() <= findings.bundles.keys():
+            return findings
+        time.sleep(SETTLE_S)
+        return self._look_once(known)
+
+    def _look_once(self, known: Mapping[str, Bundle]) -> Findings:
+        found = read_all(self._find_folders())
+        bundles = dict(found.bundles)
+        problems = dict(found.problems)
+        refused: dict[str, tuple[Signature, tuple[str, ...]]] = {}
+        for name, bundle in found.bundles.items():
+            if known.get(name) == bundle:
+                continue
+            signature = _signature(bundle)
+            before = self._refused.get(name)
+            if before is not None and before[0] == signature:
+                verdict = before[1]
+            else:
+                verdict = tuple(verify_files(bundle))
+            if verdict:
+                refused[name] = (signature, verdict)
+                problems[name] = verdict
+                del bundles[name]
+        self._refused = refused
+        return Findings(bundles, problems)
+
+
+def open_settled(open_bundle: Callable[[Path], T], folder: Path) -> T:
+    """Open a bundle; again where its folder was replaced meanwhile, so that files of two were read.
+
+    Raises:
+        BundleError: it cannot be opened, though nobody touched it.
+    """
+    for _ in range(MAX_REPLACED):
+        before = _manifest(folder)
+        try:
+            return open_bundle(folder)
+        except BundleError:
+            if before is None:
+                time.sleep(SETTLE_S)
+            if before == _manifest(folder):
+                raise
+    return open_bundle(folder)
+
+
+def compare(before: Mapping[str, Bundle], now: Mapping[str, Bundle]) -> ReloadReport:
+    """What was added, changed and removed."""
+    return ReloadReport(
+        added=tuple(sorted(now.keys() - before.keys())),
+        changed=tuple(sorted(name for name in now.keys() & before.keys() if now[name] != before[name])),
+        removed=tuple(sorted(before.keys() - now.keys())),
+    )
+
+
+def _manifest(folder: Path) -> Manifest | None:
+    try:
+        return read_bundle(folder).manifest
+    except BundleError:
+        return None
+
+
+def _signature(bundle: Bundle) -> Signature:
+    return tuple(
+        (name, *_size_and_time(bundle.file(name))) for name in (MANIFEST_FILE, *bundle.manifest.files)
+    )
+
+
+def _size_and_time(path: Path) -> tuple[int, int]:
+    """Zeros for a file that is not there."""
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_size, status.st_mtime_ns

@@ -1,0 +1,222 @@
+"""One text on its way: through the bundles of its route, one after the other."""
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dragoman.decoding.options import DecodingOptions
+from dragoman.errors import DeadlineExceeded, InputError, TranslatorClosed
+from dragoman.manifest import Manifest
+from dragoman.routing.results import RoutedTranslation, combine, options_before_last, text_to_go_on
+from dragoman.routing.routes import Route
+from dragoman.routing.shelf import Lease, Shelf
+from dragoman.types import Pair, Priority, Translation
+
+
+class PairTranslator(Protocol):
+    """What routing needs of a `dragoman.translator.Translator`."""
+
+    @property
+    def manifest(self) -> Manifest: ...
+
+    def submit(
+        self,
+        text: str,
+        options: DecodingOptions = ...,
+        *,
+        pair: Pair | None = ...,
+        priority: Priority = ...,
+        timeout_s: float | None = ...,
+    ) -> Future[Translation]: ...
+
+    def translate_many(
+        self,
+        texts: Iterable[str],
+        options: DecodingOptions = ...,
+        read_ahead: int = ...,
+        *,
+        pair: Pair | None = ...,
+    ) -> Iterator[Translation | InputError]: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a caller asks for besides the text."""
+
+    options: DecodingOptions
+    priority: Priority
+    timeout_s: float | None
+    deadline_s: float
+    """On `time.monotonic`'s clock; it covers all steps."""
+
+    @classmethod
+    def beginning_now(cls, options: DecodingOptions, priority: Priority, timeout_s: float | None) -> "Wishes":
+        deadline_s = math.inf if timeout_s is None else time.monotonic() + timeout_s
+        return cls(options, priority, timeout_s, deadline_s)
+
+    def remaining_s(self) -> float | None:
+        """Seconds that are left; None for no limit.
+
+        Raises:
+            DeadlineExceeded: none are.
+        """
+        if self.timeout_s is None:
+            return None
+        remaining_s = self.deadline_s - time.monotonic()
+        if remaining_s <= 0:
+            raise DeadlineExceeded(self.timeout_s)
+        return remaining_s
+
+
+class Journey:
+    """Leads a text through its route's steps and resolves its future.
+
+    Each step leases its bundle and gives it back before the next step asks for another, so that no two
+    journeys wait for each other's bundles.
+    """
+
+    def __init__(
+        self,
+        route: Route,
+        wishes: Wishes,
+        shelf: Shelf[PairTranslator],
+        run_beside: Callable[[Callable[[], None]], None],
+    ) -> None:
+        """Nothing has begun.
+
+        Args:
+            route: where to.
+            wishes: the same for every step.
+            shelf: has the bundles.
+            run_beside: runs what takes time, off the threads of engine and shelf; raises RuntimeError when
+                it does not any more.
+        """
+        self.future: Future[RoutedTranslation] = Future()
+        """Pending until it is done, so that it can be cancelled all the time."""
+        self._route = route
+        self._wishes = wishes
+        self._shelf = shelf
+        self._run_beside = run_beside
+        self._done: list[Translation] = []
+        self._waits_for: Future[Any] | None = None
+        self._is_settled = False
+        self._lock = threading.Lock()
+        self.future.add_done_callback(lambda _: self._stop())
+
+    def begin(self, text: str) -> None:
+        """Set out. Where the first bundle is open, the text is prepared here and now.
+
+        Raises:
+            DragomanError: what the first step refuses at once; what comes later is the future's.
+        """
+        self._enter(text)
+
+    def fail(self, error: Exception) -> None:
+        """Give the text up for a reason."""
+        if isinstance(error, DeadlineExceeded) and self._wishes.timeout_s is not None:
+            error = DeadlineExceeded(self._wishes.timeout_s)  # not what was left of it for one step
+        elif isinstance(error, InputError) and self._done:
+            error = blame_pivot(error, self._route)
+        self._settle(error)
+
+    def _enter(self, text: str) -> None:
+        """Begin the next step."""
+        self._wishes.remaining_s()
+        step = self._route.steps[len(self._done)]
+        lease = self._shelf.lease(step.offer.name, self._wishes.deadline_s)
+        if lease.done():
+            self._translate(text, lease.result())
+            return
+        self._watch(lease)
+        lease.add_done_callback(lambda asked: self._board(text, asked))
+
+    def _board(self, text: str, asked: Future[Lease[PairTranslator]]) -> None:
+        """Go on with a bundle that had to be waited for, on the shelf's thread."""
+        if not asked.cancelled():
+            self._beside(lambda: self._translate(text, asked.result()))
+
+    def _translate(self, text: str, lease: Lease[PairTranslator]) -> None:
+        if self.future.done():
+            lease.release()
+            return
+        step = self._route.steps[len(self._done)]
+        is_last = len(self._done) + 1 == len(self._route.steps)
+        options = self._wishes.options
+        try:
+            found = lease.opened.submit(
+                text,
+                options if is_last else options_before_last(options),
+                pair=step.pair,
+                priority=self._wishes.priority,
+                timeout_s=self._wishes.remaining_s(),
+            )
+        except BaseException:
+            lease.release()
+            raise
+        self._watch(found)
+        found.add_done_callback(lambda found: self._arrive(found, lease))
+
+    def _arrive(self, found: Future[Translation], lease: Lease[PairTranslator]) -> None:
+        """At the end of a step, on a thread of the engine."""
+        lease.release()
+        if found.cancelled():
+            self.future.cancel()
+            return
+        try:
+            self._done.append(found.result())
+        except Exception as error:  # noqa: BLE001 -- the caller sees it
+            self.fail(error)
+            return
+        if len(self._done) == len(self._route.steps):
+            self._settle(combine(self._route, self._done))
+        else:
+            self._beside(lambda: self._enter(text_to_go_on(self._done[-1])))
+
+    def _beside(self, work: Callable[[], None]) -> None:
+        def guarded() -> None:
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001 -- the caller sees it
+                self.fail(error)
+
+        try:
+            self._run_beside(guarded)
+        except RuntimeError:
+            self.fail(TranslatorClosed("the router was closed before this was translated"))
+
+    def _watch(self, awaited: Future[Any]) -> None:
+        """What is to be given up if the whole is."""
+        self._waits_for = awaited
+        if self.future.done():
+            awaited.cancel()
+
+    def _stop(self) -> None:
+        awaited, self._waits_for = self._waits_for, None
+        if awaited is not None:
+            awaited.cancel()
+
+    def _settle(self, outcome: RoutedTranslation | Exception) -> None:
+        with self._lock:
+            if self._is_settled:
+                return
+            self._is_settled = True
+        if not self.future.set_running_or_notify_cancel():
+            return
+        if isinstance(outcome, Exception):
+            self.future.set_exception(outcome)
+        else:
+            self.future.set_result(outcome)
+
+
+def blame_pivot(error: InputError, route: Route) -> InputError:
+    """An error of a second step: it is not the caller's text that is at fault, but what became of it."""
+    if error.field != "text":
+        return error
+    problem = f"its translation into {route.steps[0].pair.target} cannot go on: {error.problem}"
+    return InputError(error.field, problem, error.item)

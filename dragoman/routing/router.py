@@ -1,0 +1,352 @@
+"""Text in, text out, for all the pairs that several bundles serve, alone or two in turn."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from dragoman.bundle import Bundle
+from dragoman.decoding.options import DecodingOptions
+from dragoman.errors import BundleError, InputError, TranslatorClosed
+from dragoman.graphs.session import SessionOptions
+from dragoman.manifest import Manifest
+from dragoman.opening import scheduler_options
+from dragoman.providers import Provider
+from dragoman.routing.inspection import Inspector, ReloadReport, bundle_folders, compare
+from dragoman.routing.journey import Journey, PairTranslator, Wishes
+from dragoman.routing.many import translate_windows
+from dragoman.routing.memory import reckoned_bytes
+from dragoman.routing.results import RoutedTranslation, combine
+from dragoman.routing.routes import PIVOTS, Offer, Route, Routes
+from dragoman.routing.shelf import Lease, Shelf
+from dragoman.translator import DEFAULTS, QUEUE_SIZE, READ_AHEAD_TEXTS, Translator
+from dragoman.types import Priority
+
+Models = Mapping[str, str | Path] | str | Path
+"""A folder of bundles, which go by their folders' names; or folders by name."""
+PREPARING_THREADS = 4
+"""Texts that are taken apart beside: those of a pivot's second step, and those that waited for a bundle."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatorOptions:
+    """How every bundle is opened; see `Translator.open`."""
+
+    replicas: int | None = None
+    threads: int = 1
+    queue_size: int = QUEUE_SIZE
+    providers: tuple[Provider, ...] = ("cpu",)
+    recall_segments: int = 0
+
+    def open(self, path: Path) -> Translator:
+        return Translator.open(
+            path,
+            replicas=self.replicas,
+            threads=self.threads,
+            queue_size=self.queue_size,
+            providers=self.providers,
+            recall_segments=self.recall_segments,
+        )
+
+    def reckon_bytes(self, manifest: Manifest) -> int:
+        """Memory that a bundle takes when it is opened like this."""
+        session = SessionOptions(self.threads, self.providers)
+        return reckoned_bytes(manifest, scheduler_options(session, self.replicas, self.queue_size).replicas)
+
+
+@dataclass(frozen=True, slots=True)
+class RouterOptions:
+    """What a router goes by."""
+
+    budget_bytes: int | None = None
+    """Memory that all open bundles together may be reckoned to take; None for no limit."""
+    pivots: tuple[str, ...] = PIVOTS
+    """Languages to go through where nothing serves a pair in one step, the most wanted first; any other that
+    will do comes after them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A bundle that a router may use, as it is now."""
+
+    offer: Offer
+    manifest: Manifest
+    is_open: bool
+    memory_bytes: int
+    """That it is reckoned to take when it is open."""
+
+
+class Router:
+    """Finds the bundles for a pair, opens them on first use, and closes them when memory is wanted.
+
+    Safe to use from several threads. A context manager: `close` ends its threads, which otherwise live as
+    long as the process.
+    """
+
+    def __init__(
+        self,
+        find_folders: Callable[[], Mapping[str, Path]],
+        open_bundle: Callable[[Path], PairTranslator],
+        reckon_bytes: Callable[[Manifest], int],
+        options: RouterOptions = RouterOptions(),
+    ) -> None:
+        """Read all manifests; open nothing.
+
+        Args:
+            find_folders: bundles' folders by name; asked again by `reload`.
+            open_bundle: verifies and opens one.
+            reckon_bytes: memory that one takes.
+            options: budget and pivots.
+        """
+        self._inspector = Inspector(find_folders)
+        findings = self._inspector.first_look()
+        self.problems: Mapping[str, tuple[str, ...]] = findings.problems
+        """Why folders cannot be used, by name, as of the last look."""
+        self._options = options
+        self._reckon_bytes = reckon_bytes
+        self._shelf = Shelf[PairTranslator](open_bundle, reckon_bytes, options.budget_bytes)
+        self._shelf.stock(findings.bundles)
+        self._routes = (-1, Routes(()))
+        self._beside = ThreadPoolExecutor(PREPARING_THREADS, "dragoman-route")
+        self._journeys: set[Journey] = set()
+        self._lock = threading.Lock()
+        self._reloading = threading.Lock()
+        self._is_closed = False
+
+    @classmethod
+    def open(
+        cls,
+        models: Models,
+        *,
+        translators: TranslatorOptions = TranslatorOptions(),
+        options: RouterOptions = RouterOptions(),
+    ) -> "Router":
+        """A router over bundles.
+
+        Args:
+            models: a folder of bundles, or folders by name.
+            translators: how each is opened.
+            options: budget and pivots.
+
+        Raises:
+            BundleError: there is no bundle that could be used.
+        """
+        find_folders = _finder(models)
+        router = cls(find_folders, translators.open, translators.reckon_bytes, options)
+        if not router.offers():
+            router.close()
+            raise _none_usable(models, router.problems)
+        return router
+
+    def close(self) -> None:
+        """Close all bundles; what is under way fails with `TranslatorClosed`. Not for callbacks to call."""
+        with self._lock:
+            self._is_closed = True
+            journeys = tuple(self._journeys)
+        for journey in journeys:
+            journey.fail(TranslatorClosed("the router was closed before this was translated"))
+        self._beside.shutdown(cancel_futures=True)
+        self._shelf.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def routes(self) -> Routes:
+        """Of the bundles that may be used now."""
+        version = self._shelf.version
+        known, routes = self._routes
+        if known != version:
+            offers = [_offer(name, bundle) for name, bundle in self._shelf.bundles().items()]
+            routes = Routes(offers, self._options.pivots)
+            self._routes = (version, routes)
+        return routes
+
+    def offers(self) -> tuple[Offer, ...]:
+        """What may be used now, by name."""
+        return self.routes.offers
+
+    def models(self) -> tuple[Model, ...]:
+        """The same, with all there is to tell."""
+        names = self._shelf.open_names()
+        return tuple(
+            Model(_offer(name, bundle), bundle.manifest, name in names, self._reckon_bytes(bundle.manifest))
+            for name, bundle in sorted(self._shelf.bundles().items())
+        )
+
+    def route(self, source: str | None = None, target: str | None = None, model: str | None = None) -> Route:
+        """The way from one language to another; see `Routes.find`.
+
+        Raises:
+            UnsupportedPair: nothing serves the pair, or a language was left open and there are several.
+            InputError: there is no such model.
+        """
+        return self.routes.find(source, target, model)
+
+    def translate(
+        self,
+        text: str,
+        source: str | None = None,
+        target: str | None = None,
+        options: DecodingOptions = DEFAULTS,
+        *,
+        model: str | None = None,
+    ) -> RoutedTranslation:
+        """Translate one text, and wait for it; arguments and errors are those of `submit`."""
+        return self.submit(text, source, target, options, model=model).result()
+
+    def submit(
+        self,
+        text: str,
+        source: str | None = None,
+        target: str | None = None,
+        options: DecodingOptions = DEFAULTS,
+        *,
+        model: str | None = None,
+        priority: Priority = Priority.INTERACTIVE,
+        timeout_s: float | None = None,
+    ) -> Future[RoutedTranslation]:
+        """Begin to translate a text. Returns soon: it never waits for a bundle to be opened.
+
+        Args:
+            text: a text of any length.
+            source: its language; None where only one is possible.
+            target: the language to translate into; None where only one is possible.
+            options: wishes for the search; of a pivot's first step, only those that are not about length or
+                number of translations.
+            model: the only bundle to use, by its name.
+            priority: who goes first when more waits than can run.
+            timeout_s: seconds from now after which the text is given up; opening bundles and both steps of a
+                pivot are within it.
+
+        Returns:
+            The translation to come. It may be cancelled until it is done; its work then ends within one
+            step. It may fail with all that is listed below where a bundle is not open yet, and with
+            `DeadlineExceeded`, `NoRoom` (dragoman.routing.errors), `BundleError` or `ProviderError`.
+
+        Raises:
+            UnsupportedPair: nothing serves the pair, or a language was left open and there are several.
+            InputError: the text cannot be translated, an option is beyond the model's limits, or there is no
+                such model.
+            Overloaded: too much is waiting already.
+            TranslatorClosed: closed before.
+        """
+        return self.follow(self.route(source, target, model), text, options, priority, timeout_s)
+
+    def follow(
+        self,
+        route: Route,
+        text: str,
+        options: DecodingOptions = DEFAULTS,
+        priority: Priority = Priority.INTERACTIVE,
+        timeout_s: float | None = None,
+    ) -> Future[RoutedTranslation]:
+        """`submit`, for a route that was found before."""
+        wishes = Wishes.beginning_now(options, priority, timeout_s)
+        journey = Journey(route, wishes, self._shelf, self._run_beside)
+        with self._lock:
+            if self._is_closed:
+                raise TranslatorClosed("the router is closed")
+            self._journeys.add(journey)
+        try:
+            journey.begin(text)
+        except BaseException:
+            self._journeys.discard(journey)
+            raise
+        journey.future.add_done_callback(lambda _: self._journeys.discard(journey))
+        return journey.future
+
+    def translate_many(
+        self,
+        texts: Iterable[str],
+        source: str | None = None,
+        target: str | None = None,
+        options: DecodingOptions = DEFAULTS,
+        read_ahead: int = READ_AHEAD_TEXTS,
+        *,
+        model: str | None = None,
+    ) -> Iterator[RoutedTranslation | InputError]:
+        """Translate lazily and in order, with at most `read_ahead` texts under way.
+
+        A bundle that is in use like this stays open. Through a pivot, `read_ahead` texts at a time go through
+        one bundle and then the other, so that there need not be room for both.
+
+        Yields:
+            Per text its translation, or the error that names it by its position.
+        """
+        route = self.route(source, target, model)
+        if len(route.steps) > 1:
+            yield from translate_windows(route, iter(texts), options, read_ahead, self._borrow)
+            return
+        ((offer, pair),) = route.steps
+        with self._borrow(offer.name) as translator:
+            for outcome in translator.translate_many(texts, options, read_ahead, pair=pair):
+                yield outcome if isinstance(outcome, InputError) else combine(route, [outcome])
+
+    def preload(self, names: Sequence[str]) -> None:
+        """Open bundles now; returns when all are.
+
+        Raises:
+            InputError: there is no such model.
+            BundleError: one cannot be opened, or together they are over the memory budget.
+            ProviderError: a provider cannot be used.
+        """
+        bundles = self._shelf.bundles()
+        offers = {self.routes.named(name).name for name in names}
+        needed_bytes = sum(self._reckon_bytes(bundles[name].manifest) for name in offers)
+        budget_bytes = self._options.budget_bytes
+        if len(offers) > 1 and budget_bytes is not None and needed_bytes > budget_bytes:
+            problem = f"together they take about {needed_bytes} bytes of memory, the budget is {budget_bytes}"
+            raise BundleError(", ".join(names), (problem,))
+        for name in sorted(offers):
+            self._borrow(name).release()
+
+    def reload(self) -> ReloadReport:
+        """Look at the folders again. Nothing under way is dropped; what changed is opened on its next use."""
+        with self._reloading:
+            before = self._shelf.bundles()
+            findings = self._inspector.look(before)
+            self._shelf.stock(findings.bundles, findings.problems.keys())
+            self.problems = findings.problems
+            return replace(compare(before, self._shelf.bundles()), problems=findings.problems)
+
+    def _run_beside(self, work: Callable[[], None]) -> None:
+        self._beside.submit(work)
+
+    def _borrow(self, name: str) -> Lease[PairTranslator]:
+        """Wait for a bundle."""
+        asked = self._shelf.lease(name)
+        try:
+            return asked.result()
+        except BaseException:  # an interrupt; nobody would give it back
+            if not asked.cancel() and not asked.exception():
+                asked.result().release()
+            raise
+
+
+def _offer(name: str, bundle: Bundle) -> Offer:
+    return Offer(name, bundle.manifest.name, bundle.manifest.languages)
+
+
+def _finder(models: Models) -> Callable[[], Mapping[str, Path]]:
+    if isinstance(models, Mapping):
+        folders = {name: Path(path) for name, path in models.items()}
+        return lambda: folders
+    folder = Path(models)
+    return lambda: bundle_folders(folder)
+
+
+def _none_usable(models: Models, problems: Mapping[str, tuple[str, ...]]) -> BundleError:
+    where = ", ".join(map(str, models.values())) if isinstance(models, Mapping) else str(models)
+    if isinstance(models, Mapping) and len(problems) == 1:
+        return BundleError(where, *problems.values())
+    listed = tuple(f"{name}: {problem}" for name, found in problems.items() for problem in found)
+    return BundleError(where, listed or ("there is no bundle in it",))

@@ -1,0 +1,43 @@
+"""The decoder's recurrent unit: what each row has said so far, as one vector a layer.
+
+Shapes: R rows, d model width.
+"""
+
+import numpy as np
+from onnx import TensorProto
+
+from dragoman import contract
+from export.graph.blocks import Writer
+from export.model.recurrence import Ssru
+
+
+def self_recurrence(writer: Writer, inputs: str, layer: int, unit: Ssru) -> str:
+    """Write one step of `Ssru`: [R, 1, d] -> [R, 1, d].
+
+    The cell is float32 in every precision. It is read before it is written, and only once, so that input and
+    output may be the same memory.
+    """
+    graph, width = writer.graph, writer.model.config.d_model
+    name = f"decoder.{layer}.self_recurrence"
+    joined = writer.joined_linear(inputs, f"{name}.cell", (unit.cell, unit.forget))
+    projected = _cast(writer, graph.reshape(joined, -1, 2 * width), TensorProto.FLOAT)
+    new, forget = f"{name}.new", f"{name}.forget"
+    graph.node("Split", (projected,), (new, forget), attributes={"axis": -1, "num_outputs": 2})
+    # f c + (1 - f) n is n + f (c - n), with one operator less
+    change = graph.op("Sub", contract.cell(layer), new)
+    kept = graph.op("Mul", graph.op("Sigmoid", forget), change)
+    cell = graph.op("Add", new, kept, output=contract.NEW + contract.cell(layer))
+    said = _cast(writer, graph.op("Relu", cell), _real(writer))
+    return graph.reshape(said, -1, 1, width)
+
+
+def _cast(writer: Writer, value: str, element_type: int) -> str:
+    """Nothing where all is float32."""
+    if _real(writer) == TensorProto.FLOAT:
+        return value
+    return writer.graph.op("Cast", value, attributes={"to": element_type})
+
+
+def _real(writer: Writer) -> int:
+    """What flows between the operators."""
+    return TensorProto.FLOAT16 if writer.precision.real is np.float16 else TensorProto.FLOAT

@@ -1,0 +1,90 @@
+"""A finished graph and its weights, which go to the file one by one: the model's own memory is read, and
+no second copy of a large vocabulary's table is ever held.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper
+
+INLINE_BYTES = 1024
+"""A smaller weight stays in the graph's own file, where onnxruntime can see it while it optimises."""
+ALIGNMENT = 4096
+"""Of a weight's place in a file beside the graph: a page, so that it can be mapped into memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenGraph:
+    """A graph that nothing is added to any more."""
+
+    model: onnx.ModelProto
+    """All but the weights."""
+    weights: Mapping[str, NDArray[Any]]
+    """By name; some are views of the model's own."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all weights."""
+        return sum(weight.nbytes for weight in self.weights.values())
+
+    def whole(self) -> onnx.ModelProto:
+        """Graph and weights as one message, which ends at 2 GiB."""
+        model = onnx.ModelProto()
+        model.CopyFrom(self.model)
+        for name, weight in self.weights.items():
+            _add(model, name, weight).raw_data = _bytes(weight)
+        return model
+
+    def save(self, path: Path, external_from_bytes: int) -> None:
+        """Write to a file, the weights to PATH's stem + .weights beside it where they are too large.
+
+        Args:
+            path: of the graph.
+            external_from_bytes: how many bytes of weights are too large.
+        """
+        if self.size_bytes < external_from_bytes:
+            onnx.save_model(self.whole(), str(path))
+            return
+        model = onnx.ModelProto()
+        model.CopyFrom(self.model)
+        beside = path.with_name(f"{path.stem}.weights")
+        with beside.open("wb") as file:
+            for name, weight in self.weights.items():
+                tensor = _add(model, name, weight)
+                if weight.nbytes < INLINE_BYTES:
+                    tensor.raw_data = _bytes(weight)
+                else:
+                    _write_beside(tensor, weight, file, beside.name)
+        onnx.save_model(model, str(path))
+
+
+def _add(model: onnx.ModelProto, name: str, weight: NDArray[Any]) -> TensorProto:
+    tensor: TensorProto = model.graph.initializer.add()
+    tensor.name = name
+    tensor.data_type = helper.np_dtype_to_tensor_dtype(weight.dtype)
+    tensor.dims.extend(weight.shape)
+    return tensor
+
+
+def _write_beside(tensor: TensorProto, weight: NDArray[Any], file: BinaryIO, location: str) -> None:
+    file.seek(-(-file.tell() // ALIGNMENT) * ALIGNMENT)
+    place = {"location": location, "offset": str(file.tell()), "length": str(weight.nbytes)}
+    for key, value in place.items():
+        entry = tensor.external_data.add()
+        entry.key, entry.value = key, value
+    tensor.data_location = TensorProto.EXTERNAL
+    file.write(_little_endian(weight).data.cast("B"))
+
+
+def _bytes(weight: NDArray[Any]) -> bytes:
+    return _little_endian(weight).tobytes()
+
+
+def _little_endian(weight: NDArray[Any]) -> NDArray[Any]:
+    """In one piece, copied only where it is not."""
+    return np.ascontiguousarray(weight.astype(weight.dtype.newbyteorder("<"), copy=False))

@@ -1,0 +1,47 @@
+"""Models on the Hugging Face hub."""
+
+from pathlib import Path
+
+import huggingface_hub
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+)
+
+from export.original import ImportRefusedError
+
+PATTERNS = ("*.json", "*.safetensors", "pytorch_model*.bin", "*.spm", "*.model", "LICENSE*", "README.md")
+"""Files that an import reads; weights in other frameworks' formats stay where they are."""
+
+
+def download(repository: str) -> tuple[Path, str]:
+    """Fetch a model, or what the local cache has of it when the hub cannot be reached.
+
+    Args:
+        repository: `OWNER/NAME`.
+
+    Returns:
+        The folder, and the commit that its files are of.
+
+    Raises:
+        ImportRefusedError: there is no such model, it may not be read, or there is no network and no copy.
+    """
+    try:
+        folder = Path(huggingface_hub.snapshot_download(repository, allow_patterns=list(PATTERNS)))
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled) as error:
+        advice = "download it elsewhere and give its folder"
+        problem = f"there is no such folder, and the hub cannot be reached; {advice}"
+        raise ImportRefusedError(repository, (problem,)) from error
+    except GatedRepoError as error:
+        problem = "the hub wants its terms accepted first; do so there, and set HF_TOKEN"
+        raise ImportRefusedError(repository, (problem,)) from error
+    except RepositoryNotFoundError as error:
+        problem = "there is no such folder, and no such model on the hub"
+        raise ImportRefusedError(repository, (problem,)) from error
+    except (HfHubHTTPError, HFValidationError) as error:
+        raise ImportRefusedError(repository, (f"the hub refused: {error}",)) from error
+    return folder, folder.name  # the cache names a snapshot's folder after its commit

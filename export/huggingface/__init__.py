@@ -1,0 +1,95 @@
+"""Importer of Hugging Face folders: MarianMTModel, and the conditional generation of M2M100 and MBart."""
+
+import dataclasses
+import shutil
+import weakref
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from dragoman.manifest import DecodingDefaults
+from export.huggingface.architectures import ARCHITECTURES, Architecture, find_architecture
+from export.huggingface.assembly import Plan, assemble
+from export.huggingface.configuration import Shape, read_shape
+from export.huggingface.files import CONFIG_FILE, Settings, read_licence, read_settings
+from export.huggingface.generation import Generation, read_generation
+from export.huggingface.languages import find_languages
+from export.huggingface.tokenizers import read_vocabularies
+from export.huggingface.weights import Weights, read_weights
+from export.original import ImportRefusedError, Original, WantedLanguages
+
+__all__ = ["ARCHITECTURES", "load", "recognises"]
+
+
+def recognises(folder: Path) -> bool:
+    """Whether this is a Hugging Face folder, of a class that is imported or of another."""
+    return (folder / CONFIG_FILE).is_file()
+
+
+def load(folder: Path, wanted: WantedLanguages) -> Original:
+    """Read a model with its tokenizers.
+
+    Weights in float32 stay in their files, and a SentencePiece model that had to be made of other files lives
+    as long as the model does.
+
+    Raises:
+        ImportRefusedError: it cannot be imported, with all reasons that its settings give, or that its
+            weights give.
+    """
+    settings = read_settings(folder)
+    architecture = find_architecture(settings.config, str(folder))
+    problems: list[str] = []
+    shape = read_shape(settings.config, architecture, problems)
+    generation = read_generation(settings, shape.eos_id, shape.pad_id, shape.target_vocab_size, problems)
+    start_id = _start_id(settings, architecture, shape, generation)
+    if architecture.counts_after_padding and start_id == shape.pad_id:
+        problems.append("a target that starts with the padding id, which has no position")
+    with ExitStack() as undo:
+        vocabularies = read_vocabularies(settings, architecture, shape, problems)
+        languages = None
+        if vocabularies is not None:
+            if vocabularies.scratch is not None:
+                undo.callback(shutil.rmtree, vocabularies.scratch, ignore_errors=True)
+            languages = find_languages(vocabularies, settings, generation, start_id, wanted, problems)
+        if problems or vocabularies is None or languages is None:
+            raise ImportRefusedError(str(folder), tuple(dict.fromkeys(problems)))
+        weights = read_weights(folder)
+        plan = Plan(architecture, shape, generation, start_id, vocabularies.unk_id)
+        model = assemble(weights, plan, str(folder))
+        weakref.finalize(model, undo.pop_all().close)
+    return Original(
+        kind=architecture.name,
+        model=model,
+        source_tokenizer=vocabularies.source,
+        target_tokenizer=vocabularies.target,
+        languages=languages,
+        decoding=DecodingDefaults(generation.beam_size, generation.length_penalty, generation.early_stopping),
+        max_target_tokens=generation.max_target_tokens,
+        licence=read_licence(folder),
+        origin=_origin(settings, vocabularies.tokenizer_class, generation, weights),
+    )
+
+
+def _start_id(settings: Settings, architecture: Architecture, shape: Shape, generation: Generation) -> int:
+    """As `generate` finds it: what is set, else the class's own, else the beginning of a sentence."""
+    own = {"marian": shape.pad_id, "m2m_100": shape.eos_id}.get(architecture.model_type)
+    defaults = (generation.bos_id, own) if settings.generation is not None else (own, generation.bos_id)
+    found = (each for each in (generation.decoder_start, *defaults) if each is not None)
+    return next(found, shape.eos_id)
+
+
+def _origin(
+    settings: Settings, tokenizer_class: str, generation: Generation, weights: Weights
+) -> Mapping[str, Any]:
+    """What the manifest keeps of it."""
+    return {
+        "tool": "transformers",
+        "version": settings.config.get("transformers_version"),
+        "name": settings.config.get("_name_or_path"),
+        "tokenizer": tokenizer_class,
+        "weights": weights.file,
+        "dtype": weights.dtype,
+        "model_max_length": settings.tokenizer.get("model_max_length"),
+        "generation": dataclasses.asdict(generation),
+    }

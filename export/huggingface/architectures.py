@@ -1,0 +1,100 @@
+"""The model classes that can be imported, and what each fixes of a model's shape."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from export.model.config import NormPlace, Positions
+from export.original import ImportRefusedError
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """A class of `transformers`, described as its source has it.
+
+    Defaults are those of its configuration class, which leaves them out of config.json.
+    """
+
+    name: str
+    model_type: str
+    norm: NormPlace
+    positions: Positions
+    activation: str
+    """Default."""
+    vocab_size: int
+    """Default."""
+    scales_embeddings: bool
+    """Default."""
+    has_embedding_norm: bool
+    """A norm after token and position, in the encoder and in the decoder."""
+    has_output_bias: bool
+    may_split_vocabulary: bool
+    """Encoder and decoder may have a vocabulary each."""
+    position_offset: int
+    """Rows of a table of learned positions before that of the first token."""
+    counts_after_padding: bool
+    """The first token's number in a table of sines is one more than the padding id."""
+
+
+MARIAN = Architecture(
+    name="MarianMTModel",
+    model_type="marian",
+    norm="post",
+    positions="sinusoidal",
+    activation="gelu",
+    vocab_size=58101,
+    scales_embeddings=False,
+    has_embedding_norm=False,
+    has_output_bias=True,
+    may_split_vocabulary=True,
+    position_offset=0,
+    counts_after_padding=False,
+)
+M2M_100 = Architecture(
+    name="M2M100ForConditionalGeneration",
+    model_type="m2m_100",
+    norm="pre",
+    positions="tensor2tensor",
+    activation="relu",
+    vocab_size=128112,
+    scales_embeddings=True,
+    has_embedding_norm=False,
+    has_output_bias=False,
+    may_split_vocabulary=False,
+    position_offset=0,
+    counts_after_padding=True,
+)
+MBART = Architecture(
+    name="MBartForConditionalGeneration",
+    model_type="mbart",
+    norm="pre",
+    positions="learned",
+    activation="gelu",
+    vocab_size=50265,
+    scales_embeddings=False,
+    has_embedding_norm=True,
+    has_output_bias=True,
+    may_split_vocabulary=False,
+    position_offset=2,
+    counts_after_padding=False,
+)
+ARCHITECTURES: tuple[Architecture, ...] = (MARIAN, M2M_100, MBART)
+
+
+def find_architecture(config: Mapping[str, Any], origin: str) -> Architecture:
+    """The class that a config.json names; its `architectures` say more than its `model_type`.
+
+    Raises:
+        ImportRefusedError: it names another, or none.
+    """
+    named = config.get("architectures")
+    if isinstance(named, list) and named:
+        asked, by = str(named[0]), {architecture.name: architecture for architecture in ARCHITECTURES}
+        what = f"architecture {asked}"
+    else:
+        asked = str(config.get("model_type"))
+        by = {architecture.model_type: architecture for architecture in ARCHITECTURES}
+        what = f"model_type {asked}" if "model_type" in config else "a config.json that names no architecture"
+    if asked not in by:
+        raise ImportRefusedError(origin, (f"{what}; imported are {', '.join(by)}",))
+    return by[asked]

@@ -1,0 +1,264 @@
+"""Tensors of a Hugging Face checkpoint put into our model, every one of them where it belongs."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from export.huggingface.architectures import Architecture
+from export.huggingface.configuration import Shape
+from export.huggingface.generation import Generation
+from export.huggingface.weights import Weights, shorten
+from export.model import ModelConfig, Transformer
+from export.original import ImportRefusedError
+
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+POSITION_TOLERANCE = 1e-3
+"""Between a stored table of sines and ours; in half precision they differ by 2e-4."""
+
+SHARED = "model.shared.weight"
+ENCODER_TABLE = "model.encoder.embed_tokens.weight"
+DECODER_TABLE = "model.decoder.embed_tokens.weight"
+OUTPUT_TABLE = "lm_head.weight"
+OUTPUT_BIAS = "final_logits_bias"
+POSITION_TABLES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
+COMPUTED_TABLES = ("model.encoder.embed_positions.weights", "model.decoder.embed_positions.weights")
+"""Sines that older releases of M2M-100 stored; the class computes them, whatever is stored."""
+
+ATTENTION = {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "output"}
+FEED_FORWARD = {
+    "fc1": "feed_forward.inner",
+    "fc2": "feed_forward.outer",
+    "final_layer_norm": "feed_forward_residual.norm",
+}
+SELF = {
+    **{f"self_attn.{theirs}": f"self_attention.{ours}" for theirs, ours in ATTENTION.items()},
+    "self_attn_layer_norm": "self_residual.norm",
+}
+CROSS = {
+    **{f"encoder_attn.{theirs}": f"cross_attention.{ours}" for theirs, ours in ATTENTION.items()},
+    "encoder_attn_layer_norm": "cross_residual.norm",
+}
+"""Parts of a layer: their names, and ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a model is, besides its tensors."""
+
+    architecture: Architecture
+    shape: Shape
+    generation: Generation
+    """What is never said is part of the model."""
+    start_id: int
+    """Begins a target, where its language does not have a start of its own."""
+    unk_id: int
+
+
+def assemble(weights: Weights, plan: Plan, origin: str) -> Transformer:
+    """The model in eval mode, in float32; its weights stay in their file where that has float32.
+
+    Raises:
+        ImportRefusedError: tensors are missing, left over, of another shape, or neither of 16 nor of 32 bits.
+    """
+    tensors = {theirs: tensor for theirs, tensor in weights.tensors.items() if not _is_needless(theirs, plan)}
+    tables = _find_tables(tensors, plan.shape)
+    ours = dict(_names(plan))
+    problems = [f"{table} is missing" for table, tensor in tables.items() if tensor is None]
+    problems += [f"{theirs} is missing" for theirs in ours if theirs not in tensors]
+    problems += [
+        f"{theirs} is not a weight of {plan.architecture.name}"
+        for theirs in tensors.keys() - ours.keys() - _tables_of(plan) - {OUTPUT_BIAS}
+    ]
+    problems += [
+        f"{theirs} is {str(tensor.dtype).removeprefix('torch.')}; imported are floats of 16 and 32 bits"
+        for theirs, tensor in tensors.items()
+        if tensor.dtype not in FLOATS or tensor.layout != torch.strided
+    ]
+    source, target, output = tables.values()
+    if problems or source is None or target is None or output is None:
+        raise ImportRefusedError(origin, tuple(shorten(sorted(problems))))
+    config = _make_config(
+        plan, is_shared=_are_equal(source, target), is_tied=_are_equal(target, output), origin=origin
+    )
+    model = Transformer.without_weights(config)
+    placed = {
+        "source_embedding.weight": source,
+        "target_embedding.weight": target,
+        "output_weight": output,
+        "output_bias": _output_bias(tensors.get(OUTPUT_BIAS), plan),
+    }
+    placed |= {name: tensors[theirs] for theirs, name in ours.items()}
+    placed |= _learned_positions(tensors, plan)
+    _fill(model, placed, origin)
+    _check_positions(tensors, model, plan, origin)
+    if plan.architecture.positions == "tensor2tensor":
+        model.position_table = _sines_in_float32(config)
+    return model.eval()
+
+
+def _is_needless(name: str, plan: Plan) -> bool:
+    """What older releases stored and nothing reads."""
+    is_m2m = plan.architecture.positions == "tensor2tensor"
+    return is_m2m and (name in COMPUTED_TABLES or name.endswith(("._float_tensor", "coder.version")))
+
+
+def _names(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Their names and ours, of all but tables."""
+    layers = (
+        ("encoder", plan.shape.encoder_layers, SELF),
+        ("decoder", plan.shape.decoder_layers, SELF | CROSS),
+    )
+    for stack, num_layers, attentions in layers:
+        parts = attentions | FEED_FORWARD
+        modules = {
+            f"layers.{index}.{theirs}": f"{stack}.{index}.{ours}"
+            for index in range(num_layers)
+            for theirs, ours in parts.items()
+        }
+        if plan.architecture.norm == "pre":
+            modules["layer_norm"] = f"{stack}_norm"
+        if plan.architecture.has_embedding_norm:
+            modules["layernorm_embedding"] = f"{stack}_embedding_norm"
+        for theirs, ours in modules.items():
+            for kind in ("weight", "bias"):
+                yield f"model.{stack}.{theirs}.{kind}", f"{ours}.{kind}"
+
+
+def _tables_of(plan: Plan) -> set[str]:
+    """Names that a table of this class may have."""
+    names = {ENCODER_TABLE, DECODER_TABLE, OUTPUT_TABLE}
+    if plan.shape.shares_embeddings:
+        names.add(SHARED)
+    if plan.architecture.positions != "tensor2tensor":
+        names.update(POSITION_TABLES)
+    return names
+
+
+def _find_tables(tensors: Mapping[str, Tensor], shape: Shape) -> dict[str, Tensor | None]:
+    """The source's, the target's and the output's table, by the names that these would have alone.
+
+    One that a file does not have is the one that it is shared or tied with. A file may have two that its
+    settings say are one: then they are what the file has.
+    """
+    shared = [SHARED] if shape.shares_embeddings else []
+    source, target, output = [ENCODER_TABLE, *shared], [DECODER_TABLE, *shared], [OUTPUT_TABLE]
+    if shape.ties_output:
+        output += [DECODER_TABLE, *shared]
+        target += [OUTPUT_TABLE]
+    if shape.ties_output and shape.shares_embeddings:
+        source += [DECODER_TABLE, OUTPUT_TABLE]
+        target += [ENCODER_TABLE]
+        output += [ENCODER_TABLE]
+    return {
+        names[0]: next((tensors[name] for name in names if name in tensors), None)
+        for names in (source, target, output)
+    }
+
+
+def _are_equal(one: Tensor, other: Tensor) -> bool:
+    if one is other or (one.data_ptr() == other.data_ptr() and one.shape == other.shape):
+        return True
+    return one.shape == other.shape and one.dtype == other.dtype and torch.equal(one, other)
+
+
+def _make_config(plan: Plan, *, is_shared: bool, is_tied: bool, origin: str) -> ModelConfig:
+    shape, architecture, generation = plan.shape, plan.architecture, plan.generation
+    try:
+        return ModelConfig(
+            source_vocab_size=shape.source_vocab_size,
+            target_vocab_size=shape.target_vocab_size,
+            encoder_layers=shape.encoder_layers,
+            decoder_layers=shape.decoder_layers,
+            d_model=shape.d_model,
+            heads=shape.heads,
+            ffn=shape.ffn,
+            decoder_ffn=shape.decoder_ffn,
+            activation=shape.activation,
+            norm=architecture.norm,
+            embedding_norm=architecture.has_embedding_norm,
+            scaled_embeddings=shape.scaled_embeddings,
+            positions=architecture.positions,
+            first_position=shape.pad_id + 1 if architecture.counts_after_padding else 0,
+            shared_positions=architecture.positions != "learned",
+            max_positions=shape.max_positions,
+            shared_vocab=is_shared,
+            tied_output=is_tied,
+            dropout=0.0,
+            pad_id=generation.pad_id,
+            unk_id=plan.unk_id,
+            bos_id=plan.start_id,
+            eos_id=generation.eos_id,
+            suppressed_ids=() if generation.is_renormalised else generation.forbidden,
+        )
+    except ValueError as error:
+        raise ImportRefusedError(origin, (str(error),)) from error
+
+
+def _output_bias(stored: Tensor | None, plan: Plan) -> Tensor:
+    """[1, V] or nothing -> [V]; ids whose probability goes to the others have -inf."""
+    bias = torch.zeros(plan.shape.target_vocab_size) if stored is None else stored.flatten().float()
+    if plan.generation.is_renormalised and plan.generation.forbidden:
+        bias = bias.clone()
+        bias[list(plan.generation.forbidden)] = -math.inf
+    return bias
+
+
+def _learned_positions(tensors: Mapping[str, Tensor], plan: Plan) -> dict[str, Tensor]:
+    """The encoder's and the decoder's, without the rows that no token stands on."""
+    architecture = plan.architecture
+    if architecture.positions != "learned":
+        return {}
+    places = zip(("position_table", "target_position_table"), POSITION_TABLES, strict=True)
+    return {
+        ours: tensors[theirs][architecture.position_offset :] for ours, theirs in places if theirs in tensors
+    }
+
+
+def _fill(model: Transformer, placed: dict[str, Tensor], origin: str) -> None:
+    """Put tensors in their places as they are."""
+    expected = model.state_dict()
+    problems = [f"{name} is missing" for name in sorted(expected.keys() - placed.keys())]
+    problems += [
+        f"{name} has shape {list(placed[name].shape)}, config.json says {list(tensor.shape)}"
+        for name, tensor in expected.items()
+        if name in placed and placed[name].shape != tensor.shape
+    ]
+    if problems:
+        raise ImportRefusedError(origin, tuple(shorten(problems)))
+    twice = {"target_embedding.weight"} if model.config.shared_vocab else set()
+    weights = {name: placed[name].float().contiguous() for name in expected.keys() - twice}
+    weights |= dict.fromkeys(twice, weights["source_embedding.weight"])
+    model.load_state_dict(weights, assign=True)
+
+
+def _sines_in_float32(config: ModelConfig) -> Tensor:
+    """The table as fairseq and `transformers` compute it, angles in float32: at position 1000, 3e-5 off.
+
+    Returns:
+        float32 [max_positions, d].
+    """
+    half = config.d_model // 2
+    rates = torch.exp(torch.arange(half).float() * -(math.log(10_000.0) / (half - 1)))
+    places = torch.arange(config.first_position, config.first_position + config.max_positions).float()
+    angles = places[:, None] * rates[None, :]
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
+def _check_positions(tensors: Mapping[str, Tensor], model: Transformer, plan: Plan, origin: str) -> None:
+    """A class that computes its sines reads a table of them if there is one; it must be the same."""
+    if plan.architecture.positions != "sinusoidal":
+        return
+    for name in POSITION_TABLES:
+        stored = tensors.get(name)
+        if stored is None:
+            continue
+        computed = model.position_table
+        if stored.shape != computed.shape or not torch.allclose(
+            stored.float(), computed, rtol=0.0, atol=POSITION_TOLERANCE
+        ):
+            raise ImportRefusedError(
+                origin, (f"{name} is not the table of sines that {plan.architecture.name} computes",)
+            )

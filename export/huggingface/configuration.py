@@ -1,0 +1,146 @@
+"""config.json -> the model's shape, or every reason why it has none here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from export.huggingface.architectures import Architecture
+from export.huggingface.fields import Fields
+from export.huggingface.files import CONFIG_FILE
+from export.model.config import Activation
+
+HEAD_SIZE_MULTIPLE = 8
+"""Of what the decoder's in-place attention takes."""
+MAX_VOCABULARY = 2**22
+MAX_LAYERS = 1000
+MAX_POSITIONS = 2**16
+"""Beyond these, settings are taken for damaged before anything is made as large as they say."""
+
+ACTIVATIONS: Mapping[str, Activation] = {
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_python": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "gelu_accurate": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_python_tanh": "gelu_tanh",
+    "quick_gelu": "quick_gelu",
+    "swish": "swish",
+    "silu": "swish",
+}
+"""By the names of `transformers`; those of one function differ in the order of its operations at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Sizes and choices of an encoder-decoder, before its weights and its vocabulary were looked at."""
+
+    source_vocab_size: int
+    target_vocab_size: int
+    encoder_layers: int
+    decoder_layers: int
+    d_model: int
+    heads: int
+    ffn: int
+    decoder_ffn: int
+    activation: Activation
+    max_positions: int
+    scaled_embeddings: bool
+    shares_embeddings: bool
+    """Encoder and decoder read one table, where the weights do not have two."""
+    ties_output: bool
+    """The output projection is an embedding table, where the weights do not have it apart."""
+    pad_id: int
+    eos_id: int
+
+
+def read_shape(config: Mapping[str, Any], architecture: Architecture, problems: list[str]) -> Shape:
+    """Take the shape, and note all that cannot be imported; where something was, the shape means nothing."""
+    fields = Fields(config, CONFIG_FILE, problems)
+    vocab_size = fields.count("vocab_size", architecture.vocab_size, MAX_VOCABULARY)
+    shares = True
+    target_vocab_size = vocab_size
+    if architecture.may_split_vocabulary:
+        shares = fields.flag("share_encoder_decoder_embeddings", default=True)
+        target_vocab_size = (
+            vocab_size if shares else fields.count("decoder_vocab_size", vocab_size, MAX_VOCABULARY)
+        )
+    d_model, heads = fields.count("d_model", 1024), fields.count("encoder_attention_heads", 16)
+    shape = Shape(
+        source_vocab_size=vocab_size,
+        target_vocab_size=target_vocab_size,
+        encoder_layers=fields.count("encoder_layers", 12, MAX_LAYERS),
+        decoder_layers=fields.count("decoder_layers", 12, MAX_LAYERS),
+        d_model=d_model,
+        heads=heads,
+        ffn=fields.count("encoder_ffn_dim", 4096),
+        decoder_ffn=fields.count("decoder_ffn_dim", 4096),
+        activation=_read_activation(fields, architecture, problems),
+        max_positions=fields.count("max_position_embeddings", 1024, MAX_POSITIONS),
+        scaled_embeddings=fields.flag("scale_embedding", default=architecture.scales_embeddings),
+        shares_embeddings=shares,
+        ties_output=fields.flag("tie_word_embeddings", default=True),
+        pad_id=_read_id(fields, "pad_token_id", 58100 if architecture.model_type == "marian" else 1),
+        eos_id=_read_id(fields, "eos_token_id", 0 if architecture.model_type == "marian" else 2),
+    )
+    _check_heads(shape, fields.count("decoder_attention_heads", 16), problems)
+    problems += _named_features(config) + _other_structure(config, architecture)
+    return shape
+
+
+def _read_activation(fields: Fields, architecture: Architecture, problems: list[str]) -> Activation:
+    name = fields.text("activation_function") or architecture.activation
+    if name not in ACTIVATIONS:
+        problems.append(f"activation {name}")
+    return ACTIVATIONS.get(name, "relu")
+
+
+def _read_id(fields: Fields, field: str, default: int) -> int:
+    found = fields.index(field)
+    return default if found is None else found
+
+
+def _check_heads(shape: Shape, decoder_heads: int, problems: list[str]) -> None:
+    if decoder_heads != shape.heads:
+        problems.append(f"{shape.heads} attention heads in the encoder, {decoder_heads} in the decoder")
+    if shape.d_model % shape.heads:
+        problems.append(f"width {shape.d_model} is not a multiple of its {shape.heads} heads")
+    elif (shape.d_model // shape.heads) % HEAD_SIZE_MULTIPLE:
+        problems.append(f"head size {shape.d_model // shape.heads} is not a multiple of {HEAD_SIZE_MULTIPLE}")
+
+
+def _named_features(config: Mapping[str, Any]) -> list[str]:
+    """What some models have and none of the imported classes does."""
+    problems: list[str] = []
+    if config.get("quantization_config"):
+        problems.append("quantised weights (quantization_config)")
+    if config.get("pruned_heads"):
+        problems.append("pruned heads")
+    if config.get("position_embedding_type") not in (None, "absolute"):
+        problems.append(f"{config['position_embedding_type']} positions (position_embedding_type)")
+    problems += [
+        f"rotary positions ({name})"
+        for name, value in config.items()
+        if ("rope" in name or "rotary" in name) and value
+    ]
+    if config.get("is_encoder_decoder") is False:
+        problems.append("no encoder-decoder (is_encoder_decoder)")
+    return problems
+
+
+def _other_structure(config: Mapping[str, Any], architecture: Architecture) -> list[str]:
+    """Fields of older releases that once chose between structures which are classes now."""
+    is_pre = architecture.norm == "pre"
+    expected = {
+        "normalize_before": is_pre,
+        "add_final_layer_norm": is_pre,
+        "normalize_embedding": architecture.has_embedding_norm,
+        "static_position_embeddings": architecture.positions != "learned",
+        "do_blenderbot_90_layernorm": False,
+    }
+    return [
+        f"{field} {str(config[field]).lower()}, which {architecture.name} does not have"
+        for field, value in expected.items()
+        if config.get(field) not in (None, value)
+    ]

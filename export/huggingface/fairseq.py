@@ -1,0 +1,125 @@
+"""Tokenizers with the ids of fairseq: NLLB, MBart and MBart-50.
+
+Ids: `<s>`, `<pad>`, `</s>`, `<unk>`, then SentencePiece's own pieces, then languages, then `<mask>`. What
+stands behind the pieces may differ; tokenizer.json or tokenizer_config.json then says so. Folders that
+`transformers` 5 saved have no SentencePiece model: one is made of tokenizer.json.
+"""
+
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from export.huggingface.codes import MBART_25, MBART_50, NLLB_200
+from export.huggingface.configuration import Shape
+from export.huggingface.fast import FAST_FILE, FastTokenizer, read_fast
+from export.huggingface.fields import Fields
+from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings
+from export.huggingface.rebuilt import UNKNOWN, rebuild_model
+from export.huggingface.vocabularies import Vocabularies, added_tokens, check_ids, list_pieces, open_model
+from export.original import TokenizerSource
+
+MODEL = "sentencepiece.bpe.model"
+FIRST = {"<s>": 0, "<pad>": 1, "</s>": 2, UNKNOWN: 3}
+MASK = "<mask>"
+OWN_SPECIAL_IDS = (0, 1, 2)
+"""Of unknown, begin and end in SentencePiece's models of fairseq."""
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """What one class does with languages."""
+
+    codes: tuple[str, ...]
+    """In the order of their ids."""
+    pattern: re.Pattern[str]
+    """What a code looks like; a model may have more of them."""
+    source_code: Literal["before", "after"]
+    target_code: Literal["start", "forced"]
+    drops_regions: bool
+
+
+_REGIONAL = re.compile("[a-z]{2,3}_[A-Z]{2}")
+CONVENTIONS: Mapping[str, Convention] = {
+    "NllbTokenizer": Convention(
+        NLLB_200, re.compile("[a-z]{3}_[A-Z][a-z]{3}"), "before", "forced", drops_regions=False
+    ),
+    "MBartTokenizer": Convention(MBART_25, _REGIONAL, "after", "start", drops_regions=True),
+    "MBart50Tokenizer": Convention(MBART_50, _REGIONAL, "before", "forced", drops_regions=True),
+}
+
+
+def read_fairseq(settings: Settings, shape: Shape, named: str, problems: list[str]) -> Vocabularies | None:
+    """Read the files of one of `CONVENTIONS`; None, with problems noted, where they cannot be used."""
+    convention, size = CONVENTIONS[named], shape.source_vocab_size
+    is_legacy = Fields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems).flag(
+        "legacy_behaviour", default=False
+    )
+    path, fast_path = settings.folder / MODEL, settings.folder / FAST_FILE
+    fast = read_fast(fast_path, problems) if fast_path.is_file() else None
+    if path.is_file() or not fast_path.is_file():
+        ids = _ids_of_model(settings, convention, fast, problems)
+    else:
+        ids = dict(fast.ids) if fast is not None else {}
+    ids = check_ids(ids, size, FAST_FILE if fast is not None else MODEL, problems)
+    problems += [
+        f"{token} has id {ids.get(token)}, not {index}"
+        for token, index in FIRST.items()
+        if ids.get(token) != index
+    ]
+    languages = {token: index for token, index in ids.items() if convention.pattern.fullmatch(token)}
+    if not languages:
+        problems.append("no tokens of languages")
+    special = frozenset({*FIRST, MASK, *languages, *(fast.special if fast is not None else ())})
+    rebuilt = None
+    if fast is not None and not path.is_file():
+        rebuilt = rebuild_model(fast, special, problems)
+    if problems:
+        return None
+    scratch = None
+    if rebuilt is not None:
+        scratch = Path(tempfile.mkdtemp(prefix="dragoman-"))
+        path = scratch / MODEL
+        path.write_bytes(rebuilt)
+    pieces = TokenizerSource(
+        model=path,
+        vocabulary=list_pieces(ids, size=size, textless=special, unknown=UNKNOWN, unk_id=FIRST[UNKNOWN]),
+        normalises=False,
+    )
+    return Vocabularies(
+        tokenizer_class=named,
+        source=pieces,
+        target=pieces,
+        unk_id=FIRST[UNKNOWN],
+        eos_id=FIRST["</s>"],
+        languages=languages,
+        source_code="after" if is_legacy and named == "NllbTokenizer" else convention.source_code,
+        target_code=convention.target_code,
+        drops_regions=convention.drops_regions,
+        scratch=scratch,
+    )
+
+
+def _ids_of_model(
+    settings: Settings, convention: Convention, fast: FastTokenizer | None, problems: list[str]
+) -> dict[str, int]:
+    """Ids of a SentencePiece model's pieces, and of what stands behind them."""
+    model = open_model(settings.folder / MODEL, problems)
+    if model is None:
+        return {}
+    if (model.unk_id(), model.bos_id(), model.eos_id()) != OWN_SPECIAL_IDS or model.id_to_piece(0) != UNKNOWN:
+        problems.append(f"{MODEL} does not begin with {UNKNOWN}, <s> and </s>, as those of fairseq do")
+        return {}
+    own = range(len(OWN_SPECIAL_IDS), model.vocab_size())
+    ids = FIRST | {model.id_to_piece(index): index + 1 for index in own}
+    others = fast.ids if fast is not None else added_tokens(settings, problems)
+    differing = [token for token, index in ids.items() if fast is not None and others.get(token) != index]
+    if differing:
+        token = differing[0]
+        problems.append(f"{token!r} has id {ids[token]} by {MODEL}, {others.get(token)} by {FAST_FILE}")
+    behind = {token: index for token, index in others.items() if token not in ids}
+    if not any(convention.pattern.fullmatch(token) for token in behind):
+        behind = {token: len(ids) + index for index, token in enumerate((*convention.codes, MASK))}
+    return ids | behind

@@ -1,0 +1,81 @@
+"""The small files of a Hugging Face folder, and what may be wrong with them."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from export.original import ImportRefusedError
+
+CONFIG_FILE = "config.json"
+GENERATION_FILE = "generation_config.json"
+TOKENIZER_CONFIG_FILE = "tokenizer_config.json"
+CARD_FILE = "README.md"
+MAX_JSON_BYTES = 256 * 2**20
+"""Of one file; the largest known, a tokenizer.json of 256,000 pieces with its merges, has 32 MiB."""
+MAX_CARD_BYTES = 1 * 2**20
+
+_LICENCE = re.compile(r"^license:\s*[\"']?([\w.+-]+)[\"']?\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The JSON files of a folder, as they were written."""
+
+    folder: Path
+    config: Mapping[str, Any]
+    generation: Mapping[str, Any] | None
+    """None where the folder has no file of its own for it; older models keep such settings in `config`."""
+    tokenizer: Mapping[str, Any]
+    """Empty where the folder has no such file."""
+
+
+def read_settings(folder: Path) -> Settings:
+    """Read the JSON files.
+
+    Raises:
+        ImportRefusedError: config.json is missing, or a file is no JSON object; all of them are named.
+    """
+    problems: list[str] = []
+    config = read_object(folder / CONFIG_FILE, problems)
+    generation, tokenizer = (
+        read_object(folder / name, problems) if (folder / name).exists() else None
+        for name in (GENERATION_FILE, TOKENIZER_CONFIG_FILE)
+    )
+    if problems:
+        raise ImportRefusedError(str(folder), tuple(problems))
+    return Settings(folder, config, generation, tokenizer or {})
+
+
+def read_object(path: Path, problems: list[str]) -> dict[str, Any]:
+    """A JSON object; an empty one, with a problem noted, where there is none to be had."""
+    try:
+        with path.open("rb") as file:
+            encoded = file.read(MAX_JSON_BYTES + 1)
+        if len(encoded) > MAX_JSON_BYTES:
+            problems.append(f"{path.name} has more than {MAX_JSON_BYTES} bytes")
+            return {}
+        content = json.loads(encoded)
+    except OSError as error:
+        problems.append(f"{path.name} cannot be read: {error.strerror}")
+    except (ValueError, RecursionError) as error:
+        problems.append(f"{path.name} is not JSON: {error}")
+    else:
+        if isinstance(content, dict):
+            return content
+        problems.append(f"{path.name} is not a JSON object")
+    return {}
+
+
+def read_licence(folder: Path) -> str | None:
+    """As the model card's header names it; None where it does not."""
+    path = folder / CARD_FILE
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        card = file.read(MAX_CARD_BYTES).decode("utf8", errors="replace").replace("\r\n", "\n")
+    header = card.split("\n---", 1)[0] if card.startswith("---\n") else ""
+    found = _LICENCE.search(header)
+    return found.group(1) if found else None

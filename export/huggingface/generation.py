@@ -1,0 +1,234 @@
+"""How `generate` of `transformers` would search with a model's own settings.
+
+generation_config.json has them, or, in older folders, config.json. Honoured: num_beams, length_penalty,
+early_stopping, decoder_start_token_id, forced_bos_token_id, bad_words_ids and suppress_tokens of single
+tokens, renormalize_logits, max_length and max_new_tokens. forced_eos_token_id says what stands last where
+`max_length` cuts a target; here such a target is cut, and says so. What does not change the output is left
+alone, and all else is refused by name.
+"""
+
+import reprlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from export.huggingface.fields import Fields
+from export.huggingface.files import CONFIG_FILE, GENERATION_FILE, Settings
+
+HONOURED = frozenset(
+    {
+        "num_beams",
+        "length_penalty",
+        "early_stopping",
+        "decoder_start_token_id",
+        "forced_bos_token_id",
+        "forced_eos_token_id",
+        "bad_words_ids",
+        "suppress_tokens",
+        "renormalize_logits",
+        "max_length",
+        "max_new_tokens",
+        "eos_token_id",
+        "pad_token_id",
+        "bos_token_id",
+    }
+)
+WITHOUT_EFFECT: Mapping[str, tuple[object, ...]] = {
+    "do_sample": (False,),
+    "min_length": (0,),
+    "min_new_tokens": (0,),
+    "repetition_penalty": (1,),
+    "encoder_repetition_penalty": (1,),
+    "no_repeat_ngram_size": (0,),
+    "encoder_no_repeat_ngram_size": (0,),
+    "num_beam_groups": (1,),
+    "diversity_penalty": (0,),
+    "penalty_alpha": (0,),
+    "guidance_scale": (1,),
+    "begin_suppress_tokens": ([],),
+    "sequence_bias": ({}, []),
+    "force_words_ids": ([],),
+    "constraints": ([],),
+    "exponential_decay_length_penalty": (),
+    "watermarking_config": (),
+    "stop_strings": ([],),
+    "max_time": (),
+    "token_healing": (False,),
+    "dola_layers": (),
+    "use_mtp": (False,),
+    "force_bos_token_to_be_generated": (False,),
+}
+"""Settings that change the output, and the values with which they do not; so does a missing one."""
+IGNORED = frozenset(
+    {
+        # Of sampling, which is refused.
+        "temperature",
+        "top_k",
+        "top_p",
+        "min_p",
+        "top_h",
+        "typical_p",
+        "epsilon_cutoff",
+        "eta_cutoff",
+        # What else is handed back.
+        "num_return_sequences",
+        "output_attentions",
+        "output_hidden_states",
+        "output_scores",
+        "output_logits",
+        "return_dict_in_generate",
+        # How the work is done.
+        "use_cache",
+        "cache_implementation",
+        "cache_config",
+        "max_cache_len",
+        "low_memory",
+        "prefill_chunk_size",
+        "compile_config",
+        "disable_compile",
+        "continuous_batching_config",
+        "remove_invalid_values",
+        # Of a smaller model that drafts for this one.
+        "is_assistant",
+        "num_assistant_tokens",
+        "num_assistant_tokens_schedule",
+        "assistant_confidence_threshold",
+        "prompt_lookup_num_tokens",
+        "max_matching_ngram_size",
+        "assistant_early_exit",
+        "assistant_lookbehind",
+        "target_lookbehind",
+        "assistant_ensemble_weight",
+        "speculation_type",
+        "transformers_version",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A search, in the terms of `generate`."""
+
+    beam_size: int
+    length_penalty: float
+    early_stopping: bool
+    max_target_tokens: int | None
+    """The start is not counted, forced tokens and the end-of-sentence id are."""
+    decoder_start: int | None
+    """What every target begins with; None where the settings leave that open."""
+    bos_id: int | None
+    """What it begins with then."""
+    forced_first: int | None
+    """Follows the start of every target."""
+    eos_id: int
+    pad_id: int
+    forbidden: tuple[int, ...]
+    """Ids that are never said."""
+    is_renormalised: bool
+    """Whether the others share the probability of those forbidden."""
+
+
+def read_generation(
+    settings: Settings, eos_id: int, pad_id: int, vocab_size: int, problems: list[str]
+) -> Generation:
+    """Take the settings, and note those that cannot be honoured.
+
+    Args:
+        settings: of the folder.
+        eos_id: the model's, where its generation does not have another.
+        pad_id: likewise.
+        vocab_size: of the target.
+        problems: what is wrong is added here.
+    """
+    content, name = _settings_of(settings)
+    problems += _unhonoured(content, name)
+    fields = Fields(content, name, problems)
+    beam_size = fields.count("num_beams", 1)
+    own_eos, own_pad = fields.index("eos_token_id"), fields.index("pad_token_id")
+    eos_id = eos_id if own_eos is None else own_eos
+    forced_last = fields.index("forced_eos_token_id")
+    if forced_last not in (None, eos_id):
+        problems.append(f"{name}: forced_eos_token_id {forced_last} is not the end-of-sentence id {eos_id}")
+    start, first = fields.index("decoder_start_token_id"), fields.index("forced_bos_token_id")
+    beyond = [
+        f"{name}: id {used} in a vocabulary of {vocab_size}"
+        for used in (start, first)
+        if used is not None and used >= vocab_size
+    ]
+    problems += beyond
+    return Generation(
+        beam_size=beam_size,
+        length_penalty=fields.number("length_penalty", 1.0),
+        early_stopping=_read_early_stopping(content.get("early_stopping"), beam_size, name, problems),
+        max_target_tokens=_longest_target(fields, content),
+        decoder_start=start,
+        bos_id=fields.index("bos_token_id"),
+        forced_first=first,
+        eos_id=eos_id,
+        pad_id=pad_id if own_pad is None else own_pad,
+        forbidden=_read_forbidden(content, name, eos_id, vocab_size, problems),
+        is_renormalised=fields.flag("renormalize_logits", default=False),
+    )
+
+
+def _settings_of(settings: Settings) -> tuple[Mapping[str, Any], str]:
+    """Those of generation, and the file they are from."""
+    if settings.generation is not None:
+        return settings.generation, GENERATION_FILE
+    known = HONOURED | WITHOUT_EFFECT.keys() | IGNORED
+    return {name: value for name, value in settings.config.items() if name in known}, CONFIG_FILE
+
+
+def _unhonoured(content: Mapping[str, Any], name: str) -> list[str]:
+    """Settings that would change the output, and those that nobody knows."""
+    problems: list[str] = []
+    for setting, value in content.items():
+        if value is None or setting in HONOURED or setting in IGNORED or setting.startswith("_"):
+            continue
+        if setting not in WITHOUT_EFFECT:
+            problems.append(f"{name}: {setting} is not known to this release")
+        elif value not in WITHOUT_EFFECT[setting]:
+            problems.append(f"{name}: {setting} {reprlib.repr(value)}")
+    return problems
+
+
+def _read_early_stopping(value: object, beam_size: int, name: str, problems: list[str]) -> bool:
+    """Whether a search ends with its beam full of finished hypotheses; without a beam that has no meaning."""
+    if beam_size == 1 or value is None:
+        return False
+    if not isinstance(value, bool):
+        problems.append(f"{name}: early_stopping {reprlib.repr(value)}")
+    return value is True
+
+
+def _longest_target(fields: Fields, content: Mapping[str, Any]) -> int | None:
+    """`max_length` counts the start of the target, which `max_new_tokens` does not."""
+    if content.get("max_new_tokens") is not None:
+        return fields.count("max_new_tokens", 1)
+    if content.get("max_length") is not None:
+        return max(1, fields.count("max_length", 1) - 1)
+    return None
+
+
+def _read_forbidden(
+    content: Mapping[str, Any], name: str, eos_id: int, vocab_size: int, problems: list[str]
+) -> tuple[int, ...]:
+    """Ids of `bad_words_ids` and `suppress_tokens`, each once; the end of a sentence is no bad word."""
+    words, suppressed = content.get("bad_words_ids") or [], content.get("suppress_tokens") or []
+    forbidden: list[int] = []
+    if not _are_ids(suppressed, vocab_size):
+        problems.append(f"{name}: suppress_tokens {reprlib.repr(suppressed)} are not ids of {vocab_size}")
+    else:
+        forbidden += suppressed
+    for word in words if isinstance(words, list) else [words]:
+        if not _are_ids(word, vocab_size) or not word:
+            problems.append(f"{name}: bad_words_ids {reprlib.repr(word)} are not ids of {vocab_size}")
+        elif len(word) > 1:
+            problems.append(f"{name}: bad_words_ids {reprlib.repr(word)}, of more than one token")
+        elif word != [eos_id]:
+            forbidden += word
+    return tuple(dict.fromkeys(forbidden))
+
+
+def _are_ids(value: object, vocab_size: int) -> bool:
+    return isinstance(value, list) and all(type(each) is int and 0 <= each < vocab_size for each in value)

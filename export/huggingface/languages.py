@@ -1,0 +1,235 @@
+"""Codes of a model's languages -> BCP-47, and what surrounds a text in each of them."""
+
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import langcodes
+from langcodes.tag_parser import LanguageTagError
+
+from dragoman.languages import Languages, SourceLanguage, TargetLanguage, find_language, list_languages
+from export.huggingface.codes import GROUPS
+from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings
+from export.huggingface.generation import Generation
+from export.huggingface.vocabularies import Vocabularies
+from export.original import WantedLanguages
+
+CORRECTED: Mapping[str, str] = {"ns": "nso"}
+"""Codes of M2M-100 that mean nothing elsewhere."""
+ALSO_CALLED: Mapping[str, str] = {"fil": "tl", "nb": "no"}
+"""Older or wider codes that many write instead."""
+TWO_LETTERS = 2
+
+_REGION = re.compile("[_-][A-Z]{2}$")
+
+Language = TypeVar("Language", SourceLanguage, TargetLanguage)
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A model's language under its BCP-47 code."""
+
+    code: str
+    names: tuple[str, ...]
+    """The model's own spelling, where it is another, and what else people call it."""
+    id: int
+
+
+def standard_code(own: str) -> str | None:
+    """`deu_Latn` -> `de`, `pt_br` -> `pt-BR`; None for what is no language tag.
+
+    A code of three letters becomes that of the language whose usual form it is (`arb_Arab` -> `ar`).
+    """
+    return _standardise(own, is_short=True)
+
+
+def tag_languages(
+    ids: Mapping[str, int], problems: list[str], *, drops_regions: bool = False
+) -> list[Tagged]:
+    """BCP-47 codes of a model's languages, in its order.
+
+    Two that would have one code keep what sets them apart; what is no language, or cannot be told from
+    another, is noted.
+
+    Args:
+        ids: of the model's languages, by its own codes.
+        problems: what is wrong is added here.
+        drops_regions: whether codes have a region each that says nothing of the language (`de_DE`).
+    """
+    short = {own: standard_code(_REGION.sub("", own) if drops_regions else own) for own in ids}
+    times = Counter(short.values())
+    chosen = {
+        own: code if times[code] == 1 else _standardise(own, is_short=False) for own, code in short.items()
+    }
+    problems += [f"language {own!r} is no language tag" for own in ids if chosen[own] is None]
+    found: dict[str, str] = {}
+    for own, code in chosen.items():
+        if code is not None and found.setdefault(code, own) != own:
+            problems.append(f"languages {found[code]!r} and {own!r} are both {code}")
+    return [Tagged(code, _names(code, own, found), ids[own]) for code, own in found.items()]
+
+
+def find_languages(
+    vocabularies: Vocabularies,
+    settings: Settings,
+    generation: Generation,
+    start_id: int,
+    wanted: WantedLanguages,
+    problems: list[str],
+) -> Languages | None:
+    """The languages that a bundle is to serve; None, with problems noted, where that cannot be told.
+
+    Args:
+        vocabularies: with the ids of languages.
+        settings: say the pair of a model for one.
+        generation: may force a target language.
+        start_id: begins a target, where its language does not have a start of its own.
+        wanted: by the caller.
+        problems: what is wrong is added here.
+    """
+    if vocabularies.source_code == "none":
+        sources = _sources_told(vocabularies, settings, wanted, problems)
+    else:
+        found: list[str] = []
+        tagged = tag_languages(vocabularies.languages, found, drops_regions=vocabularies.drops_regions)
+        sources = {each.code: _source(vocabularies, each) for each in tagged}
+        sources = _only_wanted("source", wanted.sources, sources, found, problems)
+    if vocabularies.languages:
+        targets = _targets_of_codes(vocabularies, generation, start_id, wanted, problems)
+    else:
+        targets = _target_told(settings, generation, start_id, wanted, problems)
+    return Languages(sources, targets) if sources and targets else None
+
+
+def _source(vocabularies: Vocabularies, language: Tagged) -> SourceLanguage:
+    if vocabularies.source_code == "before":
+        return SourceLanguage(language.names, (language.id,), (vocabularies.eos_id,))
+    return SourceLanguage(language.names, (), (vocabularies.eos_id, language.id))
+
+
+def _sources_told(
+    vocabularies: Vocabularies, settings: Settings, wanted: WantedLanguages, problems: list[str]
+) -> dict[str, SourceLanguage]:
+    """Languages of a source that looks the same in all of them."""
+    told = wanted.sources or _one_told("source", settings, problems)
+    tagged = tag_languages(dict.fromkeys(told, 0), problems)
+    return {each.code: SourceLanguage(each.names, (), (vocabularies.eos_id,)) for each in tagged}
+
+
+def _target_told(
+    settings: Settings,
+    generation: Generation,
+    start_id: int,
+    wanted: WantedLanguages,
+    problems: list[str],
+) -> dict[str, TargetLanguage]:
+    """The one language of a model that is not told into which it translates."""
+    told = wanted.targets or _one_told("target", settings, problems)
+    if len(told) > 1:
+        problems.append(f"{len(told)} target languages were asked for ({', '.join(told)}), it has one")
+    tagged = tag_languages(dict.fromkeys(told, 0), problems)
+    begin = (start_id, *_forced(generation))
+    return {each.code: TargetLanguage(each.names, (), begin) for each in tagged}
+
+
+def _targets_of_codes(
+    vocabularies: Vocabularies,
+    generation: Generation,
+    start_id: int,
+    wanted: WantedLanguages,
+    problems: list[str],
+) -> dict[str, TargetLanguage]:
+    ids = vocabularies.languages
+    found: list[str] = []
+    tagged = tag_languages(ids, found, drops_regions=vocabularies.drops_regions)
+    code_at = vocabularies.target_code
+    if code_at == "start" and generation.decoder_start not in {None, *ids.values()}:
+        code_at = "forced"
+    begin: dict[int, tuple[int, ...]] = {
+        each.id: {
+            "source": (start_id, *_forced(generation)),
+            "start": (each.id, *_forced(generation)),
+            "forced": (start_id, each.id),
+        }[code_at]
+        for each in tagged
+    }
+    targets = {
+        each.code: TargetLanguage(each.names, (each.id,) if code_at == "source" else (), begin[each.id])
+        for each in tagged
+    }
+    fixed = {"source": None, "start": generation.decoder_start, "forced": generation.forced_first}[code_at]
+    if fixed is not None and not wanted.targets:
+        targets = {each.code: targets[each.code] for each in tagged if each.id == fixed}
+        if not targets:
+            problems.append(f"forced_bos_token_id {fixed} stands for none of its languages")
+        return targets
+    return _only_wanted("target", wanted.targets, targets, found, problems)
+
+
+def _forced(generation: Generation) -> tuple[int, ...]:
+    return () if generation.forced_first is None else (generation.forced_first,)
+
+
+def _only_wanted(
+    side: str,
+    asked: Iterable[str],
+    served: dict[str, Language],
+    unclear: list[str],
+    problems: list[str],
+) -> dict[str, Language]:
+    """Those asked for, or all; `unclear` languages are a problem only where nobody chose others."""
+    names = tuple(asked)
+    if not names:
+        problems += [f"{problem}; leave it out with --{side}-lang" for problem in unclear]
+        return served
+    codes = {name: find_language(name, served) for name in names}
+    problems += [
+        f"{name} is none of its {side} languages: {list_languages(served)}"
+        for name, code in codes.items()
+        if code is None
+    ]
+    return {code: served[code] for code in codes.values() if code is not None}
+
+
+def _one_told(side: str, settings: Settings, problems: list[str]) -> tuple[str, ...]:
+    """The language that the tokenizer's settings name, if it is one."""
+    told = settings.tokenizer.get(f"{side}_lang")
+    if not isinstance(told, str) or not told:
+        problems.append(f"no file names its {side} language; give --{side}-lang")
+        return ()
+    code = standard_code(told)
+    if code is None or told.casefold() in GROUPS:
+        several = ", or several, separated by commas" if side == "source" else ""
+        problems.append(
+            f"{TOKENIZER_CONFIG_FILE}: {side}_lang {told!r} is not one language;"
+            f" give the one it is to serve with --{side}-lang{several}"
+        )
+        return ()
+    return (told,)
+
+
+def _names(code: str, own: str, taken: Container[str]) -> tuple[str, ...]:
+    """Other names of a language: the model's own, and what it is also called if no other language is."""
+    also = ALSO_CALLED.get(code.split("-", maxsplit=1)[0])
+    names = (own,) if also is None or also in taken else (own, also)
+    return tuple(name for name in dict.fromkeys(names) if name != code)
+
+
+def _standardise(own: str, *, is_short: bool) -> str | None:
+    """A tag in its canonical form; None for what is no tag.
+
+    Args:
+        own: the model's spelling.
+        is_short: whether the usual form of a language (`cmn`) is called like the language (`zh`).
+    """
+    try:
+        tag = langcodes.Language.get(CORRECTED.get(own, own), normalize=True)
+    except LanguageTagError:
+        return None
+    if tag.language is None or not tag.is_valid():
+        return None
+    if is_short and len(tag.language) > TWO_LETTERS:
+        tag = tag.prefer_macrolanguage()
+    return tag.simplify_script().to_tag()

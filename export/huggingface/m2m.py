@@ -1,0 +1,69 @@
+"""The tokenizer of M2M-100: one SentencePiece model, its pieces' ids in vocab.json, languages behind them."""
+
+from export.huggingface.codes import M2M_100, WMT_21
+from export.huggingface.configuration import Shape
+from export.huggingface.fields import Fields
+from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings, read_object
+from export.huggingface.vocabularies import Vocabularies, check_added, check_ids, list_pieces, open_model
+from export.original import TokenizerSource
+
+MODEL = "sentencepiece.bpe.model"
+VOCABULARY = "vocab.json"
+CODES = {"m2m100": M2M_100, "wmt21": WMT_21}
+"""By the name of their list in tokenizer_config.json."""
+
+
+def read_m2m(settings: Settings, shape: Shape, problems: list[str]) -> Vocabularies | None:
+    """Read `M2M100Tokenizer`'s files; None, with problems noted, where they cannot be used.
+
+    Behind the pieces come languages, and behind them made-up words that only fill the table.
+    """
+    fields = Fields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems)
+    size = shape.source_vocab_size
+    ids = check_ids(read_object(settings.folder / VOCABULARY, problems), size, VOCABULARY, problems)
+    listed = fields.text("language_codes") or "m2m100"
+    if listed not in CODES:
+        problems.append(f"{TOKENIZER_CONFIG_FILE}: language_codes {listed!r}, known are {', '.join(CODES)}")
+    languages = {code: len(ids) + index for index, code in enumerate(CODES.get(listed, ()))}
+    if len(ids) + len(languages) > size:
+        problems.append(f"{VOCABULARY} and {len(languages)} languages are more than the model's {size} ids")
+    tokens = {f"__{code}__": index for code, index in languages.items()}
+    special = {
+        field: fields.text(field) or default
+        for field, default in (
+            ("unk_token", "<unk>"),
+            ("eos_token", "</s>"),
+            ("bos_token", "<s>"),
+            ("pad_token", "<pad>"),
+        )
+    }
+    problems += [
+        f"{VOCABULARY} does not have {special[field]!r}, the {field}"
+        for field in ("unk_token", "eos_token")
+        if special[field] not in ids
+    ]
+    check_added(settings, {**ids, **tokens}, problems)
+    model = open_model(settings.folder / MODEL, problems)
+    if problems or model is None:
+        return None
+    pieces = TokenizerSource(
+        model=settings.folder / MODEL,
+        vocabulary=list_pieces(
+            ids,
+            size=size,
+            textless=special.values(),
+            unknown=model.id_to_piece(model.unk_id()),
+            unk_id=ids[special["unk_token"]],
+        ),
+        normalises=False,
+    )
+    return Vocabularies(
+        tokenizer_class="M2M100Tokenizer",
+        source=pieces,
+        target=pieces,
+        unk_id=ids[special["unk_token"]],
+        eos_id=ids[special["eos_token"]],
+        languages=languages,
+        source_code="before",
+        target_code="forced",
+    )

@@ -1,0 +1,80 @@
+"""The tokenizer of OPUS-MT models: two SentencePiece models, and their pieces' ids in vocab.json."""
+
+import re
+from collections.abc import Mapping
+
+from export.huggingface.configuration import Shape
+from export.huggingface.fields import Fields
+from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings, read_object
+from export.huggingface.vocabularies import Vocabularies, check_added, check_ids, list_pieces, open_model
+from export.original import TokenizerSource
+
+SOURCE_MODEL = "source.spm"
+TARGET_MODEL = "target.spm"
+VOCABULARY = "vocab.json"
+TARGET_VOCABULARY = "target_vocab.json"
+
+_CODE = re.compile(">>(.+)<<")
+
+
+def read_marian(settings: Settings, shape: Shape, problems: list[str]) -> Vocabularies | None:
+    """Read `MarianTokenizer`'s files; None, with problems noted, where they cannot be used.
+
+    Codes of target languages, `>>deu<<`, are pieces of the source's vocabulary.
+    """
+    fields = Fields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems)
+    is_separate = fields.flag("separate_vocabs", default=False)
+    names = (VOCABULARY, TARGET_VOCABULARY if is_separate else VOCABULARY)
+    sizes = (shape.source_vocab_size, shape.target_vocab_size)
+    ids = [
+        check_ids(read_object(settings.folder / name, problems), size, name, problems)
+        for name, size in zip(names, sizes, strict=True)
+    ]
+    special = {
+        field: fields.text(field) or default
+        for field, default in (("unk_token", "<unk>"), ("eos_token", "</s>"), ("pad_token", "<pad>"))
+    }
+    problems += [
+        f"{name} does not have {special[field]!r}, the {field}"
+        for name, vocabulary in zip(names, ids, strict=True)
+        for field in ("unk_token", "eos_token")
+        if special[field] not in vocabulary
+    ]
+    check_added(settings, ids[0], problems)
+    models = [open_model(settings.folder / name, problems) for name in (SOURCE_MODEL, TARGET_MODEL)]
+    if problems or models[0] is None or models[1] is None:
+        return None
+    codes = _codes(ids[0])
+    textless = {*special.values(), *(f">>{code}<<" for code in codes)}
+    source, target = (
+        TokenizerSource(
+            model=settings.folder / name,
+            vocabulary=list_pieces(
+                vocabulary,
+                size=size,
+                textless=textless,
+                unknown=model.id_to_piece(model.unk_id()),
+                unk_id=vocabulary[special["unk_token"]],
+            ),
+            normalises=False,
+        )
+        for name, model, vocabulary, size in zip(
+            (SOURCE_MODEL, TARGET_MODEL), filter(None, models), ids, sizes, strict=True
+        )
+    )
+    return Vocabularies(
+        tokenizer_class="MarianTokenizer",
+        source=source,
+        target=target,
+        unk_id=ids[0][special["unk_token"]],
+        eos_id=ids[0][special["eos_token"]],
+        languages=codes,
+        source_code="none",
+        target_code="source",
+    )
+
+
+def _codes(ids: Mapping[str, int]) -> dict[str, int]:
+    """`deu` for `>>deu<<`."""
+    found = ((_CODE.fullmatch(piece), index) for piece, index in ids.items())
+    return {match.group(1): index for match, index in found if match is not None}

@@ -1,0 +1,53 @@
+"""Which tokenizer a Hugging Face folder has."""
+
+import reprlib
+
+from export.huggingface.architectures import M2M_100, MARIAN, Architecture
+from export.huggingface.configuration import Shape
+from export.huggingface.fairseq import CONVENTIONS, read_fairseq
+from export.huggingface.fields import Fields
+from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE, Settings
+from export.huggingface.m2m import read_m2m
+from export.huggingface.marian import read_marian
+from export.huggingface.vocabularies import Vocabularies
+
+UNSPECIFIC = frozenset({"PreTrainedTokenizer", "PreTrainedTokenizerFast", "TokenizersBackend"})
+"""Classes that say nothing of what they read."""
+IMPORTED = ("MarianTokenizer", "M2M100Tokenizer", *CONVENTIONS)
+
+
+def read_vocabularies(
+    settings: Settings, architecture: Architecture, shape: Shape, problems: list[str]
+) -> Vocabularies | None:
+    """Read the tokenizer's files; None, with problems noted, where they cannot be used."""
+    named = find_class(settings, architecture, problems)
+    if kwargs := settings.tokenizer.get("sp_model_kwargs"):
+        problems.append(f"{TOKENIZER_CONFIG_FILE}: sp_model_kwargs {reprlib.repr(kwargs)}")
+    found: list[str] = []
+    vocabularies = _read(named, settings, shape, found)
+    problems += found
+    return None if found else vocabularies
+
+
+def _read(named: str, settings: Settings, shape: Shape, problems: list[str]) -> Vocabularies | None:
+    if named == "MarianTokenizer":
+        return read_marian(settings, shape, problems)
+    if named == "M2M100Tokenizer":
+        return read_m2m(settings, shape, problems)
+    if named in CONVENTIONS:
+        return read_fairseq(settings, shape, named, problems)
+    problems.append(f"tokenizer {named}; imported are {', '.join(IMPORTED)}")
+    return None
+
+
+def find_class(settings: Settings, architecture: Architecture, problems: list[str]) -> str:
+    """As the files name it, in the order in which `transformers` looks; else the architecture's own."""
+    for content, name in ((settings.tokenizer, TOKENIZER_CONFIG_FILE), (settings.config, CONFIG_FILE)):
+        named = Fields(content, name, problems).text("tokenizer_class")
+        if named and named not in UNSPECIFIC:
+            return named.removesuffix("Fast")
+    if architecture is MARIAN:
+        return "MarianTokenizer"
+    if architecture is M2M_100:
+        return "M2M100Tokenizer" if (settings.folder / "vocab.json").is_file() else "NllbTokenizer"
+    return "MBartTokenizer"

@@ -1,0 +1,127 @@
+"""The weights of a Hugging Face folder: whatever files they are in, their names there, our names.
+
+Nothing of a file is run: safetensors has no code in it, and PyTorch's own files are read with `weights_only`.
+Tensors stay in their files (memory maps) until the model reads them; those in half precision become float32.
+"""
+
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from export.huggingface.files import read_object
+from export.original import ImportRefusedError
+
+MAX_NAMED = 12
+"""Tensors that an error names; of more it tells how many there are."""
+
+_ZIP_MAGIC = b"PK\x03\x04"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Tensors by their names in the file."""
+
+    file: str
+    """The file, or the index of several."""
+    tensors: Mapping[str, Tensor]
+
+    @property
+    def dtype(self) -> str:
+        """Of the largest tensor, as PyTorch calls it."""
+        largest = max(self.tensors.values(), key=Tensor.numel)
+        return str(largest.dtype).removeprefix("torch.")
+
+
+def read_weights(folder: Path) -> Weights:
+    """Open the weights, in the order of preference of `transformers`.
+
+    Raises:
+        ImportRefusedError: there are none, a file is damaged or would run code, an index names a file outside
+            the folder, or promises tensors that are not there.
+    """
+    for name, read in (("model.safetensors", _read_safetensors), ("pytorch_model.bin", _read_pytorch)):
+        for file, read_all in ((name, _read_one), (f"{name}.index.json", _read_shards)):
+            if (folder / file).is_file():
+                tensors = read_all(folder, file, read)
+                return Weights(file, tensors)
+    raise ImportRefusedError(
+        str(folder), ("neither model.safetensors nor pytorch_model.bin nor an index of either",)
+    )
+
+
+_Reader = Callable[[Path], dict[str, Tensor]]
+
+
+def _read_one(folder: Path, file: str, read: _Reader) -> dict[str, Tensor]:
+    return read(folder / file)
+
+
+def _read_shards(folder: Path, index: str, read: _Reader) -> dict[str, Tensor]:
+    problems: list[str] = []
+    places = read_object(folder / index, problems).get("weight_map")
+    if not isinstance(places, dict) or not places or not all(isinstance(f, str) for f in places.values()):
+        raise ImportRefusedError(str(folder), (*problems, f"{index} has no weight_map from names to files"))
+    shards = sorted(set(places.values()))
+    problems += [
+        f"{index} names {shard!r}, which is no file of this folder"
+        for shard in shards
+        if PurePath(shard).name != shard or not (folder / shard).is_file()
+    ]
+    if problems:
+        raise ImportRefusedError(str(folder), tuple(problems))
+    tensors: dict[str, Tensor] = {}
+    for shard in shards:
+        part = read(folder / shard)
+        problems += [f"{name} is in {shard} and in a file before it" for name in part if name in tensors]
+        tensors.update(part)
+    missing = sorted(places.keys() - tensors.keys())
+    problems += [f"{index} promises {name}, which {places[name]} does not have" for name in missing]
+    if problems:
+        raise ImportRefusedError(str(folder), tuple(shorten(problems)))
+    return tensors
+
+
+def _read_safetensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(str(path))
+    except (SafetensorError, OSError) as error:
+        raise ImportRefusedError(
+            str(path.parent), (f"{path.name} is not a readable safetensors file: {error}",)
+        ) from error
+
+
+def _read_pytorch(path: Path) -> dict[str, Tensor]:
+    with path.open("rb") as file:
+        may_stay = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC  # older files have no zip archive to map
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True, mmap=may_stay)
+    except pickle.UnpicklingError as error:
+        problem = (
+            f"{path.name} holds more than tensors, or is damaged; nothing in it was run: {_first(error)}"
+        )
+        raise ImportRefusedError(str(path.parent), (problem,)) from error
+    except Exception as error:
+        problem = f"{path.name} is not a readable PyTorch file: {_first(error)}"
+        raise ImportRefusedError(str(path.parent), (problem,)) from error
+    if not isinstance(content, dict) or not all(
+        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in content.items()
+    ):
+        raise ImportRefusedError(str(path.parent), (f"{path.name} is not tensors by name",))
+    return content
+
+
+def _first(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def shorten(problems: list[str]) -> list[str]:
+    """All of a few; of many the first, and how many more there are."""
+    if len(problems) <= MAX_NAMED:
+        return problems
+    return [*problems[:MAX_NAMED], f"and {len(problems) - MAX_NAMED} more of that kind"]

@@ -1,0 +1,168 @@
+"""Archives from elsewhere, unpacked where they can do no harm."""
+
+import lzma
+import stat
+import tempfile
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from export.original import ImportRefusedError
+
+CHUNK_BYTES = 2**20
+MAX_NAMED = 8
+"""Members at fault that an error lists; of more it tells how many there are."""
+
+UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
+"""What `zipfile` raises for an archive that is damaged, or packed by means it does not know."""
+_ENCRYPTED = 0x1
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLimits:
+    """Of what an archive may hold. The defaults are several times what the largest models need."""
+
+    num_members: int = 10_000
+    size_bytes: int = 64 * 2**30
+    """Unpacked, all members together."""
+    ratio: float = 100.0
+    """Unpacked size to the archive's own. Weights hardly shrink when they are packed."""
+
+
+@contextmanager
+def unpacked(archive: Path, limits: ArchiveLimits | None = None) -> Iterator[Path]:
+    """Unpack a .zip into a temporary folder, which is gone when the context ends.
+
+    Nothing is written before every member's name and declared size was checked; while a member is written,
+    what it really unpacks to is counted as well.
+
+    Args:
+        archive: the .zip.
+        limits: None for the defaults.
+
+    Yields:
+        The folder with its files, named like the archive; where the archive holds nothing but one folder,
+        that folder.
+
+    Raises:
+        ImportRefusedError: it is no readable .zip, a member would leave the folder, or there is too much of
+            something; with all reasons.
+    """
+    limits = limits or ArchiveLimits()
+    with tempfile.TemporaryDirectory(prefix="dragoman-unpacked-") as temporary:
+        root = Path(temporary) / (archive.stem or "archive")
+        root.mkdir()
+        try:
+            with zipfile.ZipFile(archive) as members:
+                _unpack(archive, members, root, limits)
+        except ImportRefusedError:
+            raise
+        except (*UNREADABLE, ValueError, OSError) as error:
+            raise ImportRefusedError(str(archive), (f"cannot be unpacked: {error}",)) from error
+        yield _inner_folder(root)
+
+
+def size_problems(infos: Sequence[zipfile.ZipInfo], archive_bytes: int, limits: ArchiveLimits) -> list[str]:
+    """Too many members or bytes, by what the archive's directory declares."""
+    size_bytes = sum(info.file_size for info in infos)
+    problems = []
+    if len(infos) > limits.num_members:
+        problems.append(f"has {len(infos)} members, at most {limits.num_members} are unpacked")
+    if size_bytes > limits.size_bytes:
+        problems.append(f"unpacks to {size_bytes} bytes, at most {limits.size_bytes} are unpacked")
+    if size_bytes > limits.ratio * archive_bytes:
+        problems.append(
+            f"unpacks to {size_bytes} bytes, more than {limits.ratio:g} times its own {archive_bytes}"
+        )
+    encrypted = [info.filename for info in infos if info.flag_bits & _ENCRYPTED]
+    if encrypted:
+        problems.append(f"members are encrypted: {_listed(encrypted)}")
+    return problems
+
+
+def duplicate_problems(names: Sequence[str]) -> list[str]:
+    """Names that stand twice; case does not tell them apart, as on some disks it does not."""
+    counts = Counter(name.casefold() for name in names)
+    twice = [name for name in names if counts[name.casefold()] > 1]
+    return [f"members have the same name: {_listed(twice)}"] if twice else []
+
+
+def _unpack(archive: Path, members: zipfile.ZipFile, root: Path, limits: ArchiveLimits) -> None:
+    infos = members.infolist()
+    problems = size_problems(infos, archive.stat().st_size, limits)
+    problems += _name_problems(infos)
+    if problems:
+        raise ImportRefusedError(str(archive), tuple(problems))
+    left_bytes = limits.size_bytes
+    for info in infos:
+        target = root.joinpath(*_parts(info.filename))
+        if info.is_dir():
+            target.mkdir(parents=True, exist_ok=True)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with members.open(info) as packed, target.open("xb") as file:
+            left_bytes -= _copy(packed, file, min(left_bytes, info.file_size), info.filename)
+
+
+def _copy(packed: IO[bytes], file: IO[bytes], most_bytes: int, name: str) -> int:
+    """Write a member, but no more of it than it declared or than is left -> bytes written."""
+    written = 0
+    while chunk := packed.read(CHUNK_BYTES):
+        written += len(chunk)
+        if written > most_bytes:
+            raise zipfile.BadZipFile(f"{name} unpacks to more than it declares")
+        file.write(chunk)
+    return written
+
+
+def _name_problems(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
+    names = [info.filename for info in infos]
+    leaving = [name for name in names if not _stays_inside(name)]
+    links = [info.filename for info in infos if not _is_plain(info)]
+    problems = [f"members would not stay in their folder: {_listed(leaving)}"] if leaving else []
+    if links:
+        problems.append(f"members are links or devices: {_listed(links)}")
+    paths = ["/".join(_parts(name)) for name in names]
+    files = {path.casefold() for path, info in zip(paths, infos, strict=True) if not info.is_dir()}
+    under_files = [path for path in paths if any(parent in files for parent in _parents(path.casefold()))]
+    if under_files:
+        problems.append(f"members lie under what is itself a file: {_listed(under_files)}")
+    return problems + duplicate_problems(paths)
+
+
+def _stays_inside(name: str) -> bool:
+    """Whether it names a path below the folder on every system: no `..`, no drive, no backslash."""
+    printable = all(character.isprintable() for character in name)
+    parts = name.removesuffix("/").split("/")
+    return printable and not set(name) & {"\\", ":"} and not any(part in {"", ".", ".."} for part in parts)
+
+
+def _is_plain(info: zipfile.ZipInfo) -> bool:
+    """Whether it is a file or a folder; archives from systems without Unix modes do not say."""
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    return kind in {0, stat.S_IFREG, stat.S_IFDIR}
+
+
+def _parts(name: str) -> list[str]:
+    return [part for part in name.split("/") if part]
+
+
+def _parents(path: str) -> Iterator[str]:
+    parts = path.split("/")
+    for count in range(1, len(parts)):
+        yield "/".join(parts[:count])
+
+
+def _inner_folder(root: Path) -> Path:
+    entries = list(root.iterdir())
+    return entries[0] if len(entries) == 1 and entries[0].is_dir() else root
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:MAX_NAMED])
+    return shown if len(names) <= MAX_NAMED else f"{shown} and {len(names) - MAX_NAMED} more"

@@ -1,0 +1,161 @@
+"""Which of a folder's files is what."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from export.marian.npz import array_names
+from export.marian.settings import read_options
+from export.marian.shape import OPTIONS_ARRAY
+from export.marian.vocabulary import SENTENCEPIECE_SUFFIX
+
+DECODER_FILE = "decoder.yml"
+DECODER_SUFFIX = ".decoder.yml"
+"""Marian writes one beside each model that it trains."""
+VOCABULARY_SUFFIXES = (".yml", ".yaml", ".json", SENTENCEPIECE_SUFFIX)
+SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
+PREPROCESSING = ("preprocess.sh", "postprocess.sh")
+OTHER_SEGMENTATION = ("*.bpe", "*.tcmodel")
+"""Subwords by BPE files and truecasing, from before SentencePiece."""
+_SIDES = ((".src.", ".trg."), (".source.", ".target."))
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What a model is read from."""
+
+    model: Path
+    vocabularies: tuple[Path, Path]
+    """Of source and target; often the same."""
+    tokenizers: tuple[Path | None, Path | None]
+    """SentencePiece models of source and target; None where the vocabulary is one itself."""
+    decoder_options: Mapping[str, Any]
+    """How it is meant to be searched with; none where there is no such file."""
+    scripts: tuple[str, ...]
+    """That text would have gone through before and after; they are not run."""
+
+
+def looks_like_marian(folder: Path) -> bool:
+    """Whether a folder has one of Marian's models, or options that name one."""
+    if not folder.is_dir():
+        return False
+    if any(OPTIONS_ARRAY in array_names(path) for path in folder.glob("*.npz")):
+        return True
+    return any("models" in read_options(path, []) for path in _decoder_files(folder))
+
+
+def find_files(folder: Path, problems: list[str]) -> Files | None:
+    """Decide what is what; what is missing or not certain is added to `problems`.
+
+    Returns:
+        None where there are problems.
+    """
+    found: list[str] = []
+    decoder_options = _decoder_options(folder, found)
+    model = _model(folder, decoder_options, found)
+    vocabularies = _vocabularies(folder, decoder_options, found)
+    tokenizers = (None, None) if vocabularies is None else _tokenizers(folder, vocabularies, found)
+    problems += found
+    if found or model is None or vocabularies is None:
+        return None
+    scripts = tuple(name for name in PREPROCESSING if (folder / name).is_file())
+    return Files(model, vocabularies, tokenizers, decoder_options, scripts)
+
+
+def _decoder_files(folder: Path) -> list[Path]:
+    named = folder / DECODER_FILE
+    return [named] if named.is_file() else sorted(folder.glob(f"*{DECODER_SUFFIX}"))
+
+
+def _decoder_options(folder: Path, problems: list[str]) -> Mapping[str, Any]:
+    paths = _decoder_files(folder)
+    if len(paths) > 1:
+        problems.append(f"{_names(paths)} are all options to decode with; keep one, as {DECODER_FILE}")
+        return {}
+    return read_options(paths[0], problems) if paths else {}
+
+
+def _named(options: Mapping[str, Any], option: str) -> list[str]:
+    """Files that the options name, wherever they lay when these were written."""
+    names = options.get(option) or []
+    listed = names if isinstance(names, list) else [names]
+    return [PurePosixPath(str(name).replace("\\", "/")).name for name in listed]
+
+
+def _model(folder: Path, options: Mapping[str, Any], problems: list[str]) -> Path | None:
+    named = _named(options, "models")
+    if len(named) > 1:
+        problems.append(f"{', '.join(named)} are to decode together, ensembles are not imported")
+        return None
+    if named and named[0].endswith(".bin"):
+        problems.append(f"{named[0]} is in Marian's binary format, which may be quantised; give the .npz")
+        return None
+    if named and (folder / named[0]).is_file():
+        return folder / named[0]
+    models = sorted(path for path in folder.glob("*.npz") if OPTIONS_ARRAY in array_names(path))
+    if len(models) == 1:
+        return models[0]
+    problems.append(
+        f"{_names(models)} are all models; keep one" if models else "there is no readable .npz of Marian's"
+    )
+    return None
+
+
+def _vocabularies(folder: Path, options: Mapping[str, Any], problems: list[str]) -> tuple[Path, Path] | None:
+    named = _named(options, "vocabs")
+    if named:
+        missing = sorted({name for name in named if not (folder / name).is_file()})
+        if len(named) > 2:  # noqa: PLR2004 -- a source and a target
+            problems.append(f"there are {len(named)} vocabularies, only models of 2 are imported")
+        elif missing:
+            problems.append(f"vocabularies not found: {', '.join(missing)}")
+        elif all(name.endswith(VOCABULARY_SUFFIXES) for name in named):
+            return folder / named[0], folder / named[-1]
+        else:
+            problems.append(
+                f"vocabularies {', '.join(named)}: only {', '.join(VOCABULARY_SUFFIXES)} are read"
+            )
+        return None
+    candidates = sorted(
+        path for path in folder.glob("*vocab*") if path.suffix in VOCABULARY_SUFFIXES and path.is_file()
+    )
+    return _which(candidates or sorted(folder.glob(f"*{SENTENCEPIECE_SUFFIX}")), "vocabulary", problems)
+
+
+def _tokenizers(
+    folder: Path, vocabularies: tuple[Path, Path], problems: list[str]
+) -> tuple[Path | None, Path | None]:
+    if all(path.suffix == SENTENCEPIECE_SUFFIX for path in vocabularies):
+        return None, None
+    others = sorted(path for pattern in OTHER_SEGMENTATION for path in folder.glob(pattern))
+    if others:
+        problems.append(f"{_names(others)}: text is cut into BPE's subwords, only SentencePiece is imported")
+        return None, None
+    models = _which(sorted(folder.glob(f"*{SENTENCEPIECE_SUFFIX}")), "SentencePiece model", problems)
+    return (None, None) if models is None else models
+
+
+def _which(paths: Sequence[Path], what: str, problems: list[str]) -> tuple[Path, Path] | None:
+    """The source's and the target's file: one for both, or two whose names say it."""
+    if len(paths) == 1:
+        return paths[0], paths[0]
+    by_name = {path.name: path for path in paths}
+    if by_name.keys() >= {SOURCE_MODEL, TARGET_MODEL}:
+        return by_name[SOURCE_MODEL], by_name[TARGET_MODEL]
+    for source_part, target_part in _SIDES:
+        sources = [path for path in paths if source_part in path.name]
+        targets = [path for path in paths if target_part in path.name]
+        if len(sources) == len(targets) == 1:
+            return sources[0], targets[0]
+    problems.append(
+        f"it is not certain which {what} is the source's and which the target's: {_names(paths)}; name them"
+        f" in {DECODER_FILE} (vocabs), or call SentencePiece's {SOURCE_MODEL} and {TARGET_MODEL}"
+        if paths
+        else f"there is no {what}"
+    )
+    return None
+
+
+def _names(paths: Sequence[Path]) -> str:
+    return ", ".join(path.name for path in paths)

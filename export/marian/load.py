@@ -1,0 +1,129 @@
+"""A folder of Marian's as what is to be exported."""
+
+import math
+import reprlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dragoman.bundle import sha256_of
+from export.marian.files import Files, find_files, looks_like_marian
+from export.marian.languages import find_languages
+from export.marian.model import Rows, build_model
+from export.marian.npz import read_arrays
+from export.marian.release import read_languages, read_licence
+from export.marian.search import Search, read_search
+from export.marian.shape import Shape, model_options, read_shape
+from export.marian.vocabulary import Vocabulary, read_vocabulary
+from export.marian.weights import POSITIONS_ARRAY, precision_problems
+from export.original import ImportRefusedError, Original, WantedLanguages
+
+KIND = "Marian npz"
+MAX_LISTED = 1000
+"""Entries, or characters, of an option that goes on record."""
+
+
+def recognises(path: Path) -> bool:
+    """Whether a folder holds a model of Marian's, whole or not."""
+    return looks_like_marian(path)
+
+
+def load(path: Path, wanted: WantedLanguages) -> Original:
+    """Read a model of Marian's.
+
+    The SentencePiece models are read again when a bundle is written: a folder unpacked from an archive
+    (`export.marian.archive.unpacked`) must last until then.
+
+    Args:
+        path: a folder with one .npz, its vocabularies (.yml, .yaml, .json or .spm), SentencePiece models, and
+            decoder.yml where there is one.
+        wanted: languages, where the files do not say.
+
+    Raises:
+        ImportRefusedError: something in it is not imported, missing or damaged; with all reasons.
+    """
+    problems: list[str] = []
+    files = find_files(path, problems)
+    if files is None:
+        raise ImportRefusedError(str(path), tuple(problems))
+    arrays = read_arrays(files.model)
+    options = model_options(arrays, problems)
+    has_learned_positions = POSITIONS_ARRAY in arrays
+    problems += precision_problems(arrays)
+    shape = read_shape(options, problems) if options else None
+    search = read_search(files.decoder_options, problems)
+    vocabularies = _read_vocabularies(files, shape, problems)
+    model = languages = None
+    if vocabularies is not None:
+        start_id = Rows.of(*vocabularies).start_id
+        languages = find_languages(wanted, read_languages(path), vocabularies, start_id, problems)
+        if shape is not None:
+            suppressed_ids = search.suppressed_ids(vocabularies[1])
+            model = build_model(shape, arrays, vocabularies, suppressed_ids, problems)
+    if problems or model is None or languages is None or vocabularies is None:
+        raise ImportRefusedError(str(path), tuple(problems))
+    source, target = vocabularies
+    return Original(
+        kind=KIND,
+        model=model,
+        source_tokenizer=source.tokenizer(model.config.source_vocab_size),
+        target_tokenizer=target.tokenizer(model.config.target_vocab_size),
+        languages=languages,
+        decoding=search.defaults,
+        max_target_tokens=None,
+        licence=read_licence(path),
+        origin=_origin(files, options, search, has_learned_positions=has_learned_positions),
+    )
+
+
+def _read_vocabularies(
+    files: Files, shape: Shape | None, problems: list[str]
+) -> tuple[Vocabulary, Vocabulary] | None:
+    found: list[str] = []
+    pair = [
+        read_vocabulary(path, model, found)
+        for path, model in zip(files.vocabularies, files.tokenizers, strict=True)
+    ]
+    problems += dict.fromkeys(found)  # often it is the same file twice
+    source, target = pair
+    if source is None or target is None:
+        return None
+    sizes = (source.size, target.size)
+    declared = sizes if shape is None or shape.vocab_sizes is None else shape.vocab_sizes
+    if declared != sizes:
+        problems.append(f"dim-vocabs are {list(declared)}, the vocabularies have {list(sizes)} pieces")
+    if shape is not None and shape.shared_vocab and source.size != target.size:
+        problems.append("source and target share a table of tokens, but one has more pieces than the other")
+    return source, target
+
+
+def _origin(
+    files: Files, options: Mapping[str, Any], search: Search, *, has_learned_positions: bool
+) -> dict[str, Any]:
+    """For the manifest."""
+    origin: dict[str, Any] = {
+        "tool": "Marian",
+        "version": str(options.get("version", "")),
+        "model": files.model.name,
+        "model_sha256": sha256_of(files.model),
+        "vocabularies": [path.name for path in files.vocabularies],
+        "options": {name: _plain(value) for name, value in sorted(options.items()) if name != "version"},
+        "decoder_options": {name: _plain(value) for name, value in sorted(files.decoder_options.items())},
+        "positions": "learned" if has_learned_positions else "sinusoidal",
+    }
+    if files.scripts:
+        origin["scripts_not_run"] = list(files.scripts)
+    if search.not_used:
+        origin["decoder_options_not_used"] = list(search.not_used)
+    return origin
+
+
+def _plain(value: object) -> object:
+    """An option as a manifest can hold it: what is no short text, number or list of these is described."""
+    if isinstance(value, list) and len(value) <= MAX_LISTED:
+        return [_plain(part) if not isinstance(part, list) else reprlib.repr(part) for part in value]
+    if isinstance(value, str) and len(value) <= MAX_LISTED:
+        return value
+    if value is None or isinstance(value, bool | int):
+        return value
+    return value if isinstance(value, float) and math.isfinite(value) else reprlib.repr(value)

@@ -1,0 +1,125 @@
+"""A Marian model as our Transformer.
+
+Marian starts a target with a vector of zeros instead of a token's, plus the first position. Here that is one
+more row of both tables, with an output bias of minus infinity: it is never said, and takes no probability
+from what is.
+
+Learned positions are read by place, as Marian trains and scores with them. (When it translates, step by step,
+it reads the first one at every step of the target; that is not repeated here.)
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from export.marian.npz import Array
+from export.marian.shape import NORM_EPSILON, Shape
+from export.marian.vocabulary import Vocabulary
+from export.marian.weights import take_weights
+from export.model import ModelConfig, Transformer
+
+MAX_POSITIONS = 512
+"""Of models whose positions are sines: Marian itself has no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Of the tables, those that are no piece's included."""
+
+    source: int
+    target: int
+    start_id: int
+    """Begins every target; pads sources, where it may be a piece's: padding is not looked at."""
+
+    @classmethod
+    def of(cls, source: Vocabulary, target: Vocabulary) -> "Rows":
+        start_id = target.size
+        return cls(source=max(source.size, start_id + 1), target=start_id + 1, start_id=start_id)
+
+
+def build_model(
+    shape: Shape,
+    arrays: dict[str, Array],
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    suppressed_ids: tuple[int, ...],
+    problems: list[str],
+) -> Transformer | None:
+    """Put a model together.
+
+    Args:
+        shape: by its options.
+        arrays: its weights, by Marian's names; taken out as they are read.
+        vocabularies: of source and target.
+        suppressed_ids: target ids that are never said; the others do not share their probability.
+        problems: arrays that do not fit, and sizes that cannot be, are added here.
+
+    Returns:
+        In eval mode; None where there are problems.
+    """
+    source, target = vocabularies
+    found: list[str] = []
+    weights = take_weights(shape, arrays, (source.size, target.size), found)
+    rows = Rows.of(source, target)
+    try:
+        config = _config(shape, weights.get("position_table"), rows, target, suppressed_ids)
+    except ValueError as error:
+        found.append(str(error))
+        config = None
+    problems += found
+    if found or config is None:
+        return None
+    _lengthen(weights, rows)
+    if shape.shared_vocab:
+        weights["target_embedding.weight"] = weights["source_embedding.weight"]
+    model = Transformer.without_weights(config)
+    model.load_state_dict(weights, assign=True)
+    return model.eval()
+
+
+def _config(
+    shape: Shape, positions: Tensor | None, rows: Rows, target: Vocabulary, suppressed_ids: tuple[int, ...]
+) -> ModelConfig:
+    return ModelConfig(
+        source_vocab_size=rows.source,
+        target_vocab_size=rows.target,
+        encoder_layers=shape.encoder_layers,
+        decoder_layers=len(shape.decoder_layers),
+        d_model=shape.d_model,
+        heads=shape.heads,
+        ffn=shape.ffn,
+        decoder_ffn=shape.decoder_ffn,
+        activation=shape.activation,
+        norm=shape.norm,
+        final_norm=shape.final_norm,
+        embedding_norm=shape.embedding_norm,
+        norm_epsilon=NORM_EPSILON,
+        # Token vectors that meet learned positions are not scaled.
+        scaled_embeddings=positions is None,
+        positions="tensor2tensor" if positions is None else "learned",
+        max_positions=MAX_POSITIONS if positions is None else len(positions),
+        autoregression=shape.autoregression,
+        shared_vocab=shape.shared_vocab,
+        tied_output=shape.tied_output,
+        pad_id=rows.start_id,
+        bos_id=rows.start_id,
+        unk_id=target.unk_id,
+        eos_id=target.eos_id,
+        suppressed_ids=suppressed_ids,
+    )
+
+
+def _lengthen(weights: dict[str, Tensor], rows: Rows) -> None:
+    """Add the rows that are no piece's: zeros, and a bias that rules them out."""
+    weights["source_embedding.weight"] = _with_rows(weights["source_embedding.weight"], rows.source, 0.0)
+    for name in ("target_embedding.weight", "output_weight"):
+        if name in weights:
+            weights[name] = _with_rows(weights[name], rows.target, 0.0)
+    bias = weights.get("output_bias", torch.zeros(rows.start_id))
+    weights["output_bias"] = _with_rows(bias, rows.target, -math.inf)
+
+
+def _with_rows(tensor: Tensor, num_rows: int, value: float) -> Tensor:
+    added = tensor.new_full((num_rows - len(tensor), *tensor.shape[1:]), value)
+    return torch.cat([tensor, added])

@@ -1,0 +1,83 @@
+"""Arrays of an .npz, read as numbers and nothing else."""
+
+import math
+import zipfile
+from pathlib import Path
+from typing import IO, Any
+
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from export.marian.archive import UNREADABLE, ArchiveLimits, duplicate_problems, size_problems
+from export.original import ImportRefusedError
+
+SUFFIX = ".npy"
+Array = NDArray[Any]
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
+def array_names(path: Path) -> frozenset[str]:
+    """Of the arrays in a file; none of one that is no .npz."""
+    try:
+        with zipfile.ZipFile(path) as members:
+            return frozenset(name.removesuffix(SUFFIX) for name in members.namelist())
+    except (*UNREADABLE, ValueError, OSError):
+        return frozenset()
+
+
+def read_arrays(path: Path, limits: ArchiveLimits | None = None) -> dict[str, Array]:
+    """All arrays of an .npz by name.
+
+    Nothing in it is run: arrays of Python objects, which NumPy keeps as pickles, are refused. No memory is
+    taken for an array before its header was found to agree with the size of its data.
+
+    Raises:
+        ImportRefusedError: it is no readable .npz, or something in it is refused; with all reasons.
+    """
+    try:
+        with zipfile.ZipFile(path) as members:
+            return _read(path, members, limits or ArchiveLimits())
+    except ImportRefusedError:
+        raise
+    except (*UNREADABLE, ValueError, OSError) as error:
+        raise ImportRefusedError(str(path), (f"is not a readable .npz: {error}",)) from error
+
+
+def _read(path: Path, members: zipfile.ZipFile, limits: ArchiveLimits) -> dict[str, Array]:
+    infos = members.infolist()
+    problems = size_problems(infos, path.stat().st_size, limits)
+    problems += duplicate_problems([info.filename for info in infos])
+    if problems:
+        raise ImportRefusedError(str(path), tuple(problems))
+    for info in infos:
+        with members.open(info) as file:
+            if (problem := _header_problem(file, info)) is not None:
+                problems.append(f"{info.filename.removesuffix(SUFFIX)} {problem}")
+    if problems:
+        raise ImportRefusedError(str(path), tuple(problems))
+    arrays: dict[str, Array] = {}
+    for info in infos:
+        with members.open(info) as file:
+            arrays[info.filename.removesuffix(SUFFIX)] = npy.read_array(file, allow_pickle=False)
+    return arrays
+
+
+def _header_problem(file: IO[bytes], info: zipfile.ZipInfo) -> str | None:
+    """What keeps a member from being an array of numbers."""
+    if not info.filename.endswith(SUFFIX):
+        return "is not an array"
+    try:
+        version = npy.read_magic(file)
+        if version not in _HEADERS:
+            return f"is of an unknown format, version {version}"
+        shape, _, dtype = _HEADERS[version](file)
+    except ValueError as error:
+        return f"is not an array: {error}"
+    if dtype.hasobject:
+        return "holds Python objects, which are not loaded"
+    declared_bytes, there_bytes = math.prod(shape) * dtype.itemsize, info.file_size - file.tell()
+    if min(shape, default=0) < 0 or declared_bytes != there_bytes:
+        return (
+            f"has {there_bytes} bytes of data, its shape {list(shape)} of {dtype} asks for {declared_bytes}"
+        )
+    return None

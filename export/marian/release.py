@@ -1,0 +1,111 @@
+"""What the papers of an OPUS-MT release say: languages and licence.
+
+A release is described in README.md, as lines of a list under a heading with its name, and in some in a YAML
+file (https://github.com/Helsinki-NLP/OPUS-MT-train).
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import langcodes
+
+from export.marian.settings import MAX_YAML_BYTES, read_options
+
+README = "README.md"
+LICENCE_FILES = ("LICENSE", "LICENSE.txt", "LICENSE.md")
+LICENCES = {
+    "CC-BY-4.0": r"Attribution 4\.0 International",
+    "Apache-2.0": r"Apache License\s+Version 2\.0",
+    "MIT": r"Permission is hereby granted, free of charge",
+}
+"""What a licence's text has that no other's has."""
+MAX_TEXT_BYTES = 2**20
+
+_HEADING = re.compile(r"(?m)^# +")
+_LANGUAGES = {
+    side: re.compile(rf"(?m)^\* +{side} language(?:s|\(s\)): *(.+)$") for side in ("source", "target")
+}
+_DOWNLOAD = re.compile(r"/OPUS-MT-models/([\w+]+)-([\w+]+)/")
+_FOLDER = re.compile(r"(?:opus-mt-)?([a-z]{2,3})-([a-z]{2,3})")
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """Languages in the files' own spelling; empty where they do not say, or not with certainty."""
+
+    sources: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+
+
+def read_languages(folder: Path) -> Spoken:
+    """What the files, or at last the folder's name, say of the languages."""
+    for spoken in (_from_yaml(folder), _from_readme(folder), _from_name(folder.name)):
+        if spoken.sources and spoken.targets:
+            return spoken
+    return Spoken()
+
+
+def read_licence(folder: Path) -> str | None:
+    """The SPDX name of the licence beside the model, where its text is a well-known one."""
+    for name in LICENCE_FILES:
+        text = _read_text(folder / name)
+        for licence, sign in LICENCES.items():
+            if re.search(sign, text):
+                return licence
+    return None
+
+
+def _from_yaml(folder: Path) -> Spoken:
+    for path in sorted(folder.glob("*.yml")):
+        if path.stat().st_size > MAX_YAML_BYTES or "source-languages" not in _read_text(path):
+            continue
+        options = read_options(path, [])
+        found = [options.get(f"{side}-languages") for side in ("source", "target")]
+        if all(isinstance(names, list) for names in found):
+            sources, targets = (tuple(map(str, names or [])) for names in found)
+            return Spoken(sources, targets)
+    return Spoken()
+
+
+def _from_readme(folder: Path) -> Spoken:
+    """Of the release that the folder is named after, or what all releases in the file agree on."""
+    sections = _HEADING.split(_read_text(folder / README))
+    named = [section for section in sections if section.startswith(f"{folder.name}.zip")]
+    found = {spoken for section in named or sections if (spoken := _from_section(section)).sources}
+    return found.pop() if len(found) == 1 else Spoken()
+
+
+def _from_section(section: str) -> Spoken:
+    lines = {side: pattern.search(section) for side, pattern in _LANGUAGES.items()}
+    source, target = lines["source"], lines["target"]
+    if source is not None and target is not None:
+        return Spoken(tuple(_split(source[1])), tuple(_split(target[1])))
+    download = _DOWNLOAD.search(section)
+    return Spoken() if download is None else Spoken(*(tuple(side.split("+")) for side in download.groups()))
+
+
+def _split(listed: str) -> Iterator[str]:
+    yield from (name for name in re.split(r"[\s,]+", listed) if name)
+
+
+def _from_name(name: str) -> Spoken:
+    """`opus-mt-de-en` or `deu-eng`; families such as `roa` are no languages."""
+    found = _FOLDER.fullmatch(name)
+    if found is None or not all(_is_single(code) for code in found.groups()):
+        return Spoken()
+    return Spoken((found[1],), (found[2],))
+
+
+def _is_single(code: str) -> bool:
+    """Whether a code is a language's beyond doubt: only single languages have one of two letters."""
+    return langcodes.tag_is_valid(code) and len(langcodes.standardize_tag(code)) == 2  # noqa: PLR2004
+
+
+def _read_text(path: Path) -> str:
+    """The beginning of a text file; nothing where there is none."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file.read(MAX_TEXT_BYTES).decode("utf8", errors="replace")

@@ -1,0 +1,50 @@
+"""Small YAML files and blocks: options by name."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+MAX_YAML_BYTES = 2**20
+"""Of options; vocabularies are read by other means."""
+
+
+def parse_options(text: str, name: str, problems: list[str]) -> dict[str, Any]:
+    """A mapping's entries, read as plain data.
+
+    Args:
+        text: YAML.
+        name: what it is, for problems.
+        problems: what keeps it from being read is added here.
+
+    Returns:
+        Options by name; none where there is a problem.
+    """
+    try:
+        # A few of these can stand for more than any memory holds, and nobody writes options with them.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
+            problems.append(f"{name} has aliases (*), which are not read")
+            return {}
+        content = yaml.load(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        problems.append(f"{name} is not YAML: {' '.join(str(error).split())}")
+        return {}
+    if not isinstance(content, dict):
+        problems.append(f"{name} does not hold options by name")
+        return {}
+    return {str(option): value for option, value in content.items()}
+
+
+def read_options(path: Path, problems: list[str]) -> Mapping[str, Any]:
+    """A file's entries; as `parse_options`."""
+    try:
+        with path.open("rb") as file:
+            encoded = file.read(MAX_YAML_BYTES + 1)
+        if len(encoded) > MAX_YAML_BYTES:
+            problems.append(f"{path.name} has more than {MAX_YAML_BYTES} bytes")
+            return {}
+        return parse_options(encoded.decode("utf8"), path.name, problems)
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(f"{path.name} cannot be read: {error}")
+        return {}

@@ -1,0 +1,295 @@
+"""What a Marian model is made of, by the options it carries with it.
+
+The options are Marian's command line (https://marian-nmt.github.io/docs/cmd/marian/), kept in the model.
+"""
+
+import reprlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from dragoman.contract import Autoregression
+from export.marian.npz import Array
+from export.marian.settings import MAX_YAML_BYTES, parse_options
+from export.model.config import Activation, NormPlace
+
+OPTIONS_ARRAY = "special:model.yml"
+NORM_EPSILON = 1e-6
+"""Of every layer norm in Marian's transformer."""
+
+ACTIVATIONS: Mapping[str, Activation] = {"relu": "relu", "swish": "swish", "gelu": "quick_gelu"}
+"""Marian's gelu is x times the sigmoid of 1.702 x."""
+FFN_MAPS = 2
+MAX_LAYERS = 1000
+MAX_SIZE = 2**20
+
+WITHOUT_EFFECT = frozenset(
+    {
+        # Of recurrent models, of average attention, of BERT, and of training.
+        *("dim-rnn", "enc-type", "enc-cell", "enc-cell-depth", "dec-cell-base-depth", "dec-cell-high-depth"),
+        *("skip", "best-deep", "transformer-dim-aan", "transformer-aan-depth", "transformer-aan-activation"),
+        *("transformer-aan-nogate", "bert-train-type-embeddings", "bert-type-vocab-size"),
+        *("transformer-guided-alignment-layer", "transformer-depth-scaling", "version"),
+        *("ulr-dim-emb", "ulr-trainable-transformation"),  # `ulr` itself says whether they matter
+        # Marian's translation models do not read it; those with learned positions have an array of them.
+        "transformer-train-position-embeddings",
+    }
+)
+"""Options that do not change what a transformer says."""
+MUST_BE_OFF = (
+    *("right-left", "ulr", "lemma-dim-emb", "lemma-dependency", "factors-dim-emb", "special-vocab"),
+    *("transformer-no-projection", "transformer-pool", "transformer-no-bias", "transformer-no-affine"),
+    *("transformer-disable-position-embeddings", "transformer-alibi-shift", "transformer-alibi-trainable"),
+    "separator-symbol",
+)
+"""Options that change it in ways that are not imported; false, 0 or empty they are welcome."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Everything that decides which arrays a model has and what is done with them."""
+
+    d_model: int
+    heads: int
+    encoder_layers: int
+    decoder_layers: tuple[int, ...]
+    """For each layer, the number of the layer whose weights it has; these count from 1."""
+    ffn: int
+    decoder_ffn: int
+    activation: Activation
+    norm: NormPlace
+    embedding_norm: bool
+    final_norm: bool
+    autoregression: Autoregression
+    shared_vocab: bool
+    """Source and target read one table."""
+    tied_output: bool
+    output_has_bias: bool
+    vocab_sizes: tuple[int, int] | None
+    """Of source and target; None where Marian was to look at the vocabularies."""
+
+
+def model_options(arrays: Mapping[str, Array], problems: list[str]) -> dict[str, Any]:
+    """The options that a model carries with it, bytes of YAML with a NUL after them."""
+    array = arrays.get(OPTIONS_ARRAY)
+    if array is None:
+        problems.append(f"{OPTIONS_ARRAY} is missing: no Marian model, or one saved without its options")
+        return {}
+    if array.dtype.itemsize != 1 or array.nbytes > MAX_YAML_BYTES:
+        problems.append(f"{OPTIONS_ARRAY} is {array.dtype} of {array.nbytes} bytes, no text of options")
+        return {}
+    try:
+        text = array.tobytes().rstrip(b"\0").decode("utf8")
+    except UnicodeDecodeError as error:
+        problems.append(f"{OPTIONS_ARRAY} is not UTF-8: {error}")
+        return {}
+    return parse_options(text, OPTIONS_ARRAY, problems)
+
+
+def read_shape(options: Mapping[str, Any], problems: list[str]) -> Shape | None:
+    """Make sense of a model's options.
+
+    Args:
+        options: by name, without dashes before it.
+        problems: each option that cannot be imported is added here.
+
+    Returns:
+        None where there are problems.
+    """
+    found: list[str] = []
+    reader = _Reader(options, found)
+    if (kind := reader.text("type", "")) != "transformer":
+        found.append(f"type {kind!r} is not imported, only 'transformer' is")
+    for option in MUST_BE_OFF:
+        reader.demand_off(option)
+    reader.demand("factors-combine", "sum")
+    reader.demand("transformer-attention-mask", "default")
+    norm, embedding_norm, final_norm = _norms(reader)
+    shared_vocab, tied_output = _tying(reader)
+    decoder_depth = reader.count("dec-depth", 1, MAX_LAYERS)
+    ffn = reader.count("transformer-dim-ffn", 2048)
+    _demand_two_maps(reader)
+    shape = Shape(
+        d_model=reader.count("dim-emb", 512),
+        heads=reader.count("transformer-heads", 8),
+        encoder_layers=reader.count("enc-depth", 1, MAX_LAYERS),
+        decoder_layers=_tied_layers(reader, decoder_depth),
+        ffn=ffn,
+        decoder_ffn=reader.count("transformer-decoder-dim-ffn", 0) or ffn,
+        activation=_activation(reader),
+        norm=norm,
+        embedding_norm=embedding_norm,
+        final_norm=final_norm,
+        autoregression=_autoregression(reader),
+        shared_vocab=shared_vocab,
+        tied_output=tied_output,
+        output_has_bias=not reader.flag("output-omit-bias"),
+        vocab_sizes=_vocab_sizes(reader),
+    )
+    reader.finish()
+    problems += found
+    return None if found else shape
+
+
+def _norms(reader: "_Reader") -> tuple[NormPlace, bool, bool]:
+    """Where layer norms stand: in the layers, after the embeddings, and at the top.
+
+    Each letter is an operation in turn: d drops out (while it is trained), a adds the input, n normalises.
+    """
+    before, after = (
+        reader.operations("transformer-preprocess", ""),
+        reader.operations("transformer-postprocess", "dan"),
+    )
+    embedding = reader.operations("transformer-postprocess-emb", "d")
+    top = reader.operations("transformer-postprocess-top", "")
+    if (before, after) not in {("", "an"), ("n", "a")}:
+        reader.problems.append(
+            f"transformer-preprocess {before!r} with transformer-postprocess {after!r} is not imported, only"
+            " '' with 'an' and 'n' with 'a' are (d beside them does not matter)"
+        )
+    for option, operations in (
+        ("transformer-postprocess-emb", embedding),
+        ("transformer-postprocess-top", top),
+    ):
+        if operations not in {"", "n"}:
+            reader.problems.append(f"{option} {operations!r} is not imported, only '' and 'n' are")
+    return ("pre" if before else "post"), embedding == "n", top == "n"
+
+
+def _activation(reader: "_Reader") -> Activation:
+    name = reader.text("transformer-ffn-activation", "swish")
+    if name not in ACTIVATIONS:
+        reader.problems.append(
+            f"transformer-ffn-activation {name!r} is not imported, only {', '.join(ACTIVATIONS)} are"
+        )
+    return ACTIVATIONS.get(name, "relu")
+
+
+def _demand_two_maps(reader: "_Reader") -> None:
+    for option, default in (
+        ("transformer-ffn-depth", FFN_MAPS),
+        ("transformer-decoder-ffn-depth", 0),  # 0: as in the encoder
+    ):
+        depth = reader.count(option, default)
+        if (depth or FFN_MAPS) != FFN_MAPS:
+            reader.problems.append(f"{option} {depth} is not imported, only {FFN_MAPS} is")
+
+
+def _autoregression(reader: "_Reader") -> Autoregression:
+    """What a decoder layer reads its own past with; options of recurrent cells matter to those only."""
+    name = reader.text("transformer-decoder-autoreg", "self-attention")
+    cell = reader.text("dec-cell", "gru")
+    has_norm, has_map = reader.flag("layer-normalization"), reader.flag("transformer-rnn-projection")
+    if name == "self-attention":
+        return "attention"
+    if name != "rnn":
+        reader.problems.append(
+            f"transformer-decoder-autoreg {name!r} is not imported, only 'self-attention' and 'rnn' are"
+        )
+        return "attention"
+    if cell != "ssru":
+        reader.problems.append(f"dec-cell {cell!r} is not imported, only 'ssru' is")
+    if has_norm:
+        reader.problems.append("layer-normalization inside the decoder's cells is not imported")
+    if has_map:
+        reader.problems.append("transformer-rnn-projection is not imported")
+    return "ssru"
+
+
+def _tied_layers(reader: "_Reader", depth: int) -> tuple[int, ...]:
+    """Numbers of the layers whose weights the decoder's layers have, one for each."""
+    tied = reader.counts("transformer-tied-layers")
+    if tied and len(tied) != depth:
+        reader.problems.append(f"transformer-tied-layers names {len(tied)} layers of {depth}")
+    return tied or tuple(range(1, depth + 1))
+
+
+def _tying(reader: "_Reader") -> tuple[bool, bool]:
+    """Whether source and target share a table, and whether the output is the target's."""
+    every, source = reader.flag("tied-embeddings-all"), reader.flag("tied-embeddings-src")
+    output = reader.flag("tied-embeddings")
+    return every or source, every or output
+
+
+def _vocab_sizes(reader: "_Reader") -> tuple[int, int] | None:
+    sizes = reader.counts("dim-vocabs")
+    types = reader.texts("input-types")
+    if any(name != "sequence" for name in types):
+        reader.problems.append(f"input-types {', '.join(types)} are not imported, only sequences are")
+    if not any(sizes):
+        return None
+    if len(sizes) != 2:  # noqa: PLR2004 -- a source and a target
+        reader.problems.append(f"dim-vocabs names {len(sizes)} vocabularies, only models of 2 are imported")
+        return None
+    return sizes[0], sizes[1]
+
+
+class _Reader:
+    """Takes options one by one and collects what is wrong with them."""
+
+    def __init__(self, options: Mapping[str, Any], problems: list[str]) -> None:
+        self.left = {name: value for name, value in options.items() if value is not None}
+        self.problems = problems
+
+    def flag(self, option: str) -> bool:
+        return self._take(option, bool, default=False)
+
+    def text(self, option: str, default: str) -> str:
+        return self._take(option, str, default)
+
+    def count(self, option: str, default: int, most: int = MAX_SIZE) -> int:
+        value = self._take(option, int, default)
+        if not 0 <= value <= most:
+            self.problems.append(f"{option} {value} is not between 0 and {most}")
+            return default
+        return value
+
+    def counts(self, option: str) -> tuple[int, ...]:
+        return self._list(option, int)
+
+    def texts(self, option: str) -> tuple[str, ...]:
+        return self._list(option, str)
+
+    def operations(self, option: str, default: str) -> str:
+        """The letters of a chain of operations, without dropout, which is for training."""
+        return self.text(option, default).replace("d", "")
+
+    def demand(self, option: str, only: str) -> None:
+        """An option of which one value is imported; where it is not given it has that."""
+        value = self.left.pop(option, only)
+        if value not in (only, ""):
+            self.problems.append(f"{option} {_shown(value)} is not imported, only {only!r} is")
+
+    def demand_off(self, option: str) -> None:
+        value = self.left.pop(option, None)
+        if value:
+            self.problems.append(f"{option} {_shown(value)} is not imported")
+
+    def finish(self) -> None:
+        """Refuse options that are on and that nobody took: they may matter."""
+        self.problems += [
+            f"{option} {_shown(value)} is not known to this release, so what it does is not imported"
+            for option, value in self.left.items()
+            if option not in WITHOUT_EFFECT and value
+        ]
+
+    def _take(self, option: str, kind: type[T], default: T) -> T:
+        value = self.left.pop(option, default)
+        if type(value) is not kind:  # not isinstance: true is no integer here
+            self.problems.append(f"{option} is {reprlib.repr(value)}, not a value of its kind")
+            return default
+        return value
+
+    def _list(self, option: str, kind: type[T]) -> tuple[T, ...]:
+        empty: list[Any] = []
+        values = self._take(option, list, empty)
+        if not all(type(value) is kind for value in values):
+            self.problems.append(f"{option} is {reprlib.repr(values)}, not values of its kind")
+            return ()
+        return tuple(values)
+
+
+def _shown(value: object) -> str:
+    return "is on and" if value is True else reprlib.repr(value)

@@ -1,0 +1,105 @@
+"""A Marian model's vocabularies, and the tokenizers that speak them."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import sentencepiece
+
+from export.marian.entries import read_pieces
+from export.original import TokenizerSource
+
+END = "</s>"
+UNKNOWN = "<unk>"
+SENTENCEPIECE_SUFFIX = ".spm"
+TEXTLESS = ""
+"""Stands in a tokenizer's list for an id that is no text."""
+_TARGET_TOKEN = re.compile(r">>(.+)<<")
+_CONTROL_BYTES = tuple(f"<0x{byte:02X}>" for byte in range(0x20))
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Pieces by id, and what some of them mean."""
+
+    pieces: tuple[str, ...]
+    eos_id: int
+    unk_id: int
+    model: Path
+    """The SentencePiece model that takes text apart into them."""
+    unknown_piece: str
+    """What that model calls what it does not know."""
+
+    @property
+    def size(self) -> int:
+        return len(self.pieces)
+
+    @property
+    def target_tokens(self) -> dict[str, int]:
+        """Languages that a source can ask for, as in `>>deu<<`, with the ids that do."""
+        found = ((_TARGET_TOKEN.fullmatch(piece), index) for index, piece in enumerate(self.pieces))
+        return {match[1]: index for match, index in found if match is not None}
+
+    @property
+    def control_byte_ids(self) -> tuple[int, ...]:
+        """Pieces for the bytes below the space, which Marian never says."""
+        ids = {piece: index for index, piece in enumerate(self.pieces)}
+        return tuple(ids[piece] for piece in _CONTROL_BYTES if piece in ids)
+
+    def tokenizer(self, num_ids: int) -> TokenizerSource:
+        """How text becomes ids of a model with `num_ids` rows; those after the pieces are no text."""
+        textless = {self.eos_id, *self.target_tokens.values()}
+        listed = [TEXTLESS if index in textless else piece for index, piece in enumerate(self.pieces)]
+        listed[self.unk_id] = self.unknown_piece
+        listed += [TEXTLESS] * (num_ids - self.size)
+        return TokenizerSource(self.model, tuple(listed), normalises=False)
+
+
+def read_vocabulary(path: Path, model: Path | None, problems: list[str]) -> Vocabulary | None:
+    """Read a vocabulary and its SentencePiece model.
+
+    Args:
+        path: a YAML or JSON file of pieces and ids, or a SentencePiece model, whose own ids are meant then.
+        model: the SentencePiece model that goes with a file of pieces.
+        problems: what is wrong is added here.
+
+    Returns:
+        None where there are problems.
+    """
+    is_own = path.suffix == SENTENCEPIECE_SUFFIX
+    processor = _load_processor(path if is_own else model, problems)
+    if is_own:
+        return None if processor is None else _own_vocabulary(path, processor, problems)
+    try:
+        pieces = read_pieces(path)
+    except ValueError as error:
+        problems.append(f"{path.name} {error}")
+        return None
+    missing = [piece for piece in (END, UNKNOWN) if piece not in pieces]
+    if missing:
+        problems.append(f"{path.name} does not have {' and '.join(missing)}")
+    if missing or processor is None or model is None:
+        return None
+    unknown = str(processor.id_to_piece(processor.unk_id()))
+    return Vocabulary(pieces, pieces.index(END), pieces.index(UNKNOWN), model, unknown)
+
+
+def _own_vocabulary(
+    path: Path, processor: sentencepiece.SentencePieceProcessor, problems: list[str]
+) -> Vocabulary | None:
+    if processor.eos_id() < 0:
+        problems.append(f"{path.name} has no end-of-sentence piece")
+        return None
+    pieces = tuple(str(processor.id_to_piece(index)) for index in range(processor.vocab_size()))
+    unk_id = int(processor.unk_id())
+    return Vocabulary(pieces, int(processor.eos_id()), unk_id, path, pieces[unk_id])
+
+
+def _load_processor(path: Path | None, problems: list[str]) -> sentencepiece.SentencePieceProcessor | None:
+    if path is None:
+        return None
+    try:
+        return sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (RuntimeError, OSError) as error:
+        problems.append(f"{path.name} is not a SentencePiece model: {error}")
+        return None

@@ -1,0 +1,183 @@
+"""Marian's arrays under our names.
+
+Marian keeps a linear map as [in, out] and multiplies from the right, PyTorch as [out, in]; biases and norms
+are rows [1, n]. Tables of tokens have a row for each.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from export.marian.npz import Array
+from export.marian.shape import OPTIONS_ARRAY, Shape
+
+POSITIONS_ARRAY = "Wpos"
+QUANTISER_SUFFIX = "_QuantMultA"
+"""Ranges of activations, for Marian's own int8; the weights beside them are whole."""
+_MAPS = (("query", "q"), ("key", "k"), ("value", "v"), ("output", "o"))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one weight comes from."""
+
+    ours: str
+    theirs: str
+    rows: int
+    """Of our tensor, [rows, columns] or, where `columns` is 0, [rows]."""
+    columns: int = 0
+    is_map: bool = False
+    """Theirs is [columns, rows]."""
+
+    @property
+    def their_shape(self) -> tuple[int, int]:
+        if not self.columns:
+            return 1, self.rows
+        return (self.columns, self.rows) if self.is_map else (self.rows, self.columns)
+
+    def read(self, array: Array) -> Tensor:
+        """Their array as our tensor, in memory of its own unless it is a table."""
+        numbers = array.reshape(self.their_shape)
+        if not self.columns:
+            return torch.from_numpy(np.array(numbers[0], np.float32))
+        if self.is_map:
+            return torch.from_numpy(np.array(numbers.T, np.float32, order="C"))
+        return torch.from_numpy(np.ascontiguousarray(numbers, np.float32))
+
+
+def take_weights(
+    shape: Shape, arrays: dict[str, Array], vocab_sizes: tuple[int, int], problems: list[str]
+) -> dict[str, Tensor]:
+    """Every weight by its name in `Transformer`, tables still as long as Marian's vocabularies.
+
+    Args:
+        shape: what the arrays are to be.
+        arrays: Marian's, by their names; each leaves the dictionary when it was read for the last time, so
+            that a model is not in memory twice.
+        vocab_sizes: of source and target.
+        problems: arrays that are missing, of another shape or left over are added here.
+    """
+    places = list(_places(shape, arrays, vocab_sizes))
+    wrong = [problem for place in places if (problem := _problem(place, arrays)) is not None]
+    known = {OPTIONS_ARRAY, *(place.theirs for place in places)}
+    left_over = sorted(name for name in arrays if name not in known and not name.endswith(QUANTISER_SUFFIX))
+    wrong += [f"array {name} is of a part that is not imported" for name in left_over]
+    problems += dict.fromkeys(wrong)  # tied layers would name the same ones again
+    return {} if wrong else _take(places, arrays)
+
+
+def _take(places: Sequence[Place], arrays: dict[str, Array]) -> dict[str, Tensor]:
+    times_left = Counter(place.theirs for place in places)  # layers may be tied
+    weights: dict[str, Tensor] = {}
+    for place in places:
+        weights[place.ours] = place.read(arrays[place.theirs])
+        times_left[place.theirs] -= 1
+        if not times_left[place.theirs]:
+            del arrays[place.theirs]
+    return weights
+
+
+def precision_problems(arrays: Mapping[str, Array]) -> list[str]:
+    """Arrays of other numbers than floating-point ones: packed or quantised."""
+    others = {
+        name: array.dtype
+        for name, array in arrays.items()
+        if name != OPTIONS_ARRAY and not np.issubdtype(array.dtype, np.floating)
+    }
+    if not others:
+        return []
+    name, dtype = next(iter(others.items()))
+    return [
+        f"{len(others)} arrays are packed or quantised, as {name} is {dtype}; only floating-point is imported"
+    ]
+
+
+def _problem(place: Place, arrays: Mapping[str, Array]) -> str | None:
+    array = arrays.get(place.theirs)
+    if array is None:
+        return f"array {place.theirs} is missing"
+    shape = (1, *array.shape) if array.ndim == 1 else array.shape
+    if shape == place.their_shape:
+        return None
+    return (
+        f"array {place.theirs} has shape {list(array.shape)}, its options ask for {list(place.their_shape)}"
+    )
+
+
+def _places(shape: Shape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, int]) -> Iterator[Place]:
+    yield from _tables(shape, arrays, vocab_sizes)
+    for side in ("encoder", "decoder"):
+        if shape.embedding_norm:
+            yield from _norm(f"{side}_embedding_norm", f"{side}_emb", "_pre", shape)
+        if shape.final_norm:
+            yield from _norm(f"{side}_norm", f"{side}_top", "", shape)
+    for index in range(shape.encoder_layers):
+        ours, theirs = f"encoder.{index}", f"encoder_l{index + 1}"
+        yield from _attention(f"{ours}.self", f"{theirs}_self", shape)
+        yield from _feed_forward(ours, theirs, shape.ffn, shape)
+    for index, number in enumerate(shape.decoder_layers):
+        ours, theirs = f"decoder.{index}", f"decoder_l{number}"
+        if shape.autoregression == "ssru":
+            yield from _recurrence(ours, f"{theirs}_rnn", shape)
+        else:
+            yield from _attention(f"{ours}.self", f"{theirs}_self", shape)
+        yield from _attention(f"{ours}.cross", f"{theirs}_context", shape)
+        yield from _feed_forward(ours, theirs, shape.decoder_ffn, shape)
+
+
+def _tables(shape: Shape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, int]) -> Iterator[Place]:
+    sources, targets = vocab_sizes
+    source_table = "Wemb" if shape.shared_vocab else "encoder_Wemb"
+    yield Place("source_embedding.weight", source_table, sources, shape.d_model)
+    if not shape.shared_vocab:
+        yield Place("target_embedding.weight", "decoder_Wemb", targets, shape.d_model)
+    output = "decoder_ff_logit_out"
+    if not shape.tied_output:
+        is_map = f"{output}_W" in arrays  # of old models; later ones keep it as they would a table
+        name = f"{output}_W" if is_map else f"{output}_Wt"
+        yield Place("output_weight", name, targets, shape.d_model, is_map)
+    if shape.output_has_bias:
+        yield Place("output_bias", f"{output}_b", targets)
+    if (positions := arrays.get(POSITIONS_ARRAY)) is not None:
+        yield Place("position_table", POSITIONS_ARRAY, len(positions), shape.d_model)
+
+
+def _attention(ours: str, theirs: str, shape: Shape) -> Iterator[Place]:
+    for name, letter in _MAPS:
+        yield from _linear(f"{ours}_attention.{name}", theirs, letter, (shape.d_model, shape.d_model))
+    yield from _norm(f"{ours}_residual.norm", f"{theirs}_Wo", _before(shape), shape)
+
+
+def _recurrence(ours: str, theirs: str, shape: Shape) -> Iterator[Place]:
+    cell = f"{ours}.self_recurrence"
+    yield Place(f"{cell}.cell.weight", f"{theirs}_W", shape.d_model, shape.d_model, is_map=True)
+    yield from _linear(f"{cell}.forget", theirs, "f", (shape.d_model, shape.d_model))
+    # A norm after the sum is named as if it belonged to a feed-forward part.
+    their_norm = theirs if shape.norm == "pre" else f"{theirs}_ffn"
+    yield from _norm(f"{ours}.self_residual.norm", their_norm, _before(shape), shape)
+
+
+def _feed_forward(ours: str, theirs: str, ffn: int, shape: Shape) -> Iterator[Place]:
+    yield from _linear(f"{ours}.feed_forward.inner", f"{theirs}_ffn", "1", (shape.d_model, ffn))
+    yield from _linear(f"{ours}.feed_forward.outer", f"{theirs}_ffn", "2", (ffn, shape.d_model))
+    yield from _norm(f"{ours}.feed_forward_residual.norm", f"{theirs}_ffn_ffn", _before(shape), shape)
+
+
+def _linear(ours: str, theirs: str, suffix: str, sizes: tuple[int, int]) -> Iterator[Place]:
+    """A map from `sizes[0]` to `sizes[1]` numbers."""
+    yield Place(f"{ours}.weight", f"{theirs}_W{suffix}", sizes[1], sizes[0], is_map=True)
+    yield Place(f"{ours}.bias", f"{theirs}_b{suffix}", sizes[1])
+
+
+def _norm(ours: str, theirs: str, suffix: str, shape: Shape) -> Iterator[Place]:
+    yield Place(f"{ours}.weight", f"{theirs}_ln_scale{suffix}", shape.d_model)
+    yield Place(f"{ours}.bias", f"{theirs}_ln_bias{suffix}", shape.d_model)
+
+
+def _before(shape: Shape) -> str:
+    """What Marian adds to the name of a norm that stands before its sublayer."""
+    return "_pre" if shape.norm == "pre" else ""

@@ -1,0 +1,86 @@
+"""Where models come from: a folder, an archive or a hub; the kind is found from the files."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from export import huggingface, marian, trained
+from export.hub import download
+from export.marian.archive import unpacked
+from export.original import ImportRefusedError, Original, WantedLanguages
+
+ARCHIVE_SUFFIX = ".zip"
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    what: str
+    """What is looked for, for people."""
+    recognises: Callable[[Path], bool]
+    load: Callable[[Path, WantedLanguages], Original]
+
+
+KINDS = (
+    _Kind("a checkpoint of `python -m training` (model.json)", trained.recognises, trained.load),
+    _Kind("a Hugging Face folder (config.json)", huggingface.recognises, huggingface.load),
+    _Kind("a Marian model (.npz)", marian.recognises, marian.load),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Files of a model on this machine."""
+
+    folder: Path
+    revision: str | None = None
+    """Of the hub's repository; None for what lay here already."""
+
+
+@contextmanager
+def found(model: str) -> Iterator[Found]:
+    """Bring a model's files here: unpacked if they are an archive, downloaded if they are a hub's.
+
+    Args:
+        model: a folder, a file of one, an archive, or `OWNER/NAME` on the Hugging Face hub.
+
+    Raises:
+        ImportRefusedError: there is nothing of that name, or it cannot be unpacked or downloaded.
+    """
+    path = Path(model)
+    if path.is_dir():
+        yield Found(path)
+    elif path.is_file() and path.suffix.lower() == ARCHIVE_SUFFIX:
+        with unpacked(path) as folder:
+            yield Found(folder)
+    elif path.is_file():
+        raise ImportRefusedError(model, ("is a file; give the folder it is in, or a .zip of it",))
+    elif _HUB_ID.fullmatch(model):
+        folder, revision = download(model)
+        yield Found(folder, revision)
+    else:
+        raise ImportRefusedError(
+            model, ("there is no such folder or file, and it is no hub id (OWNER/NAME)",)
+        )
+
+
+def load_original(folder: Path, wanted: WantedLanguages) -> Original:
+    """Read a model, of whatever kind its files are.
+
+    Raises:
+        ImportRefusedError: no kind is recognised, or several are, or it cannot be imported; with all reasons.
+        CheckpointError: a checkpoint of our own is not complete.
+    """
+    kinds = [kind for kind in KINDS if kind.recognises(folder)]
+    if len(kinds) != 1:
+        raise ImportRefusedError(str(folder), (_which(kinds),))
+    return kinds[0].load(folder, wanted)
+
+
+def _which(kinds: Sequence[_Kind]) -> str:
+    if kinds:
+        both = " and ".join(kind.what for kind in kinds)
+        return f"is {both}; leave the files of one in a folder of their own"
+    return f"holds no model that can be imported; looked for {', '.join(kind.what for kind in KINDS)}"

@@ -1,0 +1,58 @@
+"""A checkpoint of `python -m training` as what is to be exported."""
+
+from pathlib import Path
+
+from dragoman.languages import Languages, SourceLanguage, TargetLanguage
+from dragoman.manifest import DecodingDefaults
+from export.checkpoint import CONFIG_FILE, WEIGHTS_FILE, Checkpoint, load_checkpoint
+from export.original import ImportRefusedError, Original, TokenizerSource, WantedLanguages
+
+KIND = "dragoman checkpoint"
+
+
+def recognises(folder: Path) -> bool:
+    """Whether a folder is a checkpoint of ours, whole or not."""
+    return (folder / CONFIG_FILE).is_file() and (folder / WEIGHTS_FILE).is_file()
+
+
+def load(folder: Path, wanted: WantedLanguages) -> Original:
+    """Open a checkpoint folder.
+
+    Raises:
+        CheckpointError: it is not complete or not readable.
+        ImportRefusedError: nobody says which languages it is for.
+    """
+    return original_of(load_checkpoint(folder), wanted, str(folder))
+
+
+def original_of(checkpoint: Checkpoint, wanted: WantedLanguages, name: str) -> Original:
+    """A checkpoint in memory; `name` stands in errors."""
+    config, training = checkpoint.model.config, checkpoint.training
+    source = _only("source", wanted.sources, training.get("source_language"), name)
+    target = _only("target", wanted.targets, training.get("target_language"), name)
+    return Original(
+        kind=KIND,
+        model=checkpoint.model,
+        source_tokenizer=TokenizerSource(checkpoint.source_tokenizer, None, normalises=True),
+        target_tokenizer=TokenizerSource(checkpoint.target_tokenizer, None, normalises=True),
+        languages=Languages(
+            {source: SourceLanguage(names=(), before=(), after=(config.eos_id,))},
+            {target: TargetLanguage(names=(), source_before=(), begin=(config.bos_id,))},
+        ),
+        decoding=DecodingDefaults(),
+        max_target_tokens=None,
+        licence=None,
+        origin={"tool": "dragoman training", **training},
+    )
+
+
+def _only(side: str, wanted: tuple[str, ...], recorded: object, name: str) -> str:
+    if len(wanted) > 1:
+        problem = f"{len(wanted)} {side} languages were asked for ({', '.join(wanted)}), it has one"
+        raise ImportRefusedError(name, (problem,))
+    if wanted:
+        return wanted[0]
+    if not isinstance(recorded, str) or not recorded:
+        problem = f"the training record names no {side} language; give --{side}-lang"
+        raise ImportRefusedError(name, (problem,))
+    return recorded

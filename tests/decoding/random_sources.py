@@ -1,0 +1,35 @@
+"""Sources that differ in all that a search may go by."""
+
+from hypothesis import strategies as st
+
+from dragoman.decoding.strategy import Source, SourceLimits
+from tests.decoding.fake_stepper import EOS, Prefix
+
+LENGTH_PENALTIES = (0.0, 0.6, 1.0, 2.0)
+
+begins: st.SearchStrategy[Prefix] = st.builds(
+    lambda start, forced: (start, *forced), st.integers(0, 3), st.lists(st.integers(EOS + 1, 9), max_size=3)
+)
+"""Starts of a decoder, the end of sentence among them as in M2M-100, and up to three forced tokens."""
+
+
+@st.composite
+def sources(draw: st.DrawFn, beam_size: int) -> Source:
+    """Up to seven tokens after the forced ones."""
+    begin = draw(begins)
+    max_tokens = draw(st.integers(len(begin), len(begin) + 6))
+    return Source(
+        ids=(),
+        limits=SourceLimits(max_tokens, min_tokens=draw(st.integers(0, max_tokens))),
+        begin=begin,
+        length_penalty=draw(st.sampled_from(LENGTH_PENALTIES)),
+        num_hypotheses=draw(st.integers(1, beam_size)),
+        early_stopping=draw(st.booleans()),
+    )
+
+
+@st.composite
+def beams(draw: st.DrawFn, min_size: int = 2) -> tuple[int, list[Source]]:
+    """A beam and what it searches for."""
+    beam_size = draw(st.integers(min_size, 6))
+    return beam_size, draw(st.lists(sources(beam_size), min_size=1, max_size=4))

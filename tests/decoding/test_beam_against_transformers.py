@@ -1,0 +1,268 @@
+"""Beam search finds what `generate` of Hugging Face Transformers 5 finds with the same model and options.
+
+The models are tiny and random: what they say means nothing, but hypotheses compete, end at all lengths, and
+some reach the limit.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from transformers import MarianConfig, MarianMTModel
+
+from dragoman.decoding.loop import make_strategy, search
+from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.types import FinishReason, Hypothesis
+from tests.decoding.fake_stepper import Prefix
+
+VOCAB_SIZE, EOS, PAD = 40, 0, 39
+MAX_LENGTH = 20
+"""As Transformers counts: with the token that starts the decoder."""
+NUM_INPUTS = 100
+Model = Any
+"""A `MarianMTModel`: its own types do not know that it generates."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How to search, in the words of Transformers."""
+
+    length_penalty: float
+    early_stopping: bool
+    forced_bos_token_id: int | None
+    min_length: int = 0
+
+
+WISHES = [
+    *(Wishes(*options) for options in product((0.6, 1.0, 2.0), (False, True), (None, 7))),
+    Wishes(0.0, early_stopping=False, forced_bos_token_id=None),
+    Wishes(1.0, early_stopping=False, forced_bos_token_id=None, min_length=8),
+    Wishes(1.0, early_stopping=True, forced_bos_token_id=7, min_length=MAX_LENGTH),
+]
+
+
+@dataclass(frozen=True)
+class Taste:
+    """What a random model is like: found by trial, so that its hypotheses have all lengths."""
+
+    seed: int
+    width: int
+    spread: float
+    end_bias: float
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Matrices this small are slower on several."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module", params=[Taste(1, 16, 0.3, 2.0), Taste(0, 32, 0.2, 3.0)], ids=str)
+def model(request: pytest.FixtureRequest) -> Model:
+    """An OPUS-MT model but for its size; never says the padding that starts its decoder."""
+    taste: Taste = request.param
+    torch.manual_seed(taste.seed)
+    config = MarianConfig(
+        vocab_size=VOCAB_SIZE,
+        d_model=taste.width,
+        encoder_layers=1,
+        decoder_layers=2,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=64,
+        decoder_ffn_dim=64,
+        max_position_embeddings=64,
+        init_std=taste.spread,
+        scale_embedding=True,
+        pad_token_id=PAD,
+        eos_token_id=EOS,
+        decoder_start_token_id=PAD,
+        forced_eos_token_id=None,
+    )
+    model: Model = MarianMTModel(config)
+    model.eval()
+    model.final_logits_bias[0, EOS] = taste.end_bias
+    model.final_logits_bias[0, PAD] = -torch.inf
+    return model
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Sentences of 1 to 9 words, as the decoder wants them."""
+
+    ids: torch.Tensor
+    """int64 [B, S]."""
+    mask: torch.Tensor
+    """int64 [B, S]."""
+    states: torch.Tensor
+    """float32 [B, S, N]."""
+
+
+@pytest.fixture(scope="module")
+def inputs(model: Model) -> Inputs:
+    random = np.random.default_rng(5)
+    ids = torch.full((NUM_INPUTS, 10), PAD)
+    for row in ids:
+        length = int(random.integers(1, 10))
+        row[:length] = torch.from_numpy(random.integers(EOS + 1, PAD, length))
+        row[length] = EOS
+    mask = (ids != PAD).long()
+    with torch.no_grad():
+        return Inputs(ids, mask, model.get_encoder()(ids, mask).last_hidden_state)
+
+
+class TorchStepper:
+    """A `Stepper` that runs the whole decoder anew at each step."""
+
+    def __init__(self, model: Model, inputs: Inputs, numbers: Sequence[int], beam_size: int) -> None:
+        self.model = model
+        self.inputs = inputs
+        self.numbers = torch.tensor(numbers).repeat_interleave(beam_size)
+        """Which input a row belongs to."""
+        self.read = torch.zeros((len(self.numbers), 0), dtype=torch.int64)
+
+    def join(self, encoded: object) -> None:
+        raise NotImplementedError
+
+    def step(
+        self, last_ids: NDArray[np.int64], num_best: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        self.read = torch.cat([self.read, torch.from_numpy(last_ids)[:, None]], dim=1)
+        with torch.no_grad():
+            logits: torch.Tensor = self.model(
+                encoder_outputs=(self.inputs.states[self.numbers],),
+                attention_mask=self.inputs.mask[self.numbers],
+                decoder_input_ids=self.read,
+                use_cache=False,
+            ).logits[:, -1]
+        best = logits.log_softmax(dim=-1).topk(num_best)
+        return best.values.numpy(), best.indices.numpy()
+
+    def select(self, rows: NDArray[np.int64]) -> None:
+        self.read, self.numbers = self.read[rows], self.numbers[rows]
+
+
+def source_of(wishes: Wishes, num_hypotheses: int) -> Source:
+    forced = wishes.forced_bos_token_id
+    return Source(
+        ids=(),
+        limits=SourceLimits(MAX_LENGTH - 1, max(wishes.min_length - 1, 0)),
+        begin=(PAD,) if forced is None else (PAD, forced),
+        length_penalty=wishes.length_penalty,
+        num_hypotheses=num_hypotheses,
+        early_stopping=wishes.early_stopping,
+    )
+
+
+def search_all(model: Model, inputs: Inputs, beam_size: int) -> dict[Wishes, list[list[Hypothesis]]]:
+    """Every input with all kinds of wishes, side by side in one search."""
+    asked = [(wishes, number) for number in range(NUM_INPUTS) for wishes in WISHES]
+    stepper = TorchStepper(model, inputs, [number for _, number in asked], beam_size)
+    sources = [source_of(wishes, beam_size) for wishes, _ in asked]
+    found = search(stepper, make_strategy(sources, beam_size, TargetVocabulary(EOS, VOCAB_SIZE)))
+    results: dict[Wishes, list[list[Hypothesis]]] = {wishes: [] for wishes in WISHES}
+    for (wishes, _), hypotheses in zip(asked, found, strict=True):
+        results[wishes].append(hypotheses)
+    return results
+
+
+@dataclass(frozen=True)
+class Found:
+    """A hypothesis of Transformers."""
+
+    ids: Prefix
+    finish_reason: FinishReason
+    score: float
+
+
+def generate(model: Model, inputs: Inputs, wishes: Wishes, beam_size: int) -> list[list[Found]]:
+    """All that Transformers returns for each input, best first."""
+    results = model.generate(
+        inputs.ids,
+        attention_mask=inputs.mask,
+        num_beams=beam_size,
+        num_return_sequences=beam_size,
+        length_penalty=wishes.length_penalty,
+        early_stopping=wishes.early_stopping,
+        forced_bos_token_id=wishes.forced_bos_token_id,
+        max_length=MAX_LENGTH,
+        min_length=wishes.min_length,
+        do_sample=False,
+        return_dict_in_generate=True,
+        output_scores=True,
+    )
+    num_begin = 1 if wishes.forced_bos_token_id is None else 2
+    found = [
+        Found(said(row[num_begin:]), FinishReason.STOP if EOS in row else FinishReason.LENGTH, score)
+        for row, score in zip(results.sequences.tolist(), results.sequences_scores.tolist(), strict=True)
+    ]
+    return [found[begin : begin + beam_size] for begin in range(0, len(found), beam_size)]
+
+
+def said(row: list[int]) -> Prefix:
+    """What comes before the end of sentence, and the padding after it."""
+    return tuple(row[: row.index(EOS)] if EOS in row else row)
+
+
+@pytest.mark.parametrize("beam_size", [2, 4, 5])
+def test_all_hypotheses_are_those_of_transformers_in_its_order(
+    model: Model, inputs: Inputs, beam_size: int
+) -> None:
+    ours = search_all(model, inputs, beam_size)
+
+    for wishes in WISHES:
+        theirs = generate(model, inputs, wishes, beam_size)
+        for number, (found, expected) in enumerate(zip(ours[wishes], theirs, strict=True)):
+            case = (wishes, number)
+            assert [one.ids for one in found] == [one.ids for one in expected], case
+            assert [one.finish_reason for one in found] == [one.finish_reason for one in expected], case
+            scores = [one.score for one in expected]
+            assert [one.score for one in found] == pytest.approx(scores, rel=1e-4, abs=1e-4), case
+
+
+def test_the_models_give_searches_something_to_differ_about(model: Model, inputs: Inputs) -> None:
+    """Else the test above would not notice a rule that is broken."""
+    best = {
+        wishes: [hypotheses[0] for hypotheses in results]
+        for wishes, results in search_all(model, inputs, 4).items()
+    }
+    late, early, forced = (best[Wishes(1.0, *wishes)] for wishes in ((False, None), (True, None), (False, 7)))
+
+    assert sum(first.ids != second.ids for first, second in zip(early, late, strict=True)) > 20
+    assert sum(first.ids != second.ids for first, second in zip(forced, late, strict=True)) > 20
+    assert 20 < sum(one.finish_reason is FinishReason.LENGTH for one in late) < NUM_INPUTS - 20
+    assert len({one.num_tokens for one in late}) > 8
+    assert len({one.ids for one in late}) > 40
+
+
+@pytest.mark.parametrize(("forced", "min_length"), [(None, 0), (7, 0), (None, 8)])
+def test_greedy_search_finds_what_transformers_does_without_a_beam(
+    model: Model, inputs: Inputs, forced: int | None, min_length: int
+) -> None:
+    source = source_of(
+        Wishes(1.0, early_stopping=False, forced_bos_token_id=forced, min_length=min_length), 1
+    )
+    sources = [replace(source) for _ in range(NUM_INPUTS)]
+    stepper = TorchStepper(model, inputs, range(NUM_INPUTS), 1)
+
+    ours = search(stepper, make_strategy(sources, 1, TargetVocabulary(EOS, VOCAB_SIZE)))
+
+    theirs = model.generate(
+        inputs.ids,
+        attention_mask=inputs.mask,
+        num_beams=1,
+        forced_bos_token_id=forced,
+        max_length=MAX_LENGTH,
+        min_length=min_length,
+        do_sample=False,
+    )
+    num_begin = len(source.begin)
+    assert [one.ids for (one,) in ours] == [said(row[num_begin:]) for row in theirs.tolist()]

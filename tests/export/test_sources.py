@@ -1,0 +1,115 @@
+"""Where models come from: what is found, what is refused, and in which words."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from dragoman.languages import Languages, SourceLanguage, TargetLanguage
+from dragoman.types import Pair
+from export.original import ImportRefusedError, WantedLanguages
+from export.samples import choose_texts
+from export.sources import found, load_original
+
+CHECKPOINT = Path(__file__).parents[1] / "tiny" / "checkpoint"
+NOTHING_WANTED = WantedLanguages()
+
+
+def languages(sources: str, targets: str) -> Languages:
+    return Languages(
+        {code: SourceLanguage((), (), (3,)) for code in sources.split()},
+        {code: TargetLanguage((), (), (2,)) for code in targets.split()},
+    )
+
+
+def test_a_folder_is_taken_where_it_lies() -> None:
+    with found(str(CHECKPOINT)) as files:
+        assert files.folder == CHECKPOINT
+        assert files.revision is None
+
+
+def test_an_archive_is_unpacked_for_as_long_as_it_is_needed(tmp_path: Path) -> None:
+    archive = tmp_path / "model.ZIP"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in CHECKPOINT.iterdir():
+            file.write(path, f"release/{path.name}")
+
+    with found(str(archive)) as files:
+        original = load_original(files.folder, NOTHING_WANTED)
+        assert original.kind == "dragoman checkpoint"
+    assert not files.folder.exists()
+
+
+def test_a_bare_file_and_an_unknown_name_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    weights = tmp_path / "model.npz"
+    weights.write_bytes(b"")
+    with pytest.raises(ImportRefusedError, match="give the folder it is in"), found(str(weights)):
+        pass
+    with pytest.raises(ImportRefusedError, match="no hub id"), found(str(tmp_path / "nowhere")):
+        pass
+
+
+def test_without_a_network_a_hub_id_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "export", "nobody/opus-mt-de-en", str(tmp_path / "x")]
+    offline = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "cache")}
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=offline)
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "refused: nobody/opus-mt-de-en: there is no such folder, and the hub cannot be reached; "
+        "download it elsewhere and give its folder\n"
+    )
+
+
+def test_files_of_two_kinds_are_refused_and_not_guessed_about(tmp_path: Path) -> None:
+    shutil.copytree(CHECKPOINT, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "config.json").write_text("{}", encoding="utf8")
+
+    with pytest.raises(ImportRefusedError, match=r"checkpoint of .* and a Hugging Face folder") as caught:
+        load_original(tmp_path, NOTHING_WANTED)
+
+    assert len(caught.value.problems) == 1
+
+
+def test_a_checkpoint_takes_the_languages_it_is_told_and_one_of_each(tmp_path: Path) -> None:
+    (pair,) = load_original(CHECKPOINT, WantedLanguages(("gsw",), ("en-GB",))).languages.pairs()
+    assert pair == Pair("gsw", "en-GB")
+    with pytest.raises(ImportRefusedError, match="2 source languages were asked for"):
+        load_original(CHECKPOINT, WantedLanguages(("de", "nl"), ()))
+    shutil.copytree(CHECKPOINT, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "training.json").unlink()
+    with pytest.raises(ImportRefusedError, match="names no source language; give --source-lang"):
+        load_original(tmp_path, NOTHING_WANTED)
+
+
+def test_built_in_text_is_taken_for_every_source_language_that_has_some() -> None:
+    texts = choose_texts(languages("fr de en", "fr de en"), None, "model")
+
+    assert {(text.pair, text.path.stem) for text in texts} == {
+        (Pair("de", "en"), "de"),
+        (Pair("en", "de"), "en"),
+    }
+    (text,) = choose_texts(languages("de", "fr"), None, "model")
+    assert text.pair == Pair("de", "fr")
+    assert len(text.lines()) >= 200
+
+
+def test_a_given_file_is_for_the_first_pair(tmp_path: Path) -> None:
+    given = tmp_path / "text.txt"
+    given.write_text("Bonjour.\n\n  \nMerci.\n", encoding="utf8")
+
+    (text,) = choose_texts(languages("fr de", "fr en"), given, "model")
+
+    assert (text.pair, text.lines()) == (Pair("fr", "en"), ["Bonjour.", "Merci."])
+    with pytest.raises(ImportRefusedError, match="not found"):
+        choose_texts(languages("fr", "en"), tmp_path / "none.txt", "model")
+
+
+def test_languages_without_built_in_text_need_some() -> None:
+    with pytest.raises(ImportRefusedError, match=r"there is de, en.* 200 or more lines of fr$"):
+        choose_texts(languages("fr es", "it"), None, "model")

@@ -1,0 +1,38 @@
+"""Folders of small models, made once; a test that changes files takes a copy."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.huggingface.make_models import write_marian, write_mbart, write_nllb
+
+
+@pytest.fixture(scope="session")
+def marian_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("marian")
+    write_marian(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def nllb_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("nllb")
+    write_nllb(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def mbart_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mbart")
+    write_mbart(folder)
+    return folder
+
+
+@pytest.fixture
+def copy_of(tmp_path: Path) -> Callable[[Path], Path]:
+    def copy(folder: Path) -> Path:
+        return Path(shutil.copytree(folder, tmp_path / folder.name))
+
+    return copy

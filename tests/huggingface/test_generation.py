@@ -1,0 +1,190 @@
+"""What `generate` would do with a model's settings, and what of it cannot be done."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from dragoman.manifest import DecodingDefaults
+from export import huggingface
+from export.original import ImportRefusedError, Original, WantedLanguages
+from tests.huggingface.make_models import edit_json
+
+Copy = Callable[[Path], Path]
+FILE = "generation_config.json"
+PAD = 645
+VOCAB_SIZE = 646
+
+
+def with_settings(folder: Path, settings: dict[str, object]) -> Original:
+    edit_json(folder / FILE, settings)
+    return huggingface.load(folder, WantedLanguages())
+
+
+def problems_with(folder: Path, settings: dict[str, object]) -> tuple[str, ...]:
+    with pytest.raises(ImportRefusedError) as caught:
+        with_settings(folder, settings)
+    return caught.value.problems
+
+
+def test_the_search_is_as_the_model_has_it(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+
+    original = with_settings(folder, {"num_beams": 6, "length_penalty": 0.6, "early_stopping": True})
+    assert original.decoding == DecodingDefaults(6, 0.6, early_stopping=True)
+    original = with_settings(folder, {"num_beams": 1})
+    assert original.decoding == DecodingDefaults(1, 0.6, early_stopping=False)
+    original = with_settings(
+        folder, {"num_beams": None, "length_penalty": None, "early_stopping": None, "max_length": None}
+    )
+    assert original.decoding == DecodingDefaults(1, 1.0, early_stopping=False)
+    assert original.max_target_tokens is None
+
+
+def test_the_longest_target_does_not_count_its_start(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+
+    assert with_settings(folder, {"max_length": 100}).max_target_tokens == 99
+    assert with_settings(folder, {"max_new_tokens": 30}).max_target_tokens == 30
+
+
+def test_older_folders_have_the_settings_among_the_models_own(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    (folder / FILE).unlink()
+    edit_json(folder / "config.json", {"num_beams": 6, "max_length": 512, "bad_words_ids": [[PAD]]})
+
+    original = huggingface.load(folder, WantedLanguages())
+
+    assert original.decoding == DecodingDefaults(6, 1.0, early_stopping=False)
+    assert original.max_target_tokens == 511
+    assert original.model.config.suppressed_ids == (PAD,)
+    edit_json(folder / "config.json", {"no_repeat_ngram_size": 3})
+    with pytest.raises(ImportRefusedError, match=r"config\.json: no_repeat_ngram_size 3"):
+        huggingface.load(folder, WantedLanguages())
+
+
+def test_forbidden_ids_lose_their_probability_or_share_it(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    settings: dict[str, object] = {"bad_words_ids": [[PAD], [9], [0]], "suppress_tokens": [9, 11]}
+
+    lost = with_settings(folder, settings | {"renormalize_logits": False}).model
+    assert lost.config.suppressed_ids == (9, 11, PAD)
+    assert bool(lost.output_bias.isfinite().all())
+
+    shared = with_settings(folder, settings | {"renormalize_logits": True}).model
+    assert shared.config.suppressed_ids == ()
+    assert (shared.output_bias == -math.inf).nonzero().flatten().tolist() == [9, 11, PAD]
+    others = shared.output_bias.isfinite()
+    assert torch.equal(shared.output_bias[others], lost.output_bias[others])
+
+
+def test_the_end_of_a_sentence_is_no_bad_word(marian_folder: Path, copy_of: Copy) -> None:
+    model = with_settings(copy_of(marian_folder), {"bad_words_ids": [[0]], "renormalize_logits": False}).model
+
+    assert model.config.suppressed_ids == ()
+
+
+def test_special_ids_are_those_of_generation(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+
+    original = with_settings(folder, {"decoder_start_token_id": 5, "pad_token_id": 6, "bos_token_id": 7})
+    assert (original.model.config.bos_id, original.model.config.pad_id) == (5, 6)
+    assert original.languages.targets["en"].begin == (5,)
+    original = with_settings(folder, {"decoder_start_token_id": None})
+    assert original.languages.targets["en"].begin == (7,)
+    original = with_settings(folder, {"bos_token_id": None})
+    assert original.languages.targets["en"].begin == (PAD,)
+
+
+def test_one_end_may_stand_in_a_list_but_not_two(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+
+    assert with_settings(folder, {"eos_token_id": [0]}).model.config.eos_id == 0
+    assert problems_with(folder, {"eos_token_id": [0, 2]}) == (f"{FILE}: eos_token_id is [0, 2], not an id",)
+
+
+def test_settings_without_effect_are_no_reason(marian_folder: Path, copy_of: Copy) -> None:
+    harmless: dict[str, object] = {
+        "do_sample": False,
+        "temperature": 0.2,
+        "top_k": 5,
+        "min_length": 0,
+        "repetition_penalty": 1.0,
+        "no_repeat_ngram_size": 0,
+        "num_beam_groups": 1,
+        "diversity_penalty": 0.0,
+        "num_return_sequences": 3,
+        "stop_strings": [],
+        "use_cache": False,
+        "_from_model_config": True,
+    }
+
+    assert with_settings(copy_of(marian_folder), harmless).kind == "MarianMTModel"
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("do_sample", True),
+        ("min_length", 5),
+        ("min_new_tokens", 1),
+        ("repetition_penalty", 1.2),
+        ("encoder_repetition_penalty", 0.9),
+        ("no_repeat_ngram_size", 3),
+        ("encoder_no_repeat_ngram_size", 2),
+        ("num_beam_groups", 2),
+        ("diversity_penalty", 0.5),
+        ("penalty_alpha", 0.6),
+        ("guidance_scale", 1.5),
+        ("begin_suppress_tokens", [4]),
+        ("sequence_bias", [[[4], 1.0]]),
+        ("force_words_ids", [[4]]),
+        ("exponential_decay_length_penalty", [3, 1.1]),
+        ("stop_strings", ["."]),
+        ("max_time", 2.0),
+        ("token_healing", True),
+        ("early_stopping", "never"),
+    ],
+)
+def test_a_setting_that_would_change_the_output_is_refused_by_name(
+    setting: str, value: object, marian_folder: Path, copy_of: Copy
+) -> None:
+    (problem,) = problems_with(copy_of(marian_folder), {setting: value})
+
+    assert problem.startswith(f"{FILE}: {setting} ")
+
+
+def test_every_reason_is_told_at_once(marian_folder: Path, copy_of: Copy) -> None:
+    assert problems_with(
+        copy_of(marian_folder),
+        {
+            "no_repeat_ngram_size": 3,
+            "never_heard_of": 1,
+            "num_beams": 0,
+            "length_penalty": "long",
+            "forced_eos_token_id": 4,
+            "decoder_start_token_id": VOCAB_SIZE,
+            "bad_words_ids": [[4, 5], [VOCAB_SIZE], "x", [], [True]],
+            "suppress_tokens": 5,
+            "early_stopping": 1,
+            "renormalize_logits": "yes",
+            "max_length": 1.5,
+        },
+    ) == (
+        f"{FILE}: no_repeat_ngram_size 3",
+        f"{FILE}: never_heard_of is not known to this release",
+        f"{FILE}: num_beams is 0, not a whole number from 1 to 1048576",
+        f"{FILE}: forced_eos_token_id 4 is not the end-of-sentence id 0",
+        f"{FILE}: id {VOCAB_SIZE} in a vocabulary of {VOCAB_SIZE}",
+        f"{FILE}: length_penalty is 'long', not a number",
+        f"{FILE}: max_length is 1.5, not a whole number from 1 to 1048576",
+        f"{FILE}: suppress_tokens 5 are not ids of {VOCAB_SIZE}",
+        f"{FILE}: bad_words_ids [4, 5], of more than one token",
+        f"{FILE}: bad_words_ids [{VOCAB_SIZE}] are not ids of {VOCAB_SIZE}",
+        f"{FILE}: bad_words_ids 'x' are not ids of {VOCAB_SIZE}",
+        f"{FILE}: bad_words_ids [] are not ids of {VOCAB_SIZE}",
+        f"{FILE}: bad_words_ids [True] are not ids of {VOCAB_SIZE}",
+        f"{FILE}: renormalize_logits is 'yes', not true or false",
+    )

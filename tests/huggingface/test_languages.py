@@ -1,0 +1,284 @@
+"""Codes of models as BCP-47, what surrounds a text in each language, and which languages a bundle serves."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from dragoman.languages import Languages, SourceLanguage, TargetLanguage
+from dragoman.types import Pair
+from export import huggingface
+from export.huggingface.codes import M2M_100, MBART_25, MBART_50, NLLB_200
+from export.huggingface.languages import standard_code, tag_languages
+from export.original import ImportRefusedError, WantedLanguages
+from tests.huggingface.make_models import edit_json, write_m2m, write_marian, write_mbart, write_nllb
+
+Copy = Callable[[Path], Path]
+ALL = WantedLanguages()
+
+
+def languages_of(folder: Path, wanted: WantedLanguages = ALL) -> Languages:
+    return huggingface.load(folder, wanted).languages
+
+
+def problems_of(folder: Path, wanted: WantedLanguages = ALL) -> tuple[str, ...]:
+    with pytest.raises(ImportRefusedError) as caught:
+        huggingface.load(folder, wanted)
+    return caught.value.problems
+
+
+@pytest.mark.parametrize(
+    ("own", "code"),
+    [
+        ("deu_Latn", "de"),
+        ("zho_Hans", "zh-Hans"),
+        ("zho_Hant", "zh-Hant"),
+        ("cmn_Hans", "zh-Hans"),
+        ("arb_Arab", "ar"),
+        ("ary_Arab", "ary-Arab"),
+        ("swh_Latn", "sw"),
+        ("nob_Latn", "nb"),
+        ("prs_Arab", "fa-AF"),
+        ("deu", "de"),
+        ("pt_br", "pt-BR"),
+        ("es_419", "es-419"),
+        ("iw", "he"),
+        ("ns", "nso"),
+        ("ROMANCE", None),
+        ("", None),
+        ("x y", None),
+        ("xx", None),
+    ],
+)
+def test_codes_become_bcp47(own: str, code: str | None) -> None:
+    assert standard_code(own) == code
+
+
+@pytest.mark.parametrize(
+    ("codes", "drops_regions"), [(M2M_100, ""), (NLLB_200, ""), (MBART_25, "yes"), (MBART_50, "yes")]
+)
+def test_every_language_of_the_large_models_has_a_code_of_its_own(
+    codes: tuple[str, ...], drops_regions: str
+) -> None:
+    problems: list[str] = []
+
+    tagged = tag_languages(
+        {code: index for index, code in enumerate(codes)}, problems, drops_regions=bool(drops_regions)
+    )
+
+    assert problems == []
+    assert [each.id for each in tagged] == list(range(len(codes)))
+    assert all(own in each.names or own == each.code for own, each in zip(codes, tagged, strict=True))
+
+
+def test_codes_that_would_be_one_keep_what_sets_them_apart() -> None:
+    problems: list[str] = []
+
+    forms = tag_languages({"twi_Latn": 0, "aka_Latn": 1, "cmn": 2, "zho": 3}, problems)
+    regions = tag_languages({"pt_PT": 0, "pt_BR": 1, "de_DE": 2}, problems, drops_regions=True)
+
+    assert [each.code for each in forms] == ["tw-Latn", "ak-Latn", "cmn", "zh"]
+    assert [each.code for each in regions] == ["pt-PT", "pt-BR", "de"]
+    assert problems == []
+
+
+def test_codes_that_stay_one_are_named() -> None:
+    problems: list[str] = []
+
+    tag_languages({"deu": 0, "de": 1, "2x": 2}, problems)
+
+    assert problems == ["language '2x' is no language tag", "languages 'deu' and 'de' are both de"]
+
+
+def test_a_name_that_many_use_is_kept_where_it_is_free() -> None:
+    problems: list[str] = []
+
+    assert [each.names for each in tag_languages({"tl": 0, "nob": 1}, problems)] == [("tl",), ("nob", "no")]
+    assert [each.names for each in tag_languages({"no": 0, "nob": 1}, problems)] == [(), ("nob",)]
+
+
+def test_a_model_of_one_pair_serves_the_pair_that_its_tokenizer_names(marian_folder: Path) -> None:
+    assert languages_of(marian_folder) == Languages(
+        {"de": SourceLanguage((), (), (0,))}, {"en": TargetLanguage((), (), (645,))}
+    )
+
+
+def test_the_callers_languages_go_before_those_of_the_files(marian_folder: Path) -> None:
+    wanted = WantedLanguages(("deu_Latn", "nds"), ("eng",))
+
+    languages = languages_of(marian_folder, wanted)
+
+    assert list(languages.sources) == ["de", "nds"]
+    assert languages.sources["de"].names == ("deu_Latn",)
+    assert list(languages.targets) == ["en"]
+
+
+@pytest.mark.parametrize("group", ["ROMANCE", "NORTH_EU", "NORWAY", "SCANDINAVIA", "gem", "mul", "sla"])
+def test_a_group_of_languages_is_for_the_caller_to_name(
+    group: str, marian_folder: Path, copy_of: Copy
+) -> None:
+    folder = copy_of(marian_folder)
+    edit_json(folder / "tokenizer_config.json", {"source_lang": group, "target_lang": group})
+
+    source, target = problems_of(folder)
+    assert source == (
+        f"tokenizer_config.json: source_lang {group!r} is not one language; give the one it is to serve with"
+        " --source-lang, or several, separated by commas"
+    )
+    assert target == (
+        f"tokenizer_config.json: target_lang {group!r} is not one language; give the one it is to serve with"
+        " --target-lang"
+    )
+    assert list(languages_of(folder, WantedLanguages(("fr", "it"), ("en",))).pairs()) == [
+        Pair("fr", "en"),
+        Pair("it", "en"),
+    ]
+
+
+def test_languages_that_no_file_names_are_for_the_caller(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    edit_json(folder / "tokenizer_config.json", {"source_lang": None, "target_lang": None})
+
+    assert problems_of(folder) == (
+        "no file names its source language; give --source-lang",
+        "no file names its target language; give --target-lang",
+    )
+
+
+def test_one_target_cannot_be_two(marian_folder: Path) -> None:
+    assert problems_of(marian_folder, WantedLanguages((), ("en", "fr"))) == (
+        "2 target languages were asked for (en, fr), it has one",
+    )
+
+
+def test_target_codes_of_the_vocabulary_stand_before_the_source(tmp_path: Path) -> None:
+    write_marian(tmp_path, targets=("deu", "pt_br", "cmn_Hans", "cmn_Hant"))
+    vocabulary = huggingface.load(tmp_path, ALL).source_tokenizer.vocabulary
+    assert vocabulary is not None
+
+    targets = languages_of(tmp_path, WantedLanguages(("en",), ())).targets
+
+    assert {code: target.names for code, target in targets.items()} == {
+        "de": ("deu",),
+        "pt-BR": ("pt_br",),
+        "zh-Hans": ("cmn_Hans",),
+        "zh-Hant": ("cmn_Hant",),
+    }
+    (before,) = {len(target.source_before) for target in targets.values()}
+    assert before == 1
+    assert all(vocabulary[target.source_before[0]] == "" for target in targets.values())
+    assert len({target.begin for target in targets.values()}) == 1
+
+
+def test_wanted_targets_alone_are_served_and_unclear_ones_do_no_harm(tmp_path: Path) -> None:
+    write_marian(tmp_path, targets=("deu", "fra", "2x"))
+
+    assert problems_of(tmp_path) == ("language '2x' is no language tag; leave it out with --target-lang",)
+    assert list(languages_of(tmp_path, WantedLanguages((), ("fr",))).targets) == ["fr"]
+    assert problems_of(tmp_path, WantedLanguages((), ("es", "2x"))) == (
+        "es is none of its target languages: de, fr",
+        "2x is none of its target languages: de, fr",
+    )
+
+
+def test_m2m_puts_the_code_before_the_source_and_forces_that_of_the_target(tmp_path: Path) -> None:
+    size = write_m2m(tmp_path).config.vocab_size
+    german, english = (size - 108 + M2M_100.index(code) for code in ("de", "en"))
+
+    languages = languages_of(tmp_path)
+
+    assert len(languages.sources) == len(languages.targets) == 100
+    assert languages.sources["de"] == SourceLanguage((), (german,), (2,))
+    assert languages.targets["en"] == TargetLanguage((), (), (2, english))
+
+
+def test_nllb_puts_the_code_first_or_in_its_old_way_last(nllb_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(nllb_folder)
+    edit_json(folder / "tokenizer_config.json", {"legacy_behaviour": True})
+    new, old = languages_of(nllb_folder), languages_of(folder)
+
+    (german,) = new.sources["de"].before
+    assert new.sources["de"] == SourceLanguage(("deu_Latn",), (german,), (2,))
+    assert old.sources["de"] == SourceLanguage(("deu_Latn",), (), (2, german))
+    assert new.targets == old.targets
+    assert new.targets["de"] == TargetLanguage(("deu_Latn",), (), (2, german))
+    assert len(new.sources) == len(new.targets) == 202
+
+
+def test_mbart_ends_a_source_with_its_code_and_starts_a_target_with_it(mbart_folder: Path) -> None:
+    languages = languages_of(mbart_folder)
+
+    german = languages.targets["de"].begin[0]
+    assert languages.sources["de"] == SourceLanguage(("de_DE",), (), (2, german))
+    assert languages.targets["de"] == TargetLanguage(("de_DE",), (), (german,))
+    assert len(languages.sources) == len(languages.targets) == 25
+
+
+def test_mbart_50_starts_a_source_with_its_code_and_forces_that_of_the_target(tmp_path: Path) -> None:
+    write_mbart(tmp_path, is_50=True)
+
+    languages = languages_of(tmp_path)
+
+    (german,) = languages.sources["de"].before
+    assert languages.sources["de"] == SourceLanguage(("de_DE",), (german,), (2,))
+    assert languages.targets["de"] == TargetLanguage(("de_DE",), (), (2, german))
+    assert len(languages.sources) == len(languages.targets) == 52
+
+
+def test_a_forced_language_is_the_only_one_unless_others_are_wanted(nllb_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(nllb_folder)
+    (french,) = languages_of(folder).sources["fr"].before
+    edit_json(folder / "generation_config.json", {"forced_bos_token_id": french})
+
+    assert list(languages_of(folder).targets) == ["fr"]
+    assert languages_of(folder).targets["fr"].begin == (2, french)
+    assert list(languages_of(folder, WantedLanguages((), ("de",))).targets) == ["de"]
+    edit_json(folder / "generation_config.json", {"forced_bos_token_id": 7})
+    assert problems_of(folder) == ("forced_bos_token_id 7 stands for none of its languages",)
+
+
+def test_a_language_that_starts_every_target_is_the_only_one(mbart_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(mbart_folder)
+    romanian = languages_of(folder).targets["ro"].begin[0]
+    edit_json(folder / "generation_config.json", {"decoder_start_token_id": romanian})
+
+    assert languages_of(folder).targets == {"ro": TargetLanguage(("ro_RO",), (), (romanian,))}
+    edit_json(folder / "generation_config.json", {"decoder_start_token_id": 2})
+    assert languages_of(folder).targets["ro"].begin == (2, romanian)
+
+
+def test_a_token_forced_first_is_forced_for_every_target(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    edit_json(folder / "generation_config.json", {"forced_bos_token_id": 9})
+
+    assert languages_of(folder).targets["en"].begin == (645, 9)
+
+
+CODES: Mapping[str, tuple[str, str]] = {"nllb": ("deu_Latn", "eng_Latn"), "plain": ("de", "en")}
+
+
+@pytest.mark.parametrize("spelling", CODES)
+def test_wanted_languages_are_found_by_any_of_their_names(spelling: str, nllb_folder: Path) -> None:
+    source, target = CODES[spelling]
+
+    languages = languages_of(nllb_folder, WantedLanguages((source,), (target,)))
+
+    assert list(languages.pairs()) == [Pair("de", "en")]
+
+
+def test_an_unknown_language_among_many_is_told_their_number(nllb_folder: Path) -> None:
+    assert problems_of(nllb_folder, WantedLanguages(("tlh",), ("de", "qya"))) == (
+        "tlh is none of its source languages: 202 languages",
+        "qya is none of its target languages: 202 languages",
+    )
+
+
+def test_a_language_that_was_added_to_a_model_is_served(tmp_path: Path) -> None:
+    write_nllb(tmp_path, form="model")
+    size = huggingface.load(tmp_path, ALL).model.config.source_vocab_size
+    first = size - 2 - len(NLLB_200) - 1
+    ids = {code: first + index for index, code in enumerate((*NLLB_200, "<mask>", "nds_Latn"))}
+    tokens = {str(index): {"content": token, "special": True} for token, index in ids.items()}
+    edit_json(tmp_path / "tokenizer_config.json", {"added_tokens_decoder": tokens})
+
+    assert languages_of(tmp_path).targets["nds"].begin == (2, size - 2)

@@ -1,0 +1,206 @@
+"""SentencePiece models made of tokenizer.json, and what of it SentencePiece could not do."""
+
+import gc
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+
+from export import huggingface
+from export.huggingface.fast import read_fast
+from export.huggingface.rebuilt import SPACES, rebuild_model
+from export.original import ImportRefusedError, WantedLanguages
+from tests.huggingface.make_models import english, german, write_mbart, write_nllb
+from tests.huggingface.odd_lines import odd_lines
+
+Copy = Callable[[Path], Path]
+FAST = "tokenizer.json"
+MODEL = "sentencepiece.bpe.model"
+LINES = odd_lines(german() + english(), 2000, seed=8)
+
+
+@pytest.fixture(scope="session")
+def saved_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of NLLB, as `transformers` 5 leaves it."""
+    folder = tmp_path_factory.mktemp("saved")
+    write_nllb(folder, form="fast")
+    return folder
+
+
+def processor(path: Path) -> sentencepiece.SentencePieceProcessor:
+    return sentencepiece.SentencePieceProcessor(model_file=str(path))
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_a_rebuilt_model_cuts_every_line_as_the_one_it_comes_from(kind: str, tmp_path: Path) -> None:
+    if kind == "bpe":
+        write_nllb(tmp_path)
+    else:
+        write_mbart(tmp_path, is_50=True)
+    problems: list[str] = []
+    fast = read_fast(tmp_path / FAST, problems)
+    assert fast is not None, problems
+    codes = frozenset(
+        token for token in fast.ids if len(token.split("_")) == 2 and token.split("_")[1].isalpha()
+    )
+    rebuilt = rebuild_model(fast, fast.special | codes | {"<mask>"}, problems)
+    assert rebuilt is not None, problems
+
+    first = processor(tmp_path / MODEL)
+    second = sentencepiece.SentencePieceProcessor(model_proto=rebuilt)
+
+    assert first.vocab_size() == second.vocab_size()
+    assert [first.encode(line, out_type=str) for line in LINES] == [
+        second.encode(line, out_type=str) for line in LINES
+    ]
+
+
+def test_all_white_space_of_unicode_is_a_space_where_words_are_cut_there(tmp_path: Path) -> None:
+    write_mbart(tmp_path, form="fast")
+    original = huggingface.load(tmp_path, WantedLanguages())
+    pieces = processor(original.source_tokenizer.model)
+
+    plain = pieces.encode("Guten Morgen", out_type=str)
+    assert all(pieces.encode(f"Guten{space}Morgen", out_type=str) == plain for space in SPACES)
+    assert {
+        space for space in map(chr, range(0x110000)) if space.isspace() and space not in "\x1c\x1d\x1e\x1f "
+    } == set(SPACES)
+
+
+def test_a_rebuilt_model_lives_as_long_as_the_model(saved_folder: Path) -> None:
+    original = huggingface.load(saved_folder, WantedLanguages())
+    path = original.source_tokenizer.model
+    assert path.parent != saved_folder
+    assert path.is_file()
+
+    del original
+    gc.collect()
+
+    assert not path.parent.exists()
+
+
+def test_a_rebuilt_model_goes_with_a_model_that_cannot_be_loaded(
+    saved_folder: Path, copy_of: Copy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder, scratch = copy_of(saved_folder), tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+
+    with pytest.raises(ImportRefusedError, match="tlh is none"):
+        huggingface.load(folder, WantedLanguages(("tlh",), ()))
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ImportRefusedError, match=r"neither model\.safetensors"):
+        huggingface.load(folder, WantedLanguages())
+
+    assert list(scratch.iterdir()) == []
+
+
+def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> tuple[str, ...]:
+    """Problems of a folder whose tokenizer.json was edited."""
+    content = json.loads((folder / FAST).read_text(encoding="utf8"))
+    edit(content)
+    (folder / FAST).write_text(json.dumps(content), encoding="utf8")
+    with pytest.raises(ImportRefusedError) as caught:
+        huggingface.load(folder, WantedLanguages())
+    return caught.value.problems
+
+
+def shuffle_merges(content: dict[str, Any]) -> None:
+    random.Random(1).shuffle(content["model"]["merges"])  # noqa: S311 -- not for secrets
+
+
+def drop_merge(content: dict[str, Any]) -> None:
+    content["model"]["merges"].remove(["e", "r"])
+
+
+def add_word(content: dict[str, Any]) -> None:
+    content["added_tokens"].append({"id": 800, "content": "Dragoman", "special": False})
+
+
+@pytest.mark.parametrize(
+    ("edit", "problem"),
+    [
+        (shuffle_merges, "in several places, in an order SentencePiece cannot keep"),
+        (drop_merge, "the merge of 'e' and 'r' is not there, or should not be"),
+        (
+            lambda c: c["model"]["merges"].append(["<", "x"]),
+            "the merge of '<' and 'x' is not there, or should",
+        ),
+        (lambda c: c["model"]["merges"].append("a b c"), "merges that are no pairs"),
+        (lambda c: c["model"].update(merges=None), "merges that are no pairs"),
+        (lambda c: c["model"].update(vocab={"a": "b"}), "a vocabulary that has neither ids nor scores"),
+        (lambda c: c["model"].update(type="WordPiece"), "a model of type WordPiece"),
+        (lambda c: c["model"].update(byte_fallback=True), "byte_fallback True"),
+        (lambda c: c["model"].update(dropout=0.1), "dropout 0.1"),
+        (lambda c: c.update(model=None), "tokenizer.json has no model"),
+        (lambda c: c.update(normalizer={"type": "Lowercase"}), "normaliser {'type': 'Lowercase'}"),
+        (lambda c: c["normalizer"]["normalizers"][0].update(precompiled_charsmap="*"), "is not base64"),
+        (lambda c: c.update(pre_tokenizer={"type": "ByteLevel"}), "pre-tokeniser {'type': 'ByteLevel'}"),
+        (lambda c: c["pre_tokenizer"].update(prepend_scheme="never"), "no space before the first word"),
+        (add_word, "added token 'Dragoman' is matched before the text is cut"),
+        (lambda c: c["added_tokens"].append({"content": "<x>"}), "has no id, or another"),
+        (lambda c: c["model"]["vocab"].update({"<pad>": 0}), "has no id, or another in the vocabulary"),
+    ],
+)
+def test_what_sentencepiece_could_not_do_is_refused(
+    edit: Callable[[dict[str, Any]], object], problem: str, saved_folder: Path, copy_of: Copy
+) -> None:
+    assert any(problem in each for each in change(copy_of(saved_folder), edit))
+
+
+def test_a_unigram_vocabulary_must_have_scores(tmp_path: Path) -> None:
+    write_mbart(tmp_path, form="fast")
+
+    problems = change(tmp_path, lambda content: content["model"]["vocab"].append(["x"]))
+
+    assert "tokenizer.json: a vocabulary that has neither ids nor scores" in problems
+
+
+def test_scores_must_be_numbers(tmp_path: Path) -> None:
+    write_mbart(tmp_path, form="fast")
+
+    problems = change(tmp_path, lambda content: content["model"]["vocab"][9].__setitem__(1, "high"))
+
+    assert problems == ("tokenizer.json: a vocabulary without scores",)
+
+
+def test_a_models_own_pieces_go_before_the_merges_of_the_other_file(nllb_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(nllb_folder)
+    content = json.loads((folder / FAST).read_text(encoding="utf8"))
+    shuffle_merges(content)
+    (folder / FAST).write_text(json.dumps(content), encoding="utf8")
+
+    assert huggingface.load(folder, WantedLanguages()).source_tokenizer.model == folder / MODEL
+
+
+def test_both_files_must_agree_on_every_id(nllb_folder: Path, copy_of: Copy) -> None:
+    def swap(content: dict[str, Any]) -> None:
+        ids = content["model"]["vocab"]
+        ids["er"], ids["en"] = ids["en"], ids["er"]
+
+    problems = change(copy_of(nllb_folder), swap)
+
+    assert problems == ("'er' has id 4 by sentencepiece.bpe.model, 5 by tokenizer.json",)
+
+
+def test_a_model_that_does_not_begin_as_those_of_fairseq_is_refused(nllb_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(nllb_folder)
+    trained = sentencepiece.SentencePieceTrainer
+    trained.train(
+        sentence_iterator=iter(german()),
+        model_prefix=str(folder / "other"),
+        vocab_size=300,
+        pad_id=0,
+        unk_id=1,
+        bos_id=2,
+        eos_id=3,
+        minloglevel=2,
+    )
+    (folder / "other.model").replace(folder / MODEL)
+
+    with pytest.raises(ImportRefusedError, match="does not begin with <unk>, <s> and </s>"):
+        huggingface.load(folder, WantedLanguages())

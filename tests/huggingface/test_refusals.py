@@ -1,0 +1,300 @@
+"""What is recognised, what is refused, and that all reasons are told at once."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from export import huggingface
+from export.huggingface import files
+from export.original import ImportRefusedError, WantedLanguages
+from tests.huggingface.make_models import edit_json, write_json, write_m2m, write_mbart, write_nllb
+
+Copy = Callable[[Path], Path]
+
+
+def problems_of(folder: Path) -> tuple[str, ...]:
+    with pytest.raises(ImportRefusedError) as caught:
+        huggingface.load(folder, WantedLanguages())
+    assert caught.value.origin == str(folder)
+    return caught.value.problems
+
+
+def test_a_folder_with_a_configuration_is_recognised(marian_folder: Path, tmp_path: Path) -> None:
+    assert huggingface.recognises(marian_folder)
+    assert not huggingface.recognises(tmp_path)
+    assert not huggingface.recognises(tmp_path / "nothing")
+
+
+def test_other_classes_are_refused_by_name(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+
+    edit_json(folder / "config.json", {"architectures": ["T5ForConditionalGeneration"]})
+    imported = "MarianMTModel, M2M100ForConditionalGeneration, MBartForConditionalGeneration"
+    assert problems_of(folder) == (f"architecture T5ForConditionalGeneration; imported are {imported}",)
+    edit_json(folder / "config.json", {"architectures": ["MarianModel"]})
+    assert "architecture MarianModel;" in str(problems_of(folder))
+    edit_json(folder / "config.json", {"architectures": None, "model_type": "bart"})
+    assert problems_of(folder) == ("model_type bart; imported are marian, m2m_100, mbart",)
+    edit_json(folder / "config.json", {"model_type": None})
+    assert "names no architecture" in str(problems_of(folder))
+
+
+def test_the_type_names_the_class_where_nothing_else_does(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    edit_json(folder / "config.json", {"architectures": None})
+
+    assert huggingface.load(folder, WantedLanguages()).kind == "MarianMTModel"
+
+
+def test_every_reason_of_the_configuration_is_told(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    edit_json(
+        folder / "config.json",
+        {
+            "activation_function": "tanh",
+            "decoder_attention_heads": 2,
+            "encoder_attention_heads": 8,
+            "encoder_layers": "six",
+            "decoder_ffn_dim": True,
+            "scale_embedding": 1,
+            "quantization_config": {"bits": 4},
+            "pruned_heads": {"0": [1]},
+            "position_embedding_type": "relative_key",
+            "rope_theta": 10000.0,
+            "is_encoder_decoder": False,
+            "normalize_before": True,
+            "normalize_embedding": True,
+            "static_position_embeddings": False,
+        },
+    )
+    edit_json(folder / "generation_config.json", {"do_sample": True})
+    edit_json(folder / "tokenizer_config.json", {"sp_model_kwargs": {"nbest_size": 4}, "source_lang": None})
+
+    assert problems_of(folder) == (
+        "config.json: encoder_layers is 'six', not a whole number from 1 to 1000",
+        "config.json: decoder_ffn_dim is True, not a whole number from 1 to 1048576",
+        "activation tanh",
+        "config.json: scale_embedding is 1, not true or false",
+        "8 attention heads in the encoder, 2 in the decoder",
+        "head size 4 is not a multiple of 8",
+        "quantised weights (quantization_config)",
+        "pruned heads",
+        "relative_key positions (position_embedding_type)",
+        "rotary positions (rope_theta)",
+        "no encoder-decoder (is_encoder_decoder)",
+        "normalize_before true, which MarianMTModel does not have",
+        "normalize_embedding true, which MarianMTModel does not have",
+        "static_position_embeddings false, which MarianMTModel does not have",
+        "generation_config.json: do_sample True",
+        "tokenizer_config.json: sp_model_kwargs {'nbest_size': 4}",
+        "no file names its source language; give --source-lang",
+    )
+
+
+@pytest.mark.parametrize(
+    "field", ["vocab_size", "encoder_layers", "decoder_layers", "max_position_embeddings", "d_model"]
+)
+def test_sizes_that_cannot_be_are_refused_before_anything_is_made(
+    field: str, marian_folder: Path, copy_of: Copy
+) -> None:
+    folder = copy_of(marian_folder)
+    edit_json(folder / "config.json", {field: 10**15})
+
+    assert problems_of(folder)[0].startswith(f"config.json: {field} is 1000000000000000, not a whole number")
+
+
+def test_a_width_must_divide_into_heads(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    edit_json(folder / "config.json", {"encoder_attention_heads": 3, "decoder_attention_heads": 3})
+
+    assert problems_of(folder) == ("width 32 is not a multiple of its 3 heads",)
+
+
+def test_fields_that_name_the_structure_of_the_class_are_fine(mbart_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(mbart_folder)
+    edit_json(
+        folder / "config.json",
+        {
+            "normalize_before": True,
+            "normalize_embedding": True,
+            "add_final_layer_norm": True,
+            "static_position_embeddings": False,
+        },
+    )
+
+    assert huggingface.load(folder, WantedLanguages()).kind == "MBartForConditionalGeneration"
+
+
+def test_special_ids_outside_the_vocabulary_are_refused(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    edit_json(folder / "generation_config.json", {"pad_token_id": 9999})
+
+    assert problems_of(folder) == ("model config: pad_id 9999 is not an id of a vocabulary of 646",)
+
+
+def test_a_target_that_starts_with_padding_has_no_position_in_m2m(tmp_path: Path) -> None:
+    write_m2m(tmp_path)
+    edit_json(tmp_path / "generation_config.json", {"decoder_start_token_id": 1})
+
+    assert problems_of(tmp_path) == ("a target that starts with the padding id, which has no position",)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("source.spm", "source.spm is not a SentencePiece model"),
+        ("vocab.json", "vocab.json is not JSON"),
+        ("config.json", "config.json is not JSON"),
+        ("generation_config.json", "generation_config.json is not JSON"),
+        ("tokenizer_config.json", "tokenizer_config.json is not JSON"),
+    ],
+)
+def test_a_damaged_file_is_named(name: str, problem: str, marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    (folder / name).write_bytes(b"\xff" * 50)
+
+    assert problems_of(folder)[0].startswith(problem)
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b"[1]", b"1e999999", b'{"a": 1'])
+def test_json_that_is_no_object_or_nests_without_end_is_refused(
+    content: bytes, marian_folder: Path, copy_of: Copy
+) -> None:
+    folder = copy_of(marian_folder)
+    for name in ("config.json", "tokenizer_config.json", "generation_config.json"):
+        (folder / name).write_bytes(content)
+
+    assert [problem.split()[0] for problem in problems_of(folder)] == [
+        "config.json",
+        "generation_config.json",
+        "tokenizer_config.json",
+    ]
+
+
+def test_a_file_beyond_the_limit_is_not_read(
+    marian_folder: Path, copy_of: Copy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copy_of(marian_folder)
+    size = (folder / "vocab.json").stat().st_size
+    monkeypatch.setattr(files, "MAX_JSON_BYTES", size)
+    assert huggingface.load(folder, WantedLanguages()).kind == "MarianMTModel"
+
+    monkeypatch.setattr(files, "MAX_JSON_BYTES", size - 1)
+    assert problems_of(folder)[0] == f"vocab.json has more than {size - 1} bytes"
+
+
+@pytest.mark.parametrize("name", ["source.spm", "target.spm", "vocab.json"])
+def test_a_missing_file_of_marian_is_named(name: str, marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    (folder / name).unlink()
+
+    assert problems_of(folder)[0].startswith(name)
+
+
+def test_ids_that_are_none_are_refused(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+
+    edit_json(folder / "vocab.json", {"more": 646})
+    assert problems_of(folder) == ("vocab.json: 'more' has id 646 in a vocabulary of 646",)
+    edit_json(folder / "vocab.json", {"more": True})
+    assert problems_of(folder) == ("vocab.json: 'more' has id True in a vocabulary of 646",)
+    edit_json(folder / "vocab.json", {"more": 5})
+    assert problems_of(folder) == ("vocab.json: several pieces have the same id",)
+
+
+def test_a_vocabulary_without_its_special_pieces_is_refused(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    edit_json(folder / "vocab.json", {"<unk>": None})
+    edit_json(folder / "tokenizer_config.json", {"eos_token": "[END]", "added_tokens_decoder": None})
+
+    assert problems_of(folder) == (
+        "vocab.json does not have '<unk>', the unk_token",
+        "vocab.json does not have '[END]', the eos_token",
+    )
+
+
+def test_tokens_that_were_added_to_a_vocabulary_are_refused(tmp_path: Path) -> None:
+    write_m2m(tmp_path)
+    tokens = {
+        "0": {"content": "<s>", "special": True},
+        "700": {"content": "<new>", "special": True},
+        "5": {"content": "word", "special": False},
+        "x": {"content": "<x>", "special": True},
+    }
+    edit_json(tmp_path / "tokenizer_config.json", {"added_tokens_decoder": tokens})
+    write_json(tmp_path / "added_tokens.json", {"<old>": 701, "__de__": 517})
+
+    problems = problems_of(tmp_path)
+
+    assert problems[:2] == (
+        "tokenizer_config.json: added token 'word' is matched before the text is cut",
+        "tokenizer_config.json: added token {'content': '<x>', 'special': True}",
+    )
+    assert problems[2:] == ("added token '<new>', with id 700", "added token '<old>', with id 701")
+
+
+def test_an_unknown_list_of_codes_is_refused(tmp_path: Path) -> None:
+    write_m2m(tmp_path)
+    edit_json(tmp_path / "tokenizer_config.json", {"language_codes": "mars"})
+
+    assert "language_codes 'mars', known are m2m100, wmt21" in str(problems_of(tmp_path))
+
+
+@pytest.mark.parametrize("named", ["SMALL100Tokenizer", "T5TokenizerFast"])
+def test_other_tokenizers_are_refused_by_name(named: str, marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    edit_json(folder / "tokenizer_config.json", {"tokenizer_class": named})
+
+    (problem,) = problems_of(folder)
+
+    assert problem.startswith(f"tokenizer {named.removesuffix('Fast')}; imported are MarianTokenizer,")
+
+
+@pytest.mark.parametrize("unspecific", [None, "PreTrainedTokenizerFast"])
+@pytest.mark.parametrize("write", [write_m2m, write_nllb, write_mbart])
+def test_the_tokenizer_is_found_where_no_file_names_it(
+    write: Callable[[Path], object], unspecific: str | None, tmp_path: Path
+) -> None:
+    write(tmp_path)
+    named = huggingface.load(tmp_path, WantedLanguages())
+    edit_json(tmp_path / "tokenizer_config.json", {"tokenizer_class": unspecific})
+
+    found = huggingface.load(tmp_path, WantedLanguages())
+
+    assert found.origin["tokenizer"] == named.origin["tokenizer"]
+    assert found.source_tokenizer == named.source_tokenizer
+
+
+def test_the_configuration_may_name_the_tokenizer(mbart_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(mbart_folder)
+    edit_json(folder / "tokenizer_config.json", {"tokenizer_class": None})
+    edit_json(folder / "config.json", {"tokenizer_class": "MBart50TokenizerFast"})
+
+    assert huggingface.load(folder, WantedLanguages()).origin["tokenizer"] == "MBart50Tokenizer"
+
+
+@pytest.mark.parametrize(
+    ("card", "licence"),
+    [
+        ("---\nlanguage: de\nlicense: apache-2.0\n---\n# Model\nlicense: mit\n", "apache-2.0"),
+        ("---\r\nlicense: 'cc-by-nc-4.0'\r\n---\r\n", "cc-by-nc-4.0"),
+        ("---\nlanguage: de\n---\nlicense: mit\n", None),
+        ("license: mit\n", None),
+        ("---\nlicense:\n- mit\n---\n", None),
+    ],
+)
+def test_the_licence_is_the_cards(card: str, licence: str | None, marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    (folder / "README.md").write_bytes(card.encode())
+
+    assert huggingface.load(folder, WantedLanguages()).licence == licence
+
+
+def test_the_origin_says_what_it_was_made_of(nllb_folder: Path) -> None:
+    origin = huggingface.load(nllb_folder, WantedLanguages()).origin
+
+    assert origin["tool"] == "transformers"
+    assert origin["tokenizer"] == "NllbTokenizer"
+    assert (origin["weights"], origin["dtype"]) == ("model.safetensors", "float32")
+    assert origin["generation"]["max_target_tokens"] == 199

@@ -1,0 +1,249 @@
+"""Ids and texts of imported tokenizers against those of `transformers`, on real and on odd lines."""
+
+import json
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from transformers import (
+    M2M100Tokenizer,
+    MarianTokenizer,
+    MBart50Tokenizer,
+    MBartTokenizer,
+    NllbTokenizer,
+    PreTrainedTokenizerBase,
+)
+
+from dragoman.errors import UnsupportedPair
+from dragoman.text.tokenise import Tokenizer
+from export import huggingface
+from export.original import Original, TokenizerSource, WantedLanguages
+from tests.huggingface.make_models import (
+    english,
+    german,
+    quiet,
+    write_m2m,
+    write_marian,
+    write_mbart,
+    write_nllb,
+)
+from tests.huggingface.odd_lines import odd_lines
+
+NUM_ODD = 2500
+REAL = tuple(german() + english())
+ODD = tuple(odd_lines(REAL, NUM_ODD, seed=3))
+JOINERS = "\u200d\ufe0f\u20dd"
+"""That make one visible character of several, besides combining marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """An imported model's tokenizer and the one that it should be equal to."""
+
+    original: Original
+    ours: Tokenizer
+    theirs: PreTrainedTokenizerBase
+    is_target: bool = False
+
+    def their_ids(self, line: str) -> list[int]:
+        """As a model would get them."""
+        encoded = self.theirs(text_target=line) if self.is_target else self.theirs(line)
+        ids: list[int] = encoded["input_ids"]
+        return ids
+
+    def our_ids(self, line: str) -> list[int]:
+        """As the engine puts them together."""
+        (pieces,) = self.ours.encode([line])
+        source = self.original.languages.sources["de"]
+        return [*source.before, *pieces, *source.after]
+
+
+def both_of(folder: Path, theirs: PreTrainedTokenizerBase, *, is_target: bool = False) -> Both:
+    original = huggingface.load(folder, WantedLanguages())
+    side = original.target_tokenizer if is_target else original.source_tokenizer
+    return Both(original, open_tokenizer(side), theirs, is_target)
+
+
+def open_tokenizer(side: TokenizerSource) -> Tokenizer:
+    """As a bundle would have it."""
+    assert side.vocabulary is not None
+    path = side.model.with_suffix(".vocabulary.json")
+    path.write_text(json.dumps(list(side.vocabulary)), encoding="utf8")
+    return Tokenizer.load(side.model, path, normalises=side.normalises)
+
+
+def marian(folder: Path) -> Both:
+    write_marian(folder)
+    return both_of(folder, open_marian(folder))
+
+
+def marian_target(folder: Path) -> Both:
+    write_marian(folder)
+    return both_of(folder, open_marian(folder), is_target=True)
+
+
+def marian_separate(folder: Path) -> Both:
+    write_marian(folder, is_separate=True)
+    return both_of(folder, open_marian(folder), is_target=True)
+
+
+def open_marian(folder: Path) -> MarianTokenizer:
+    with quiet():
+        return MarianTokenizer.from_pretrained(folder)
+
+
+def m2m(folder: Path) -> Both:
+    write_m2m(folder)
+    theirs = M2M100Tokenizer.from_pretrained(folder, src_lang="de")
+    return both_of(folder, theirs)
+
+
+def nllb(folder: Path) -> Both:
+    write_nllb(folder)
+    theirs = NllbTokenizer.from_pretrained(folder, src_lang="deu_Latn")
+    return both_of(folder, theirs)
+
+
+def nllb_saved(folder: Path) -> Both:
+    write_nllb(folder, form="fast")
+    theirs = NllbTokenizer.from_pretrained(folder, src_lang="deu_Latn")
+    return both_of(folder, theirs)
+
+
+def nllb_legacy(folder: Path) -> Both:
+    write_nllb(folder, settings={"legacy_behaviour": True})
+    theirs = NllbTokenizer.from_pretrained(folder, src_lang="deu_Latn")
+    return both_of(folder, theirs)
+
+
+def mbart_saved(folder: Path) -> Both:
+    write_mbart(folder, form="fast")
+    theirs = MBartTokenizer.from_pretrained(folder, src_lang="de_DE")
+    return both_of(folder, theirs)
+
+
+def mbart_50(folder: Path) -> Both:
+    write_mbart(folder, is_50=True)
+    theirs = MBart50Tokenizer.from_pretrained(folder, src_lang="de_DE")
+    return both_of(folder, theirs)
+
+
+def mbart_50_saved(folder: Path) -> Both:
+    write_mbart(folder, form="fast", is_50=True)
+    theirs = MBart50Tokenizer.from_pretrained(folder, src_lang="de_DE")
+    return both_of(folder, theirs)
+
+
+SENTENCEPIECE: dict[str, Callable[[Path], Both]] = {
+    "marian": marian,
+    "marian-target": marian_target,
+    "marian-separate": marian_separate,
+    "m2m": m2m,
+}
+"""`transformers` calls SentencePiece."""
+REWRITTEN: dict[str, Callable[[Path], Both]] = {
+    "nllb": nllb,
+    "nllb-saved": nllb_saved,
+    "nllb-legacy": nllb_legacy,
+    "mbart-saved": mbart_saved,
+    "mbart-50": mbart_50,
+    "mbart-50-saved": mbart_50_saved,
+}
+"""`transformers` 5 does over again what SentencePiece does."""
+
+
+def differing(both: Both, lines: Sequence[str]) -> list[str]:
+    """Lines that have other ids."""
+    return [line for line in lines if both.our_ids(line) != both.their_ids(line)]
+
+
+def differing_texts(both: Both, lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Their text and ours, where these differ, of the ids that lines have."""
+    ids = both.ours.encode(lines)
+    theirs = [both.theirs.decode(each, skip_special_tokens=True) for each in ids]
+    return [pair for pair in zip(theirs, both.ours.decode(ids), strict=True) if pair[0] != pair[1]]
+
+
+@pytest.mark.parametrize("kind", [*SENTENCEPIECE, *REWRITTEN])
+def test_real_lines_have_the_same_ids_and_come_back_the_same(kind: str, tmp_path: Path) -> None:
+    both = (SENTENCEPIECE | REWRITTEN)[kind](tmp_path)
+
+    assert differing(both, REAL) == []
+    assert [pair for pair in differing_texts(both, REAL) if pair[0].strip() != pair[1]] == []
+
+
+@pytest.mark.parametrize("kind", SENTENCEPIECE)
+def test_odd_lines_have_the_same_ids_and_come_back_the_same(kind: str, tmp_path: Path) -> None:
+    both = SENTENCEPIECE[kind](tmp_path)
+
+    assert differing(both, ODD) == []
+    assert differing_texts(both, ODD) == []
+
+
+@pytest.mark.parametrize("kind", REWRITTEN)
+def test_odd_lines_differ_only_where_sentencepiece_was_written_anew(kind: str, tmp_path: Path) -> None:
+    """SentencePiece drops a space at the end, normalises mark by mark, and takes its own sign for a space."""
+    both = REWRITTEN[kind](tmp_path)
+
+    unexplained = [
+        line
+        for line in differing(both, ODD)
+        if not ends_in_space(both, line)
+        and "\u2581" not in line
+        and not any(unicodedata.combining(character) or character in JOINERS for character in line)
+    ]
+    assert unexplained == []
+    assert [pair for pair in differing_texts(both, ODD) if pair[0].strip() != pair[1]] == []
+
+
+def ends_in_space(both: Both, line: str) -> bool:
+    """Whether all that their ids have more is a sign for a space behind the last word."""
+    source = both.original.languages.sources["de"]
+    space = both.theirs.convert_tokens_to_ids("\u2581")
+    theirs, ours = both.their_ids(line), both.our_ids(line)
+    end = len(ours) - len(source.after)
+    return theirs == [*ours[:end], space, *ours[end:]]
+
+
+def test_a_model_of_fairseq_alone_has_the_ids_of_fairseq(tmp_path: Path) -> None:
+    write_nllb(tmp_path / "whole")
+    write_nllb(tmp_path / "alone", form="model")
+    whole, alone = (huggingface.load(tmp_path / name, WantedLanguages()) for name in ("whole", "alone"))
+
+    assert alone.source_tokenizer.vocabulary == whole.source_tokenizer.vocabulary
+    assert alone.languages == whole.languages
+
+
+def test_mbart_reads_text_as_sentencepiece_normalises_it(mbart_folder: Path) -> None:
+    """`transformers` 5 leaves the normalisation out, so that an ellipsis is unknown to it."""
+    original = huggingface.load(mbart_folder, WantedLanguages())
+    tokenizer = open_tokenizer(original.source_tokenizer)
+
+    assert tokenizer.encode(["Na, wie war dein Tag\u2026"]) == tokenizer.encode(["Na, wie war dein Tag..."])
+
+
+def test_what_a_text_spells_is_text(tmp_path: Path) -> None:
+    """Here `transformers` sees tokens: a user could end the sentence, or choose the language."""
+    write_marian(tmp_path, targets=("deu",))
+    with pytest.raises(UnsupportedPair):
+        huggingface.load(tmp_path, WantedLanguages()).languages.pair("de", "en")
+    tokenizer = open_tokenizer(huggingface.load(tmp_path, WantedLanguages()).source_tokenizer)
+    theirs = open_marian(tmp_path)
+    control = {theirs.convert_tokens_to_ids(token) for token in (">>deu<<", "</s>", "<pad>")}
+
+    for text in (">>deu<< Guten Tag", "Guten </s> Tag", "<pad>"):
+        assert control & set(theirs(text)["input_ids"][:-1])
+        assert not control & set(tokenizer.encode([text])[0])
+
+
+def test_ids_without_text_are_silent(tmp_path: Path) -> None:
+    both = nllb(tmp_path)
+    tokenizer = both.ours
+    (ids,) = tokenizer.encode(["Guten Morgen!"])
+    silent = [index for index in range(tokenizer.vocab_size) if not tokenizer.decode([[index]])[0]]
+    tokens = both.theirs.convert_ids_to_tokens(silent[:-2])
+
+    assert tokenizer.decode([[*silent, *ids, *silent]]) == ["Guten Morgen!"]
+    assert {"<s>", "<pad>", "</s>", "<unk>", "\u2581", "deu_Latn", "zul_Latn", "<mask>"} <= set(tokens)

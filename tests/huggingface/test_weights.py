@@ -1,0 +1,272 @@
+"""Every file format that weights come in, and files made to do harm."""
+
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from export import huggingface
+from export.huggingface.weights import read_weights
+from export.original import ImportRefusedError, WantedLanguages
+from tests.huggingface.make_models import edit_json, write_json
+
+SAFE = "model.safetensors"
+BIN = "pytorch_model.bin"
+Copy = Callable[[Path], Path]
+
+
+def weights_of(folder: Path) -> dict[str, Tensor]:
+    """Of the imported model, apart from its file."""
+    state = huggingface.load(folder, WantedLanguages()).model.state_dict()
+    return {name: tensor.clone() for name, tensor in state.items()}
+
+
+def split_in_two(tensors: dict[str, Tensor]) -> list[dict[str, Tensor]]:
+    names = sorted(tensors)
+    return [{name: tensors[name] for name in half} for half in (names[::2], names[1::2])]
+
+
+def write_as(kind: str, folder: Path) -> None:
+    """Replace the one safetensors file of a folder by files of another kind with the same tensors."""
+    tensors = load_file(str(folder / SAFE))
+    (folder / SAFE).unlink()
+    if kind == "safetensors":
+        save_file(tensors, str(folder / SAFE))
+    elif kind == "bin":
+        torch.save(tensors, folder / BIN)
+    elif kind == "old bin":
+        torch.save(tensors, folder / BIN, _use_new_zipfile_serialization=False)
+    elif kind == "bin with tied tensors":
+        names = ("model.shared.weight", "lm_head.weight", "model.encoder.embed_tokens.weight")
+        table = next(tensors.pop(name) for name in names if name in tensors)
+        torch.save(
+            tensors | dict.fromkeys((*names, "model.decoder.embed_tokens.weight"), table), folder / BIN
+        )
+    else:
+        is_safe = kind == "sharded safetensors"
+        places: dict[str, str] = {}
+        for number, part in enumerate(split_in_two(tensors)):
+            shard = f"{'model' if is_safe else 'pytorch_model'}-{number + 1:05}-of-00002"
+            shard += ".safetensors" if is_safe else ".bin"
+            if is_safe:
+                save_file(part, str(folder / shard))
+            else:
+                torch.save(part, folder / shard)
+            places |= dict.fromkeys(part, shard)
+        write_json(folder / f"{SAFE if is_safe else BIN}.index.json", {"metadata": {}, "weight_map": places})
+
+
+@pytest.mark.parametrize(
+    "kind", ["bin", "old bin", "bin with tied tensors", "sharded safetensors", "sharded bin"]
+)
+def test_every_format_has_the_same_weights(kind: str, marian_folder: Path, copy_of: Copy) -> None:
+    expected = weights_of(marian_folder)
+    folder = copy_of(marian_folder)
+    write_as(kind, folder)
+
+    found = weights_of(folder)
+
+    assert expected.keys() == found.keys()
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_becomes_float32_as_it_is(
+    dtype: torch.dtype, marian_folder: Path, copy_of: Copy
+) -> None:
+    folder = copy_of(marian_folder)
+    halves = {name: tensor.to(dtype) for name, tensor in load_file(str(folder / SAFE)).items()}
+    save_file(halves, str(folder / SAFE))
+
+    original = huggingface.load(folder, WantedLanguages())
+
+    table = halves["model.shared.weight"].float()
+    assert torch.equal(original.model.source_embedding.weight, table)
+    assert {tensor.dtype for tensor in original.model.state_dict().values()} == {torch.float32}
+    assert original.origin["dtype"] == str(dtype).removeprefix("torch.")
+
+
+def test_weights_in_float32_stay_in_their_file(marian_folder: Path) -> None:
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        pytest.skip("only Linux tells what is mapped")
+
+    original = huggingface.load(marian_folder, WantedLanguages())
+
+    assert str(marian_folder / SAFE) in maps.read_text(encoding="utf8")
+    del original
+
+
+def test_what_older_releases_stored_besides_is_left_out(
+    nllb_folder: Path, marian_folder: Path, copy_of: Copy
+) -> None:
+    folder = copy_of(nllb_folder)
+    tensors = load_file(str(folder / SAFE))
+    for stack in ("encoder", "decoder"):
+        tensors[f"model.{stack}.embed_positions.weights"] = torch.randn(130, 32)
+        tensors[f"model.{stack}.version"] = torch.tensor([3.0])
+    save_file(tensors, str(folder / SAFE))
+    assert all(
+        torch.equal(tensor, weights_of(nllb_folder)[name]) for name, tensor in weights_of(folder).items()
+    )
+
+    folder = copy_of(marian_folder)
+    model = huggingface.load(folder, WantedLanguages()).model
+    tensors = load_file(str(folder / SAFE))
+    for stack in ("encoder", "decoder"):
+        tensors[f"model.{stack}.embed_positions.weight"] = model.position_table.half()
+    save_file(tensors, str(folder / SAFE))
+    assert weights_of(folder).keys() == weights_of(marian_folder).keys()
+
+
+def refusal(folder: Path) -> ImportRefusedError:
+    with pytest.raises(ImportRefusedError) as caught:
+        huggingface.load(folder, WantedLanguages())
+    return caught.value
+
+
+def test_positions_that_are_not_the_computed_ones_are_refused(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    tensors = load_file(str(folder / SAFE))
+    tensors["model.decoder.embed_positions.weight"] = torch.randn(128, 32)
+    save_file(tensors, str(folder / SAFE))
+
+    assert refusal(folder).problems == (
+        "model.decoder.embed_positions.weight is not the table of sines that MarianMTModel computes",
+    )
+
+
+def test_every_tensor_at_fault_is_named(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    tensors = load_file(str(folder / SAFE))
+    del tensors["model.encoder.layers.1.fc1.bias"], tensors["model.shared.weight"]
+    tensors["model.encoder.layer_norm.weight"] = torch.ones(32)
+    tensors["model.decoder.layers.0.fc2.bias"] = torch.ones(32, dtype=torch.int8)
+    save_file(tensors, str(folder / SAFE))
+
+    assert refusal(folder).problems == (
+        "lm_head.weight is missing",
+        "model.decoder.embed_tokens.weight is missing",
+        "model.decoder.layers.0.fc2.bias is int8; imported are floats of 16 and 32 bits",
+        "model.encoder.embed_tokens.weight is missing",
+        "model.encoder.layer_norm.weight is not a weight of MarianMTModel",
+        "model.encoder.layers.1.fc1.bias is missing",
+    )
+
+
+def test_shapes_other_than_the_configuration_says_are_refused(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    edit_json(folder / "config.json", {"encoder_ffn_dim": 24})
+
+    (first, *_) = refusal(folder).problems
+
+    assert first.startswith("encoder.0.feed_forward.inner.weight has shape [48, 32]")
+    assert len(refusal(folder).problems) == 2 * 3
+
+
+class Trap:
+    """Unpickling it would make a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return Path.touch, (str(self.path),)
+
+
+@pytest.mark.parametrize("is_zip", ["zip", "old"])
+def test_code_in_a_pytorch_file_is_not_run(is_zip: str, marian_folder: Path, copy_of: Copy) -> None:
+    folder, trap = copy_of(marian_folder), Trap(marian_folder / "sprung")
+    (folder / SAFE).unlink()
+    torch.save({"model.shared.weight": trap}, folder / BIN, _use_new_zipfile_serialization=is_zip == "zip")
+
+    assert "nothing in it was run" in str(refusal(folder))
+    (folder / BIN).write_bytes(pickle.dumps({"weight": trap}, protocol=2))
+    assert "pytorch_model.bin" in str(refusal(folder))
+    assert not trap.path.exists()
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "../model.safetensors",
+        "/etc/passwd",
+        "sub/model.safetensors",
+        "..\\model.safetensors",
+        "gone.safetensors",
+    ],
+)
+def test_an_index_stays_inside_its_folder(place: str, marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    (folder / SAFE).rename(folder.parent / SAFE)
+    write_json(folder / f"{SAFE}.index.json", {"weight_map": {"model.shared.weight": place}})
+
+    assert refusal(folder).problems == (
+        f"{SAFE}.index.json names {place!r}, which is no file of this folder",
+    )
+
+
+def test_an_index_that_promises_too_much_or_too_little_is_refused(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    write_as("sharded safetensors", folder)
+    index = folder / f"{SAFE}.index.json"
+    content = json.loads(index.read_text(encoding="utf8"))
+    shard = next(iter(content["weight_map"].values()))
+    write_json(index, {"weight_map": content["weight_map"] | {"model.more": shard}})
+    assert refusal(folder).problems == (f"{index.name} promises model.more, which {shard} does not have",)
+
+    other = next(name for name in content["weight_map"].values() if name != shard)
+    both = load_file(str(folder / shard)) | load_file(str(folder / other))
+    save_file(both, str(folder / other))
+    write_json(index, content)
+    assert f"final_logits_bias is in {other} and in a file before it" in refusal(folder).problems
+
+    write_json(index, {"weight_map": {"a": shard, "b": 1}})
+    assert refusal(folder).problems == (f"{index.name} has no weight_map from names to files",)
+
+
+@pytest.mark.parametrize("kind", ["empty", "cut", "text", "header"])
+@pytest.mark.parametrize("name", [SAFE, BIN])
+def test_a_damaged_file_is_refused_by_name(kind: str, name: str, marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    if name == BIN:
+        write_as("bin", folder)
+    whole = (folder / name).read_bytes()
+    damaged = {
+        "empty": b"",
+        "cut": whole[: len(whole) // 2],
+        "text": b"no weights\n" * 100,
+        "header": (2**62).to_bytes(8, "little") + whole[8:],
+    }
+    (folder / name).write_bytes(damaged[kind])
+
+    assert refusal(folder).problems[0].startswith(name)
+
+
+def test_what_is_no_mapping_of_tensors_is_refused(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    (folder / SAFE).unlink()
+    torch.save([torch.ones(2)], folder / BIN)
+    assert refusal(folder).problems == (f"{BIN} is not tensors by name",)
+
+    torch.save({"model.shared.weight": "a string"}, folder / BIN)
+    assert refusal(folder).problems == (f"{BIN} is not tensors by name",)
+
+
+def test_a_folder_without_weights_is_refused(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    (folder / SAFE).unlink()
+
+    assert "neither model.safetensors nor pytorch_model.bin" in str(refusal(folder))
+
+
+def test_safetensors_are_preferred(marian_folder: Path, copy_of: Copy) -> None:
+    folder = copy_of(marian_folder)
+    (folder / BIN).write_bytes(b"never read")
+
+    assert read_weights(folder).file == SAFE

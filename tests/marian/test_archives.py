@@ -1,0 +1,169 @@
+"""Nothing in an archive leaves its folder, and no small archive becomes a large one."""
+
+import stat
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from export.marian import ArchiveLimits, unpacked
+from export.original import ImportRefusedError
+
+pytestmark = pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+
+
+def _archive(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return path
+
+
+def _refusal(path: Path, limits: ArchiveLimits | None = None) -> str:
+    with pytest.raises(ImportRefusedError) as refused, unpacked(path, limits):
+        pytest.fail("was unpacked")
+    return str(refused.value)
+
+
+def test_files_are_there_while_the_context_lasts_and_gone_afterwards(tmp_path: Path) -> None:
+    path = _archive(
+        tmp_path / "opus-2020-02-26.zip", ("a.txt", b"one"), ("sub/b.txt", b"two"), ("empty/", b"")
+    )
+
+    with unpacked(path) as folder:
+        assert folder.name == "opus-2020-02-26"
+        assert (folder / "a.txt").read_bytes() == b"one"
+        assert (folder / "sub" / "b.txt").read_bytes() == b"two"
+        assert (folder / "empty").is_dir()
+    assert not folder.exists()
+
+
+def test_they_are_gone_as_well_when_something_fails(tmp_path: Path) -> None:
+    path = _archive(tmp_path / "some.zip", ("a.txt", b"one"))
+    folders = []
+
+    def fail() -> None:
+        with unpacked(path) as folder:
+            folders.append(folder)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert not folders[0].exists()
+
+
+def test_a_single_folder_in_an_archive_is_the_folder(tmp_path: Path) -> None:
+    path = _archive(tmp_path / "some.zip", ("de-en/", b""), ("de-en/a.txt", b"one"))
+
+    with unpacked(path) as folder:
+        assert folder.name == "de-en"
+        assert (folder / "a.txt").is_file()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("../outside", "a/../../outside", "..", "a/..", "./a", "a//b", "/absolute", "//server/share"),
+        *("C:/windows", "C:outside", "a\\..\\..\\outside", "..\\outside", "\\absolute", "a\nb", "\u202eabc"),
+    ],
+    ids=ascii,
+)
+def test_a_member_that_would_leave_its_folder_is_refused(name: str, tmp_path: Path) -> None:
+    path = _archive(tmp_path / "bad.zip", ("fine.txt", b"fine"), (_raw(name), b"bad"))
+
+    assert "would not stay in their folder" in _refusal(path)
+    assert not (tmp_path / "outside").exists()
+
+
+def _raw(name: str) -> zipfile.ZipInfo:
+    """With its name as it is: `ZipInfo` itself tidies names up."""
+    info = zipfile.ZipInfo("member.txt")
+    info.filename = name
+    return info
+
+
+def test_links_are_refused(tmp_path: Path) -> None:
+    link = zipfile.ZipInfo("link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    path = _archive(tmp_path / "bad.zip", (link, b"/etc/passwd"))
+
+    assert "links or devices: 'link'" in _refusal(path)
+
+
+@pytest.mark.parametrize("names", [("a.txt", "a.txt"), ("a.txt", "A.TXT"), ("sub/a", "SUB/A")], ids=str)
+def test_names_that_stand_twice_are_refused(names: tuple[str, ...], tmp_path: Path) -> None:
+    path = _archive(tmp_path / "bad.zip", *((name, b"x") for name in names))
+
+    assert "the same name" in _refusal(path)
+
+
+def test_a_member_under_a_file_is_refused(tmp_path: Path) -> None:
+    path = _archive(tmp_path / "bad.zip", ("a", b"file"), ("a/b", b"under it"))
+
+    assert "under what is itself a file: 'a/b'" in _refusal(path)
+
+
+def test_encrypted_members_are_refused(tmp_path: Path) -> None:
+    path = _archive(tmp_path / "bad.zip", ("secret.txt", b"secret"))
+    content = bytearray(path.read_bytes())
+    directory = content.index(b"PK\x01\x02")
+    content[directory + 8] |= 0x1
+    path.write_bytes(bytes(content))
+
+    assert "encrypted: 'secret.txt'" in _refusal(path)
+
+
+def test_all_reasons_are_given_at_once(tmp_path: Path) -> None:
+    link = zipfile.ZipInfo("link")
+    link.external_attr = stat.S_IFLNK << 16
+    path = _archive(tmp_path / "bad.zip", (link, b"x"), (_raw("../a"), b"x"), ("b", bytes(1000)))
+
+    message = _refusal(path, ArchiveLimits(num_members=2, size_bytes=100, ratio=1.5))
+
+    for part in ("at most 2", "at most 100", "more than 1.5 times", "'../a'", "'link'"):
+        assert part in message
+
+
+def test_a_bomb_is_refused_by_its_ratio(tmp_path: Path) -> None:
+    path = _archive(tmp_path / "bomb.zip", ("zeros", bytes(2**20)))
+
+    assert "more than 100 times" in _refusal(path)
+    with unpacked(path, ArchiveLimits(ratio=2000)) as folder:
+        assert (folder / "zeros").stat().st_size == 2**20
+
+
+def test_what_a_member_unpacks_to_is_counted_whatever_it_declares(tmp_path: Path) -> None:
+    path = _archive(tmp_path / "liar.zip", ("zeros", bytes(100_000)))
+    content = path.read_bytes()
+    path.write_bytes(content.replace(struct.pack("<L", 100_000), struct.pack("<L", 10)))
+
+    with pytest.raises(ImportRefusedError), unpacked(path, ArchiveLimits(size_bytes=5_000)):
+        pytest.fail("was unpacked")
+
+
+def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "some.zip"
+    path.write_bytes(b"no archive")
+
+    assert "cannot be unpacked" in _refusal(path)
+    assert "cannot be unpacked" in _refusal(tmp_path / "nowhere.zip")
+
+
+@given(st.binary(max_size=100), st.integers(0, 400), st.integers(0, 400))
+def test_a_damaged_archive_is_refused_and_never_more_than_that(
+    tmp_path_factory: pytest.TempPathFactory, noise: bytes, begin: int, end: int
+) -> None:
+    folder = tmp_path_factory.mktemp("damaged")
+    path = _archive(folder / "some.zip", ("a.txt", b"one" * 50), ("b/c.txt", b"two"))
+    content = path.read_bytes()
+    path.write_bytes(content[:begin] + noise + content[end:])
+
+    try:
+        with unpacked(path) as there:
+            assert all(file.is_relative_to(there) for file in there.rglob("*"))
+    except ImportRefusedError:
+        pass
+    assert sorted(file.name for file in folder.iterdir()) == ["some.zip"]

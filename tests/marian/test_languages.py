@@ -1,0 +1,194 @@
+"""Languages come from the caller or from papers that say it without a doubt, never from a guess."""
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.languages import Languages
+from export.marian import load
+from export.original import ImportRefusedError, WantedLanguages
+from tests.marian.conftest import Tokenizers, Written, write_model
+from tests.marian.written import Variant, pieces_of, save_vocabulary
+
+NOBODY = WantedLanguages()
+README = """# opus-2021-02-19.zip
+
+* dataset: opus
+* model: transformer-align
+* source language(s): deu
+* target language(s): eng
+* model: transformer-align
+* pre-processing: normalization + SentencePiece (spm32k,spm32k)
+* download: [opus-2021-02-19.zip](https://object.pouta.csc.fi/Tatoeba-MT-models/deu-eng/opus-2021-02-19.zip)
+
+## Benchmarks
+"""
+
+
+def _codes(languages: Languages) -> tuple[list[str], list[str]]:
+    return list(languages.sources), list(languages.targets)
+
+
+@pytest.fixture
+def release(tmp_path: Path, tokenizers: Tokenizers) -> Written:
+    """In a folder whose name says nothing."""
+    return write_model(tmp_path / "opus-2021-02-19", Variant(), tokenizers)
+
+
+def _with_targets(release: Written, tokenizers: Tokenizers, tokens: tuple[str, ...]) -> list[str]:
+    """Give the vocabulary tokens for targets, in places of other pieces."""
+    pieces = pieces_of(tokenizers.both)
+    pieces[2 : 2 + len(tokens)] = [f">>{token}<<" for token in tokens]
+    save_vocabulary(release.folder / "opus.spm32k-spm32k.vocab.yml", pieces)
+    return pieces
+
+
+def test_nothing_is_guessed(release: Written) -> None:
+    with pytest.raises(ImportRefusedError) as refused:
+        load(release.folder, NOBODY)
+
+    source, target = refused.value.problems
+    assert "give --source-lang" in source
+    assert "give --target-lang" in target
+
+
+def test_a_source_ends_in_its_own_end_of_sentence_and_a_target_begins_with_zeros(release: Written) -> None:
+    original = load(release.folder, WantedLanguages(("deu",), ("en",)))
+
+    german, english = original.languages.sources["de"], original.languages.targets["en"]
+    assert (german.names, german.before, german.after) == (("deu",), (), (0,))
+    assert (english.names, english.source_before) == ((), ())
+    assert english.begin == (original.model.config.bos_id,)
+
+
+@pytest.mark.parametrize(
+    "readme",
+    [
+        README,
+        README.replace("language(s)", "languages"),
+        README.replace(" deu\n", " deu, \n"),
+        README + README.replace("19", "20").replace("deu\n", "fra\n"),  # of another release
+        "* download: [x.zip](https://object.pouta.csc.fi/OPUS-MT-models/de-en/opus-2020-02-26.zip)\n",
+    ],
+    ids=["new", "old", "commas", "two releases", "download"],
+)
+def test_a_readme_names_them(readme: str, release: Written) -> None:
+    (release.folder / "README.md").write_text(readme, encoding="utf8")
+
+    assert _codes(load(release.folder, NOBODY).languages) == (["de"], ["en"])
+
+
+def test_releases_that_contradict_each_other_name_none(release: Written) -> None:
+    two = README.replace("02-19", "01-01") + README.replace("02-19", "01-02").replace("deu\n", "fra\n")
+    (release.folder / "README.md").write_text(two, encoding="utf8")
+
+    with pytest.raises(ImportRefusedError, match="--source-lang"):
+        load(release.folder, NOBODY)
+
+
+def test_a_description_in_yaml_names_them(release: Written) -> None:
+    (release.folder / "opus-2021-02-19.yml").write_text(
+        "release: deu+nld-eng/opus-2021-02-19.zip\nsource-languages:\n   - deu\n   - nld\n"
+        "target-languages:\n   - eng\n",
+        encoding="utf8",
+    )
+
+    assert _codes(load(release.folder, NOBODY).languages) == (["de", "nl"], ["en"])
+
+
+@pytest.mark.parametrize("name", ["opus-mt-de-en", "deu-eng"])
+def test_a_folders_name_counts_where_it_is_a_pair_of_languages(
+    name: str, tmp_path: Path, tokenizers: Tokenizers
+) -> None:
+    write_model(tmp_path / name, Variant(), tokenizers)
+
+    assert _codes(load(tmp_path / name, NOBODY).languages) == (["de"], ["en"])
+
+
+@pytest.mark.parametrize("name", ["en-roa", "my-own", "de-en-2", "model"])
+def test_a_folders_name_does_not_count_where_it_may_mean_something_else(
+    name: str, tmp_path: Path, tokenizers: Tokenizers
+) -> None:
+    write_model(tmp_path / name, Variant(), tokenizers)
+
+    with pytest.raises(ImportRefusedError, match="--source-lang"):
+        load(tmp_path / name, NOBODY)
+
+
+def test_the_caller_is_right_whatever_the_files_say(release: Written) -> None:
+    (release.folder / "README.md").write_text(README, encoding="utf8")
+
+    original = load(release.folder, WantedLanguages(("nds", "gsw"), ("en-GB",)))
+
+    assert _codes(original.languages) == (["nds", "gsw"], ["en-GB"])
+
+
+def test_tokens_for_targets_stand_before_the_source(release: Written, tokenizers: Tokenizers) -> None:
+    pieces = _with_targets(release, tokenizers, ("deu", "nob", "zho_Hans", "xxx"))
+
+    languages = load(release.folder, WantedLanguages(("eng",))).languages
+
+    assert {code: (target.names, target.source_before) for code, target in languages.targets.items()} == {
+        "de": (("deu",), (pieces.index(">>deu<<"),)),
+        "nb": (("nob",), (pieces.index(">>nob<<"),)),
+        "zh-Hans": (("zho_Hans",), (pieces.index(">>zho_Hans<<"),)),
+    }
+
+
+def test_the_caller_picks_some_of_several_targets(release: Written, tokenizers: Tokenizers) -> None:
+    pieces = _with_targets(release, tokenizers, ("deu", "fra", "cmn_Hans"))
+
+    languages = load(release.folder, WantedLanguages(("en",), ("fr", "cmn_Hans"))).languages
+
+    assert [target.source_before for target in languages.targets.values()] == [
+        (pieces.index(">>fra<<"),),
+        (pieces.index(">>cmn_Hans<<"),),
+    ]
+    with pytest.raises(ImportRefusedError, match="sv is no target of this model; it has deu, fra, cmn_Hans"):
+        load(release.folder, WantedLanguages(("en",), ("sv",)))
+
+
+def test_spellings_of_one_language_are_told_apart(release: Written, tokenizers: Tokenizers) -> None:
+    pieces = _with_targets(release, tokenizers, ("zh", "zho"))
+
+    targets = load(release.folder, WantedLanguages(("en",))).languages.targets
+
+    assert targets["zh"].source_before == (pieces.index(">>zh<<"),)
+    assert targets["zho"].source_before == (pieces.index(">>zho<<"),)
+
+
+def test_several_targets_without_tokens_to_choose_with_are_refused(release: Written) -> None:
+    (release.folder / "README.md").write_text(README.replace(" eng\n", " eng fra\n"), encoding="utf8")
+
+    with pytest.raises(ImportRefusedError, match="eng, fra cannot all be its target"):
+        load(release.folder, NOBODY)
+    assert list(load(release.folder, WantedLanguages((), ("fr",))).languages.targets) == ["fr"]
+
+
+def test_text_cannot_ask_for_a_target(release: Written, tokenizers: Tokenizers) -> None:
+    _with_targets(release, tokenizers, ("deu", "fra"))
+
+    vocabulary = load(release.folder, WantedLanguages(("en",))).source_tokenizer.vocabulary
+
+    assert vocabulary is not None
+    assert not [piece for piece in vocabulary if piece.startswith(">>")]
+
+
+@pytest.mark.parametrize(
+    ("text", "licence"),
+    [
+        ("Creative Commons\nAttribution 4.0 International\n", "CC-BY-4.0"),
+        ("Attribution-NonCommercial 4.0 International\n", None),
+        (
+            "                                 Apache License\n                           Version 2.0, 2004",
+            "Apache-2.0",
+        ),
+        ("All rights reserved", None),
+    ],
+)
+def test_a_well_known_licence_is_recognised_by_its_text(
+    text: str, licence: str | None, release: Written
+) -> None:
+    (release.folder / "LICENSE").write_text(text, encoding="utf8")
+
+    assert load(release.folder, WantedLanguages(("de",), ("en",))).licence == licence

@@ -1,0 +1,139 @@
+"""Arrays are read as numbers, and nothing else is done with a file from elsewhere."""
+
+import io
+import os
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from export.marian.archive import ArchiveLimits
+from export.marian.npz import array_names, read_arrays
+from export.original import ImportRefusedError
+
+
+class _Touch:
+    """Pickled, it makes a file when it is loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.mkdir, (str(self.path),)
+
+
+def _refusal(path: Path, limits: ArchiveLimits | None = None) -> str:
+    with pytest.raises(ImportRefusedError) as refused:
+        read_arrays(path, limits)
+    return str(refused.value)
+
+
+def _header(shape: tuple[int, ...], dtype: str = "<f4") -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return buffer.getvalue()
+
+
+def test_what_numpy_writes_is_read_as_it_was(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    arrays: dict[str, Any] = {
+        "special:model.yml": np.frombuffer(b"type: transformer\0", np.int8),
+        "matrix": rng.normal(size=(3, 4)).astype(np.float32),
+        "columns first": np.asfortranarray(rng.normal(size=(3, 4))),
+        "half": rng.normal(size=5).astype(np.float16),
+        "nothing": np.zeros((0, 7), np.float32),
+    }
+    for number, save in enumerate((np.savez, np.savez_compressed)):
+        path = tmp_path / f"{number}.npz"
+        save(path, **arrays)
+
+        found = read_arrays(path)
+
+        assert found.keys() == arrays.keys() == array_names(path)
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(found[name], array)
+            assert found[name].dtype == array.dtype
+
+
+def test_objects_are_not_unpickled(tmp_path: Path) -> None:
+    proof, path = tmp_path / "proof", tmp_path / "bad.npz"
+    attack = np.empty(1, object)
+    attack[0] = _Touch(proof)
+    np.savez(path, fine=np.zeros(3), bad=attack)
+
+    message = _refusal(path)
+
+    assert "bad holds Python objects" in message
+    assert "fine" not in message
+    assert not proof.exists()
+
+
+def test_a_pickle_in_the_place_of_an_array_is_not_loaded(tmp_path: Path) -> None:
+    proof, path = tmp_path / "proof", tmp_path / "bad.npz"
+    with zipfile.ZipFile(path, "w") as members:
+        members.writestr("weights.npy", pickle.dumps(_Touch(proof)))
+        members.writestr("weights.pkl", pickle.dumps(_Touch(proof)))
+        members.writestr("fine", _header((4,)) + bytes(16))  # it would go by the name of fine.npy
+
+    message = _refusal(path)
+
+    assert "weights is not an array" in message
+    assert "weights.pkl is not an array" in message
+    assert "fine is not an array" in message
+    assert not proof.exists()
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((10**15,), "<f4"), ((2, 3), "<f4"), ((-1, -4), "<f4"), ((4,), "<f8"), ((), "<U99")]
+)
+def test_a_header_that_promises_other_data_than_there_is_takes_no_memory(
+    shape: tuple[int, ...], dtype: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.npz"
+    with zipfile.ZipFile(path, "w") as members:
+        members.writestr("weights.npy", _header(shape, dtype) + bytes(16))
+
+    assert "weights" in _refusal(path)
+
+
+def test_more_than_the_limits_allow_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.npz"
+    zeros = np.zeros(100_000)
+    np.savez_compressed(path, one=zeros, two=zeros, three=zeros)
+    size_bytes = path.stat().st_size
+
+    assert "at most 2" in _refusal(path, ArchiveLimits(num_members=2, ratio=1e9))
+    assert "at most 1000000" in _refusal(path, ArchiveLimits(size_bytes=1_000_000, ratio=1e9))
+    assert f"more than 100 times its own {size_bytes}" in _refusal(path)
+    assert len(read_arrays(path, ArchiveLimits(ratio=1e9))) == 3
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+def test_an_array_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "twice.npz"
+    with zipfile.ZipFile(path, "w") as members:
+        for _ in range(2):
+            members.writestr("weights.npy", _header((4,)) + bytes(16))
+
+    assert "'weights.npy'" in _refusal(path)
+
+
+@given(st.binary(max_size=300), st.integers(0, 1000), st.integers(0, 1000))
+def test_a_damaged_file_is_refused_and_never_more_than_that(
+    tmp_path_factory: pytest.TempPathFactory, noise: bytes, begin: int, end: int
+) -> None:
+    path = tmp_path_factory.mktemp("damaged") / "some.npz"
+    np.savez_compressed(path, weights=np.arange(50.0), more=np.arange(3))
+    content = path.read_bytes()
+    path.write_bytes(content[:begin] + noise + content[end:])
+
+    try:
+        found = read_arrays(path)
+    except ImportRefusedError:
+        return
+    assert all(array.dtype.kind in "if" for array in found.values())

@@ -1,0 +1,262 @@
+"""What cannot be imported is refused by name, and all of it at once."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from export.marian import load, recognises
+from export.original import ImportRefusedError, WantedLanguages
+from tests.marian.conftest import Written
+from tests.marian.written import Arrays, save_npz
+
+LANGUAGES = WantedLanguages(("de",), ("en",))
+
+
+def problems_of(folder: Path, wanted: WantedLanguages = LANGUAGES) -> tuple[str, ...]:
+    with pytest.raises(ImportRefusedError) as refused:
+        load(folder, wanted)
+    assert refused.value.origin == str(folder)
+    return refused.value.problems
+
+
+def save(written: Written, *, options: dict[str, Any] | None = None, arrays: Arrays | None = None) -> None:
+    save_npz(
+        written.folder / "opus.npz",
+        {**written.arrays, **(arrays or {})},
+        {**written.options, **(options or {})},
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("type", "s2s"),
+        ("type", "multi-transformer"),
+        ("transformer-decoder-autoreg", "average-attention"),
+        ("transformer-ffn-activation", "mish"),
+        ("transformer-ffn-depth", 3),
+        ("transformer-decoder-ffn-depth", 1),
+        ("transformer-preprocess", "n"),  # beside a norm after the sum
+        ("transformer-postprocess", "da"),  # no norm at all
+        ("transformer-postprocess", "dhn"),
+        ("transformer-postprocess", "dar"),
+        ("transformer-postprocess-emb", "nn"),
+        ("transformer-postprocess-top", "an"),
+        ("transformer-no-projection", True),
+        ("transformer-pool", True),
+        ("transformer-no-bias", True),
+        ("transformer-no-affine", True),
+        ("transformer-disable-position-embeddings", True),
+        ("transformer-attention-mask", "alibi"),
+        ("transformer-alibi-trainable", True),
+        ("transformer-tied-layers", [1]),
+        ("transformer-heads", "eight"),
+        ("transformer-heads", 3),
+        ("right-left", True),
+        ("input-types", ["sequence", "class"]),
+        ("ulr", True),
+        ("lemma-dim-emb", 2),
+        ("lemma-dependency", "re-embedding"),
+        ("factors-combine", "concat"),
+        ("special-vocab", [3]),
+        ("separator-symbol", "[eos]"),
+        ("dim-vocabs", [10, 10]),
+        ("dim-vocabs", [10, 10, 10]),
+        ("dim-emb", -16),
+        ("enc-depth", 10**9),
+        ("something-new", "on"),
+    ],
+    ids=str,
+)
+def test_an_option_that_is_not_imported_is_refused_by_its_name(
+    option: str, value: object, written: Written
+) -> None:
+    save(written, options={option: value})
+
+    assert any(option.removeprefix("transformer-") in problem for problem in problems_of(written.folder))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("layer-normalization", True),
+        ("skip", True),
+        ("dec-cell", "lstm"),
+        ("transformer-guided-alignment-layer", "2"),
+        ("transformer-depth-scaling", True),
+        ("transformer-rnn-projection", False),
+        ("input-types", ["sequence", "sequence"]),
+        ("dim-vocabs", [0, 0]),
+        ("something-new", False),
+        ("transformer-tied-layers", None),
+    ],
+    ids=str,
+)
+def test_an_option_that_changes_nothing_does_not_matter(option: str, value: object, written: Written) -> None:
+    save(written, options={option: value})
+
+    load(written.folder, LANGUAGES)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("dec-cell", "gru"), ("layer-normalization", True), ("transformer-rnn-projection", True)],
+)
+def test_cells_other_than_ssru_are_refused(option: str, value: object, written: Written) -> None:
+    recurrent = {"transformer-decoder-autoreg": "rnn", "dec-cell": "ssru"}
+    save(written, options={**recurrent, option: value})
+
+    assert any(option in problem for problem in problems_of(written.folder))
+
+
+def test_all_reasons_are_given_at_once(written: Written) -> None:
+    folder = written.folder
+    save(
+        written,
+        options={"transformer-pool": True, "transformer-ffn-activation": "mish", "right-left": True},
+        arrays={"encoder_l1_self_Wq": np.zeros((2, 2), np.int8)},
+    )
+    (folder / "decoder.yml").write_text("beam-size: 99\nword-penalty: 0.5\nnormalize: -1\n", encoding="utf8")
+    (folder / "opus.spm32k-spm32k.vocab.yml").write_text("a: 0\nb: 1\n", encoding="utf8")
+
+    found = "\n".join(problems_of(folder, WantedLanguages()))
+
+    for named in (
+        *("transformer-pool", "mish", "right-left", "quantised", "beam-size", "word-penalty", "normalize"),
+        *("</s> and <unk>",),
+    ):
+        assert named in found
+
+
+def test_arrays_are_named_that_are_missing_left_over_or_of_another_shape(written: Written) -> None:
+    spoilt = dict(written.arrays)
+    del spoilt["decoder_l1_context_Wk"]
+    spoilt["decoder_l2_ffn_b1"] = np.zeros((1, 3), np.float32)
+    spoilt["decoder_l1_context_enc2_Wq"] = np.zeros((16, 16), np.float32)
+    save_npz(written.folder / "opus.npz", spoilt, written.options)
+
+    found = problems_of(written.folder)
+
+    assert len(found) == 3
+    assert "decoder_l1_context_Wk is missing" in found[0]
+    assert "decoder_l2_ffn_b1 has shape [1, 3], its options ask for [1, 24]" in found[1]
+    assert "decoder_l1_context_enc2_Wq is of a part that is not imported" in found[2]
+
+
+def test_a_vocabulary_of_another_size_than_the_table_is_refused(written: Written) -> None:
+    path = written.folder / "opus.spm32k-spm32k.vocab.yml"
+    with path.open("a", encoding="utf8") as file:
+        file.write(f'"one more": {len(written.source_pieces)}\n')
+
+    found = problems_of(written.folder)
+
+    assert any("dim-vocabs" in problem for problem in found)
+    assert any("Wemb has shape" in problem for problem in found)
+
+
+def test_a_model_without_its_options_is_refused(written: Written) -> None:
+    save_npz(written.folder / "opus.npz", written.arrays, None)
+    (written.folder / "decoder.yml").write_text("models: [opus.npz]\n", encoding="utf8")
+
+    assert recognises(written.folder)
+    assert "special:model.yml is missing" in problems_of(written.folder)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- a list",
+        "type: [",
+        "!!python/object/apply:os.getcwd []",
+        "type: !!python/name:os.getcwd",
+        "[" * 1500,
+        "a: &a [x, x]\nb: &b [*a, *a]\ntype: *b",
+        "dim-emb: 2020-01-01",
+        "",
+    ],
+    ids=lambda text: text[:20] or "nothing",
+)
+def test_options_that_are_no_plain_options_are_refused(text: str, written: Written) -> None:
+    save_npz(written.folder / "opus.npz", written.arrays, text)
+
+    assert problems_of(written.folder)
+
+
+def test_a_few_lines_of_yaml_do_not_become_many(written: Written) -> None:
+    ten = ", ".join(["*a0"] * 10)
+    lines = ["a0: &a0 {x: 1}", *(f"a{n}: &a{n} [{ten.replace('0', str(n - 1))}]" for n in range(1, 12))]
+    for bomb in ("\n".join(lines), "a: &a [*a]"):
+        (written.folder / "decoder.yml").write_text(bomb, encoding="utf8")
+
+        assert problems_of(written.folder) == ("decoder.yml has aliases (*), which are not read",)
+
+
+def test_nothing_is_run_for_yaml(written: Written, tmp_path: Path) -> None:
+    proof = tmp_path / "proof"
+    attack = f'type: !!python/object/apply:pathlib.Path.touch ["{proof}"]\n'
+    save_npz(written.folder / "opus.npz", written.arrays, attack)
+    (written.folder / "decoder.yml").write_text(attack, encoding="utf8")
+
+    problems_of(written.folder)
+
+    assert not proof.exists()
+
+
+@pytest.mark.parametrize(
+    ("decoder", "named"),
+    [
+        ({"models": ["a.npz", "b.npz"]}, "ensembles"),
+        ({"models": ["model.intgemm.alphas.bin"]}, "binary format"),
+        ({"vocabs": ["/elsewhere/gone.yml", "/elsewhere/gone.yml"]}, "gone.yml"),
+        ({"vocabs": ["opus.fsv", "opus.fsv"]}, "opus.fsv"),
+        ({"vocabs": ["a.yml", "b.yml", "c.yml"]}, "3 vocabularies"),
+        ({"normalize": True}, "normalize"),
+        ({"output-sampling": True}, "output-sampling"),
+    ],
+    ids=str,
+)
+def test_what_the_decoder_is_told_and_cannot_do_is_refused(
+    decoder: dict[str, object], named: str, written: Written
+) -> None:
+    (written.folder / "opus.fsv").write_text("", encoding="utf8")
+    (written.folder / "decoder.yml").write_text(json.dumps(decoder), encoding="utf8")
+
+    assert recognises(written.folder)
+    assert any(named in problem for problem in problems_of(written.folder))
+
+
+def test_two_models_are_one_too_many(written: Written) -> None:
+    (written.folder / "other.npz").write_bytes((written.folder / "opus.npz").read_bytes())
+
+    assert "opus.npz, other.npz" in problems_of(written.folder)[0]
+
+    (written.folder / "decoder.yml").write_text("models: [/training/opus.npz]\n", encoding="utf8")
+    load(written.folder, LANGUAGES)
+
+
+def test_what_is_missing_beside_the_model_is_named(written: Written) -> None:
+    for path in (*written.folder.glob("*.spm"), *written.folder.glob("*vocab*")):
+        path.unlink()
+
+    assert problems_of(written.folder) == ("there is no vocabulary",)
+
+
+def test_subwords_of_bpe_files_are_refused(written: Written) -> None:
+    (written.folder / "source.bpe").write_text("#version: 0.2\n", encoding="utf8")
+
+    assert any("source.bpe" in problem for problem in problems_of(written.folder))
+
+
+def test_other_folders_are_not_taken_for_marians(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}", encoding="utf8")
+    (tmp_path / "numbers.npz").write_bytes(b"PK nothing")
+    with (tmp_path / "array.npz").open("wb") as file:
+        np.savez(file, numbers=np.zeros(3))
+    (tmp_path / "decoder.yml").write_text("beam-size: 3\n", encoding="utf8")
+
+    assert not recognises(tmp_path)
+    assert not recognises(tmp_path / "array.npz")
+    assert not recognises(tmp_path / "nowhere")

@@ -1,0 +1,205 @@
+"""An imported model says what Marian's does, by a forward pass of its own in NumPy."""
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from export.marian import load
+from export.model import Transformer
+from export.model.generate import generate_greedy
+from export.original import Original, WantedLanguages
+from export.validation import pad
+from tests.marian.conftest import Tokenizers, Written, write_model
+from tests.marian.reference import Reference
+from tests.marian.written import DECODER_FFN, TRAINED_POSITIONS, Variant, save_npz
+
+LANGUAGES = WantedLanguages(("de",), ("en",))
+TOLERANCE = 1e-4
+
+NORMS = {
+    "post": {"postprocess": "dan"},
+    "pre": {"preprocess": "n", "postprocess": "da", "top": "n"},
+    "pre and embedding": {"preprocess": "nd", "postprocess": "a", "top": "dn", "embedding": "nd"},
+    "post, embedding and top": {"postprocess": "an", "embedding": "n", "top": "n"},
+    "pre, nothing on top": {"preprocess": "n", "postprocess": "da", "embedding": ""},
+}
+CHOICES = {
+    "norms": tuple(NORMS),
+    "activation": ("relu", "swish", "gelu"),
+    "tying": ("all", "src", "target", "src+target", "none"),
+    "autoregression": ("self-attention", "rnn"),
+    "has_trained_positions": (False, True),
+    "tied_layers": ((), (1, 1, 1), (1, 2, 1)),
+    "has_output_bias": (True, False),
+}
+STRIDE = 23
+"""Shares no factor with the number of choices, so that all pairs of choices come up."""
+
+
+def _variants() -> list[Variant]:
+    choices = list(itertools.product(*CHOICES.values()))[::STRIDE]
+    variants: list[Variant] = []
+    for number, choice in enumerate(choices):
+        chosen: dict[str, Any] = dict(zip(CHOICES, choice, strict=True))
+        more: dict[str, Any] = {
+            **NORMS[chosen.pop("norms")],
+            "has_legacy_output": number % 2 == 0,
+            "decoder_ffn": DECODER_FFN * (number % 3 == 0),
+            "encoder_layers": 1 + number % 2,
+        }
+        variants.append(Variant(**chosen, **more))
+    return variants
+
+
+VARIANTS = _variants()
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: "-".join(map(str, _choices_of(variant))))
+def test_log_probabilities_are_those_of_marian(
+    variant: Variant, tmp_path: Path, tokenizers: Tokenizers
+) -> None:
+    written = write_model(tmp_path, variant, tokenizers)
+    original = load(tmp_path, LANGUAGES)
+    rng = np.random.default_rng(1)
+    sources = [_sentence(rng, len(written.source_pieces), length) for length in (1, 5, 9)]
+    targets = rng.integers(0, len(written.target_pieces), (3, 7)).tolist()
+
+    found = _log_probabilities(original.model, sources, targets)
+
+    reference = Reference(written.arrays, written.options)
+    expected = np.stack(
+        [reference.log_probabilities(source, target) for source, target in zip(sources, targets, strict=True)]
+    )
+    num_pieces = len(written.target_pieces)
+    assert np.abs(found[..., :num_pieces] - expected).max() <= TOLERANCE
+    assert (found[..., num_pieces:] == -np.inf).all()  # the start is never said, nor does it take part
+
+
+def test_the_variants_have_all_pairs_of_choices() -> None:
+    fields = [(variant, _choices_of(variant)) for variant in VARIANTS]
+    for first, second in itertools.combinations(range(len(CHOICES)), 2):
+        pairs = {(choices[first], choices[second]) for _, choices in fields}
+        assert len(pairs) == len(tuple(CHOICES.values())[first]) * len(tuple(CHOICES.values())[second])
+
+
+@pytest.mark.parametrize("autoregression", ["self-attention", "rnn"])
+def test_greedy_search_finds_what_marian_finds(
+    autoregression: str, tmp_path: Path, tokenizers: Tokenizers
+) -> None:
+    written = write_model(tmp_path, Variant(autoregression=autoregression), tokenizers, seed=3)
+    original = load(tmp_path, LANGUAGES)
+    rng = np.random.default_rng(2)
+    sources = [_sentence(rng, len(written.source_pieces), length) for length in range(1, 21)]
+
+    found = generate_greedy(original.model, *pad(sources, original.model.config.pad_id), 12)
+
+    reference = Reference(written.arrays, written.options)
+    assert found == [reference.greedy(source, 12, eos_id=0, forbidden=(1,)) for source in sources]
+    assert any(len(target) > 3 for target in found)
+
+
+def test_unknown_is_never_said_and_keeps_its_probability(tmp_path: Path, tokenizers: Tokenizers) -> None:
+    written = write_model(tmp_path, Variant(), tokenizers)
+    likely = written.arrays["decoder_ff_logit_out_b"]
+    likely[0, 1] = 20.0  # <unk> is all but certain
+    _save_again(written)
+    model = load(tmp_path, LANGUAGES).model
+    states = model(*pad([[3, 0]], model.config.pad_id), torch.tensor([[model.config.bos_id]]))
+
+    logprobs = model.log_probabilities(states)[0, 0]
+
+    assert logprobs[1] == -torch.inf
+    assert logprobs[2:].exp().sum() < 0.01  # the others do not share it
+
+    (tmp_path / "decoder.yml").write_text("allow-unk: true\n", encoding="utf8")
+    assert load(tmp_path, LANGUAGES).model.config.suppressed_ids == ()
+
+
+def test_positions_of_sines_have_no_end_at_those_trained_on_and_trained_ones_have(
+    tmp_path: Path, tokenizers: Tokenizers
+) -> None:
+    write_model(tmp_path / "sines", Variant(), tokenizers)
+    write_model(tmp_path / "trained", Variant(has_trained_positions=True), tokenizers)
+
+    assert load(tmp_path / "sines", LANGUAGES).model.config.max_positions == 512
+    assert load(tmp_path / "trained", LANGUAGES).model.config.max_positions == TRAINED_POSITIONS
+
+
+def test_a_flag_for_trained_positions_is_nothing_without_an_array_of_them(
+    tmp_path: Path, tokenizers: Tokenizers
+) -> None:
+    written = write_model(tmp_path, Variant(more={"transformer-train-position-embeddings": True}), tokenizers)
+    original = load(tmp_path, LANGUAGES)
+
+    _assert_same(original, written)
+
+
+def test_half_precision_is_read_as_what_it_is(tmp_path: Path, tokenizers: Tokenizers) -> None:
+    written = write_model(tmp_path, Variant(), tokenizers)
+    for name in written.arrays:
+        written.arrays[name] = written.arrays[name].astype(np.float16)
+    _save_again(written)
+
+    _assert_same(load(tmp_path, LANGUAGES), written)
+
+
+def test_ranges_for_marians_own_int8_are_left_where_they_are(tmp_path: Path, tokenizers: Tokenizers) -> None:
+    written = write_model(tmp_path, Variant(), tokenizers)
+    _save_again(written, {"encoder_l1_self_Wq_QuantMultA": np.ones((1, 1), np.float32)})
+
+    _assert_same(load(tmp_path, LANGUAGES), written)
+
+
+def test_tied_layers_have_weights_of_their_own_afterwards(tmp_path: Path, tokenizers: Tokenizers) -> None:
+    write_model(tmp_path, Variant(tied_layers=(1, 1, 1)), tokenizers)
+    first, second, _ = load(tmp_path, LANGUAGES).model.decoder_layers()
+    before = second.self_residual.norm.weight.clone()
+
+    with torch.no_grad():
+        for parameter in first.parameters():
+            parameter.zero_()
+
+    assert torch.equal(second.self_residual.norm.weight, before)
+
+
+def _assert_same(original: Original, written: Written) -> None:
+    found = _log_probabilities(original.model, [[5, 4, 0]], [[2, 3, 4]])
+    expected = Reference(written.arrays, written.options).log_probabilities([5, 4, 0], [2, 3, 4])
+    assert np.abs(found[0, :, : expected.shape[1]] - expected).max() <= TOLERANCE
+
+
+def _save_again(written: Written, more: dict[str, NDArray[np.float32]] | None = None) -> None:
+    save_npz(written.folder / "opus.npz", {**written.arrays, **(more or {})}, written.options)
+
+
+def _sentence(rng: np.random.Generator, vocab_size: int, length: int) -> list[int]:
+    return [*rng.integers(2, vocab_size, length - 1).tolist(), 0]
+
+
+def _choices_of(variant: Variant) -> tuple[object, ...]:
+    norms = next(
+        name
+        for name, fields in NORMS.items()
+        if all(getattr(variant, field) == value for field, value in fields.items())
+        and ("top" in fields) == bool(variant.top)
+        and ("n" in fields.get("embedding", "")) == ("n" in variant.embedding)
+    )
+    rest = [name for name in CHOICES if name != "norms"]
+    return (norms, *(getattr(variant, name) for name in rest))
+
+
+@torch.inference_mode()
+def _log_probabilities(
+    model: Transformer, sources: Sequence[list[int]], targets: Sequence[list[int]]
+) -> NDArray[np.float32]:
+    """Of a padded batch, before anything is suppressed, [B, T, V]."""
+    begun = torch.tensor([[model.config.bos_id, *target[:-1]] for target in targets])
+    states = model(*pad(list(sources), model.config.pad_id), begun)
+    logprobs: NDArray[np.float32] = model.logits(states).log_softmax(dim=-1).numpy()
+    return logprobs

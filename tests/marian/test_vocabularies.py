@@ -1,0 +1,225 @@
+"""Ids are those that Marian gives its pieces, and text goes there and back."""
+
+import json
+from pathlib import Path
+
+import pytest
+import sentencepiece
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.text.tokenise import Tokenizer
+from export.marian import load
+from export.marian.entries import read_pieces
+from export.original import Original, TokenizerSource, WantedLanguages
+from export.validation import pad
+from tests.marian.conftest import Tokenizers, Written, write_model
+from tests.marian.reference import Reference
+from tests.marian.written import (
+    Variant,
+    arrays_of,
+    options_of,
+    pieces_of,
+    real_text,
+    save_npz,
+    save_vocabulary,
+)
+
+LANGUAGES = WantedLanguages(("de",), ("en",))
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+def _tokenizer(source: TokenizerSource, folder: Path) -> Tokenizer:
+    vocabulary = folder / "vocabulary.json"
+    vocabulary.write_text(json.dumps(source.vocabulary), encoding="utf8")
+    return Tokenizer.load(source.model, vocabulary, normalises=source.normalises)
+
+
+def test_pieces_that_yaml_readers_take_for_something_else_are_text(tmp_path: Path) -> None:
+    lines = [
+        *("</s>: 0", '"<unk>": 1', "no: 2", "1_0: 3", "=: 4", "~: 5", "null: 6", "2020-01-01: 7", ".5: 8"),
+        *('":": 9', "a:b: 10", '"#": 11', "'it''s': 12", '"say \\"so\\"": 13', '"\\\\": 14', '"\\x10": 15'),
+        *("\u2028: 16", '"\x85": 17', '"\\u2581x": 18', '"\\U0001F600": 19', "▁Hund: 20", '"\\t": 21'),
+        *(
+            "? a long piece",
+            ": 22",
+            '"? ": 23',
+            "?: 24",
+            "'\"': 25",
+            "<<: 26",
+            "é\u00a0: 27",
+            '">>deu<<": 28',
+        ),
+        *("", "# a comment: 7", "0x1F: 29"),
+    ]
+    path = _write(tmp_path / "vocab.yml", "\r\n".join(lines))
+
+    assert read_pieces(path) == (
+        *("</s>", "<unk>", "no", "1_0", "=", "~", "null", "2020-01-01", ".5", ":", "a:b", "#", "it's"),
+        *('say "so"', "\\", "\x10", "\u2028", "\x85", "▁x", "😀", "▁Hund", "\t", "a long piece", "? ", "?"),
+        *('"', "<<", "é\u00a0", ">>deu<<", "0x1F"),
+    )
+
+
+def test_json_is_read_as_well(tmp_path: Path) -> None:
+    path = _write(tmp_path / "vocab.json", '\ufeff{"</s>": 0,\n "<unk>": 1, "no": 2, "\\ud83d\\ude00": 3}')
+
+    assert read_pieces(path) == ("</s>", "<unk>", "no", "😀")
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=8), unique=True))
+def test_what_is_written_with_quotes_is_read_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[str]
+) -> None:
+    path = tmp_path_factory.mktemp("vocabulary") / "vocab.yml"
+    save_vocabulary(path, pieces)
+
+    assert read_pieces(path) == tuple(pieces)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("a: 0\na: 1", "'a' twice"),
+        ('a: 0\n"a": 1', "'a' twice"),
+        ("a: 0\nb: 0", "same id"),
+        ("a: 0\nb: 2", "none with id 1"),
+        ("a: 0\nb: two", "line 2"),
+        ("a: 0\nb: -1", "line 2"),
+        ("a: 0\njust text", "line 2"),
+        ("? a\nb: 1", "line 2"),
+        ("? a", "no id"),
+        ('"\\q": 0', "\\q"),
+        ('"\\ud800": 0', "surrogate"),
+        ('"\\UFFFFFFFF": 0', "escape"),
+        ('{"a": 0, "a": 1}', "'a' twice"),
+        ('{"a": true}', "no id for 'a'"),
+        ('{"a": {"b": 1}}', "no id for 'a'"),
+        ('{"a": 0.0}', "no id for 'a'"),
+        ('{"a": ', "Expecting"),
+        ('{"a":' * 100_000, "deeply"),
+        ("a" * 20_000 + ": 0", "line 1"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_file_that_is_no_vocabulary_is_refused(text: str, named: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=named.replace("\\", "\\\\")):
+        read_pieces(_write(tmp_path / "vocab.yml", text))
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "vocab.yml"
+    path.write_bytes(b"\xff\xfe: 0\n")
+
+    with pytest.raises(ValueError, match="decode"):
+        read_pieces(path)
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_pieces(tmp_path / "nowhere.yml")
+
+
+def test_real_text_becomes_the_ids_of_its_pieces_and_text_again(
+    tmp_path: Path, tokenizers: Tokenizers
+) -> None:
+    written = write_model(tmp_path, Variant(tying="none"), tokenizers)
+    original = load(tmp_path, LANGUAGES)
+
+    for source, model, pieces, language in (
+        (original.source_tokenizer, tokenizers.german, written.source_pieces, "de"),
+        (original.target_tokenizer, tokenizers.english, written.target_pieces, "en"),
+    ):
+        tokenizer = _tokenizer(source, tmp_path)
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        text = real_text(language)
+        expected = [
+            [pieces.index(piece) if piece in pieces else 1 for piece in processor.encode(line, out_type=str)]
+            for line in text
+        ]
+        ids = tokenizer.encode(text)
+
+        assert ids == expected
+        assert tokenizer.decode(ids) == [processor.decode(processor.encode(line)) for line in text]
+
+
+def test_every_id_has_a_place_in_the_tokenizers_and_text_reaches_no_other_than_pieces(
+    tmp_path: Path, tokenizers: Tokenizers
+) -> None:
+    written = write_model(tmp_path, Variant(tying="none"), tokenizers)
+    original = load(tmp_path, LANGUAGES)
+    config = original.model.config
+    source, target = (
+        _tokenizer(original.source_tokenizer, tmp_path),
+        _tokenizer(original.target_tokenizer, tmp_path),
+    )
+
+    assert len(written.source_pieces) > len(written.target_pieces)
+    assert (source.vocab_size, target.vocab_size) == (config.source_vocab_size, config.target_vocab_size)
+    assert config.target_vocab_size == len(written.target_pieces) + 1
+    assert config.source_vocab_size == len(written.source_pieces)  # the pad is a piece's id, under a mask
+    assert config.pad_id == config.bos_id == len(written.target_pieces)
+    for text in ("</s>", "<unk>", ">>deu<<", "\x00", "<s>", "<pad>"):
+        assert not {0, config.bos_id} & set(target.encode([text])[0])
+
+
+def test_a_source_vocabulary_that_is_the_smaller_has_rows_up_to_the_start(
+    tmp_path: Path, tokenizers: Tokenizers
+) -> None:
+    written = write_model(tmp_path, Variant(tying="none"), tokenizers)
+    source, target = written.target_pieces, written.source_pieces
+    sizes = (len(source), len(target))
+    save_vocabulary(tmp_path / "opus.src.vocab.yml", source)
+    save_vocabulary(tmp_path / "opus.trg.vocab.yml", target)
+    (tmp_path / "source.spm").write_bytes(tokenizers.english)
+    (tmp_path / "target.spm").write_bytes(tokenizers.german)
+    variant = Variant(tying="none")
+    save_npz(tmp_path / "opus.npz", arrays_of(variant, sizes), options_of(variant, sizes))
+
+    config = load(tmp_path, LANGUAGES).model.config
+
+    assert (config.source_vocab_size, config.target_vocab_size) == (sizes[1] + 1, sizes[1] + 1)
+
+
+def _with_own_ids(folder: Path, tokenizers: Tokenizers) -> Original:
+    folder.mkdir()
+    (folder / "vocab.deen.spm").write_bytes(tokenizers.own)
+    size = sentencepiece.SentencePieceProcessor(model_proto=tokenizers.own).vocab_size()
+    variant = Variant(autoregression="rnn")
+    arrays, options = arrays_of(variant, (size, size)), options_of(variant, (size, size))
+    save_npz(folder / "model.npz", arrays, options)
+    original = load(folder, LANGUAGES)
+    found = original.model(*pad([[5, 6, 0]], size), torch.tensor([[size]]))
+    expected = Reference(arrays, options).log_probabilities([5, 6, 0], [0])
+    assert original.model.logits(found).log_softmax(-1)[0, 0, :size].tolist() == pytest.approx(
+        expected[0].tolist(), abs=1e-4
+    )
+    return original
+
+
+def test_a_sentencepiece_model_can_be_the_vocabulary_with_ids_of_its_own(
+    tmp_path: Path, tokenizers: Tokenizers
+) -> None:
+    original = _with_own_ids(tmp_path / "student", tokenizers)
+    processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizers.own)
+    text = real_text("de")
+
+    tokenizer = _tokenizer(original.source_tokenizer, tmp_path)
+
+    assert (original.model.config.eos_id, original.model.config.unk_id) == (0, 1)
+    assert tokenizer.encode(text) == processor.encode(text)
+    assert tokenizer.decode(tokenizer.encode(text)) == processor.decode(processor.encode(text))
+    assert tokenizer.vocab_size == processor.vocab_size() + 1
+
+
+def test_bytes_below_the_space_are_never_said(written: Written, tokenizers: Tokenizers) -> None:
+    pieces = pieces_of(tokenizers.both)
+    pieces[10], pieces[20], pieces[30] = "<0x0A>", "<0x1F>", "<0x20>"
+    save_vocabulary(written.folder / "opus.spm32k-spm32k.vocab.yml", pieces)
+
+    assert load(written.folder, LANGUAGES).model.config.suppressed_ids == (1, 10, 20)
+
+    (written.folder / "decoder.yml").write_text("allow-special: true\n", encoding="utf8")
+    assert load(written.folder, LANGUAGES).model.config.suppressed_ids == (1,)

@@ -1,0 +1,341 @@
+"""Graphs of every kind of model that can be imported, against the PyTorch model."""
+
+import itertools
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from torch import Tensor
+
+from dragoman.contract import SHORTLIST_PRECISIONS
+from dragoman.graphs.decoder import Decoder
+from dragoman.graphs.encoder import Encoder
+from dragoman.types import SearchKind
+from export import calibration
+from export.graph import projection
+from export.graph.precision import CALIBRATED, PRECISIONS
+from export.model import Transformer
+from tests.parity.random_bundles import (
+    EOS,
+    OWN_TARGET,
+    SMALLEST_VOCAB,
+    VOCAB,
+    Ids,
+    Logprobs,
+    best_by_steps,
+    expected_logprobs,
+    largest_difference,
+    logprobs_by_steps,
+    open_graphs,
+    random_inputs,
+    random_model,
+    write,
+)
+
+AXES: dict[str, list[dict[str, Any]]] = {
+    "norm": [{"norm": norm} for norm in ("pre", "post")],
+    "activation": [
+        {"activation": activation} for activation in ("relu", "gelu", "gelu_tanh", "quick_gelu", "swish")
+    ],
+    "output": [{}, {"tied_output": False}],
+    "vocabulary": [{}, OWN_TARGET],
+    "scaled": [{}, {"scaled_embeddings": False}],
+    "embedding_norm": [{}, {"embedding_norm": True}],
+    "positions": [
+        {},
+        {"positions": "tensor2tensor", "first_position": 2},
+        {"positions": "learned"},
+        {"positions": "learned", "shared_positions": False},
+    ],
+    "autoregression": [{}, {"autoregression": "ssru"}],
+    "final_norm": [{}, {"final_norm": True}, {"final_norm": False}],
+    "ffn": [{}, {"decoder_ffn": 24}],
+    "epsilon": [{}, {"norm_epsilon": 1e-2}],
+    "kv": [{}, {"share_kv": True}],
+    "suppressed": [{}, {"suppressed_ids": (0, 17, 40)}],
+}
+Choice = tuple[int, ...]
+
+
+def shape_of(choice: Choice) -> dict[str, Any]:
+    """What one option of each axis makes together."""
+    shape: dict[str, Any] = {}
+    for options, place in zip(AXES.values(), choice, strict=True):
+        shape |= options[place]
+    return shape
+
+
+def every_pair(choices: list[Choice]) -> set[tuple[int, int, int, int]]:
+    """Two axes, and an option of each, that come together in some choice."""
+    return {
+        (first, choice[first], second, choice[second])
+        for choice in choices
+        for first, second in itertools.combinations(range(len(AXES)), 2)
+    }
+
+
+def choices_with_every_pair() -> list[Choice]:
+    """So few that each can be exported: any two options meet in one of them."""
+    everything = [range(len(options)) for options in AXES.values()]
+    rng = random.Random(4)  # noqa: S311 -- reproducible on purpose
+    missing = {
+        (first, one, second, other)
+        for first, second in itertools.combinations(range(len(AXES)), 2)
+        for one in everything[first]
+        for other in everything[second]
+    }
+    chosen: list[Choice] = []
+    while missing:
+        drawn = [tuple(rng.choice(options) for options in everything) for _ in range(40)]
+        chosen.append(max(drawn, key=lambda choice: len(missing & every_pair([choice]))))
+        missing -= every_pair(chosen[-1:])
+    return chosen
+
+
+CHOICES = choices_with_every_pair()
+SHAPES = [shape_of(choice) for choice in CHOICES]
+ROUNDED_SHAPES = [shape for shape in SHAPES if shape["norm"] == "post" or shape.get("final_norm", True)][::3]
+"""Some; not those whose last states no norm bounds, as nobody trains them and rounding costs them more."""
+SSRU: dict[str, Any] = {"autoregression": "ssru", "norm": "post"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_two_options_together_give_the_models_logprobs(shape: dict[str, Any], tmp_path: Path) -> None:
+    model = random_model(shape)
+
+    assert largest_difference(model, write(tmp_path, model, "fp32")) < 1e-4
+
+
+@pytest.mark.parametrize("shape", SHAPES[::4], ids=str)
+def test_fp16_stays_near_the_models_logprobs(shape: dict[str, Any], tmp_path: Path) -> None:
+    model = random_model(shape)
+
+    assert largest_difference(model, write(tmp_path, model, "fp16")) < 4e-2
+
+
+@pytest.mark.parametrize("shape", ROUNDED_SHAPES, ids=str)
+@pytest.mark.parametrize("precision", ["int8", "int4"])
+def test_rounded_graphs_stay_near_the_models_logprobs(
+    precision: str, shape: dict[str, Any], tmp_path: Path
+) -> None:
+    """A broken scale or a mixed-up weight moves some logprob by more than they are apart of each other."""
+    model = random_model(shape)
+    logprobs = expected_logprobs(model, *random_inputs(model, 9, 3))
+    spread = float(logprobs[np.isfinite(logprobs)].std())
+
+    assert 0 < largest_difference(model, write(tmp_path, model, precision)) < 0.35 * spread
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_recurrent_row_is_the_same_alone_and_in_company(precision: str, tmp_path: Path) -> None:
+    """Rows join at other steps, change places, double and leave; each then answers as one that was alone.
+
+    To the last bit, but for products of floats: onnxruntime multiplies one row in another order than many.
+    """
+    atol = 0.0 if precision in CALIBRATED else {"fp32": 2e-6, "fp16": 2e-2}[precision]
+    model = random_model(SSRU)
+    encoder, decoder = open_graphs(write(tmp_path, model, precision))
+    rng = np.random.default_rng(11)
+    sources = [[*rng.integers(4, VOCAB, length).tolist(), EOS] for length in (5, 31, 12, 2, 23)]
+    steps = decoder.open_steps(SearchKind(2))
+    rows: list[tuple[int, list[int]]] = []  # the source of each row, and what it was given so far
+
+    def extend() -> None:
+        last_ids = rng.integers(4, VOCAB, len(rows))
+        logprobs, ids = steps.step(last_ids, 5)
+        for place, (source, given) in enumerate(rows):
+            given.append(int(last_ids[place]))
+            expected_logprobs, expected_ids = alone(encoder, decoder, sources[source], given)
+            np.testing.assert_array_equal(ids[place], expected_ids)
+            np.testing.assert_allclose(logprobs[place], expected_logprobs, rtol=0.0, atol=atol)
+
+    def join(first: int, last: int) -> None:
+        steps.join(encoder.run(sources[first:last]))
+        rows.extend((source, []) for source in range(first, last) for _ in range(2))
+
+    def select(places: list[int]) -> None:
+        steps.select(np.array(places, np.int64))
+        rows[:] = [(rows[place][0], [*rows[place][1]]) for place in places]
+
+    join(0, 2)
+    extend()
+    join(2, 4)
+    extend()
+    select([1, 0, 3, 3, 4, 5, 7, 6])  # every source stays, its rows in another order
+    extend()
+    select([7, 6, 2, 2])  # the first and the third leave
+    extend()
+    join(4, 5)  # where others were
+    extend()
+    select([])
+    join(0, 3)
+    extend()
+
+
+def alone(encoder: Encoder, decoder: Decoder, source: list[int], given: list[int]) -> tuple[Logprobs, Ids]:
+    """The best of one row that nobody else is beside."""
+    steps = decoder.start(encoder.run([source]), 1)
+    for token in given[:-1]:
+        steps.step(np.array([token]), 5)
+    logprobs, ids = steps.step(np.array(given[-1:]), 5)
+    return logprobs[0], ids[0]
+
+
+SECOND_PART = tuple(range(20, 40))
+SUPPRESSED: list[tuple[int, ...]] = [
+    (0, 17, 40, 79),
+    (*SECOND_PART, 41),
+    tuple(token for token in range(80) if token not in (EOS, 30, 31, 75)),
+]
+
+
+@pytest.fixture(params=[False, True], ids=["whole", "in parts"])
+def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether the vocabulary of 80 is read in four parts of 20, and rows are many from two on."""
+    if request.param:
+        monkeypatch.setattr(projection, "MAX_PART_TOKENS", 20)
+        monkeypatch.setattr(projection, "BLOCK_TOKENS", 4)
+        monkeypatch.setattr(projection, "MANY_ROWS", 2)
+    return bool(request.param)
+
+
+def say_the_same(_model: Transformer, source_ids: Tensor, *_: object) -> list[list[int]]:
+    """In place of a search, for two models to be calibrated on the same texts."""
+    return [[7, 30, 9, 45, 60, 8] for _ in source_ids]
+
+
+@pytest.mark.usefixtures("in_parts")
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("ids", SUPPRESSED, ids=len)
+def test_suppressed_ids_are_never_said_and_nothing_else_changes(
+    precision: str, ids: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their probability is lost: the others' stay what they are in a model that may say everything."""
+    monkeypatch.setattr(calibration, "generate_greedy", say_the_same)
+    free = random_model(OWN_TARGET)
+    sources, targets = random_inputs(free, num_steps=4, beams=2)
+    before = logprobs_by_steps(write(tmp_path / "free", free, precision), sources, targets, SMALLEST_VOCAB)
+    bound = random_model({**OWN_TARGET, "suppressed_ids": ids})
+    folder = write(tmp_path / "bound", bound, precision)
+    allowed = [token for token in range(SMALLEST_VOCAB) if token not in ids]
+
+    after = logprobs_by_steps(folder, sources, targets, SMALLEST_VOCAB)
+    _, best = best_by_steps(folder, sources, targets, len(allowed))
+
+    assert (after[:, :, list(ids)] == -np.inf).all()
+    np.testing.assert_allclose(after[:, :, allowed], before[:, :, allowed], atol=1e-5)
+    np.testing.assert_array_equal(np.sort(best, axis=2), np.broadcast_to(allowed, best.shape))
+
+
+@pytest.mark.usefixtures("in_parts")
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("ids", SUPPRESSED, ids=len)
+def test_a_bias_of_minus_infinity_forbids_an_id_before_the_softmax(
+    precision: str, ids: tuple[int, ...], tmp_path: Path
+) -> None:
+    """The others then share its probability, also where a part of the vocabulary holds no other."""
+    model = random_model(OWN_TARGET)
+    with torch.no_grad():
+        model.output_bias[list(ids)] = -np.inf
+    sources, targets = random_inputs(model, num_steps=4, beams=2)
+    possible = [token for token in range(SMALLEST_VOCAB) if token not in ids]
+    expected = expected_logprobs(model, sources, targets)[:, :, possible]
+
+    found, best = best_by_steps(write(tmp_path, model, precision), sources, targets, len(possible))
+
+    np.testing.assert_array_equal(np.sort(best, axis=2), np.broadcast_to(possible, best.shape))
+    np.testing.assert_allclose(np.exp(found).sum(axis=2), 1.0, atol=1e-4)
+    by_token = np.take_along_axis(found, best.argsort(axis=2), axis=2)
+    atol = {"fp32": 1e-4, "fp16": 4e-2}.get(precision, 0.5)
+    np.testing.assert_allclose(by_token, expected, atol=atol)
+
+
+@pytest.mark.usefixtures("in_parts")
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_ids_may_be_forbidden_both_before_and_after_the_softmax(precision: str, tmp_path: Path) -> None:
+    """The first of each part before it, and some of the others after it."""
+    model = random_model({**OWN_TARGET, "suppressed_ids": (0, 5, *range(41, 60), 63)})
+    with torch.no_grad():
+        model.output_bias[[0, 20, 40, 60, 61]] = -np.inf
+    sources, targets = random_inputs(model, num_steps=3, beams=2)
+    expected = expected_logprobs(model, sources, targets)
+
+    found = logprobs_by_steps(write(tmp_path, model, precision), sources, targets, SMALLEST_VOCAB)
+
+    np.testing.assert_array_equal(np.isfinite(found), np.isfinite(expected))
+    atol = {"fp32": 1e-4, "fp16": 4e-2}.get(precision, 0.5)
+    np.testing.assert_allclose(found, expected, atol=atol)
+
+
+LISTED = np.array([3, 17, 22, 30, 40, 41, 75])
+SAID = np.array([3, 22, 30, 41, 75])
+
+
+@pytest.mark.parametrize("precision", SHORTLIST_PRECISIONS)
+@pytest.mark.parametrize("is_before", [False, True])
+def test_a_shortlist_does_not_bring_a_forbidden_id_back(
+    precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_before: bool
+) -> None:
+    """Suppressed, it takes its probability with it; forbidden before the softmax, it leaves it to others."""
+    monkeypatch.setattr(calibration, "generate_greedy", say_the_same)
+    free = random_model(OWN_TARGET)
+    sources, targets = random_inputs(free, num_steps=3, beams=2)
+    before = best_of_lists(write(tmp_path / "free", free, precision), sources, targets, len(LISTED))
+    bound = random_model(OWN_TARGET if is_before else {**OWN_TARGET, "suppressed_ids": (17, 40, 60)})
+    if is_before:
+        with torch.no_grad():
+            bound.output_bias[[17, 40, 60]] = -np.inf
+    folder = write(tmp_path / "bound", bound, precision)
+
+    after = best_of_lists(folder, sources, targets, len(LISTED))
+    best = best_of_lists(folder, sources, targets, len(SAID))
+
+    said = before[:, :, SAID]
+    if is_before:
+        said -= np.logaddexp.reduce(said, axis=2, keepdims=True)
+    np.testing.assert_allclose(after[:, :, SAID], said, atol=1e-5)
+    np.testing.assert_allclose(best[:, :, SAID], said, atol=1e-5)
+    assert (after[:, :, [17, 40]] == -np.inf).all()
+
+
+def best_of_lists(folder: Path, sources: list[list[int]], targets: Ids, num_best: int) -> Logprobs:
+    """The best log-probabilities by token, [R, T, V], where each source has a shortlist; elsewhere NaN."""
+    encoder, decoder = open_graphs(folder)
+    cross = encoder.run(sources)
+    cross.candidates = [LISTED] * len(sources)
+    steps = decoder.open_steps(SearchKind(len(targets) // len(sources), is_shortlisted=True))
+    steps.join(cross)
+    found = np.full((*targets.shape, SMALLEST_VOCAB), np.nan, np.float32)
+    for step in range(targets.shape[1]):
+        logprobs, ids = steps.step(targets[:, step], num_best)
+        np.put_along_axis(found[:, step], ids, logprobs, axis=1)
+    return found
+
+
+@pytest.mark.usefixtures("in_parts")
+@pytest.mark.parametrize("precision", ["int8", "fp32"])
+def test_only_parts_with_suppressed_ids_pay_for_them(precision: str, tmp_path: Path) -> None:
+    def masks(shape: dict[str, Any], name: str) -> set[str]:
+        folder = write(tmp_path / name, random_model({**OWN_TARGET, **shape}), precision)
+        weights = onnx.load(folder / "decoder.onnx").graph.initializer
+        return {weight.name for weight in weights if weight.name.startswith("suppressed")}
+
+    for_shortlists = {"suppressed"} if precision in SHORTLIST_PRECISIONS else set()
+    num_parts = -(-SMALLEST_VOCAB // projection.MAX_PART_TOKENS)
+    assert masks({}, "free") == set()
+    assert masks({"suppressed_ids": (0, 7)}, "bound") == {"suppressed.0"} | for_shortlists
+    last = {"suppressed.60"} if num_parts > 1 else {"suppressed.0"}
+    assert masks({"suppressed_ids": (79,)}, "late") == last | for_shortlists

@@ -1,0 +1,77 @@
+"""A graph's file holds what was written, whether the weights are in it or beside it."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, numpy_helper
+
+from dragoman.contract import Port
+from export.graph.builder import GraphBuilder
+from export.graph.written import ALIGNMENT, INLINE_BYTES, WrittenGraph
+
+TABLE = np.random.default_rng(1).standard_normal((300, 7)).astype(np.float32)
+SMALL = np.array([[1.5, -2.0]], np.float16)
+VALUES = np.random.default_rng(2).standard_normal((4, 300)).astype(np.float32)
+
+
+def product() -> WrittenGraph:
+    """Of values and a transposed view, which does not lie in one piece."""
+    graph = GraphBuilder("product")
+    left = graph.weight("left", np.asfortranarray(TABLE.T).T)
+    product = graph.op("MatMul", "values", left)
+    turned = graph.op("MatMul", product, graph.weight("turned", TABLE.T))
+    small = graph.op("Cast", graph.weight("small", SMALL), attributes={"to": TensorProto.FLOAT})
+    graph.op("Add", turned, graph.op("ReduceSum", small), output="result")
+    ports = (Port("values", "float32", ("R", "C")),), (Port("result", "float32", ("R", "C")),)
+    return graph.finish(*ports, {}, "test")
+
+
+@pytest.mark.parametrize("external_from_bytes", [0, 2**30])
+def test_onnxruntime_computes_with_the_weights_that_were_given(
+    external_from_bytes: int, tmp_path: Path
+) -> None:
+    product().save(tmp_path / "product.onnx", external_from_bytes)
+
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"product.onnx"} | (set() if external_from_bytes else {"product.weights"})
+    session = onnxruntime.InferenceSession(tmp_path / "product.onnx", providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {"values": VALUES})
+    np.testing.assert_allclose(found, VALUES @ TABLE @ TABLE.T - 0.5, rtol=1e-4, atol=1e-3)
+
+
+def test_weights_beside_the_graph_begin_with_pages_and_small_ones_stay_in_it(tmp_path: Path) -> None:
+    product().save(tmp_path / "product.onnx", 0)
+
+    graph = onnx.load(tmp_path / "product.onnx", load_external_data=False).graph
+    places = {
+        weight.name: {entry.key: entry.value for entry in weight.external_data}
+        for weight in graph.initializer
+    }
+
+    assert SMALL.nbytes < INLINE_BYTES < TABLE.nbytes
+    assert places["small"] == {}
+    for name in ("left", "turned"):
+        assert places[name]["location"] == "product.weights"
+        assert int(places[name]["offset"]) % ALIGNMENT == 0
+        assert int(places[name]["length"]) == TABLE.nbytes
+    onnx.checker.check_model(tmp_path / "product.onnx")
+
+
+def test_weights_are_not_copied_before_they_are_written() -> None:
+    weights = product().weights
+
+    assert np.shares_memory(weights["turned"], TABLE)
+    assert product().size_bytes == 2 * TABLE.nbytes + SMALL.nbytes
+
+
+def test_whole_is_what_a_file_of_its_own_holds(tmp_path: Path) -> None:
+    product().save(tmp_path / "beside.onnx", 0)
+    loaded = {weight.name: weight for weight in onnx.load(tmp_path / "beside.onnx").graph.initializer}
+
+    for weight in product().whole().graph.initializer:
+        array = numpy_helper.to_array(weight)
+        np.testing.assert_array_equal(array, numpy_helper.to_array(loaded[weight.name]))
+        assert array.dtype == numpy_helper.to_array(loaded[weight.name]).dtype

@@ -1,0 +1,258 @@
+"""Bundles without a model, and a double for what opens them."""
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+from dragoman.bundle import (
+    DecodingDefaults,
+    FileRecord,
+    Languages,
+    Limits,
+    Manifest,
+    Sizes,
+    SourceLanguage,
+    SpecialIds,
+    TargetLanguage,
+    TokenizerFiles,
+    open_bundle,
+    parse_manifest,
+    sha256_of,
+)
+from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
+from dragoman.decoding.options import DecodingOptions
+from dragoman.errors import DeadlineExceeded, InputError, TranslatorClosed
+from dragoman.routing.routes import Offer
+from dragoman.types import Alternative, FinishReason, Pair, Priority, SegmentTranslation, Translation
+
+TIMEOUT_S = 60
+DEFAULTS = DecodingOptions()
+
+
+def languages(sources: Iterable[str], targets: Iterable[str]) -> Languages:
+    return Languages(
+        {code: SourceLanguage((), (), (3,)) for code in sources},
+        {code: TargetLanguage((), (), (2,)) for code in targets},
+    )
+
+
+def offer(name: str, sources: str, targets: str, title: str | None = None) -> Offer:
+    """Codes with spaces between them."""
+    return Offer(name, title or name, languages(sources.split(), targets.split()))
+
+
+def write_bundle(
+    folder: Path,
+    name: str,
+    sources: Sequence[str] = ("de",),
+    targets: Sequence[str] = ("en",),
+    filler: str = "",
+) -> Path:
+    """A bundle whose files verify, though there is no model in them; `filler` makes them other ones."""
+    folder.mkdir(parents=True)
+    names = (ENCODER_FILE, DECODER_FILE, "source.model", "target.model")
+    for file_name in names:
+        (folder / file_name).write_bytes((file_name + filler).encode() * 1000)
+    records = {
+        file_name: FileRecord(sha256_of(folder / file_name), (folder / file_name).stat().st_size)
+        for file_name in names
+    }
+    content = {
+        "format_version": FORMAT_VERSION,
+        "name": name,
+        "languages": asdict(languages(sources, targets)),
+        "precision": "int8",
+        "cache_dtype": "float32",
+        "autoregression": "attention",
+        "sizes": asdict(Sizes(2, 4, 16, 1000, 1200)),
+        "special_ids": asdict(SpecialIds(0, 1, 3)),
+        "limits": asdict(Limits(256, 200)),
+        "source_tokenizer": asdict(TokenizerFiles("source.model", None, normalises=True)),
+        "target_tokenizer": asdict(TokenizerFiles("target.model", None, normalises=True)),
+        "decoding": asdict(DecodingDefaults()),
+        "files": {file_name: asdict(record) for file_name, record in records.items()},
+        "licence": "CC-BY-4.0",
+        "origin": {"steps": 1000},
+        "scores": {"captions": {"bleu": 31.5}},
+    }
+    encoded = json.dumps(content)
+    parse_manifest(json.loads(encoded), name)
+    (folder / "manifest.json").write_text(encoded, encoding="utf-8")
+    return folder
+
+
+class DoubleTranslator:
+    """Puts its name behind every segment, as in `Hallo|de-en`; segments are lines. Words make it misbehave.
+
+    `unusable` is an InputError, `explode` a RuntimeError, `late` DeadlineExceeded, `cut` ends by length,
+    `copy` is copied, and `wait` lasts until `released` is set.
+    """
+
+    def __init__(self, manifest: Manifest, score: float = -1.0) -> None:
+        self.manifest = manifest
+        self.score = score
+        self.released = threading.Event()
+        self.is_waiting = threading.Event()
+        self.is_closed = False
+        self.minds_closing = True
+        self.num_under_way = 0
+        self.seen: list[tuple[str, DecodingOptions]] = []
+        self.pairs: list[Pair | None] = []
+        self.timeouts_s: list[float | None] = []
+        self.submitted_on: list[str] = []
+        self.cancelled: list[str] = []
+        self._counting = threading.Lock()
+        self._threads = ThreadPoolExecutor(8, "double-engine")
+
+    def close(self) -> None:
+        assert not (self.num_under_way and self.minds_closing), "closed in use"
+        self.is_closed = True
+        self.released.set()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def submit(
+        self,
+        text: str,
+        options: DecodingOptions = DEFAULTS,
+        *,
+        pair: Pair | None = None,
+        priority: Priority = Priority.INTERACTIVE,
+        timeout_s: float | None = None,
+    ) -> Future[Translation]:
+        """As the engine does: the future may be cancelled until it is done."""
+        assert priority is Priority.INTERACTIVE
+        if self.is_closed:
+            raise TranslatorClosed("the double is closed")
+        self.seen.append((text, options))
+        self.pairs.append(pair)
+        self.timeouts_s.append(timeout_s)
+        self.submitted_on.append(threading.current_thread().name)
+        defaults = self.manifest.decoding
+        options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
+        if "unusable" in text:
+            raise InputError("text", "is not usable")
+        future: Future[Translation] = Future()
+        self._count(1)
+
+        def resolve() -> None:
+            try:
+                outcome = self._translate(text, options)
+            except Exception as error:  # noqa: BLE001 -- the caller sees it
+                if future.set_running_or_notify_cancel():
+                    future.set_exception(error)
+            else:
+                if future.set_running_or_notify_cancel():
+                    future.set_result(outcome)
+
+        def note(done: Future[Translation]) -> None:
+            self._count(-1)
+            if done.cancelled():
+                self.cancelled.append(text)
+
+        future.add_done_callback(note)
+        self._threads.submit(resolve)
+        return future
+
+    def translate_many(
+        self,
+        texts: Iterable[str],
+        options: DecodingOptions = DEFAULTS,
+        read_ahead: int = 4,
+        *,
+        pair: Pair | None = None,
+    ) -> Iterator[Translation | InputError]:
+        assert read_ahead >= 1
+        self._count(1)
+        try:
+            for position, text in enumerate(texts):
+                self.seen.append((text, options))
+                self.pairs.append(pair)
+                if "unusable" in text:
+                    yield InputError("text", "is not usable", position)
+                else:
+                    yield self._translate(text, options)
+        finally:
+            self._count(-1)
+
+    def _count(self, change: int) -> None:
+        with self._counting:
+            self.num_under_way += change
+
+    def _translate(self, text: str, options: DecodingOptions) -> Translation:
+        if "explode" in text:
+            raise RuntimeError(f"cannot handle {text}")
+        if "late" in text:
+            raise DeadlineExceeded(0.25)
+        if "wait" in text:
+            self.is_waiting.set()
+            assert self.released.wait(TIMEOUT_S)
+        reason = next(
+            (reason for word, reason in REASONS.items() if word in text),
+            FinishReason.STOP,
+        )
+        score = self.score if options.return_scores else None
+        lines = text.split("\n")
+        targets = [line and f"{line}|{self.manifest.name}" for line in lines]
+        segments = tuple(
+            SegmentTranslation(line, target, score, reason, 1, 1)
+            for line, target in zip(lines, targets, strict=True)
+            if line
+        )
+        whole = "\n".join(targets)
+        alternatives = tuple(
+            Alternative(whole + "!" * rank, None if score is None else score - rank)
+            for rank in range(options.num_hypotheses)
+        )
+        return Translation(whole, score, reason, segments, alternatives)
+
+
+REASONS = {"cut": FinishReason.LENGTH, "copy": FinishReason.COPIED}
+
+
+class DoubleBundles:
+    """Opens folders as doubles, and remembers every one."""
+
+    def __init__(self, scores: Mapping[str, float] | None = None) -> None:
+        self.opened: list[DoubleTranslator] = []
+        self.scores = scores or {}
+        self.may_open = threading.Event()
+        self.may_open.set()
+        self.num_opening = 0
+        self.failure: Exception | None = None
+
+    def open(self, path: Path) -> DoubleTranslator:
+        self.num_opening += 1
+        assert self.may_open.wait(TIMEOUT_S)
+        if self.failure is not None:
+            raise self.failure
+        manifest = open_bundle(path).manifest
+        double = DoubleTranslator(manifest, self.scores.get(manifest.name, -1.0))
+        self.opened.append(double)
+        return double
+
+    def named(self, name: str) -> DoubleTranslator:
+        """The last one opened of a name."""
+        return [double for double in self.opened if double.manifest.name == name][-1]
+
+    @property
+    def names(self) -> list[str]:
+        """Of all that were opened, in order."""
+        return [double.manifest.name for double in self.opened]
+
+    @property
+    def open_names(self) -> list[str]:
+        """Of those that are open still."""
+        return [double.manifest.name for double in self.opened if not double.is_closed]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition, but not for ever."""
+    tick = threading.Event()
+    for _ in range(TIMEOUT_S * 200):
+        if condition():
+            return
+        tick.wait(0.005)
+    raise AssertionError("waited too long")

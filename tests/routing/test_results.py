@@ -1,0 +1,35 @@
+"""What comes of a text that went through two bundles."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.routing.results import text_to_go_on
+from dragoman.text.segment import segment
+from dragoman.types import Alternative, FinishReason, SegmentTranslation, Translation
+
+BREAKS = "\t\n\r\x0b\x0c\x85\u2028\u2029"
+gaps = st.text(" \n\t\u2028", max_size=3)
+targets = st.text("ab. " + BREAKS, min_size=1, max_size=5).filter(lambda text: bool(text.strip()))
+
+
+def translation(texts: list[str], between: list[str]) -> Translation:
+    segments = tuple(SegmentTranslation("x", text, -1.0, FinishReason.STOP, 1, 1) for text in texts)
+    whole = between[0] + "".join(part for pair in zip(texts, between[1:], strict=True) for part in pair)
+    return Translation(whole, -1.0, FinishReason.STOP, segments, (Alternative(whole, -1.0),))
+
+
+@given(data=st.data(), count=st.integers(0, 4))
+def test_line_breaks_that_a_model_made_become_spaces_and_those_of_the_text_stay(
+    data: st.DataObject, count: int
+) -> None:
+    texts = data.draw(st.lists(targets.map(str.strip).filter(bool), min_size=count, max_size=count))
+    between = data.draw(st.lists(gaps, min_size=count + 1, max_size=count + 1))
+    plain = ["".join(" " if char in BREAKS else char for char in text) for text in texts]
+
+    assert text_to_go_on(translation(texts, between)) == translation(plain, between).text
+
+
+def test_a_line_breaks_where_the_next_step_would_cut() -> None:
+    for mark in BREAKS:
+        assert len(segment(f"a{mark}b", "en").segments) == 2
+        assert text_to_go_on(translation([f"a{mark}b"], ["", "\n"])) == "a b\n"

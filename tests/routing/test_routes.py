@@ -1,0 +1,303 @@
+"""Which bundles a text goes through."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.bundle import Languages, SourceLanguage, TargetLanguage
+from dragoman.errors import InputError, UnsupportedPair
+from dragoman.routing.routes import Offer, Route, Routes, Way, find_route
+from dragoman.types import Pair
+from tests.routing.doubles import languages, offer
+
+CODES = ["cs", "de", "en", "fr"]
+
+codes = st.sampled_from(CODES)
+some_languages = st.builds(
+    languages, st.sets(codes, min_size=1, max_size=3), st.sets(codes, min_size=1, max_size=3)
+)
+
+
+@st.composite
+def some_offers(draw: st.DrawFn) -> list[Offer]:
+    served = draw(st.lists(some_languages, min_size=1, max_size=5))
+    return [Offer(f"model-{number}", "same", each) for number, each in enumerate(served)]
+
+
+def single(offers: Sequence[Offer], source: str, target: str) -> list[Offer]:
+    """Offers that serve a pair by themselves, by the plainest definition."""
+    return [each for each in offers if Pair(source, target) in set(each.languages.pairs())]
+
+
+def pivots(offers: Sequence[Offer], source: str, target: str) -> list[str]:
+    """Languages through which two offers serve a pair, by the plainest definition."""
+    if source == target:
+        return []
+    return [
+        code
+        for code in CODES
+        if code not in {source, target} and single(offers, source, code) and single(offers, code, target)
+    ]
+
+
+def named(route: Route) -> list[str]:
+    return [step.offer.name for step in route.steps]
+
+
+@given(offers=some_offers(), source=codes, target=codes)
+def test_a_route_exists_exactly_where_one_bundle_or_two_serve_the_pair(
+    offers: list[Offer], source: str, target: str
+) -> None:
+    is_possible = bool(single(offers, source, target) or pivots(offers, source, target))
+    if not is_possible:
+        with pytest.raises(UnsupportedPair):
+            find_route(offers, source, target)
+        return
+
+    route = find_route(offers, source, target)
+
+    assert route.pair == (source, target)
+    assert len(route.steps) <= 2
+    for step in route.steps:
+        assert step.pair in set(step.offer.languages.pairs())
+    for one, other in zip(route.steps, route.steps[1:], strict=False):
+        assert one.pair.target == other.pair.source
+
+
+@given(offers=some_offers(), source=codes, target=codes)
+def test_direct_goes_before_multilingual_and_that_before_a_pivot(
+    offers: list[Offer], source: str, target: str
+) -> None:
+    serving = single(offers, source, target)
+    if not serving:
+        return
+
+    route = find_route(offers, source, target)
+
+    assert route.way is not Way.PIVOT
+    is_any_direct = any(each.languages.is_single_pair for each in serving)
+    assert (route.way is Way.DIRECT) == is_any_direct
+
+
+@given(offers=some_offers(), source=codes, target=codes)
+def test_each_step_of_a_pivot_is_direct_where_it_can_be(
+    offers: list[Offer], source: str, target: str
+) -> None:
+    if single(offers, source, target) or not pivots(offers, source, target):
+        return
+
+    route = find_route(offers, source, target)
+
+    assert route.way is Way.PIVOT
+    for step in route.steps:
+        serving = single(offers, *step.pair)
+        assert step.offer.languages.is_single_pair == any(each.languages.is_single_pair for each in serving)
+
+
+@given(offers=some_offers(), source=codes, target=codes, preferred=st.permutations(CODES))
+def test_the_most_wanted_pivot_that_works_is_taken(
+    offers: list[Offer], source: str, target: str, preferred: list[str]
+) -> None:
+    working = pivots(offers, source, target)
+    if single(offers, source, target) or not working:
+        return
+
+    route = find_route(offers, source, target, pivots=preferred)
+
+    assert route.steps[0].pair.target == next(code for code in preferred if code in working)
+
+
+@given(offers=some_offers(), source=codes, target=codes, data=st.data())
+def test_the_order_of_the_offers_does_not_matter(
+    offers: list[Offer], source: str, target: str, data: st.DataObject
+) -> None:
+    shuffled = data.draw(st.permutations(offers))
+
+    def found(among: Sequence[Offer]) -> object:
+        try:
+            return named(find_route(among, source, target, pivots=()))
+        except UnsupportedPair as error:
+            return str(error)
+
+    assert found(shuffled) == found(offers)
+
+
+@given(offers=some_offers(), source=st.none() | codes, target=st.none() | codes)
+def test_a_language_may_be_left_open_where_only_one_pair_is_possible(
+    offers: list[Offer], source: str | None, target: str | None
+) -> None:
+    routes = Routes(offers)
+    answers = set()
+    for each_source in CODES if source is None else [source]:
+        for each_target in CODES if target is None else [target]:
+            try:
+                answers.add(routes.find(each_source, each_target).pair)
+            except UnsupportedPair:
+                continue
+
+    if len(answers) == 1:
+        assert routes.find(source, target).pair == answers.pop()
+    else:
+        with pytest.raises(UnsupportedPair):
+            routes.find(source, target)
+
+
+@given(offers=some_offers())
+def test_what_a_source_reaches_is_what_routes_are_found_for(offers: list[Offer]) -> None:
+    routes = Routes(offers)
+    expected = {}
+    for source in CODES:
+        for target in CODES:
+            try:
+                expected[Pair(source, target)] = named(routes.find(source, target))
+            except UnsupportedPair:
+                continue
+
+    listed = {
+        Pair(source, target): named(route)
+        for source in routes.sources()
+        for target, route in routes.all_from(source)
+    }
+
+    assert listed == expected
+
+
+def test_without_a_wish_the_pivot_is_english() -> None:
+    offers = [offer("a", "de", "cs"), offer("b", "cs", "fr"), offer("c", "de", "en"), offer("d", "en", "fr")]
+
+    assert named(find_route(offers, "de", "fr")) == ["c", "d"]
+
+
+def test_a_pivot_nobody_wished_for_is_of_fewest_multilingual_bundles() -> None:
+    offers = [
+        offer("a", "de", "cs es"),
+        offer("b", "cs", "fr"),
+        offer("c", "de", "it"),
+        offer("d", "it", "fr"),
+    ]
+
+    assert named(find_route(offers, "de", "fr")) == ["c", "d"]
+
+
+def test_of_pivots_alike_the_first_by_its_code_is_taken() -> None:
+    between = ["it", "pl", "cs", "sk", "es"]
+    offers = [offer(f"to-{code}", "de", code) for code in between]
+    offers += [offer(f"from-{code}", code, "fr") for code in between]
+
+    assert named(find_route(offers, "de", "fr")) == ["to-cs", "from-cs"]
+
+
+def test_a_pivot_is_entered_as_it_was_left() -> None:
+    offers = [offer("a", "de", "en-GB"), offer("b", "en", "fr"), offer("c", "en-GB", "fr")]
+
+    assert named(find_route(offers, "de", "fr")) == ["a", "c"]
+
+
+def test_a_language_left_open_may_be_one_that_is_reached_through_a_pivot() -> None:
+    offers = [offer("a", "de", "en"), offer("b", "en", "fr")]
+
+    with pytest.raises(UnsupportedPair, match=r"^source: say which language"):
+        find_route(offers, None, "fr")
+    assert find_route(offers, None, "en").pair == ("de", "en")
+
+
+def test_of_two_alike_the_one_that_has_the_very_language_is_taken() -> None:
+    offers = [offer("a", "en", "pt"), offer("b", "en", "pt-BR")]
+
+    assert named(find_route(offers, "en", "pt-BR")) == ["b"]
+    assert named(find_route(offers, "en", "pt")) == ["a"]
+    assert find_route(offers, "en", "pt-PT").steps[0].pair == ("en", "pt")
+
+
+def test_a_language_goes_by_the_names_that_its_bundle_gives_it() -> None:
+    known = Languages(
+        {"de": SourceLanguage(("deu_Latn",), (), (3,)), "fr": SourceLanguage((), (), (3,))},
+        {"en": TargetLanguage(("eng_Latn",), (), (2,))},
+    )
+
+    assert find_route([Offer("a", "a", known)], "deu_latn", "eng-Latn").pair == ("de", "en")
+
+
+def test_bundles_that_spell_the_pivot_otherwise_still_meet() -> None:
+    route = find_route([offer("a", "de", "en"), offer("b", "en-US", "fr")], "de", "fr")
+
+    assert [step.pair for step in route.steps] == [("de", "en"), ("en-US", "fr")]
+
+
+def test_the_way_back_is_no_translation() -> None:
+    offers = [offer("a", "pt", "en"), offer("b", "en", "pt-BR")]
+
+    with pytest.raises(UnsupportedPair):
+        find_route(offers, "pt", "pt-BR")
+
+
+def test_a_bundle_may_be_asked_for_by_its_name() -> None:
+    offers = [offer("a", "de", "en"), offer("b", "de fr", "en cs")]
+
+    assert named(find_route(offers, "de", "en", model="b")) == ["b"]
+    assert find_route(offers, None, None, model="a").pair == ("de", "en")
+    with pytest.raises(
+        UnsupportedPair, match=r"^source: this language is not served here; served: de -> en$"
+    ):
+        find_route(offers, "fr", "en", model="a")
+
+
+def test_a_bundle_asked_for_is_not_helped_by_others() -> None:
+    offers = [offer("a", "de", "en"), offer("b", "en", "fr")]
+
+    with pytest.raises(UnsupportedPair):
+        find_route(offers, "de", "fr", model="b")
+
+
+def test_a_title_is_a_name_where_only_one_has_it() -> None:
+    offers = [offer("a", "de", "en", "news"), offer("b", "de", "en", "law"), offer("c", "de", "en", "law")]
+
+    assert named(find_route(offers, "de", "en", model="news")) == ["a"]
+    with pytest.raises(InputError, match=r"^model: several go by this name; say which: b, c$"):
+        find_route(offers, "de", "en", model="law")
+    with pytest.raises(InputError, match=r"^model: there is no such model here; there are: a, b, c$"):
+        find_route(offers, "de", "en", model="medicine")
+
+
+def test_what_is_served_is_said_and_which_language_is_at_fault() -> None:
+    offers = [offer("a", "de", "en"), offer("b", "cs", "fr")]
+
+    for source, target, message in (
+        ("fr", "en", "source: this language is not served here"),
+        ("de", "de", "target: this language is not served here"),
+        ("de", "fr", "target: nothing here translates the source into this language"),
+        (None, "de", "target: this language is not served here"),
+        (None, None, "source: say which language"),
+    ):
+        with pytest.raises(UnsupportedPair) as caught:
+            find_route(offers, source, target)
+        assert str(caught.value) == f"{message}; served: de -> en, cs -> fr"
+
+
+def test_thousands_of_pairs_are_not_listed() -> None:
+    many = " ".join(f"x{number:03}" for number in range(200))
+    offers = [offer(f"model-{number}", f"a{number} b", f"c{number}") for number in range(50)]
+    offers.append(offer("a", many, many))
+
+    with pytest.raises(UnsupportedPair, match="200 languages -> 200 languages") as caught:
+        find_route(offers, "de", "x001")
+
+    assert str(caught.value).count("->") == 12
+    assert str(caught.value).endswith(" and 39 more")
+
+
+@pytest.mark.parametrize("field", ["source", "target", "model"])
+def test_what_is_too_long_for_a_name_is_not_looked_up(field: str) -> None:
+    asked: dict[str, str | None] = {"source": "de", "target": "en", "model": None}
+    asked[field] = "en-" + "x" * 300
+
+    with pytest.raises(InputError, match=rf"^{field}: 303 characters"):
+        find_route([offer("a", "de", "en")], asked["source"], asked["target"], model=asked["model"])
+
+
+def test_a_variant_of_a_language_reaches_what_the_language_does() -> None:
+    routes = Routes([offer("a", "en", "fr"), offer("b", "en-US", "de")])
+
+    assert {target: named(route) for target, route in routes.all_from("en-US")} == {"de": ["b"], "fr": ["a"]}

@@ -1,0 +1,552 @@
+"""Bundles in memory: opened once, within the budget, never closed in use."""
+
+import math
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+
+import pytest
+
+from dragoman.bundle import Bundle, Manifest, read_bundle
+from dragoman.errors import BundleError, DeadlineExceeded, TranslatorClosed
+from dragoman.routing.errors import NoRoom
+from dragoman.routing.shelf import Lease, Shelf, _deliver, _Waiter
+from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until, write_bundle
+
+SIZES = {"a": 10, "b": 10, "c": 10, "big": 25}
+"""What bundles of these names are reckoned to take."""
+
+MakeShelf = Callable[..., Shelf[DoubleTranslator]]
+
+
+def size_of(manifest: Manifest) -> int:
+    return SIZES[manifest.name]
+
+
+@pytest.fixture
+def bundles() -> DoubleBundles:
+    return DoubleBundles()
+
+
+@pytest.fixture
+def stocked(tmp_path: Path) -> Mapping[str, Bundle]:
+    return {name: read_bundle(write_bundle(tmp_path / name, name)) for name in SIZES}
+
+
+@pytest.fixture
+def make_shelf(bundles: DoubleBundles, stocked: Mapping[str, Bundle]) -> Iterator[MakeShelf]:
+    """A shelf with everything on it and room for so much."""
+    shelves = []
+
+    def make(budget_bytes: int | None = None) -> Shelf[DoubleTranslator]:
+        shelf = Shelf(bundles.open, size_of, budget_bytes)
+        shelf.stock(stocked)
+        shelves.append(shelf)
+        return shelf
+
+    yield make
+    bundles.may_open.set()
+    for shelf in shelves:
+        shelf.close()
+
+
+def get(shelf: Shelf[DoubleTranslator], name: str) -> Lease[DoubleTranslator]:
+    return shelf.lease(name).result(TIMEOUT_S)
+
+
+def use(shelf: Shelf[DoubleTranslator], name: str) -> DoubleTranslator:
+    with get(shelf, name) as double:
+        return double
+
+
+def in_seconds(seconds: float) -> float:
+    return time.monotonic() + seconds
+
+
+def until_leaving(shelf: Shelf[DoubleTranslator], name: str) -> None:
+    """Wait until an open bundle takes no new users."""
+
+    def takes_none() -> bool:
+        asked = shelf.lease(name)
+        if asked.done():
+            asked.result().release()
+        return asked.cancel()
+
+    until(takes_none)
+
+
+def rewritten(stocked: Mapping[str, Bundle], name: str) -> Bundle:
+    """Another bundle of the same name."""
+    folder = stocked[name].path.parent / "new" / name
+    return read_bundle(write_bundle(folder, name, filler="new"))
+
+
+def test_a_bundle_is_opened_on_first_use_and_stays(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
+    shelf = make_shelf()
+    assert bundles.names == []
+
+    assert use(shelf, "a") is use(shelf, "a")
+
+    assert bundles.names == ["a"]
+    assert shelf.open_names() == {"a"}
+    assert shelf.used_bytes == 10
+
+
+def test_an_open_bundle_is_leased_at_once(make_shelf: MakeShelf) -> None:
+    shelf = make_shelf()
+    use(shelf, "a")
+
+    assert shelf.lease("a").done()
+
+
+def test_many_first_users_open_a_bundle_once(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
+    shelf = make_shelf()
+    bundles.may_open.clear()
+    with ThreadPoolExecutor(8) as users:
+        asked = [users.submit(shelf.lease, "a").result(TIMEOUT_S) for _ in range(8)]
+
+    bundles.may_open.set()
+
+    assert len({lease.result(TIMEOUT_S).opened for lease in asked}) == 1
+    assert bundles.num_opening == 1
+
+
+def test_others_are_served_while_a_bundle_is_opened(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
+    shelf = make_shelf()
+    use(shelf, "b")
+    bundles.may_open.clear()
+
+    waiting = shelf.lease("a")
+    until(lambda: bundles.num_opening == 2)
+
+    assert shelf.lease("b").done()
+    also_waiting = shelf.lease("c")
+    until(lambda: bundles.num_opening == 3)  # beside, not after
+    assert not waiting.done()
+    assert not also_waiting.done()
+
+
+def test_the_least_recently_used_leaves_first(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
+    shelf = make_shelf(25)
+    for name in ("a", "b", "a", "c"):
+        use(shelf, name)
+
+    assert sorted(bundles.open_names) == ["a", "c"]
+    assert shelf.used_bytes == 20
+
+
+def test_giving_back_late_counts_as_use(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
+    shelf = make_shelf(25)
+    long_use = get(shelf, "a")
+    use(shelf, "b")
+    long_use.release()
+
+    use(shelf, "c")
+
+    assert sorted(bundles.open_names) == ["a", "c"]
+
+
+def test_as_many_leave_as_room_is_wanted_for(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
+    shelf = make_shelf(35)
+    for name in ("a", "b", "c", "big"):
+        use(shelf, name)
+
+    assert sorted(bundles.open_names) == ["big", "c"]
+
+
+def test_who_is_in_use_stays_though_used_longest_ago(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
+    shelf = make_shelf(25)
+    with get(shelf, "a"):
+        use(shelf, "b")
+        use(shelf, "c")
+
+        assert sorted(bundles.open_names) == ["a", "c"]
+
+
+def test_of_those_in_use_the_least_recently_asked_for_makes_room(
+    make_shelf: MakeShelf, bundles: DoubleBundles
+) -> None:
+    shelf = make_shelf(25)
+    in_use = [get(shelf, name) for name in ("a", "b", "a")]
+    waiting = shelf.lease("c")
+    until(lambda: bool(shelf._leaving))
+
+    assert [place.name for place in shelf._leaving] == ["b"]
+    in_use[1].release()
+    waiting.result(TIMEOUT_S)
+    assert sorted(bundles.open_names) == ["a", "c"]
+    assert not in_use[0].opened.is_closed
+
+
+def test_room_is_waited_for_until_somebody_leaves(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
+    shelf = make_shelf(15)
+    in_use = get(shelf, "a")
+    other_use = get(shelf, "a")
+
+    waiting = shelf.lease("b")
+    in_use.release()
+    until_leaving(shelf, "a")
+    assert not waiting.done()
+    assert bundles.open_names == ["a"]
+
+    other_use.release()
+    assert waiting.result(TIMEOUT_S).opened.manifest.name == "b"
+    assert bundles.open_names == ["b"]
+
+
+def test_nobody_waits_for_ever_while_others_ask_all_the_time(
+    make_shelf: MakeShelf, bundles: DoubleBundles
+) -> None:
+    """Who asks for a bundle that has to leave asks after the one who waits."""
+    shelf = make_shelf(15)
+    in_use = get(shelf, "a")
+    waiting = shelf.lease("b")
+    until_leaving(shelf, "a")
+    again = shelf.lease("a")
+    in_use.release()
+
+    lease = waiting.result(TIMEOUT_S)
+    assert bundles.names == ["a", "b"]
+    assert not again.done()
+
+    lease.release()
+    again.result(TIMEOUT_S).release()
+    assert bundles.names == ["a", "b", "a"]
+
+
+def test_who_has_waited_longest_is_served_first(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
+    shelf = make_shelf(15)
+    in_use = get(shelf, "a")
+    asked = [shelf.lease(name) for name in ("b", "c", "b")]
+    in_use.release()
+
+    for lease in asked:
+        lease.result(TIMEOUT_S).release()
+
+    assert bundles.names == ["a", "b", "c", "b"]
+
+
+def test_a_bundle_that_needs_no_room_is_not_held_up_by_one_that_does(make_shelf: MakeShelf) -> None:
+    shelf = make_shelf(35)
+    use(shelf, "c")
+    in_use = get(shelf, "big")
+    waiting = shelf.lease("a", in_seconds(TIMEOUT_S))  # makes c leave
+
+    waiting.result(TIMEOUT_S)
+    asked = shelf.lease("b")  # waits for big
+    assert shelf.lease("a").done()
+    assert not asked.done()
+    in_use.release()
+
+
+def test_without_room_in_time_there_is_an_error_with_both_figures(make_shelf: MakeShelf) -> None:
+    shelf = make_shelf(15)
+    with get(shelf, "a"):
+        refused = shelf.lease("b", in_seconds(0.05))
+        with pytest.raises(NoRoom, match=r"model b takes about 10 bytes .* in the budget of 15; ") as caught:
+            refused.result(TIMEOUT_S)
+
+        assert (caught.value.model, caught.value.needed_bytes, caught.value.budget_bytes) == ("b", 10, 15)
+        assert get(shelf, "a").opened is use(shelf, "a")  # takes users again, as nobody waits any more
+
+
+def test_a_bundle_over_the_budget_is_refused_at_once_with_both_figures(make_shelf: MakeShelf) -> None:
+    shelf = make_shelf(24)
+
+    refused = shelf.lease("big")
+
+    assert refused.done()
+    with pytest.raises(BundleError, match=r"bundle big: it takes about 25 bytes of memory, the budget is 24"):
+        refused.result()
+
+
+def test_a_budget_just_large_enough_is_enough(make_shelf: MakeShelf) -> None:
+    shelf = make_shelf(25)
+
+    assert use(shelf, "big").manifest.name == "big"
+
+
+def test_opening_too_slowly_passes_the_deadline_of_who_waits_alone(
+    make_shelf: MakeShelf, bundles: DoubleBundles
+) -> None:
+    shelf = make_shelf(15)
+    bundles.may_open.clear()
+    patient = shelf.lease("a")
+    hasty = shelf.lease("a", in_seconds(0.05))
+
+    with pytest.raises(DeadlineExceeded):
+        hasty.result(TIMEOUT_S)
+
+    bundles.may_open.set()
+    patient.result(TIMEOUT_S).release()
+    assert bundles.num_opening == 1
+
+
+def test_who_does_not_want_to_wait_any_more_makes_nothing_leave(
+    make_shelf: MakeShelf, bundles: DoubleBundles
+) -> None:
+    shelf = make_shelf(15)
+    in_use = get(shelf, "a")
+    given_up = shelf.lease("b")
+    until_leaving(shelf, "a")
+
+    assert given_up.cancel()
+    until(lambda: not shelf._leaving)
+    assert shelf.lease("a").done()
+    in_use.release()
+
+    assert bundles.names == ["a"]
+
+
+def test_a_lease_that_was_given_up_is_nobodys(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
+    shelf = make_shelf(15)
+    bundles.may_open.clear()
+    assert shelf.lease("a").cancel()
+    until(lambda: bundles.num_opening <= 1)
+    bundles.may_open.set()
+
+    use(shelf, "b")
+    assert bundles.open_names == ["b"]
+
+
+def test_a_lease_given_up_at_the_last_moment_is_given_back(make_shelf: MakeShelf) -> None:
+    shelf = make_shelf(15)
+    future: Future[Lease[DoubleTranslator]] = Future()
+    future.cancel()
+
+    _deliver(_Waiter("a", 0.0, math.inf, future), get(shelf, "a"))
+
+    assert use(shelf, "b").manifest.name == "b"
+
+
+def test_a_lease_is_given_back_once(make_shelf: MakeShelf) -> None:
+    shelf = make_shelf(15)
+    lease, other = get(shelf, "a"), get(shelf, "a")
+    lease.release()
+    lease.release()
+
+    waiting = shelf.lease("b", in_seconds(0.05))
+    with pytest.raises(NoRoom):
+        waiting.result(TIMEOUT_S)
+    other.release()
+
+
+def test_a_failure_to_open_is_everybodys_and_not_repeated_until_the_next_look(
+    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
+) -> None:
+    shelf = make_shelf(15)
+    bundles.may_open.clear()
+    bundles.failure = BundleError("a", ("is damaged",))
+    asked = [shelf.lease("a") for _ in range(3)]
+    bundles.may_open.set()
+
+    for lease in [*asked, shelf.lease("a")]:
+        with pytest.raises(BundleError, match="is damaged"):
+            lease.result(TIMEOUT_S)
+    assert bundles.num_opening == 1
+    assert shelf.used_bytes == 0
+
+    bundles.failure = None
+    shelf.stock(stocked)
+    assert not use(shelf, "a").is_closed
+
+
+def test_what_is_not_there_is_said(make_shelf: MakeShelf) -> None:
+    with pytest.raises(BundleError, match="bundle d: it was removed"):
+        make_shelf().lease("d").result(0)
+
+
+def test_a_changed_bundle_is_opened_anew_and_the_old_one_ends_with_its_users(
+    make_shelf: MakeShelf, stocked: Mapping[str, Bundle]
+) -> None:
+    shelf = make_shelf(35)
+    in_use = get(shelf, "a")
+    other = use(shelf, "b")
+    old = in_use.opened
+
+    shelf.stock({**stocked, "a": rewritten(stocked, "a")})
+
+    new = use(shelf, "a")
+    assert new is not old
+    assert new.manifest != old.manifest
+    assert not old.is_closed
+    assert use(shelf, "b") is other
+    in_use.release()
+    until(lambda: old.is_closed)
+    assert use(shelf, "a") is new
+
+
+def test_where_there_is_no_room_for_both_the_new_one_waits_for_the_old(
+    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
+) -> None:
+    shelf = make_shelf(15)
+    in_use = get(shelf, "a")
+    shelf.stock({**stocked, "a": rewritten(stocked, "a")})
+
+    waiting = shelf.lease("a")
+    assert not waiting.done()
+    in_use.release()
+
+    assert waiting.result(TIMEOUT_S).opened is bundles.opened[1]
+
+
+def test_a_bundle_changed_while_it_is_opened_is_opened_again(
+    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
+) -> None:
+    shelf = make_shelf(35)
+    bundles.may_open.clear()
+    waiting = shelf.lease("a")
+    until(lambda: bundles.num_opening == 1)
+    new = rewritten(stocked, "a")
+    shelf.stock({**stocked, "a": new})
+    bundles.may_open.set()
+
+    assert waiting.result(TIMEOUT_S).opened.manifest == new.manifest
+    until(lambda: len(bundles.open_names) == 1)
+
+
+def test_a_removed_bundle_is_closed_when_it_is_free(
+    make_shelf: MakeShelf, stocked: Mapping[str, Bundle]
+) -> None:
+    shelf = make_shelf()
+    in_use, free = get(shelf, "a"), use(shelf, "b")
+    left = {name: bundle for name, bundle in stocked.items() if name not in {"a", "b"}}
+
+    shelf.stock(left)
+
+    until(lambda: free.is_closed)
+    assert not in_use.opened.is_closed
+    with pytest.raises(BundleError, match="was removed"):
+        shelf.lease("a").result(0)
+    removed = in_use.opened
+    in_use.release()
+    until(lambda: removed.is_closed)
+    assert shelf.bundles().keys() == left.keys()
+
+
+def test_a_damaged_folder_leaves_the_open_bundle_and_takes_one_that_is_not(
+    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
+) -> None:
+    shelf = make_shelf(25)
+    double = use(shelf, "a")
+    left = {name: bundle for name, bundle in stocked.items() if name not in {"a", "b"}}
+
+    shelf.stock(left, damaged=["a", "b"])
+
+    assert shelf.bundles().keys() == {"a", "c", "big"}
+    use(shelf, "c")
+    with pytest.raises(NoRoom):  # a cannot be opened again, and so it stays
+        shelf.lease("big", in_seconds(0.05)).result(TIMEOUT_S)
+    assert use(shelf, "a") is double
+
+    shelf.stock(stocked)
+    use(shelf, "big")
+    assert bundles.open_names == ["big"]
+
+
+def test_what_was_opened_is_what_there_is(make_shelf: MakeShelf, stocked: Mapping[str, Bundle]) -> None:
+    """A folder may be replaced after it was looked at and before it is opened."""
+    shelf = make_shelf()
+    version = shelf.version
+    folder = stocked["a"].path
+    folder.rename(folder.with_name("old"))
+    write_bundle(folder, "a", ["fr"], ["cs"])
+
+    double = use(shelf, "a")
+
+    assert shelf.bundles()["a"].manifest == double.manifest != stocked["a"].manifest
+    assert shelf.version > version
+    shelf.stock({**stocked, "a": shelf.bundles()["a"]})
+    assert use(shelf, "a") is double
+
+
+def test_a_bundle_replaced_while_it_is_opened_is_opened_again(
+    bundles: DoubleBundles, stocked: Mapping[str, Bundle]
+) -> None:
+    tried: list[Path] = []
+
+    def open_slowly(path: Path) -> DoubleTranslator:
+        tried.append(path)
+        if len(tried) == 1:
+            path.rename(path.with_name("old"))
+            write_bundle(path, "a", filler="new")
+            raise BundleError("a", ("files of two bundles",))
+        return bundles.open(path)
+
+    shelf = Shelf(open_slowly, size_of, None)
+    shelf.stock(stocked)
+
+    assert use(shelf, "a").manifest == read_bundle(stocked["a"].path).manifest
+    assert len(tried) == 2
+    shelf.close()
+
+
+def test_closing_fails_who_waits_and_closes_all(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
+    shelf = make_shelf(15)
+    in_use = get(shelf, "a")
+    waiting = shelf.lease("b")
+
+    shelf.close()
+
+    with pytest.raises(TranslatorClosed):
+        waiting.result(0)
+    with pytest.raises(TranslatorClosed):
+        shelf.lease("a")
+    assert bundles.open_names == []
+    in_use.release()
+    shelf.close()
+
+
+def test_closing_waits_for_what_is_being_opened(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
+    shelf = make_shelf()
+    bundles.may_open.clear()
+    shelf.lease("a")
+    until(lambda: bundles.num_opening == 1)
+    with ThreadPoolExecutor(1) as closer:
+        closing = closer.submit(shelf.close)
+        bundles.may_open.set()
+        closing.result(TIMEOUT_S)
+
+    assert bundles.names == ["a"]
+    assert bundles.open_names == []
+
+
+def test_whatever_is_asked_for_nothing_is_closed_in_use_or_over_the_budget(
+    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
+) -> None:
+    """A double that is closed in use raises; here many users ask at random while bundles are replaced."""
+    shelf = make_shelf(35)
+    over_budget: list[int] = []
+    served: list[str] = []
+    new = {name: rewritten(stocked, name) for name in ("a", "b")}
+
+    def ask(seed: int) -> None:
+        choices = random.Random(seed)  # noqa: S311 -- not for secrets
+        for _ in range(60):
+            name = choices.choice(list(SIZES))
+            with shelf.lease(name, math.inf).result(TIMEOUT_S) as double:
+                double.num_under_way += 1  # none is closed as long as this is not 0
+                served.append(double.manifest.name)
+                open_bytes = sum(SIZES[name] for name in bundles.open_names)
+                if open_bytes > 35:
+                    over_budget.append(open_bytes)
+                threading.Event().wait(choices.random() * 0.002)
+                double.num_under_way -= 1
+
+    with ThreadPoolExecutor(6) as users:
+        asking: list[Future[None]] = [users.submit(ask, seed) for seed in range(6)]
+        for _ in range(10):
+            shelf.stock({**stocked, **new})
+            threading.Event().wait(0.01)
+            shelf.stock(stocked)
+            threading.Event().wait(0.01)
+        done, unfinished = wait(asking, TIMEOUT_S)
+        assert not unfinished
+        for future in done:
+            future.result()
+
+    assert len(served) == 6 * 60
+    assert over_budget == []

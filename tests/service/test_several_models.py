@@ -1,0 +1,444 @@
+"""One server with several models: pairs, detours, memory, and new models while it runs."""
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from dragoman import BundleError
+from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.router import Router, RouterOptions
+from service.settings import load_settings
+from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
+from tests.service.conftest import is_ready, listening, ready_client
+
+URL = "/v1/translate"
+SIZE_BYTES = 10
+
+ServeModels = Callable[..., httpx.Client]
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """Folders `a`: de -> en, `b`: en -> fr, `c`: cs and de into cs and de."""
+    write_bundle(tmp_path / "several" / "a", "german")
+    write_bundle(tmp_path / "several" / "b", "french", ["en"], ["fr"])
+    write_bundle(tmp_path / "several" / "c", "many", ["cs", "de"], ["cs", "de"])
+    return tmp_path / "several"
+
+
+@pytest.fixture
+def bundles() -> DoubleBundles:
+    return DoubleBundles({"german": -0.5, "french": -0.25})
+
+
+@pytest.fixture
+def serve_models(models: Path, bundles: DoubleBundles) -> Iterator[ServeModels]:
+    """Start a server over the folder with these settings; gives a client once it is ready."""
+    with ExitStack() as running:
+
+        def start(budget_bytes: int | None = None, **settings: object) -> httpx.Client:
+            options = RouterOptions(budget_bytes)
+            router = Router(lambda: bundle_folders(models), bundles.open, lambda _: SIZE_BYTES, options)
+            running.enter_context(router)
+            return running.enter_context(ready_client(router, **settings))
+
+        yield start
+        bundles.may_open.set()
+        for double in bundles.opened:
+            double.released.set()
+
+
+def translate(client: httpx.Client, **body: object) -> dict[str, Any]:
+    response = client.post(URL, json={"text": "Hallo"} | body)
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+def error_of(response: httpx.Response) -> tuple[int, str, str]:
+    error = response.json()["error"]
+    return response.status_code, error["type"], error["message"]
+
+
+def write_beside(folder: Path, name: str, source: str = "de", target: str = "en", filler: str = "") -> None:
+    """Replace a bundle as the exporter does: written elsewhere, then renamed."""
+    staging = folder.with_name(f".{folder.name}.new")
+    write_bundle(staging, name, [source], [target], filler)
+    old = folder.with_name(f".{folder.name}.old")
+    folder.rename(old)
+    staging.rename(folder)
+    shutil.rmtree(old)
+
+
+def test_the_pair_decides_which_model_translates(serve_models: ServeModels) -> None:
+    client = serve_models()
+
+    assert translate(client, source="de", target="en") == {
+        "model": "german",
+        "translations": [
+            {
+                "text": "Hallo|german",
+                "source": "de",
+                "target": "en",
+                "score": -0.5,
+                "finish_reason": "stop",
+            }
+        ],
+    }
+    assert translate(client, source="cs", target="de")["model"] == "many"
+
+
+def test_through_a_third_language_both_steps_are_told(serve_models: ServeModels) -> None:
+    answer = translate(serve_models(), source="de", target="fr", num_hypotheses=2)
+
+    assert answer == {
+        "model": "german + french",
+        "translations": [
+            {
+                "text": "Hallo|german|french",
+                "source": "de",
+                "target": "fr",
+                "score": -0.75,
+                "finish_reason": "stop",
+                "alternatives": [{"text": "Hallo|german|french!", "score": -1.75}],
+                "steps": [
+                    {"model": "german", "source": "de", "target": "en", "score": -0.5},
+                    {"model": "french", "source": "en", "target": "fr", "score": -0.25},
+                ],
+            }
+        ],
+    }
+
+
+def test_no_texts_are_translated_by_the_model_that_would(serve_models: ServeModels) -> None:
+    answer = translate(serve_models(), source="de", target="fr", text=[])
+
+    assert answer == {"model": "german + french", "translations": []}
+
+
+@pytest.mark.parametrize("name", ["c", "many"])
+def test_a_model_may_be_asked_for(serve_models: ServeModels, models: Path, name: str) -> None:
+    write_bundle(models / "d", "czech", ["cs"], ["de"])
+    client = serve_models()
+
+    assert translate(client, source="cs", target="de")["model"] == "czech"
+    assert translate(client, source="cs", target="de", model=name)["model"] == "many"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"source": "fr", "target": "en"}, "source: this language is not served here; served: "),
+        ({"source": "de", "target": "it"}, "target: this language is not served here; served: "),
+        ({"source": "en", "target": "de"}, "target: nothing here translates the source into this language"),
+        ({"target": "en"}, "source: say which language; served: de -> en, en -> fr, cs, de -> cs, de"),
+        ({"source": "de"}, "target: say which language; served: "),
+        (
+            {"source": "de", "target": "en", "model": "d"},
+            "model: there is no such model here; there are: a, b, c",
+        ),
+        (
+            {"source": "de", "target": "fr", "model": "a"},
+            "target: this language is not served here; served: de -> en",
+        ),
+    ],
+)
+def test_a_pair_that_is_not_served_is_refused_naming_what_is(
+    serve_models: ServeModels, body: dict[str, str], message: str
+) -> None:
+    response = serve_models().post(URL, json={"text": "Hallo"} | body)
+
+    status, kind, told = error_of(response)
+    assert (status, kind) == (422, "invalid_input")
+    assert told.startswith(message)
+    assert [problem["field"] for problem in response.json()["error"]["fields"]] == [message.partition(":")[0]]
+
+
+def test_texts_that_cannot_be_translated_are_named_whether_the_model_was_open_or_not(
+    serve_models: ServeModels,
+) -> None:
+    client = serve_models()
+
+    for _ in range(2):
+        response = client.post(URL, json={"text": ["a", "unusable"], "source": "de", "target": "fr"})
+
+        assert response.status_code == 422
+        assert response.json()["error"]["fields"] == [{"field": "text[1]", "problem": "is not usable"}]
+
+
+def test_a_wish_beyond_the_model_is_named_whether_the_model_was_open_or_not(
+    serve_models: ServeModels,
+) -> None:
+    client = serve_models()
+
+    for _ in range(2):
+        body = {"text": ["a", "b"], "source": "de", "target": "en", "num_hypotheses": 5}
+        response = client.post(URL, json=body)
+
+        assert response.status_code == 422
+        assert [problem["field"] for problem in response.json()["error"]["fields"]] == ["num_hypotheses"]
+
+
+def test_models_are_opened_on_first_use_and_told(serve_models: ServeModels, bundles: DoubleBundles) -> None:
+    client = serve_models()
+    assert bundles.names == []
+
+    translate(client, source="de", target="en")
+
+    listed = client.get("/v1/models").json()["models"]
+    assert [(each["folder"], each["name"], each["is_loaded"]) for each in listed] == [
+        ("a", "german", True),
+        ("b", "french", False),
+        ("c", "many", False),
+    ]
+    assert [(each["source"], each["target"]) for each in listed] == [("de", "en"), ("en", "fr"), (None, None)]
+    assert (listed[2]["sources"], listed[2]["targets"]) == (["cs", "de"], ["cs", "de"])
+    assert {each["memory_bytes"] for each in listed} == {SIZE_BYTES}
+
+
+def test_languages_tell_what_each_reaches_and_how(serve_models: ServeModels) -> None:
+    answer = serve_models().get("/v1/languages").json()
+
+    assert answer == {
+        "languages": [
+            {
+                "source": "cs",
+                "reaches": [
+                    {"way": "multilingual", "models": ["many"], "targets": ["de"]},
+                    {"way": "pivot", "models": ["many", "german"], "targets": ["en"]},
+                ],
+            },
+            {
+                "source": "de",
+                "reaches": [
+                    {"way": "direct", "models": ["german"], "targets": ["en"]},
+                    {"way": "multilingual", "models": ["many"], "targets": ["cs"]},
+                    {"way": "pivot", "models": ["german", "french"], "targets": ["fr"]},
+                ],
+            },
+            {"source": "en", "reaches": [{"way": "direct", "models": ["french"], "targets": ["fr"]}]},
+        ]
+    }
+
+
+def test_hundreds_of_languages_are_told_shortly(tmp_path: Path, bundles: DoubleBundles) -> None:
+    codes = [f"x{number:03}" for number in range(200)]
+    folder = write_bundle(tmp_path / "hundreds", "hundreds", codes, codes)
+    with (
+        Router(lambda: {"hundreds": folder}, bundles.open, lambda _: 1) as router,
+        ready_client(router) as client,
+    ):
+        answer = client.get("/v1/languages")
+
+    assert len(answer.content) < 500_000
+    languages = answer.json()["languages"]
+    assert len(languages) == 200
+    assert [len(each["reaches"][0]["targets"]) for each in languages] == [199] * 200
+
+
+def test_two_models_with_room_for_one_take_turns(serve_models: ServeModels, bundles: DoubleBundles) -> None:
+    client = serve_models(budget_bytes=SIZE_BYTES)
+
+    def ask(number: int) -> str:
+        source, target = (("de", "en"), ("en", "fr"), ("de", "fr"))[number % 3]
+        answer = translate(client, source=source, target=target)
+        text: str = answer["translations"][0]["text"]
+        return text
+
+    with ThreadPoolExecutor(6) as clients:
+        texts = list(clients.map(ask, range(30)))
+
+    assert texts == ["Hallo|german", "Hallo|french", "Hallo|german|french"] * 10
+    assert len(bundles.open_names) == 1
+
+
+def test_without_room_in_time_the_client_may_come_back(
+    serve_models: ServeModels, bundles: DoubleBundles
+) -> None:
+    client = serve_models(budget_bytes=SIZE_BYTES, request_timeout_s=0.5)
+    with ThreadPoolExecutor(1) as other:
+        in_use = other.submit(client.post, URL, json={"text": "wait", "source": "de", "target": "en"})
+        until(lambda: bool(bundles.opened) and bundles.named("german").is_waiting.is_set())
+
+        refused = client.post(URL, json={"text": "Hallo", "source": "en", "target": "fr"})
+
+        bundles.named("german").released.set()
+        in_use.result(TIMEOUT_S)
+    status, kind, message = error_of(refused)
+    assert (status, kind) == (503, "overloaded")
+    assert message.startswith("model b takes about 10 bytes of memory")
+    assert int(refused.headers["retry-after"]) > 0
+
+
+def test_a_model_that_cannot_be_opened_is_the_servers_fault(
+    serve_models: ServeModels, bundles: DoubleBundles, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = serve_models()
+    bundles.failure = BundleError("/secret/place/a", ("decoder.onnx is damaged",))
+
+    for _ in range(2):
+        failed = client.post(URL, json={"text": "Hallo", "source": "de", "target": "en"})
+
+        assert error_of(failed) == (
+            500,
+            "internal",
+            "the model cannot be opened; the server's log says why",
+        )
+    assert "/secret/place/a: decoder.onnx is damaged" in caplog.text
+
+
+def test_waiting_for_one_model_holds_up_no_other(serve_models: ServeModels, bundles: DoubleBundles) -> None:
+    client = serve_models()
+    translate(client, source="de", target="en")
+    bundles.may_open.clear()
+    with ThreadPoolExecutor(8) as others:
+        body = {"text": ["Hallo"] * 3, "source": "en", "target": "fr"}
+        waiting = [others.submit(client.post, URL, json=body) for _ in range(8)]
+        until(lambda: bundles.num_opening == 2)
+
+        assert translate(client, source="de", target="en")["model"] == "german"
+        assert client.get("/v1/models").status_code == 200
+        assert not any(answer.done() for answer in waiting)
+
+        bundles.may_open.set()
+        assert {answer.result(TIMEOUT_S).status_code for answer in waiting} == {200}
+    assert bundles.num_opening == 2
+
+
+def test_a_client_that_hangs_up_while_a_model_is_opened_is_forgotten(
+    serve_models: ServeModels, bundles: DoubleBundles
+) -> None:
+    client = serve_models()
+    bundles.may_open.clear()
+    with pytest.raises(httpx.ReadTimeout):
+        client.post(URL, json={"text": "Hallo", "source": "de", "target": "en"}, timeout=0.2)
+
+    bundles.may_open.set()
+    translate(client, source="de", target="en", text="Welt")
+
+    until(lambda: [text for text, _ in bundles.named("german").seen] == ["Welt"])
+
+
+def test_several_models_are_ready_at_once_and_preloaded_ones_are_warmed_up(
+    serve_models: ServeModels, bundles: DoubleBundles
+) -> None:
+    serve_models(preload="a,many")
+
+    assert sorted(bundles.names) == ["german", "many"]
+    assert [text for text, _ in bundles.named("many").seen] == ["Guten Morgen."]
+    assert bundles.named("many").pairs == [("cs", "de")]
+
+
+def test_until_every_preloaded_model_is_warm_the_server_is_not_ready(
+    models: Path, bundles: DoubleBundles, caplog: pytest.LogCaptureFixture
+) -> None:
+    bundles.failure = BundleError("b", ("is damaged",))
+    with (
+        Router(lambda: bundle_folders(models), bundles.open, lambda _: SIZE_BYTES) as router,
+        listening(router, load_settings(overrides={"preload": "b"})) as address,
+        httpx.Client(base_url=address, timeout=TIMEOUT_S) as client,
+    ):
+        until(lambda: "stays not ready" in caplog.text)
+
+        assert not is_ready(client)
+        assert client.get("/healthz").status_code == 200
+
+
+def test_clients_may_not_ask_for_another_look_unless_the_operator_says_so(serve_models: ServeModels) -> None:
+    client = serve_models()
+
+    assert client.post("/v1/models/reload").status_code == 404
+    assert "/v1/models/reload" not in client.get("/openapi.json").json()["paths"]
+
+
+def test_another_look_finds_what_has_changed(
+    serve_models: ServeModels, models: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    client = serve_models(reload_endpoint=True)
+    before = client.get("/v1/languages").json()["languages"]
+    assert [each["source"] for each in before] == ["cs", "de", "en"]
+    write_bundle(models / "d", "polish", ["pl"], ["fr"])
+    write_beside(models / "a", "german 2")
+    shutil.rmtree(models / "c")
+    (models / "e").mkdir()
+
+    report = client.post("/v1/models/reload")
+
+    assert report.json() == {
+        "added": ["d"],
+        "changed": ["a"],
+        "removed": ["c"],
+        "problems": [{"folder": "e", "problems": ["manifest.json is missing"]}],
+    }
+    assert translate(client, source="pl", target="fr")["model"] == "polish"
+    assert translate(client, source="de", target="en")["model"] == "german 2"
+    after = client.get("/v1/languages").json()["languages"]
+    assert [each["source"] for each in after] == ["de", "en", "pl"]
+    assert "models added: d; changed: a; removed: c" in caplog.text
+    assert "e cannot be served: manifest.json is missing" in caplog.text
+    assert client.get("/openapi.json").json()["paths"]["/v1/models/reload"]["post"]["description"]
+
+
+def test_a_watched_folder_is_looked_at_by_itself(
+    serve_models: ServeModels, models: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = serve_models(watch_s=0.05)
+    (models / "e").mkdir()
+    write_bundle(models / "d", "czech", ["cs"], ["fr"])
+
+    body = {"text": "Ahoj", "source": "cs", "target": "fr", "model": "czech"}
+    until(lambda: client.post(URL, json=body).status_code == 200)
+    until(lambda: "e cannot be served" in caplog.text)
+    threading.Event().wait(0.3)
+
+    assert caplog.text.count("e cannot be served") == 1  # and not at every look
+
+
+def test_a_folder_that_cannot_be_served_from_the_start_is_told(
+    serve_models: ServeModels, models: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (models / "a" / "manifest.json").write_text("{}")
+
+    client = serve_models()
+
+    assert "a cannot be served: manifest.json: format_version is None" in caplog.text
+    assert [each["folder"] for each in client.get("/v1/models").json()["models"]] == ["b", "c"]
+
+
+def test_models_replaced_under_load_fail_no_request(
+    serve_models: ServeModels, models: Path, bundles: DoubleBundles
+) -> None:
+    client = serve_models(reload_endpoint=True)
+    stop = threading.Event()
+    answered: list[httpx.Response] = []
+
+    def ask(number: int) -> None:
+        body = {"text": ["Hallo", "Welt"], "source": "de", "target": ("en", "fr")[number % 2]}
+        while not stop.is_set():
+            answered.append(client.post(URL, json=body))
+
+    with ThreadPoolExecutor(4) as clients:
+        asking = [clients.submit(ask, number) for number in range(4)]
+        try:
+            for turn in range(8):
+                done = len(answered)
+                until(lambda done=done: len(answered) >= done + 8)  # type: ignore[misc]
+                write_beside(models / "a", "german", filler=str(turn))
+                if turn % 2:
+                    write_beside(models / "b", "french", "en", "fr", filler=str(turn))
+                assert client.post("/v1/models/reload").status_code == 200
+        finally:
+            stop.set()
+        for one in asking:
+            one.result(TIMEOUT_S)
+
+    assert {response.status_code for response in answered} == {200}
+    assert bundles.names.count("german") > 4
