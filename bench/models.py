@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.checkpoints import write_random_checkpoint
+from bench.foreign import write_foreign
 from dragoman.bundle import read_bundle, sha256_of
 from dragoman.manifest import Limits
 from dragoman.shortlist import Shortlist
@@ -35,14 +36,16 @@ CALIBRATION = (Sample([4, 5, 6, 7, 8, 9, 10, 3], (2,)),)
 MAX_RANDOM_TOKENS = 500
 RANDOM_ALWAYS, RANDOM_LISTED = 1200, 3
 """Tokens on every source's shortlist, and those that each source piece adds."""
-OPUS_SIZE = "opus-size"
+OPUS_SIZE, OPUS_IMPORT = "opus-size", "opus-mt"
+ORIGINAL = "original"
 COMPLETE = "complete"
 """Written last, and says what the folder was made of."""
 
 
 def origin_of(checkpoint: str) -> str:
     """What tells a checkpoint from another: the hash of its weights."""
-    return checkpoint if checkpoint == OPUS_SIZE else sha256_of(Path(checkpoint) / WEIGHTS_FILE)
+    is_made_up = checkpoint in {OPUS_SIZE, OPUS_IMPORT}
+    return checkpoint if is_made_up else sha256_of(Path(checkpoint) / WEIGHTS_FILE)
 
 
 def is_made_of(folder: Path, origin: str) -> bool:
@@ -95,6 +98,20 @@ def convert(folder: Path) -> None:
         _run([*command, str(folder / CHECKPOINT), str(folder / name), "--quantization", quantization])
 
 
+def import_foreign(folder: Path) -> None:
+    """FOLDER/original as `transformers` writes it; bundles and CTranslate2 models that were made of it."""
+    original = folder / ORIGINAL
+    write_foreign(OPUS_IMPORT, original)
+    (folder / CHECKPOINT).mkdir()
+    shutil.copyfile(original / "source.spm", folder / TOKENIZER)
+    for precision in (INT8, FP32):
+        command = [sys.executable, "-m", "export", str(original), str(folder / precision)]
+        _run([*command, "--precision", precision, "--max-target-tokens", str(MAX_RANDOM_TOKENS)])
+    for name, quantization in ((CTRANSLATE2_INT8, "int8"), (CTRANSLATE2_FLOAT32, "float32")):
+        command = [str(PEERS_PYTHON), "-m", "bench.peers.ctranslate2_import"]
+        _run([*command, str(original), str(folder / name), "--only-convert", quantization])
+
+
 def _run(command: list[str]) -> None:
     sys.stderr.write(" ".join(command) + "\n")
     subprocess.run(command, check=True)  # noqa: S603 -- our own modules
@@ -103,7 +120,9 @@ def _run(command: list[str]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.models", description=__doc__)
     parser.add_argument(
-        "checkpoint", help="a checkpoint's folder, or `opus-size`: random weights in OPUS-MT's shape"
+        "checkpoint",
+        help="a checkpoint's folder; `opus-size`: random weights in OPUS-MT's shape; `opus-mt`: the same as "
+        "Transformers has them, imported",
     )
     parser.add_argument("folder", type=Path)
     parser.add_argument(
@@ -120,7 +139,9 @@ def main() -> int:
         sys.stderr.write(f"{folder} is there already\n")
         return 0
     shutil.rmtree(folder, ignore_errors=True)
-    if arguments.checkpoint == OPUS_SIZE:
+    if arguments.checkpoint == OPUS_IMPORT:
+        import_foreign(folder)
+    elif arguments.checkpoint == OPUS_SIZE:
         write_random_checkpoint(folder / CHECKPOINT, arguments.tokenizer)
         export_random(folder)
     else:
@@ -129,7 +150,8 @@ def main() -> int:
     if arguments.checkpoint == OPUS_SIZE or arguments.shortlist is not None:
         for precision in (INT8, INT4):
             add_shortlist(folder / precision, arguments.shortlist)
-    convert(folder)
+    if arguments.checkpoint != OPUS_IMPORT:
+        convert(folder)
     (folder / COMPLETE).write_text(origin, encoding="utf8")
     return 0
 

@@ -17,11 +17,14 @@ from dragoman.errors import (
     TranslatorClosed,
     UnsupportedPair,
 )
+from dragoman.routing.results import RoutedTranslation
+from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.translator import Translator
 from dragoman.types import (
     Alternative,
     FinishReason,
     Hypothesis,
+    Pair,
     Priority,
     SegmentTranslation,
     Translation,
@@ -37,11 +40,16 @@ __all__ = [
     "Hypothesis",
     "InputError",
     "Overloaded",
+    "Pair",
     "Priority",
     "ProviderError",
+    "RoutedTranslation",
+    "Router",
+    "RouterOptions",
     "SegmentTranslation",
     "Translation",
     "Translator",
     "TranslatorClosed",
+    "TranslatorOptions",
     "UnsupportedPair",
 ]

@@ -29,7 +29,7 @@ SMALLEST_CLIP = 1 / 64
 """Of the largest magnitude seen; no outlier is worth cutting the range further."""
 NUM_CLIPS = 256
 BATCH_SOURCES = 16
-"""That are translated together."""
+"""That are read together."""
 
 Ids = Sequence[int]
 
@@ -72,8 +72,8 @@ class Calibration:
 def calibrate(model: Transformer, samples: Sequence[Sample], moments_of: Sequence[str] = ()) -> Calibration:
     """Measure every range.
 
-    Samples are read one by one, so that no padding is counted, and the decoder reads the model's own greedy
-    output. The clip of an activation range minimises the mean squared error of rounding and cutting together.
+    Padding is not counted, and the decoder reads the model's own greedy output. The clip of an activation
+    range minimises the mean squared error of rounding and cutting together.
 
     Args:
         model: in eval mode.
@@ -238,33 +238,55 @@ def _read_all(
     outputs: Mapping[str, _Reader],
 ) -> None:
     """Show every reader all that goes into, or comes out of, its map."""
-    with _watching(model, inputs, outputs), torch.inference_mode():
-        for source, target in texts:
-            ids = torch.tensor([source])
-            model(ids, torch.ones_like(ids, dtype=torch.bool), torch.tensor([target]))
+    order = sorted(texts, key=lambda text: (len(text[0]), len(text[1])))
+    shown = _Shown()
+    with _watching(model, inputs, outputs, shown), torch.inference_mode():
+        for first in range(0, len(order), BATCH_SOURCES):
+            sources, targets = zip(*order[first : first + BATCH_SOURCES], strict=True)
+            source_ids, shown.source_mask = _padded(sources, model.config.pad_id)
+            target_ids, shown.target_mask = _padded(targets, model.config.pad_id)
+            model(source_ids, shown.source_mask, target_ids)
+
+
+class _Shown:
+    """Where a batch's tokens are, bool [B, S] and [B, T]: readers are not shown what lies beside them."""
+
+    source_mask: Tensor
+    target_mask: Tensor
+
+    def tokens(self, name: str, values: Tensor) -> Tensor:
+        """Of a map's input or output [B, S or T, K] the tokens' own, [tokens, K]."""
+        reads_source = name.startswith("encoder.") or name.endswith(
+            ("cross_attention.key", "cross_attention.value")
+        )
+        return values[self.source_mask if reads_source else self.target_mask]
 
 
 @contextmanager
 def _watching(
-    model: Transformer, inputs: Mapping[str, _Reader], outputs: Mapping[str, _Reader]
+    model: Transformer, inputs: Mapping[str, _Reader], outputs: Mapping[str, _Reader], shown: _Shown
 ) -> Iterator[None]:
-    def read_input(reader: _Reader, _module: nn.Module, values: tuple[Tensor, ...]) -> None:
-        reader.read(values[0])
+    def read_input(name: str, _module: nn.Module, values: tuple[Tensor, ...]) -> None:
+        inputs[name].read(shown.tokens(name, values[0]))
 
-    def read_output(reader: _Reader, _module: nn.Module, _values: tuple[Tensor, ...], output: Tensor) -> None:
-        reader.read(output)
+    def read_output(
+        readers: Mapping[str, _Reader],
+        name: str,
+        _module: nn.Module,
+        _values: tuple[Tensor, ...],
+        output: Tensor,
+    ) -> None:
+        readers[name].read(shown.tokens(name, output))
 
     modules = dict(model.named_modules())
     handles = [
-        modules[name].register_forward_pre_hook(partial(read_input, reader))
-        for name, reader in inputs.items()
+        modules[name].register_forward_pre_hook(partial(read_input, name))
+        for name in inputs
         if name != OUTPUT
     ]
     if OUTPUT in inputs:
-        handles.append(model.decoder_norm.register_forward_hook(partial(read_output, inputs[OUTPUT])))
-    handles += [
-        modules[name].register_forward_hook(partial(read_output, reader)) for name, reader in outputs.items()
-    ]
+        handles.append(model.decoder_norm.register_forward_hook(partial(read_output, inputs, OUTPUT)))
+    handles += [modules[name].register_forward_hook(partial(read_output, outputs, name)) for name in outputs]
     try:
         yield
     finally:
@@ -298,9 +320,13 @@ def _maps(model: Transformer) -> list[str]:
 def _greedy(model: Transformer, sources: Sequence[Ids], begin: Ids) -> list[Ids]:
     """Of sources of like length; each stops where it would alone."""
     most = [min(2 * len(source) + 10, model.config.max_positions - 1) for source in sources]
-    width = max(map(len, sources))
-    rows = [[*source, *[model.config.pad_id] * (width - len(source))] for source in sources]
-    lengths = torch.tensor([len(source) for source in sources])
-    mask = torch.arange(width) < lengths[:, None]
-    found = generate_greedy(model, torch.tensor(rows), mask, max(most), begin)
+    source_ids, mask = _padded(sources, model.config.pad_id)
+    found = generate_greedy(model, source_ids, mask, max(most), begin)
     return [target[: limit - len(begin) + 1] for target, limit in zip(found, most, strict=True)]
+
+
+def _padded(rows: Sequence[Ids], pad_id: int) -> tuple[Tensor, Tensor]:
+    """int64 ids and bool mask, each [B, length of the longest]."""
+    width = max(map(len, rows))
+    ids = torch.tensor([[*row, *[pad_id] * (width - len(row))] for row in rows])
+    return ids, torch.arange(width) < torch.tensor([[len(row)] for row in rows])

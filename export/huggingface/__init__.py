@@ -21,6 +21,9 @@ from export.original import ImportRefusedError, Original, WantedLanguages
 
 __all__ = ["ARCHITECTURES", "load", "recognises"]
 
+NO_LIMIT = 2**31
+"""`transformers` writes 10^30 where a tokenizer has no longest text."""
+
 
 def recognises(folder: Path) -> bool:
     """Whether this is a Hugging Face folder, of a class that is imported or of another."""
@@ -82,7 +85,8 @@ def _start_id(settings: Settings, architecture: Architecture, shape: Shape, gene
 def _origin(
     settings: Settings, tokenizer_class: str, generation: Generation, weights: Weights
 ) -> Mapping[str, Any]:
-    """What the manifest keeps of it."""
+    """What the manifest keeps of it, a clean-up of texts among it that is not done here."""
+    longest = settings.tokenizer.get("model_max_length")
     return {
         "tool": "transformers",
         "version": settings.config.get("transformers_version"),
@@ -90,6 +94,7 @@ def _origin(
         "tokenizer": tokenizer_class,
         "weights": weights.file,
         "dtype": weights.dtype,
-        "model_max_length": settings.tokenizer.get("model_max_length"),
+        "model_max_length": longest if isinstance(longest, int) and longest < NO_LIMIT else None,
+        "clean_up_tokenization_spaces": settings.tokenizer.get("clean_up_tokenization_spaces"),
         "generation": dataclasses.asdict(generation),
     }

@@ -37,6 +37,7 @@ def problems_of(folder: Path, wanted: WantedLanguages = ALL) -> tuple[str, ...]:
         ("arb_Arab", "ar"),
         ("ary_Arab", "ary-Arab"),
         ("swh_Latn", "sw"),
+        ("twi_Latn", "tw-Latn"),
         ("nob_Latn", "nb"),
         ("prs_Arab", "fa-AF"),
         ("deu", "de"),

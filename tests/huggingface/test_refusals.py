@@ -4,9 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from transformers import M2M100Config, MarianConfig, MBartConfig, PreTrainedConfig
 
 from export import huggingface
 from export.huggingface import files
+from export.huggingface.architectures import M2M_100, MARIAN, MBART, Architecture
+from export.huggingface.configuration import Shape, read_shape
 from export.original import ImportRefusedError, WantedLanguages
 from tests.huggingface.make_models import edit_json, write_json, write_m2m, write_mbart, write_nllb
 
@@ -45,6 +48,38 @@ def test_the_type_names_the_class_where_nothing_else_does(marian_folder: Path, c
     edit_json(folder / "config.json", {"architectures": None})
 
     assert huggingface.load(folder, WantedLanguages()).kind == "MarianMTModel"
+
+
+@pytest.mark.parametrize(
+    ("architecture", "config"),
+    [(MARIAN, MarianConfig()), (M2M_100, M2M100Config()), (MBART, MBartConfig())],
+    ids=["marian", "m2m", "mbart"],
+)
+def test_what_a_configuration_leaves_out_is_as_in_its_class(
+    architecture: Architecture, config: PreTrainedConfig
+) -> None:
+    problems: list[str] = []
+
+    shape = read_shape({}, architecture, problems)
+
+    assert problems == []
+    assert shape == Shape(
+        source_vocab_size=config.vocab_size,
+        target_vocab_size=config.vocab_size,
+        encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers,
+        d_model=config.d_model,
+        heads=config.encoder_attention_heads,
+        ffn=config.encoder_ffn_dim,
+        decoder_ffn=config.decoder_ffn_dim,
+        activation=config.activation_function,
+        max_positions=config.max_position_embeddings,
+        scaled_embeddings=config.scale_embedding,
+        shares_embeddings=True,
+        ties_output=config.tie_word_embeddings,
+        pad_id=config.pad_token_id,
+        eos_id=config.eos_token_id,
+    )
 
 
 def test_every_reason_of_the_configuration_is_told(marian_folder: Path, copy_of: Copy) -> None:
@@ -298,3 +333,8 @@ def test_the_origin_says_what_it_was_made_of(nllb_folder: Path) -> None:
     assert origin["tokenizer"] == "NllbTokenizer"
     assert (origin["weights"], origin["dtype"]) == ("model.safetensors", "float32")
     assert origin["generation"]["max_target_tokens"] == 199
+    assert origin["model_max_length"] is None
+
+
+def test_the_origin_says_the_longest_text_of_a_tokenizer_that_has_one(marian_folder: Path) -> None:
+    assert huggingface.load(marian_folder, WantedLanguages()).origin["model_max_length"] == 512

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.marian.written import (
+    MARIANS_OWN_IDS,
     Arrays,
     Options,
     Variant,
@@ -48,7 +49,7 @@ def tokenizers() -> Tokenizers:
         german=train_sentencepiece(german, 190),
         english=train_sentencepiece(english, 170),
         both=train_sentencepiece([*german, *english], 230),
-        own=train_sentencepiece([*german, *english], 210, is_marians_own=True),
+        own=train_sentencepiece([*german, *english], 210, **MARIANS_OWN_IDS),
     )
 
 

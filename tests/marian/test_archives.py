@@ -1,5 +1,6 @@
 """Nothing in an archive leaves its folder, and no small archive becomes a large one."""
 
+import io
 import stat
 import struct
 import zipfile
@@ -9,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from export.marian import ArchiveLimits, unpacked
+from export.marian import ArchiveLimits, archive, unpacked
 from export.original import ImportRefusedError
 
 pytestmark = pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
 
 
 def _archive(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, content in members:
-            archive.writestr(name, content)
+            packed.writestr(name, content)
     return path
 
 
@@ -142,6 +143,14 @@ def test_what_a_member_unpacks_to_is_counted_whatever_it_declares(tmp_path: Path
 
     with pytest.raises(ImportRefusedError), unpacked(path, ArchiveLimits(size_bytes=5_000)):
         pytest.fail("was unpacked")
+
+
+def test_no_more_is_written_than_there_is_room_for() -> None:
+    file = io.BytesIO()
+
+    with pytest.raises(zipfile.BadZipFile, match="more than it declares"):
+        archive._copy(io.BytesIO(b"more than ten bytes"), file, 10, "liar")
+    assert not file.getvalue()
 
 
 def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from export.marian import load, recognises
 from export.original import ImportRefusedError, WantedLanguages
 from tests.marian.conftest import Written
-from tests.marian.written import Arrays, save_npz
+from tests.marian.written import Arrays, save_npz, save_vocabulary
 
 LANGUAGES = WantedLanguages(("de",), ("en",))
 
@@ -157,6 +157,15 @@ def test_a_vocabulary_of_another_size_than_the_table_is_refused(written: Written
     assert any("Wemb has shape" in problem for problem in found)
 
 
+def test_one_table_for_vocabularies_of_two_sizes_is_refused(written: Written) -> None:
+    save(written, options={"dim-vocabs": [0, 0]})
+    save_vocabulary(written.folder / "longer.vocab.yml", [*written.source_pieces, "one more"])
+    shorter = "opus.spm32k-spm32k.vocab.yml"
+    (written.folder / "decoder.yml").write_text(f"vocabs: [{shorter}, longer.vocab.yml]\n", encoding="utf8")
+
+    assert any("one has more pieces" in problem for problem in problems_of(written.folder))
+
+
 def test_a_model_without_its_options_is_refused(written: Written) -> None:
     save_npz(written.folder / "opus.npz", written.arrays, None)
     (written.folder / "decoder.yml").write_text("models: [opus.npz]\n", encoding="utf8")
@@ -172,7 +181,7 @@ def test_a_model_without_its_options_is_refused(written: Written) -> None:
         "type: [",
         "!!python/object/apply:os.getcwd []",
         "type: !!python/name:os.getcwd",
-        "[" * 1500,
+        "[" * 1000 + "]" * 1000,
         "a: &a [x, x]\nb: &b [*a, *a]\ntype: *b",
         "dim-emb: 2020-01-01",
         "",
@@ -196,7 +205,7 @@ def test_a_few_lines_of_yaml_do_not_become_many(written: Written) -> None:
 
 def test_nothing_is_run_for_yaml(written: Written, tmp_path: Path) -> None:
     proof = tmp_path / "proof"
-    attack = f'type: !!python/object/apply:pathlib.Path.touch ["{proof}"]\n'
+    attack = f'type: !!python/object/apply:os.mkdir ["{proof}"]\n'
     save_npz(written.folder / "opus.npz", written.arrays, attack)
     (written.folder / "decoder.yml").write_text(attack, encoding="utf8")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dragoman.text.tokenise import Tokenizer
 from export.marian import load
 from export.marian.entries import read_pieces
-from export.original import Original, TokenizerSource, WantedLanguages
+from export.original import ImportRefusedError, Original, TokenizerSource, WantedLanguages
 from export.validation import pad
 from tests.marian.conftest import Tokenizers, Written, write_model
 from tests.marian.reference import Reference
@@ -24,6 +24,7 @@ from tests.marian.written import (
     real_text,
     save_npz,
     save_vocabulary,
+    train_sentencepiece,
 )
 
 LANGUAGES = WantedLanguages(("de",), ("en",))
@@ -212,6 +213,50 @@ def test_a_sentencepiece_model_can_be_the_vocabulary_with_ids_of_its_own(
     assert tokenizer.encode(text) == processor.encode(text)
     assert tokenizer.decode(tokenizer.encode(text)) == processor.decode(processor.encode(text))
     assert tokenizer.vocab_size == processor.vocab_size() + 1
+
+
+def test_text_is_not_normalised_before_sentencepiece_sees_it(written: Written) -> None:
+    original = load(written.folder, LANGUAGES)
+
+    assert not original.source_tokenizer.normalises
+    assert not original.target_tokenizer.normalises
+
+
+def test_what_sentencepiece_does_not_know_is_marians_unknown_whatever_its_name(
+    written: Written, tmp_path: Path
+) -> None:
+    model = train_sentencepiece(real_text("de"), 190, unk_piece="<oov>")
+    (written.folder / "source.spm").write_bytes(model)
+
+    tokenizer = _tokenizer(load(written.folder, LANGUAGES).source_tokenizer, tmp_path)
+
+    assert tokenizer.unk_id == 1
+    assert 1 in tokenizer.encode(["字"])[0]
+
+
+def test_a_sentencepiece_model_without_an_end_is_no_vocabulary(
+    tmp_path: Path, tokenizers: Tokenizers
+) -> None:
+    _with_own_ids(tmp_path / "student", tokenizers)
+    model = train_sentencepiece(real_text("de"), 190, eos_id=-1)
+    (tmp_path / "student" / "vocab.deen.spm").write_bytes(model)
+
+    with pytest.raises(ImportRefusedError, match=r"vocab\.deen\.spm has no end-of-sentence piece"):
+        load(tmp_path / "student", LANGUAGES)
+
+
+def test_the_decoders_options_say_which_vocabulary_is_whose(tmp_path: Path, tokenizers: Tokenizers) -> None:
+    written = write_model(tmp_path, Variant(tying="none"), tokenizers)
+    (tmp_path / "opus.src.vocab.yml").rename(tmp_path / "one.yml")
+    (tmp_path / "opus.trg.vocab.yml").rename(tmp_path / "two.yml")
+    (tmp_path / "decoder.yml").write_text("vocabs:\n- /training/one.yml\n- two.yml\n", encoding="utf8")
+
+    original = load(tmp_path, LANGUAGES)
+
+    assert original.source_tokenizer.vocabulary is not None
+    assert original.target_tokenizer.vocabulary is not None
+    assert list(original.source_tokenizer.vocabulary[2:]) == written.source_pieces[2:]
+    assert list(original.target_tokenizer.vocabulary[2:-1]) == written.target_pieces[2:]
 
 
 def test_bytes_below_the_space_are_never_said(written: Written, tokenizers: Tokenizers) -> None:

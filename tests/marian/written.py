@@ -210,9 +210,12 @@ def save_vocabulary(path: Path, pieces: Sequence[str]) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf8")
 
 
-def train_sentencepiece(text: Sequence[str], vocab_size: int, *, is_marians_own: bool = False) -> bytes:
-    """A SentencePiece model; its ids are those that Marian asks for where Marian is to use them."""
-    ids: dict[str, Any] = {"eos_id": 0, "unk_id": 1, "bos_id": -1} if is_marians_own else {}
+MARIANS_OWN_IDS = {"eos_id": 0, "unk_id": 1, "bos_id": -1}
+"""Where Marian is to use SentencePiece's ids as they are."""
+
+
+def train_sentencepiece(text: Sequence[str], vocab_size: int, **more: Any) -> bytes:
+    """A SentencePiece model."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(text),
@@ -221,7 +224,7 @@ def train_sentencepiece(text: Sequence[str], vocab_size: int, *, is_marians_own:
         character_coverage=1.0,
         num_threads=1,
         minloglevel=2,
-        **ids,
+        **more,
     )
     return model.getvalue()
 

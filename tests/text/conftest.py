@@ -23,7 +23,7 @@ ENGLISH = (
 )
 
 
-def train_model(*, has_eos: bool = True) -> bytes:
+def train_model() -> bytes:
     sentences = [
         " ".join(parts) for parts in itertools.chain(*(itertools.product(*s) for s in (GERMAN, ENGLISH)))
     ]
@@ -39,7 +39,7 @@ def train_model(*, has_eos: bool = True) -> bytes:
         pad_id=0,
         unk_id=1,
         bos_id=2,
-        eos_id=3 if has_eos else -1,
+        eos_id=3,
         num_threads=1,
         minloglevel=2,
     )
@@ -50,13 +50,6 @@ def train_model(*, has_eos: bool = True) -> bytes:
 def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bundle") / "source.spm"
     path.write_bytes(train_model())
-    return path
-
-
-@pytest.fixture(scope="session")
-def model_without_eos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("bundle") / "source.spm"
-    path.write_bytes(train_model(has_eos=False))
     return path
 
 

@@ -1,0 +1,124 @@
+"""Models of the sizes that people bring, with random weights, in the formats that they bring them in."""
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import torch
+from transformers import M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel
+
+from bench.checkpoints import grow_vocabulary
+from export.samples import BUILT_IN
+
+SEED = 1
+ENDS = 6.0
+"""Added to the logit of the end of sentence, about: random weights would go on to the limit."""
+TRAINED_PIECES, OPUS_PIECES, NLLB_PIECES = 1_000, 58_100, 256_000
+"""Of the tokenizers: trained on what text there is, then grown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A model to import."""
+
+    model_class: Any
+    config_class: Any
+    settings: Mapping[str, Any]
+    write_tokenizer: Callable[[Path], None]
+
+
+def _train_pieces() -> bytes:
+    """A SentencePiece model as OPUS-MT and fairseq have them: unknown 0, begin 1, end 2."""
+    lines = [line for path in sorted(BUILT_IN.glob("*.txt")) for line in path.read_text("utf8").splitlines()]
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=model, vocab_size=TRAINED_PIECES, minloglevel=2
+    )
+    return model.getvalue()
+
+
+def _write_marian_tokenizer(folder: Path) -> None:
+    grown = grow_vocabulary(_train_pieces(), OPUS_PIECES)
+    for side in ("source", "target"):
+        (folder / f"{side}.spm").write_bytes(grown)
+    processor = sentencepiece.SentencePieceProcessor(model_proto=grown)
+    pieces = [processor.id_to_piece(index) for index in range(3, OPUS_PIECES)]
+    listed = ["</s>", "<unk>", *pieces, "filler", "<pad>"]
+    _write_json(folder / "vocab.json", {piece: index for index, piece in enumerate(listed)})
+    settings = {"tokenizer_class": "MarianTokenizer", "source_lang": "de", "target_lang": "en"}
+    _write_json(folder / "tokenizer_config.json", settings)
+
+
+def _write_nllb_tokenizer(folder: Path) -> None:
+    (folder / "sentencepiece.bpe.model").write_bytes(grow_vocabulary(_train_pieces(), NLLB_PIECES))
+    _write_json(folder / "tokenizer_config.json", {"tokenizer_class": "NllbTokenizer"})
+
+
+def _write_json(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content), encoding="utf8")
+
+
+FOREIGN: Mapping[str, Foreign] = {
+    "opus-mt": Foreign(
+        MarianMTModel,
+        MarianConfig,
+        {
+            "vocab_size": OPUS_PIECES + 1,
+            "d_model": 512,
+            "encoder_layers": 6,
+            "decoder_layers": 6,
+            "encoder_attention_heads": 8,
+            "decoder_attention_heads": 8,
+            "encoder_ffn_dim": 2048,
+            "decoder_ffn_dim": 2048,
+            "max_position_embeddings": 512,
+            "activation_function": "swish",
+            "scale_embedding": True,
+            "pad_token_id": OPUS_PIECES,
+            "decoder_start_token_id": OPUS_PIECES,
+            "eos_token_id": 0,
+        },
+        _write_marian_tokenizer,
+    ),
+    "nllb-600m": Foreign(
+        M2M100ForConditionalGeneration,
+        M2M100Config,
+        {
+            "vocab_size": NLLB_PIECES + 206,
+            "d_model": 1024,
+            "encoder_layers": 12,
+            "decoder_layers": 12,
+            "encoder_attention_heads": 16,
+            "decoder_attention_heads": 16,
+            "encoder_ffn_dim": 4096,
+            "decoder_ffn_dim": 4096,
+            "max_position_embeddings": 1024,
+            "scale_embedding": True,
+        },
+        _write_nllb_tokenizer,
+    ),
+}
+"""In the shapes of Helsinki-NLP/opus-mt-de-en and facebook/nllb-200-distilled-600M."""
+
+
+def write_foreign(name: str, folder: Path) -> None:
+    """Write one of FOREIGN as `transformers` does, with a tokenizer of the size that its vocabulary has."""
+    torch.manual_seed(SEED)
+    foreign = FOREIGN[name]
+    model = foreign.model_class(foreign.config_class(**foreign.settings))
+    _end_soon(model)
+    model.save_pretrained(folder)
+    foreign.write_tokenizer(folder)
+
+
+def _end_soon(model: Any) -> None:
+    end = model.lm_head.weight[model.config.eos_token_id].detach()
+    with torch.no_grad():
+        if hasattr(model, "final_logits_bias"):
+            model.final_logits_bias[0, model.config.eos_token_id] = ENDS
+        else:
+            model.model.decoder.layer_norm.bias += ENDS * end / end.square().sum()

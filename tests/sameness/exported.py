@@ -1,0 +1,156 @@
+"""An imported model beside its original: what both say to the same sources."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dragoman import DecodingOptions, FinishReason, Hypothesis, Translator
+from dragoman.manifest import Limits
+from dragoman.text.tokenise import Tokenizer
+from dragoman.types import Pair
+from export import huggingface
+from export.bundle import BundleFacts, write_bundle, write_tokenizer
+from export.original import Original, WantedLanguages
+
+BATCH_SOURCES = 50
+MAX_TOKENS = 40
+"""Of a target, the token that starts the decoder not counted."""
+
+LIMITS = Limits(100, MAX_TOKENS)
+GENTLE = 0.3
+TAUGHT_STEPS = 150
+IGNORED = -100
+"""What a label is that does not count."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A folder of the original, and the bundle made of it."""
+
+    folder: Path
+    original: Original
+    bundle: Path
+
+
+def export(folder: Path, bundle: Path, precision: str = "fp32") -> Exported:
+    """Without the validation that the command ends with."""
+    original = huggingface.load(folder, WantedLanguages())
+    bundle.mkdir()
+    facts = BundleFacts(bundle.name, "none", LIMITS)
+    write_bundle(bundle, original, precision, facts, [])
+    return Exported(folder, original, bundle)
+
+
+def load_tokenizers(original: Original, folder: Path) -> list[Tokenizer]:
+    """The source's and the target's; `folder` takes their files."""
+    loaded: list[Tokenizer] = []
+    for side, tokenizer in (("source", original.source_tokenizer), ("target", original.target_tokenizer)):
+        files = write_tokenizer(folder, side, tokenizer)
+        vocabulary = None if files.vocabulary is None else folder / files.vocabulary
+        loaded.append(Tokenizer.load(folder / files.model, vocabulary, normalises=files.normalises))
+    return loaded
+
+
+def silence_start(model: Any) -> None:
+    """A Marian model starts from padding, which is a row of zeros in every one that was ever converted."""
+    if model.config.model_type == "marian":
+        with torch.no_grad():
+            model.model.decoder.embed_tokens.weight[model.config.decoder_start_token_id] = 0.0
+
+
+def teach(model: Any, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], begin: Sequence[int]) -> None:
+    """A short training: weights that are random alone repeat one token to the limit.
+
+    Args:
+        model: of `transformers`.
+        pairs: ids of sources, as the encoder reads them, and of targets, pieces alone.
+        begin: of every target.
+    """
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.dim() > 1 and weight.requires_grad:
+                weight.mul_(GENTLE)
+    optimiser = torch.optim.AdamW([one for one in model.parameters() if one.requires_grad], lr=3e-3)
+    config = model.generation_config
+    for step in range(TAUGHT_STEPS):
+        first = step * BATCH_SOURCES % len(pairs)
+        sources, targets = zip(*pairs[first : first + BATCH_SOURCES], strict=True)
+        ids, mask = _padded(sources, config.pad_token_id)
+        read, _ = _padded([[*begin, *target] for target in targets], config.pad_token_id)
+        said, _ = _padded([[*begin[1:], *target, config.eos_token_id] for target in targets], IGNORED)
+        loss = model(input_ids=ids, attention_mask=mask, decoder_input_ids=read, labels=said).loss
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+
+
+def _padded(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """int64 ids and mask, each [B, S]."""
+    width = max(map(len, rows))
+    ids = torch.tensor([[*row, *[pad_id] * (width - len(row))] for row in rows])
+    mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
+    return ids, mask
+
+
+@dataclass(frozen=True)
+class Said:
+    """A hypothesis, ids alone, and how it ended."""
+
+    ids: tuple[int, ...]
+    is_ended: bool
+
+
+def theirs(
+    model: Any, sources: Sequence[Sequence[int]], begin: Sequence[int], options: Mapping[str, Any]
+) -> list[Said]:
+    """The best of `generate` for each source, without what it begins with and its end."""
+    config = model.generation_config
+    found: list[Said] = []
+    for first in range(0, len(sources), BATCH_SOURCES):
+        batch = sources[first : first + BATCH_SOURCES]
+        ids, mask = _padded(batch, config.pad_token_id)
+        forced = {"forced_bos_token_id": begin[1]} if len(begin) > 1 else {}
+        with torch.inference_mode():
+            rows = model.generate(
+                input_ids=ids,
+                attention_mask=mask,
+                decoder_start_token_id=begin[0],
+                max_length=MAX_TOKENS + len(begin),
+                **forced,
+                **options,
+            )
+        for row in rows.tolist():
+            said = row[len(begin) :]
+            is_ended = config.eos_token_id in said
+            found.append(Said(tuple(said[: said.index(config.eos_token_id)] if is_ended else said), is_ended))
+    return found
+
+
+def ours(
+    translator: Translator, sources: Sequence[Sequence[int]], pair: Pair, options: DecodingOptions
+) -> list[Said]:
+    """The bundle's best for each source."""
+    best: list[Hypothesis] = [
+        found[0] for found in translator.search(sources, replace(options, max_length=MAX_TOKENS), pair=pair)
+    ]
+    return [Said(one.ids, one.finish_reason is FinishReason.STOP) for one in best]
+
+
+@dataclass(frozen=True)
+class Both:
+    """A model twice."""
+
+    model: Any
+    exported: Exported
+    translator: Translator
+    pair: Pair
+    sources: list[list[int]]
+
+    @property
+    def begin(self) -> tuple[int, ...]:
+        """What the target begins with."""
+        return self.exported.original.languages.targets[self.pair.target].begin
