@@ -9,39 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.errors import BundleError
-from dragoman.languages import Languages, SourceLanguage, TargetLanguage
-from dragoman.manifest import (
-    MANIFEST_FILE,
-    DecodingDefaults,
-    FileRecord,
-    Limits,
-    Manifest,
-    Sizes,
-    SpecialIds,
-    TokenizerFiles,
-    parse_manifest,
-)
-
-__all__ = [
-    "MANIFEST_FILE",
-    "MAX_MANIFEST_BYTES",
-    "Bundle",
-    "DecodingDefaults",
-    "FileRecord",
-    "Languages",
-    "Limits",
-    "Manifest",
-    "Sizes",
-    "SourceLanguage",
-    "SpecialIds",
-    "TargetLanguage",
-    "TokenizerFiles",
-    "open_bundle",
-    "parse_manifest",
-    "read_bundle",
-    "sha256_of",
-    "verify_files",
-]
+from dragoman.manifest import MANIFEST_FILE, FileRecord, Manifest, parse_manifest
 
 MAX_MANIFEST_BYTES = 4 * 2**20
 

@@ -6,6 +6,7 @@ DragomanError
 ├─ BundleError          the operator must fix it: names the bundle and every file or field at fault
 ├─ ProviderError        the operator must fix it: graphs cannot run on what they were to run on
 ├─ Overloaded           too much is waiting already: the caller may come back later
+├─ NoRoom               bundles in use leave no memory for another one: the caller may come back later
 ├─ DeadlineExceeded     the caller's own time limit passed first
 └─ TranslatorClosed     the translator was closed before the text was done
 """
@@ -77,6 +78,23 @@ class Overloaded(DragomanError):  # noqa: N818 -- says it without the suffix
         return (
             f"{self.num_waiting} segments wait and at most {self.queue_size} may, so there is no room for "
             f"{self.num_sources} more; try again later"
+        )
+
+
+@dataclass(eq=False)
+class NoRoom(DragomanError):  # noqa: N818 -- says it without the suffix
+    """Bundles in use left no memory for another one in time; nothing of the text was taken."""
+
+    model: str
+    needed_bytes: int
+    """That the bundle is reckoned to take."""
+    budget_bytes: int
+    """That all bundles together may take."""
+
+    def __str__(self) -> str:
+        return (
+            f"model {self.model} takes about {self.needed_bytes} bytes of memory, and those in use leave no "
+            f"room for it in the budget of {self.budget_bytes}; try again later"
         )
 
 

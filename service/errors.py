@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman import BundleError, DeadlineExceeded, DragomanError, InputError, Overloaded, ProviderError
-from dragoman.routing.errors import NoRoom
+from dragoman.errors import NoRoom
 
 MAX_LISTED_PROBLEMS = 100
 MAX_SHOWN_NAME = 80

@@ -1,6 +1,7 @@
 """Another look at the bundles' folders, now and then or on request."""
 
 import logging
+from collections.abc import Mapping
 
 import anyio
 import anyio.to_thread
@@ -18,8 +19,8 @@ class Watcher:
     def __init__(self, router: Router) -> None:
         self._router = router
         self._limiter = CapacityLimiter(1)
-        self._known_problems = dict(router.problems)
-        log_problems(self._known_problems)
+        self._known_problems: dict[str, tuple[str, ...]] = {}
+        self._log_new_problems(router.problems)
 
     async def look(self) -> ReloadReport:
         """Look once."""
@@ -29,10 +30,7 @@ class Watcher:
                 "models added: %s; changed: %s; removed: %s",
                 *(", ".join(names) or "none" for names in (report.added, report.changed, report.removed)),
             )
-        problems = dict(report.problems)
-        if problems != self._known_problems:
-            log_problems(problems)
-            self._known_problems = problems
+        self._log_new_problems(report.problems)
         return report
 
     async def look_every(self, seconds: float) -> None:
@@ -44,8 +42,9 @@ class Watcher:
             except Exception:
                 logger.exception("the models' folders could not be looked at")
 
-
-def log_problems(problems: dict[str, tuple[str, ...]]) -> None:
-    """Folders that cannot be served are the operator's to mend."""
-    for folder, found in problems.items():
-        logger.warning("%s cannot be served: %s", folder, "; ".join(found))
+    def _log_new_problems(self, problems: Mapping[str, tuple[str, ...]]) -> None:
+        """Folders that cannot be served are the operator's to mend, and told once."""
+        for folder, found in problems.items():
+            if self._known_problems.get(folder) != found:
+                logger.warning("%s cannot be served: %s", folder, "; ".join(found))
+        self._known_problems = dict(problems)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from dragoman.bundle import MANIFEST_FILE, Bundle, read_bundle, verify_files
+from dragoman.bundle import Bundle, read_bundle, verify_files
 from dragoman.errors import BundleError
-from dragoman.manifest import Manifest
+from dragoman.manifest import MANIFEST_FILE, Manifest
 
 SETTLE_S = 0.2
 """Whoever replaces a folder renames the old one away first, so that for a moment there is none."""

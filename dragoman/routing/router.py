@@ -230,7 +230,7 @@ class Router:
         Returns:
             The translation to come. It may be cancelled until it is done; its work then ends within one
             step. It may fail with all that is listed below where a bundle is not open yet, and with
-            `DeadlineExceeded`, `NoRoom` (dragoman.routing.errors), `BundleError` or `ProviderError`.
+            `DeadlineExceeded`, `NoRoom`, `BundleError` or `ProviderError`.
 
         Raises:
             UnsupportedPair: nothing serves the pair, or a language was left open and there are several.

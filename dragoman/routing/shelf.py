@@ -20,10 +20,9 @@ from types import TracebackType
 from typing import Generic, Protocol, TypeVar
 
 from dragoman.bundle import Bundle
-from dragoman.errors import BundleError, DeadlineExceeded, TranslatorClosed
+from dragoman.errors import BundleError, DeadlineExceeded, NoRoom, TranslatorClosed
 from dragoman.graphs.pages import compacted_memory
 from dragoman.manifest import Manifest
-from dragoman.routing.errors import NoRoom
 from dragoman.routing.inspection import open_settled
 from dragoman.routing.places import Place, choose_leaving
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundle import FileRecord, open_bundle, sha256_of
+from dragoman.bundle import open_bundle, sha256_of
 from dragoman.errors import BundleError
+from dragoman.manifest import FileRecord
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
 from export.bundle import write_manifest
 

@@ -9,14 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dragoman.bundle import (
-    MAX_MANIFEST_BYTES,
-    Bundle,
-    open_bundle,
-    read_bundle,
-    sha256_of,
-    verify_files,
-)
+from dragoman.bundle import MAX_MANIFEST_BYTES, Bundle, open_bundle, read_bundle, sha256_of, verify_files
 from dragoman.errors import BundleError
 
 

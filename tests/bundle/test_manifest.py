@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dragoman.bundle import Manifest, parse_manifest, read_bundle
+from dragoman.bundle import read_bundle
 from dragoman.contract import FORMAT_VERSION
 from dragoman.errors import BundleError
+from dragoman.manifest import Manifest, parse_manifest
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 400) | st.floats() | st.text(),

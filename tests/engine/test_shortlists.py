@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dragoman import BundleError, DecodingOptions, Translation, Translator
-from dragoman.bundle import FileRecord, Manifest, read_bundle, sha256_of
+from dragoman.bundle import read_bundle, sha256_of
+from dragoman.manifest import FileRecord, Manifest
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.tokenise import Tokenizer
 from export.bundle import write_manifest

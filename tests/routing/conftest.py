@@ -1,12 +1,23 @@
-"""Real bundles with other languages than they were made for."""
+"""Doubles on a shelf, a router over them, and real bundles with other languages than they were made for."""
 
 import json
 import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from dragoman.bundle import MANIFEST_FILE
+from dragoman.bundle import Bundle, read_bundle
+from dragoman.manifest import MANIFEST_FILE
+from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.router import Router, RouterOptions
+from dragoman.routing.shelf import Shelf
+from tests.routing.doubles import DoubleBundles, DoubleTranslator, write_bundle
+from tests.routing.shelves import SIZES, MakeShelf, size_of
+
+SIZE_BYTES = 10
+"""What every bundle of the router's is reckoned to take."""
+SCORES = {"de-en": -0.5, "en-fr": -0.25}
 
 TINY_BUNDLE = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8"
 
@@ -30,3 +41,65 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     relabel(folder / "de-en", "tiny-de-en", "de", "en")
     relabel(folder / "en-fr", "tiny-en-fr", "en", "fr")
     return folder
+
+
+@pytest.fixture
+def stocked(tmp_path: Path) -> Mapping[str, Bundle]:
+    return {name: read_bundle(write_bundle(tmp_path / name, name)) for name in SIZES}
+
+
+@pytest.fixture
+def make_shelf(bundles: DoubleBundles, stocked: Mapping[str, Bundle]) -> Iterator[MakeShelf]:
+    """A shelf with everything on it and room for so much."""
+    shelves = []
+
+    def make(budget_bytes: int | None = None) -> Shelf[DoubleTranslator]:
+        shelf = Shelf(bundles.open, size_of, budget_bytes)
+        shelf.stock(stocked)
+        shelves.append(shelf)
+        return shelf
+
+    yield make
+    bundles.may_open.set()
+    for shelf in shelves:
+        shelf.close()
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    write_bundle(tmp_path / "models" / "de-en", "de-en")
+    write_bundle(tmp_path / "models" / "en-fr", "en-fr", ["en"], ["fr"])
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def bundles() -> DoubleBundles:
+    return DoubleBundles(SCORES)
+
+
+@pytest.fixture
+def options() -> RouterOptions:
+    return RouterOptions()
+
+
+@pytest.fixture
+def router(models: Path, bundles: DoubleBundles, options: RouterOptions) -> Iterator[Router]:
+    with Router(lambda: bundle_folders(models), bundles.open, lambda _: SIZE_BYTES, options) as router:
+        yield router
+        bundles.may_open.set()
+        for double in bundles.opened:
+            double.released.set()
+
+
+@pytest.fixture
+def first(router: Router, bundles: DoubleBundles) -> DoubleTranslator:
+    """Of the pivot; open already."""
+    router.preload(["de-en"])
+    return bundles.named("de-en")
+
+
+@pytest.fixture
+def second(router: Router, bundles: DoubleBundles) -> DoubleTranslator:
+    """Of the pivot; open already."""
+    router.preload(["en-fr"])
+    return bundles.named("en-fr")

@@ -7,24 +7,21 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
-from dragoman.bundle import (
-    DecodingDefaults,
-    FileRecord,
-    Languages,
-    Limits,
-    Manifest,
-    Sizes,
-    SourceLanguage,
-    SpecialIds,
-    TargetLanguage,
-    TokenizerFiles,
-    open_bundle,
-    parse_manifest,
-    sha256_of,
-)
+from dragoman.bundle import open_bundle, sha256_of
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import DeadlineExceeded, InputError, TranslatorClosed
+from dragoman.languages import Languages, SourceLanguage, TargetLanguage
+from dragoman.manifest import (
+    DecodingDefaults,
+    FileRecord,
+    Limits,
+    Manifest,
+    Sizes,
+    SpecialIds,
+    TokenizerFiles,
+    parse_manifest,
+)
 from dragoman.routing.routes import Offer
 from dragoman.types import Alternative, FinishReason, Pair, Priority, SegmentTranslation, Translation
 

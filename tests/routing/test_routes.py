@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.bundle import Languages, SourceLanguage, TargetLanguage
 from dragoman.errors import InputError, UnsupportedPair
+from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.routing.routes import Offer, Route, Routes, Way, find_route
 from dragoman.types import Pair
 from tests.routing.doubles import languages, offer

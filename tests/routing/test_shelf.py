@@ -3,85 +3,16 @@
 import math
 import random
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from pathlib import Path
 
 import pytest
 
-from dragoman.bundle import Bundle, Manifest, read_bundle
-from dragoman.errors import BundleError, DeadlineExceeded, TranslatorClosed
-from dragoman.routing.errors import NoRoom
-from dragoman.routing.shelf import Lease, Shelf, _deliver, _Waiter
-from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until, write_bundle
-
-SIZES = {"a": 10, "b": 10, "c": 10, "big": 25}
-"""What bundles of these names are reckoned to take."""
-
-MakeShelf = Callable[..., Shelf[DoubleTranslator]]
-
-
-def size_of(manifest: Manifest) -> int:
-    return SIZES[manifest.name]
-
-
-@pytest.fixture
-def bundles() -> DoubleBundles:
-    return DoubleBundles()
-
-
-@pytest.fixture
-def stocked(tmp_path: Path) -> Mapping[str, Bundle]:
-    return {name: read_bundle(write_bundle(tmp_path / name, name)) for name in SIZES}
-
-
-@pytest.fixture
-def make_shelf(bundles: DoubleBundles, stocked: Mapping[str, Bundle]) -> Iterator[MakeShelf]:
-    """A shelf with everything on it and room for so much."""
-    shelves = []
-
-    def make(budget_bytes: int | None = None) -> Shelf[DoubleTranslator]:
-        shelf = Shelf(bundles.open, size_of, budget_bytes)
-        shelf.stock(stocked)
-        shelves.append(shelf)
-        return shelf
-
-    yield make
-    bundles.may_open.set()
-    for shelf in shelves:
-        shelf.close()
-
-
-def get(shelf: Shelf[DoubleTranslator], name: str) -> Lease[DoubleTranslator]:
-    return shelf.lease(name).result(TIMEOUT_S)
-
-
-def use(shelf: Shelf[DoubleTranslator], name: str) -> DoubleTranslator:
-    with get(shelf, name) as double:
-        return double
-
-
-def in_seconds(seconds: float) -> float:
-    return time.monotonic() + seconds
-
-
-def until_leaving(shelf: Shelf[DoubleTranslator], name: str) -> None:
-    """Wait until an open bundle takes no new users."""
-
-    def takes_none() -> bool:
-        asked = shelf.lease(name)
-        if asked.done():
-            asked.result().release()
-        return asked.cancel()
-
-    until(takes_none)
-
-
-def rewritten(stocked: Mapping[str, Bundle], name: str) -> Bundle:
-    """Another bundle of the same name."""
-    folder = stocked[name].path.parent / "new" / name
-    return read_bundle(write_bundle(folder, name, filler="new"))
+from dragoman.bundle import Bundle
+from dragoman.errors import BundleError, DeadlineExceeded, NoRoom
+from dragoman.routing.shelf import Lease, _deliver, _Waiter
+from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until
+from tests.routing.shelves import SIZES, MakeShelf, get, in_seconds, rewritten, until_leaving, use
 
 
 def test_a_bundle_is_opened_on_first_use_and_stays(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
@@ -291,7 +222,7 @@ def test_who_does_not_want_to_wait_any_more_makes_nothing_leave(
     shelf = make_shelf(15)
     in_use = get(shelf, "a")
     given_up = shelf.lease("b")
-    until_leaving(shelf, "a")
+    until(lambda: bool(shelf._leaving))
 
     assert given_up.cancel()
     until(lambda: not shelf._leaving)
@@ -332,186 +263,6 @@ def test_a_lease_is_given_back_once(make_shelf: MakeShelf) -> None:
     with pytest.raises(NoRoom):
         waiting.result(TIMEOUT_S)
     other.release()
-
-
-def test_a_failure_to_open_is_everybodys_and_not_repeated_until_the_next_look(
-    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
-) -> None:
-    shelf = make_shelf(15)
-    bundles.may_open.clear()
-    bundles.failure = BundleError("a", ("is damaged",))
-    asked = [shelf.lease("a") for _ in range(3)]
-    bundles.may_open.set()
-
-    for lease in [*asked, shelf.lease("a")]:
-        with pytest.raises(BundleError, match="is damaged"):
-            lease.result(TIMEOUT_S)
-    assert bundles.num_opening == 1
-    assert shelf.used_bytes == 0
-
-    bundles.failure = None
-    shelf.stock(stocked)
-    assert not use(shelf, "a").is_closed
-
-
-def test_what_is_not_there_is_said(make_shelf: MakeShelf) -> None:
-    with pytest.raises(BundleError, match="bundle d: it was removed"):
-        make_shelf().lease("d").result(0)
-
-
-def test_a_changed_bundle_is_opened_anew_and_the_old_one_ends_with_its_users(
-    make_shelf: MakeShelf, stocked: Mapping[str, Bundle]
-) -> None:
-    shelf = make_shelf(35)
-    in_use = get(shelf, "a")
-    other = use(shelf, "b")
-    old = in_use.opened
-
-    shelf.stock({**stocked, "a": rewritten(stocked, "a")})
-
-    new = use(shelf, "a")
-    assert new is not old
-    assert new.manifest != old.manifest
-    assert not old.is_closed
-    assert use(shelf, "b") is other
-    in_use.release()
-    until(lambda: old.is_closed)
-    assert use(shelf, "a") is new
-
-
-def test_where_there_is_no_room_for_both_the_new_one_waits_for_the_old(
-    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
-) -> None:
-    shelf = make_shelf(15)
-    in_use = get(shelf, "a")
-    shelf.stock({**stocked, "a": rewritten(stocked, "a")})
-
-    waiting = shelf.lease("a")
-    assert not waiting.done()
-    in_use.release()
-
-    assert waiting.result(TIMEOUT_S).opened is bundles.opened[1]
-
-
-def test_a_bundle_changed_while_it_is_opened_is_opened_again(
-    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
-) -> None:
-    shelf = make_shelf(35)
-    bundles.may_open.clear()
-    waiting = shelf.lease("a")
-    until(lambda: bundles.num_opening == 1)
-    new = rewritten(stocked, "a")
-    shelf.stock({**stocked, "a": new})
-    bundles.may_open.set()
-
-    assert waiting.result(TIMEOUT_S).opened.manifest == new.manifest
-    until(lambda: len(bundles.open_names) == 1)
-
-
-def test_a_removed_bundle_is_closed_when_it_is_free(
-    make_shelf: MakeShelf, stocked: Mapping[str, Bundle]
-) -> None:
-    shelf = make_shelf()
-    in_use, free = get(shelf, "a"), use(shelf, "b")
-    left = {name: bundle for name, bundle in stocked.items() if name not in {"a", "b"}}
-
-    shelf.stock(left)
-
-    until(lambda: free.is_closed)
-    assert not in_use.opened.is_closed
-    with pytest.raises(BundleError, match="was removed"):
-        shelf.lease("a").result(0)
-    removed = in_use.opened
-    in_use.release()
-    until(lambda: removed.is_closed)
-    assert shelf.bundles().keys() == left.keys()
-
-
-def test_a_damaged_folder_leaves_the_open_bundle_and_takes_one_that_is_not(
-    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
-) -> None:
-    shelf = make_shelf(25)
-    double = use(shelf, "a")
-    left = {name: bundle for name, bundle in stocked.items() if name not in {"a", "b"}}
-
-    shelf.stock(left, damaged=["a", "b"])
-
-    assert shelf.bundles().keys() == {"a", "c", "big"}
-    use(shelf, "c")
-    with pytest.raises(NoRoom):  # a cannot be opened again, and so it stays
-        shelf.lease("big", in_seconds(0.05)).result(TIMEOUT_S)
-    assert use(shelf, "a") is double
-
-    shelf.stock(stocked)
-    use(shelf, "big")
-    assert bundles.open_names == ["big"]
-
-
-def test_what_was_opened_is_what_there_is(make_shelf: MakeShelf, stocked: Mapping[str, Bundle]) -> None:
-    """A folder may be replaced after it was looked at and before it is opened."""
-    shelf = make_shelf()
-    version = shelf.version
-    folder = stocked["a"].path
-    folder.rename(folder.with_name("old"))
-    write_bundle(folder, "a", ["fr"], ["cs"])
-
-    double = use(shelf, "a")
-
-    assert shelf.bundles()["a"].manifest == double.manifest != stocked["a"].manifest
-    assert shelf.version > version
-    shelf.stock({**stocked, "a": shelf.bundles()["a"]})
-    assert use(shelf, "a") is double
-
-
-def test_a_bundle_replaced_while_it_is_opened_is_opened_again(
-    bundles: DoubleBundles, stocked: Mapping[str, Bundle]
-) -> None:
-    tried: list[Path] = []
-
-    def open_slowly(path: Path) -> DoubleTranslator:
-        tried.append(path)
-        if len(tried) == 1:
-            path.rename(path.with_name("old"))
-            write_bundle(path, "a", filler="new")
-            raise BundleError("a", ("files of two bundles",))
-        return bundles.open(path)
-
-    shelf = Shelf(open_slowly, size_of, None)
-    shelf.stock(stocked)
-
-    assert use(shelf, "a").manifest == read_bundle(stocked["a"].path).manifest
-    assert len(tried) == 2
-    shelf.close()
-
-
-def test_closing_fails_who_waits_and_closes_all(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    shelf = make_shelf(15)
-    in_use = get(shelf, "a")
-    waiting = shelf.lease("b")
-
-    shelf.close()
-
-    with pytest.raises(TranslatorClosed):
-        waiting.result(0)
-    with pytest.raises(TranslatorClosed):
-        shelf.lease("a")
-    assert bundles.open_names == []
-    in_use.release()
-    shelf.close()
-
-
-def test_closing_waits_for_what_is_being_opened(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    shelf = make_shelf()
-    bundles.may_open.clear()
-    shelf.lease("a")
-    until(lambda: bundles.num_opening == 1)
-    with ThreadPoolExecutor(1) as closer:
-        closing = closer.submit(shelf.close)
-        bundles.may_open.set()
-        closing.result(TIMEOUT_S)
-
-    assert bundles.names == ["a"]
-    assert bundles.open_names == []
 
 
 def test_whatever_is_asked_for_nothing_is_closed_in_use_or_over_the_budget(

@@ -13,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -29,16 +30,18 @@ from dragoman import (
     Translation,
     Translator,
 )
-from dragoman.bundle import Manifest, open_bundle
+from dragoman.bundle import open_bundle
+from dragoman.manifest import Manifest
 from dragoman.providers import Provider
+from dragoman.routing.inspection import bundle_folders
 from dragoman.routing.journey import PairTranslator
-from dragoman.routing.router import Router
+from dragoman.routing.router import Router, RouterOptions
 from dragoman.types import Pair
 from service import cli
 from service.app import create_app
 from service.engine import preloaded
 from service.settings import Settings, load_settings
-from tests.routing.doubles import until, write_bundle
+from tests.routing.doubles import DoubleBundles, until, write_bundle
 
 __all__ = ["until", "write_bundle"]
 
@@ -47,8 +50,11 @@ PROJECT = Path(__file__).resolve().parents[2]
 TINY_BUNDLE = PROJECT / "tests" / "tiny" / "bundle-int8"
 DOUBLE_WINDOW_TEXTS = 4
 TIMEOUT_S = 60
+SIZE_BYTES = 10
+"""What every double is reckoned to take."""
 
 Serve = Callable[..., httpx.Client]
+ServeModels = Callable[..., httpx.Client]
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
@@ -264,6 +270,44 @@ def engine_client(engine: Translator) -> Iterator[httpx.Client]:
     """A client of a server with the real engine, which a module's tests share."""
     with router_of(engine, TINY_BUNDLE) as router, ready_client(router) as shared:
         yield shared
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """Folders `a`: de -> en, `b`: en -> fr, `c`: cs and de into cs and de."""
+    write_bundle(tmp_path / "several" / "a", "german")
+    write_bundle(tmp_path / "several" / "b", "french", ["en"], ["fr"])
+    write_bundle(tmp_path / "several" / "c", "many", ["cs", "de"], ["cs", "de"])
+    return tmp_path / "several"
+
+
+@pytest.fixture
+def bundles() -> DoubleBundles:
+    return DoubleBundles({"german": -0.5, "french": -0.25})
+
+
+@pytest.fixture
+def serve_models(models: Path, bundles: DoubleBundles) -> Iterator[ServeModels]:
+    """Start a server over the folder with these settings; gives a client once it is ready."""
+    with ExitStack() as running:
+
+        def start(budget_bytes: int | None = None, **settings: object) -> httpx.Client:
+            options = RouterOptions(budget_bytes)
+            router = Router(lambda: bundle_folders(models), bundles.open, lambda _: SIZE_BYTES, options)
+            running.enter_context(router)
+            return running.enter_context(ready_client(router, **settings))
+
+        yield start
+        bundles.may_open.set()
+        for double in bundles.opened:
+            double.released.set()
+
+
+def translate(client: httpx.Client, **body: object) -> dict[str, Any]:
+    response = client.post("/v1/translate", json={"text": "Hallo"} | body)
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
 
 
 @pytest.fixture

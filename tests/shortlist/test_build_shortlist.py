@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.bundle import SpecialIds
+from dragoman.manifest import SpecialIds
 from dragoman.shortlist import Shortlist
 from export.shortlist.build import Settings, build_shortlist
 from export.shortlist.coverage import is_covered, measure_coverage

@@ -1,0 +1,236 @@
+"""Texts that are given up: out of time, cancelled, without room, or because the router closes."""
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from pathlib import Path
+
+import pytest
+
+from dragoman.bundle import open_bundle, read_bundle
+from dragoman.decoding.options import DecodingOptions
+from dragoman.errors import BundleError, DeadlineExceeded, InputError, NoRoom, TranslatorClosed
+from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.journey import Journey, PairTranslator, Wishes
+from dragoman.routing.router import PREPARING_THREADS, Router, RouterOptions
+from dragoman.routing.routes import Offer, find_route
+from dragoman.routing.shelf import Shelf
+from dragoman.types import Priority
+from tests.routing.conftest import SIZE_BYTES
+from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until
+
+only_one_fits = pytest.mark.parametrize("options", [RouterOptions(budget_bytes=SIZE_BYTES)])
+
+
+def test_a_deadline_covers_all_steps(
+    router: Router, first: DoubleTranslator, second: DoubleTranslator
+) -> None:
+    router.submit("Hallo", "de", "fr", timeout_s=50).result(TIMEOUT_S)
+
+    (before,), (after,) = first.timeouts_s, second.timeouts_s
+    assert before is not None
+    assert after is not None
+    assert after < before <= 50
+
+
+def test_a_deadline_that_passes_is_told_as_it_was_asked_for(router: Router, first: DoubleTranslator) -> None:
+    with pytest.raises(DeadlineExceeded, match="not done within 50 s"):
+        router.submit("late", "de", "fr", timeout_s=50).result(TIMEOUT_S)
+
+    with pytest.raises(DeadlineExceeded, match="not done within 0 s"):
+        router.submit("Hallo", "de", "fr", timeout_s=0)
+    assert len(first.seen) == 1
+
+
+def test_a_deadline_that_passes_between_the_steps_begins_no_other(
+    router: Router, first: DoubleTranslator, second: DoubleTranslator
+) -> None:
+    coming = router.submit("wait", "de", "fr", timeout_s=0.05)
+    until(first.is_waiting.is_set)
+    threading.Event().wait(0.06)
+    first.released.set()
+
+    with pytest.raises(DeadlineExceeded, match=r"not done within 0\.05 s"):
+        coming.result(TIMEOUT_S)
+    assert second.seen == []
+
+
+def test_a_deadline_passes_while_a_bundle_is_opened(router: Router, bundles: DoubleBundles) -> None:
+    bundles.may_open.clear()
+
+    with pytest.raises(DeadlineExceeded, match=r"not done within 0\.05 s"):
+        router.submit("Hallo", "de", "en", timeout_s=0.05).result(TIMEOUT_S)
+
+
+def test_cancelling_cancels_the_step_that_runs(
+    router: Router, first: DoubleTranslator, second: DoubleTranslator
+) -> None:
+    for pair, runs in (("de", "fr"), first), (("en", "fr"), second):
+        coming = router.submit("wait", *pair)
+        until(runs.is_waiting.is_set)
+
+        assert coming.cancel()
+
+        assert runs.cancelled == ["wait"]
+    assert second.seen == [("wait", DecodingOptions())]
+
+
+def test_cancelling_the_second_step_cancels_it(
+    router: Router, second: DoubleTranslator, first: DoubleTranslator
+) -> None:
+    first.released.set()
+    coming = router.submit("wait", "de", "fr")
+    until(second.is_waiting.is_set)
+
+    assert coming.cancel()
+
+    assert second.cancelled == ["wait|de-en"]
+    assert first.cancelled == []
+
+
+@only_one_fits
+def test_cancelling_who_waits_for_room_makes_nobody_leave(
+    router: Router, first: DoubleTranslator, bundles: DoubleBundles
+) -> None:
+    in_use = router.submit("wait", "de", "en")
+    waiting = router.submit("Hallo", "en", "fr")
+
+    assert waiting.cancel()
+
+    first.released.set()
+    assert in_use.result(TIMEOUT_S).translation.text == "wait|de-en"
+    router.translate("Hallo", "de", "en")
+    assert bundles.names == ["de-en"]
+    with pytest.raises(CancelledError):
+        waiting.result(0)
+
+
+@only_one_fits
+def test_a_pivot_needs_room_for_one_bundle_at_a_time(router: Router, bundles: DoubleBundles) -> None:
+    coming = [router.submit(f"Hallo {number}", "de", "fr") for number in range(20)]
+
+    assert [future.result(TIMEOUT_S).translation.text for future in coming] == [
+        f"Hallo {number}|de-en|en-fr" for number in range(20)
+    ]
+    assert len(bundles.open_names) == 1
+
+
+@only_one_fits
+def test_a_text_that_is_refused_does_not_keep_its_bundle_in_use(
+    router: Router, first: DoubleTranslator
+) -> None:
+    with pytest.raises(InputError):
+        router.submit("unusable", "de", "en")
+
+    assert router.translate("Hallo", "en", "fr").translation.text == "Hallo|en-fr"
+    assert first.is_closed
+
+
+def test_a_text_given_up_before_its_bundle_was_open_is_not_begun(
+    models: Path, bundles: DoubleBundles
+) -> None:
+    bundle = read_bundle(models / "de-en")
+    shelf = Shelf[PairTranslator](bundles.open, lambda _: SIZE_BYTES, None)
+    shelf.stock({"de-en": bundle})
+    route = find_route([Offer("de-en", "de-en", bundle.manifest.languages)], "de", "en")
+    later: list[Callable[[], None]] = []
+
+    def run_later(work: Callable[[], None]) -> None:
+        later.append(work)
+
+    wishes = Wishes.beginning_now(DecodingOptions(), Priority.INTERACTIVE, None)
+    journey = Journey(route, wishes, shelf, run_later)
+    journey.begin("Hallo")
+    until(lambda: bool(later))
+
+    assert journey.future.cancel()
+    later.pop()()
+
+    assert bundles.named("de-en").seen == []
+    shelf.stock({})
+    until(lambda: bundles.open_names == [])
+    shelf.close()
+
+
+@only_one_fits
+def test_no_room_in_time_is_an_error(router: Router, first: DoubleTranslator) -> None:
+    in_use = router.submit("wait", "de", "en")
+
+    with pytest.raises(NoRoom):
+        router.submit("Hallo", "en", "fr", timeout_s=0.05).result(TIMEOUT_S)
+
+    first.released.set()
+    in_use.result(TIMEOUT_S)
+
+
+@pytest.mark.parametrize("options", [RouterOptions(budget_bytes=SIZE_BYTES - 1)])
+def test_a_bundle_over_the_budget_is_refused(router: Router) -> None:
+    with pytest.raises(BundleError, match="takes about 10 bytes of memory, the budget is 9"):
+        router.submit("Hallo", "de", "en")
+
+
+def test_a_translation_keeps_no_bundle_in_memory(models: Path) -> None:
+    """A caller may hold futures for long, and closed bundles must not hang on them."""
+    opened: list[weakref.ref[DoubleTranslator]] = []
+
+    def open_double(path: Path) -> DoubleTranslator:
+        double = DoubleTranslator(open_bundle(path).manifest)
+        opened.append(weakref.ref(double))
+        return double
+
+    options = RouterOptions(budget_bytes=SIZE_BYTES)
+    with Router(lambda: bundle_folders(models), open_double, lambda _: SIZE_BYTES, options) as router:
+        kept = [router.submit("Hallo", "de", "fr") for _ in range(3)]
+        for future in kept:
+            future.result(TIMEOUT_S)
+    gc.collect()
+
+    assert len(opened) >= 2
+    assert [reference() for reference in opened] == [None] * len(opened)
+
+
+def test_closing_fails_what_is_under_way(router: Router, first: DoubleTranslator) -> None:
+    first.minds_closing = False
+    coming = router.submit("wait", "de", "fr")
+    until(first.is_waiting.is_set)
+
+    router.close()
+
+    with pytest.raises(TranslatorClosed):
+        coming.result(0)
+    with pytest.raises(TranslatorClosed):
+        router.submit("Hallo", "de", "en")
+    assert first.is_closed
+
+
+def test_closing_fails_who_waits_for_a_bundle(router: Router, bundles: DoubleBundles) -> None:
+    bundles.may_open.clear()
+    coming = router.submit("Hallo", "de", "en")
+    threading.Timer(0.02, bundles.may_open.set).start()
+
+    router.close()
+
+    with pytest.raises(TranslatorClosed):
+        coming.result(0)
+    assert bundles.open_names == []
+
+
+def test_closing_fails_what_waits_for_a_thread(router: Router) -> None:
+    """Work that was never begun resolves no future by itself."""
+    is_closing = threading.Event()
+
+    def block() -> None:
+        is_closing.wait(TIMEOUT_S)
+
+    for _ in range(PREPARING_THREADS):
+        router._run_beside(block)
+    coming = router.submit("Hallo", "de", "en")
+    until(lambda: bool(router._beside._work_queue.qsize()))
+    threading.Timer(0.02, is_closing.set).start()
+
+    router.close()
+
+    with pytest.raises(TranslatorClosed):
+        coming.result(0)
