@@ -224,6 +224,37 @@ def growth_table(result: Result, by: str) -> str:
     )
 
 
+def imports_table(result: Result) -> str:
+    """What it takes to bring a model, and to open its bundle."""
+    return table(
+        [
+            "model",
+            "million parameters",
+            "precision",
+            "bundle, MB",
+            "export, s",
+            "export's peak, MiB",
+            "open, s",
+            "opened, MiB",
+            "first sentence, s",
+            "peak after it, MiB",
+        ],
+        (
+            [
+                row["model"],
+                f"{row['parameters'] / 1e6:.0f}",
+                row["precision"],
+                *(f"{row[key]:.0f}" for key in ("bundle_mb", "export_s", "export_peak_mib")),
+                f"{row['open_s']:.1f}",
+                f"{row['opened_mib']:.0f}",
+                f"{row['first_s']:.1f}",
+                f"{row['translated_mib']:.0f}",
+            ]
+            for row in result["imports"]
+        ),
+    )
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Markdown."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
@@ -238,6 +269,8 @@ TABLES: Mapping[str, tuple[str, Callable[[Result], str]]] = {
     "quality": ("offline-real.json", quality_table),
     "forced-1": ("offline-forced.json", lambda result: offline_table(result, 1)),
     "forced-2": ("offline-forced.json", lambda result: offline_table(result, 2)),
+    "import-1": ("offline-import.json", lambda result: offline_table(result, 1)),
+    "imports": ("imports.json", imports_table),
     "gemm": ("limits.json", gemm_table),
     "limits": ("limits.json", limits_table),
     "operators": ("profile.json", operator_table),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import sha256_of
-from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
+from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION, CacheDType
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
 from dragoman.languages import Languages
@@ -118,12 +118,7 @@ def write_bundle(
     """
     config = original.model.config
     check_exportable(config, original.languages, original.decoding, facts.limits)
-    model, calibration = original.model, None
-    if precision in CALIBRATED:
-        model, calibration = _calibrate(model, precision, samples)
-    writers = make_writers(precision, calibration)
-    write_encoder(model, writers.encoder, PRODUCER).save(folder / ENCODER_FILE, external_from_bytes)
-    write_decoder(model, writers.decoder, PRODUCER).save(folder / DECODER_FILE, external_from_bytes)
+    cache_dtype = _write_graphs(folder, original.model, precision, samples, external_from_bytes)
     source_tokenizer = write_tokenizer(folder, "source", original.source_tokenizer)
     target_tokenizer = source_tokenizer
     if original.target_tokenizer != original.source_tokenizer:
@@ -135,7 +130,7 @@ def write_bundle(
         name=facts.name,
         languages=original.languages,
         precision=precision,
-        cache_dtype=writers.decoder.cache_dtype,
+        cache_dtype=cache_dtype,
         autoregression=config.autoregression,
         sizes=Sizes(
             decoder_layers=config.decoder_layers,
@@ -158,6 +153,23 @@ def write_bundle(
     )
     write_manifest(folder, manifest)
     return manifest
+
+
+def _write_graphs(
+    folder: Path,
+    model: Transformer,
+    precision: str,
+    samples: Sequence[Sample],
+    external_from_bytes: int,
+) -> CacheDType:
+    """Both; tells how K/V are kept."""
+    calibration = None
+    if precision in CALIBRATED:
+        model, calibration = _calibrate(model, precision, samples)
+    writers = make_writers(precision, calibration)
+    write_encoder(model, writers.encoder, PRODUCER).save(folder / ENCODER_FILE, external_from_bytes)
+    write_decoder(model, writers.decoder, PRODUCER).save(folder / DECODER_FILE, external_from_bytes)
+    return writers.decoder.cache_dtype
 
 
 def write_tokenizer(folder: Path, side: str, tokenizer: TokenizerSource) -> TokenizerFiles:
