@@ -62,6 +62,7 @@ format: $(VENV)/.development ## Format and apply safe fixes
 
 bench: $(VENV)/.development .venv-bench/.peers ## Measure CHECKPOINT's model against CTranslate2 and Transformers; writes docs/performance.md
 	$(BIN)/python -m bench.models opus-size runs/bench/opus-size --fresh
+	$(BIN)/python -m bench.models opus-mt runs/bench/opus-import --fresh
 	$(BIN)/python -m bench.models $(CHECKPOINT) runs/bench/trained --shortlist $(SHORTLIST) --fresh
 	./bench/all full
 
