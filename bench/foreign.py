@@ -1,7 +1,9 @@
 """Models of the sizes that people bring, with random weights, in the formats that they bring them in."""
 
+import argparse
 import io
 import json
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,3 +124,16 @@ def _end_soon(model: Any) -> None:
             model.final_logits_bias[0, model.config.eos_token_id] = ENDS
         else:
             model.model.decoder.layer_norm.bias += ENDS * end / end.square().sum()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.foreign", description=__doc__)
+    parser.add_argument("name", choices=FOREIGN)
+    parser.add_argument("folder", type=Path)
+    arguments = parser.parse_args()
+    write_foreign(arguments.name, arguments.folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,17 +9,11 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench.foreign import FOREIGN, write_foreign
 from bench.provenance import provenance, write_result
-from dragoman import DecodingOptions, Translator
-from dragoman.types import Pair
-from export.memory import peak_bytes
 
+MODELS = ("opus-mt", "nllb-600m")
+"""Of `bench.foreign`, which is not imported: a child's peak would count what this process holds."""
 PRECISIONS = ("fp32", "int8")
-PAIR = Pair("de", "en")
-SENTENCE = "Das Wetter ist heute schön, und wir gehen in den Park."
-OPTIONS = DecodingOptions(beam_size=4, min_length=20, max_length=20)
-MEBIBYTE = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +49,13 @@ def export(model: Path, bundle: Path, precision: str) -> tuple[float, float]:
     return time.perf_counter() - began, usage.ru_maxrss / 1024
 
 
-def open_and_translate(bundle: Path) -> dict[str, float]:
-    """For a process of its own."""
-    began = time.perf_counter()
-    with Translator.open(bundle, replicas=1) as translator:
-        opened = time.perf_counter()
-        opened_mib = _resident_mib()
-        translator.translate(SENTENCE, OPTIONS, pair=PAIR)
-        return {
-            "open_s": opened - began,
-            "opened_mib": opened_mib,
-            "first_s": time.perf_counter() - opened,
-            "translated_mib": peak_bytes() / MEBIBYTE,
-        }
-
-
 def measure(name: str, folder: Path, precision: str) -> Import:
-    """Export and open one of FOREIGN, made first where it is not there."""
+    """Export and open one of MODELS, made first where it is not there."""
     original, bundle = folder / name, folder / f"{name}-{precision}"
     if not original.is_dir():
-        _in_fresh_process("make", name, str(original))
+        make = [sys.executable, "-m", "bench.foreign", name, str(original)]
+        subprocess.run(make, check=True)  # noqa: S603 -- our own module
     export_s, peak_mib = export(original, bundle, precision)
-    opened = _in_fresh_process("open", str(bundle))
     return Import(
         model=name,
         precision=precision,
@@ -85,20 +64,22 @@ def measure(name: str, folder: Path, precision: str) -> Import:
         bundle_mb=_size_mb(bundle),
         export_s=export_s,
         export_peak_mib=peak_mib,
-        **opened,
+        **first_use(bundle),
     )
 
 
-def _in_fresh_process(*words: str) -> dict[str, float]:
-    command = [sys.executable, "-m", "bench.imports", "--do", *words]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 -- this module
-    found: dict[str, float] = json.loads(done.stdout or "{}")
+def first_use(bundle: Path) -> dict[str, float]:
+    """What `bench.first_use` finds, which knows nothing of torch."""
+    command = [sys.executable, "-m", "bench.first_use", str(bundle)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 -- our own module
+    found: dict[str, float] = json.loads(done.stdout)
     return found
 
 
-def _resident_mib() -> float:
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / MEBIBYTE
+def reopen(output: Path, folder: Path) -> list[Import]:
+    """Rows of a result, what their exports took kept, their bundles opened anew."""
+    rows = json.loads(output.read_text(encoding="utf8"))["imports"]
+    return [Import(**{**row, **first_use(folder / f"{row['model']}-{row['precision']}")}) for row in rows]
 
 
 def _size_mb(folder: Path) -> float:
@@ -108,23 +89,19 @@ def _size_mb(folder: Path) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.imports", description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("runs/bench/imports"))
-    parser.add_argument("--models", nargs="+", choices=FOREIGN, default=list(FOREIGN))
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     parser.add_argument("--precisions", nargs="+", default=PRECISIONS)
     parser.add_argument("--output", type=Path)
-    parser.add_argument("--do", nargs="+", help=argparse.SUPPRESS)
+    parser.add_argument("--reopen", action="store_true", help="only open the bundles of --output again")
     arguments = parser.parse_args()
-    if arguments.do:
-        what, *words = arguments.do
-        if what == "make":
-            write_foreign(words[0], Path(words[1]))
-        else:
-            print(json.dumps(open_and_translate(Path(words[0]))))
-        return 0
-    rows = [
-        measure(name, arguments.folder, precision)
-        for name in arguments.models
-        for precision in arguments.precisions
-    ]
+    if arguments.reopen:
+        rows = reopen(arguments.output, arguments.folder)
+    else:
+        rows = [
+            measure(name, arguments.folder, precision)
+            for name in arguments.models
+            for precision in arguments.precisions
+        ]
     for row in rows:
         print(asdict(row))
     if arguments.output:
