@@ -209,7 +209,7 @@ def test_two_models_with_room_for_one_take_turns(serve_models: ServeModels, bund
 def test_without_room_in_time_the_client_may_come_back(
     serve_models: ServeModels, bundles: DoubleBundles
 ) -> None:
-    client = serve_models(budget_bytes=SIZE_BYTES, request_timeout_s=0.5)
+    client = serve_models(budget_bytes=SIZE_BYTES, request_timeout_s=1.5)
     with ThreadPoolExecutor(1) as other:
         in_use = other.submit(client.post, URL, json={"text": "wait", "source": "de", "target": "en"})
         until(lambda: bool(bundles.opened) and bundles.named("german").is_waiting.is_set())
