@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from typing import TypeVar
 
 from dragoman.batching.replica import Outcome
 from dragoman.decoding.options import SearchOptions
@@ -10,7 +11,19 @@ from dragoman.rejoin import Piece, present_segment, rejoin
 from dragoman.text.segment import Document
 from dragoman.types import Hypothesis, SegmentTranslation, Translation
 
+Result = TypeVar("Result")
 MakePiece = Callable[[int, Sequence[Hypothesis]], Piece]
+
+
+def resolve(future: Future[Result], outcome: Result | Exception) -> bool:
+    """Give a pending future its outcome; whether it was not cancelled before."""
+    if not future.set_running_or_notify_cancel():
+        return False
+    if isinstance(outcome, Exception):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)
+    return True
 
 
 class PendingText:
@@ -88,9 +101,4 @@ class PendingText:
             if self._is_settled:
                 return
             self._is_settled = True
-        if not self.future.set_running_or_notify_cancel():
-            return
-        if isinstance(outcome, Exception):
-            self.future.set_exception(outcome)
-        else:
-            self.future.set_result(outcome)
+        resolve(self.future, outcome)

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from export.model import Transformer
 from export.model.attention import Attention
-from export.model.generate import generate_greedy
+from export.model.generate import generate_greedy, pad
 
 OUTPUT = "output"
 """Stands for the output projection among the names of the model's linear maps."""
@@ -243,8 +243,8 @@ def _read_all(
     with _watching(model, inputs, outputs, shown), torch.inference_mode():
         for first in range(0, len(order), BATCH_SOURCES):
             sources, targets = zip(*order[first : first + BATCH_SOURCES], strict=True)
-            source_ids, shown.source_mask = _padded(sources, model.config.pad_id)
-            target_ids, shown.target_mask = _padded(targets, model.config.pad_id)
+            source_ids, shown.source_mask = pad(sources, model.config.pad_id)
+            target_ids, shown.target_mask = pad(targets, model.config.pad_id)
             model(source_ids, shown.source_mask, target_ids)
 
 
@@ -320,13 +320,6 @@ def _maps(model: Transformer) -> list[str]:
 def _greedy(model: Transformer, sources: Sequence[Ids], begin: Ids) -> list[Ids]:
     """Of sources of like length; each stops where it would alone."""
     most = [min(2 * len(source) + 10, model.config.max_positions - 1) for source in sources]
-    source_ids, mask = _padded(sources, model.config.pad_id)
+    source_ids, mask = pad(sources, model.config.pad_id)
     found = generate_greedy(model, source_ids, mask, max(most), begin)
     return [target[: limit - len(begin) + 1] for target, limit in zip(found, most, strict=True)]
-
-
-def _padded(rows: Sequence[Ids], pad_id: int) -> tuple[Tensor, Tensor]:
-    """int64 ids and bool mask, each [B, length of the longest]."""
-    width = max(map(len, rows))
-    ids = torch.tensor([[*row, *[pad_id] * (width - len(row))] for row in rows])
-    return ids, torch.arange(width) < torch.tensor([[len(row)] for row in rows])

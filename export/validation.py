@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle, open_bundle
-from dragoman.decoding.loop import open_strategy, search
+from dragoman.decoding.loop import make_strategy, search
 from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
 from dragoman.errors import BundleError
 from dragoman.graphs.decoder import Decoder
@@ -27,7 +27,7 @@ from dragoman.opening import open_tokenizers
 from dragoman.preparing import PreparedText, Preparer
 from dragoman.types import Pair
 from export.model import Transformer
-from export.model.generate import generate_greedy
+from export.model.generate import generate_greedy, pad
 from export.original import WantedLanguages
 from export.samples import Text
 from export.sources import load_original
@@ -157,8 +157,8 @@ def _compare_greedy(
         max_tokens = wanted + len(begin) - 1
         theirs = generate_greedy(model, *pad(sources, manifest.special_ids.pad), max_tokens, begin)
         target = TargetVocabulary(manifest.special_ids.eos, manifest.sizes.target_vocab)
-        strategy = open_strategy(1, target)
-        strategy.join([Source(source, SourceLimits(max_tokens, len(begin) - 1), begin) for source in sources])
+        limits = SourceLimits(max_tokens, len(begin) - 1)
+        strategy = make_strategy([Source(source, limits, begin) for source in sources], 1, target)
         ours = search(decoder.start(encoder.run(sources), 1), strategy)
         for expected, found in zip(theirs, ours, strict=True):
             report.num_equal += tuple(expected) == found[0].ids
@@ -169,17 +169,6 @@ def _sources(preparer: Preparer, text: Text) -> Ids:
     prepared = [preparer.prepare(line, text.pair, item) for item, line in enumerate(text.lines())]
     sources = [source for one in prepared if isinstance(one, PreparedText) for source in one.to_search]
     return sorted(sources, key=len)
-
-
-def pad(rows: Ids, pad_id: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """int64 ids and bool mask, each [B, S]."""
-    width = max(len(row) for row in rows)
-    ids = torch.full((len(rows), width), pad_id)
-    mask = torch.zeros((len(rows), width), dtype=torch.bool)
-    for index, row in enumerate(rows):
-        ids[index, : len(row)] = torch.tensor(row)
-        mask[index, : len(row)] = True
-    return ids, mask
 
 
 def _random_rows(rng: np.random.Generator, vocab_size: int, eos_id: int) -> Ids:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import DeadlineExceeded, InputError, TranslatorClosed
 from dragoman.manifest import Manifest
+from dragoman.pending import resolve
 from dragoman.routing.results import RoutedTranslation, combine, options_before_last, text_to_go_on
 from dragoman.routing.routes import Route
 from dragoman.routing.shelf import Lease, Shelf
@@ -206,12 +207,7 @@ class Journey:
             if self._is_settled:
                 return
             self._is_settled = True
-        if not self.future.set_running_or_notify_cancel():
-            return
-        if isinstance(outcome, Exception):
-            self.future.set_exception(outcome)
-        else:
-            self.future.set_result(outcome)
+        resolve(self.future, outcome)
 
 
 def blame_pivot(error: InputError, route: Route) -> InputError:

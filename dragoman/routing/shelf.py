@@ -23,6 +23,7 @@ from dragoman.bundle import Bundle
 from dragoman.errors import BundleError, DeadlineExceeded, NoRoom, TranslatorClosed
 from dragoman.graphs.pages import compacted_memory
 from dragoman.manifest import Manifest
+from dragoman.pending import resolve
 from dragoman.routing.inspection import open_settled
 from dragoman.routing.places import Place, choose_leaving
 
@@ -386,10 +387,5 @@ def _deliver_all(outcomes: Iterable[tuple[_Waiter[T], Lease[T] | Exception]]) ->
 
 
 def _deliver(waiter: _Waiter[T], outcome: Lease[T] | Exception) -> None:
-    if not waiter.future.set_running_or_notify_cancel():
-        if isinstance(outcome, Lease):
-            outcome.release()
-    elif isinstance(outcome, Exception):
-        waiter.future.set_exception(outcome)
-    else:
-        waiter.future.set_result(outcome)
+    if not resolve(waiter.future, outcome) and isinstance(outcome, Lease):
+        outcome.release()

@@ -54,3 +54,10 @@ def generate_greedy(
         for row, token in zip(alive.tolist(), last[:, 0].tolist(), strict=True):
             results[row].append(token)
     return results
+
+
+def pad(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
+    """int64 ids and bool mask, each [B, length of the longest]."""
+    width = max(map(len, rows))
+    ids = torch.tensor([[*row, *[pad_id] * (width - len(row))] for row in rows])
+    return ids, torch.arange(width) < torch.tensor([[len(row)] for row in rows])

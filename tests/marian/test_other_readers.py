@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from bench.models import PEERS_PYTHON
 from export.marian import load
-from export.model.generate import generate_greedy
+from export.model.generate import generate_greedy, pad
 from export.original import WantedLanguages
-from export.validation import pad
 from tests.marian.conftest import Tokenizers, write_model
 from tests.marian.written import D_MODEL, DECODER_FFN, ROOT, Variant, save_npz
 

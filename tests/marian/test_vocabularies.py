@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from dragoman.text.tokenise import Tokenizer
 from export.marian import load
 from export.marian.entries import read_pieces
+from export.model.generate import pad
 from export.original import ImportRefusedError, Original, TokenizerSource, WantedLanguages
-from export.validation import pad
 from tests.marian.conftest import Tokenizers, Written, write_model
 from tests.marian.reference import Reference
 from tests.marian.written import (
