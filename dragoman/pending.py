@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from dragoman.batching.replica import Outcome
 from dragoman.decoding.options import SearchOptions
-from dragoman.rejoin import Piece, present_segment, rejoin
+from dragoman.rejoin import Piece, Presenter, rejoin
 from dragoman.text.segment import Document
 from dragoman.types import Hypothesis, SegmentTranslation, Translation
 
@@ -52,6 +52,7 @@ class PendingText:
         self._on_segment = on_segment
         self._pieces: list[Piece | None] = [None] * len(document.segments)
         self._num_told = 0
+        self._presenter = Presenter(document, options)
         self._is_settled = False
         self._lock = threading.RLock()  # a callback may cancel its own text
 
@@ -90,7 +91,7 @@ class PendingText:
                 return
             self._num_told += 1
             if self._on_segment is not None and not self.future.done():
-                self._on_segment(present_segment(piece, self._options))
+                self._on_segment(self._presenter.present(piece))
         self.resolve_if_complete()
 
     def _translation(self) -> Translation:

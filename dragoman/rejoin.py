@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.scoring import text_score
 from dragoman.text.segment import Document
-from dragoman.types import Alternative, FinishReason, Hypothesis, SegmentTranslation, Translation
+from dragoman.types import Alternative, FinishReason, Hypothesis, SegmentTranslation, Span, Translation
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def rejoin(document: Document, pieces: Sequence[Piece], options: SearchOptions) 
         )
         for rank in range(max(1, most))
     )
-    segments = tuple(present_segment(piece, options) for piece in pieces)
+    segments = tuple(map(Presenter(document, options).present, pieces))
     return Translation(
         text=alternatives[0].text,
         score=alternatives[0].score,
@@ -47,18 +47,31 @@ def rejoin(document: Document, pieces: Sequence[Piece], options: SearchOptions) 
     )
 
 
-def present_segment(piece: Piece, options: SearchOptions) -> SegmentTranslation:
-    """A segment with its best hypothesis."""
-    best = piece.hypotheses[0] if piece.hypotheses else None
-    score = 0.0 if best is None else best.score
-    return SegmentTranslation(
-        source=piece.source,
-        text=piece.target(0),
-        score=score if options.return_scores else None,
-        finish_reason=FinishReason.COPIED if best is None else best.finish_reason,
-        num_source_tokens=piece.num_source_tokens,
-        num_target_tokens=0 if best is None else best.num_tokens,
-    )
+class Presenter:
+    """Segments of a document with their best hypotheses, in order, each with where it stands."""
+
+    def __init__(self, document: Document, options: SearchOptions) -> None:
+        self._gaps = iter(document.gaps)
+        self._options = options
+        self._source_end = self._end = 0  # of the segment before
+
+    def present(self, piece: Piece) -> SegmentTranslation:
+        """The next segment."""
+        best = piece.hypotheses[0] if piece.hypotheses else None
+        score = 0.0 if best is None else best.score
+        gap_len = len(next(self._gaps))
+        source_start, start = self._source_end + gap_len, self._end + gap_len
+        self._source_end, self._end = source_start + len(piece.source), start + len(piece.target(0))
+        return SegmentTranslation(
+            source=piece.source,
+            text=piece.target(0),
+            score=score if self._options.return_scores else None,
+            finish_reason=FinishReason.COPIED if best is None else best.finish_reason,
+            num_source_tokens=piece.num_source_tokens,
+            num_target_tokens=0 if best is None else best.num_tokens,
+            source_span=Span(source_start, self._source_end),
+            span=Span(start, self._end),
+        )
 
 
 def _score(pieces: Sequence[Piece], rank: int, options: SearchOptions) -> float | None:

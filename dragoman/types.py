@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class FinishReason(StrEnum):
     """Why a hypothesis, a segment or a text ended where it ends."""
@@ -35,12 +38,63 @@ class Pair(NamedTuple):
         return f"{self.source} -> {self.target}"
 
 
+class Method(StrEnum):
+    """What is done with a source."""
+
+    SEARCH = "search"
+    """The best target is looked for: greedily, or with a beam."""
+    FILTERED = "filtered"
+    """The same among fewer or other candidates: repetitions are made less likely, or forbidden."""
+    SAMPLE = "sample"
+    """Targets are drawn at random."""
+    SCORE = "score"
+    """A given target is read: how probable each of its tokens is, and what of the source it says."""
+    ALIGN = "align"
+    """A given target is read: what of the source each of its tokens says."""
+
+
 class SearchKind(NamedTuple):
     """What sources must have in common to be searched for side by side."""
 
     beam_size: int
+    """Rows of every source."""
     is_shortlisted: bool = False
     """Only target tokens on the source's shortlist are looked at."""
+    method: Method = Method.SEARCH
+
+
+class Span(NamedTuple):
+    """Part of a text, in characters."""
+
+    start: int
+    end: int
+    """Of the first character after it."""
+
+
+class Link(NamedTuple):
+    """A part of a source and a part of its translation that say the same, each a word or less."""
+
+    source: Span
+    target: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A target token with its log-probability."""
+
+    text: str
+    """The piece as the vocabulary spells it."""
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """What a model makes of a target that it was given, the end-of-sentence token included."""
+
+    logprobs: tuple[float, ...]
+    """Natural logarithm of each token's probability, [T]; empty where only the alignment was asked for."""
+    attention: NDArray[np.float32]
+    """What each token says of the source, float32 [T, S]: each row adds up to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +111,8 @@ class Hypothesis:
     score: float
     """`logprob` normalised by length; higher is better."""
     finish_reason: FinishReason
+    reading: Reading | None = None
+    """Of the given target; None of one that was searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +127,15 @@ class SegmentTranslation:
     num_source_tokens: int
     num_target_tokens: int
     """Those that scores count: a language's own and the end of sentence among them, as in the source."""
+    source_span: Span
+    """Where `source` stands in the text."""
+    span: Span
+    """Where `text` stands in the text's translation."""
+    links: tuple[Link, ...] | None = None
+    """Words of `source` and of `text` that say the same, by their places in the whole text and in its whole
+    translation, in the translation's order; None when not asked for."""
+    tokens: tuple[Token, ...] | None = None
+    """Of `text`, the end-of-sentence one included; None when not asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,14 +64,12 @@ def text_to_go_on(translation: Translation) -> str:
     """A translation as the next step's source: a line break that the model made itself becomes a space, so
     that lines stay where they were.
     """
-    text, done, parts = translation.text, 0, list[str]()
+    parts, done = list[str](), 0
     for segment in translation.segments:
-        if LINE_BREAKS.search(segment.text):
-            start = text.index(segment.text, done)
-            done_to = start + len(segment.text)
-            parts += [text[done:start], LINE_BREAKS.sub(" ", segment.text)]
-            done = done_to
-    return "".join((*parts, text[done:]))
+        start, end = segment.span
+        parts += [translation.text[done:start], LINE_BREAKS.sub(" ", segment.text)]
+        done = end
+    return "".join((*parts, translation.text[done:]))
 
 
 def _finish_reason(reasons: Sequence[FinishReason]) -> FinishReason:

@@ -23,7 +23,7 @@ from dragoman.manifest import (
     parse_manifest,
 )
 from dragoman.routing.routes import Offer
-from dragoman.types import Alternative, FinishReason, Pair, Priority, SegmentTranslation, Translation
+from dragoman.types import Alternative, FinishReason, Pair, Priority, SegmentTranslation, Span, Translation
 
 TIMEOUT_S = 60
 DEFAULTS = DecodingOptions()
@@ -193,17 +193,19 @@ class DoubleTranslator:
         score = self.score if options.return_scores else None
         lines = text.split("\n")
         targets = [line and f"{line}|{self.manifest.name}" for line in lines]
-        segments = tuple(
-            SegmentTranslation(line, target, score, reason, 1, 1)
-            for line, target in zip(lines, targets, strict=True)
-            if line
-        )
+        segments = []
+        source_start = start = 0
+        for line, target in zip(lines, targets, strict=True):
+            spans = Span(source_start, source_start + len(line)), Span(start, start + len(target))
+            if line:
+                segments.append(SegmentTranslation(line, target, score, reason, 1, 1, *spans))
+            source_start, start = spans[0].end + 1, spans[1].end + 1
         whole = "\n".join(targets)
         alternatives = tuple(
             Alternative(whole + "!" * rank, None if score is None else score - rank)
             for rank in range(options.num_hypotheses)
         )
-        return Translation(whole, score, reason, segments, alternatives)
+        return Translation(whole, score, reason, tuple(segments), alternatives)
 
 
 REASONS = {"cut": FinishReason.LENGTH, "copy": FinishReason.COPIED}

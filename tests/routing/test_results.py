@@ -3,9 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman import DecodingOptions
+from dragoman.rejoin import Piece, rejoin
 from dragoman.routing.results import text_to_go_on
-from dragoman.text.segment import segment
-from dragoman.types import Alternative, FinishReason, SegmentTranslation, Translation
+from dragoman.text.segment import Document, segment
+from dragoman.types import FinishReason, Hypothesis, Translation
 
 BREAKS = "\t\n\r\x0b\x0c\x85\u2028\u2029"
 gaps = st.text(" \n\t\u2028", max_size=3)
@@ -13,9 +15,9 @@ targets = st.text("ab. " + BREAKS, min_size=1, max_size=5).filter(lambda text: b
 
 
 def translation(texts: list[str], between: list[str]) -> Translation:
-    segments = tuple(SegmentTranslation("x", text, -1.0, FinishReason.STOP, 1, 1) for text in texts)
-    whole = between[0] + "".join(part for pair in zip(texts, between[1:], strict=True) for part in pair)
-    return Translation(whole, -1.0, FinishReason.STOP, segments, (Alternative(whole, -1.0),))
+    document = Document(tuple(texts), tuple(between))
+    pieces = [Piece("x", 1, (Hypothesis((3,), -1.0, 2, -0.5, FinishReason.STOP),), (text,)) for text in texts]
+    return rejoin(document, pieces, DecodingOptions().resolve(4, 1.0, early_stopping=False))
 
 
 @given(data=st.data(), count=st.integers(0, 4))
