@@ -7,12 +7,12 @@ import anyio
 from fastapi import FastAPI
 
 from dragoman.routing.router import Router
-from service.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
-from service.limits import BodyLimit, TextLimits
-from service.model_routes import model_routes
-from service.readiness import Inference
+from service.desk.inference import Inference
+from service.front.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
+from service.front.limits import BodyLimit, TextLimits
+from service.native.models import model_routes
+from service.native.translation import health_routes, translation_routes
 from service.settings import Settings
-from service.translation_routes import health_routes, translation_routes
 from service.versions import installed_version
 from service.watching import Watcher
 

@@ -12,12 +12,12 @@ from dragoman.bundle import read_bundle
 from dragoman.routing.inspection import bundle_folders
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Way
-from service.bundles import find_bundle, list_bundles
+from service.commands.bundles import find_bundle, list_bundles
+from service.commands.lines import UndecodableLineError
+from service.commands.output import open_output, write_lines
+from service.commands.tables import print_bundles, print_facts, print_languages, print_versions
 from service.engine import FixedPair, find_models, open_router
-from service.lines import UndecodableLineError
-from service.output import open_output, write_lines
 from service.settings import SettingsError, load_settings
-from service.tables import print_bundles, print_facts, print_languages, print_versions
 from service.versions import installed_version
 
 EXIT_INCOMPLETE = 1

@@ -8,7 +8,7 @@ from dragoman import DecodingOptions, InputError, Translation
 from dragoman.providers import parse_providers
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.translator import DEFAULTS, READ_AHEAD_TEXTS
-from service.bundles import find_bundle
+from service.commands.bundles import find_bundle
 from service.settings import Settings, SettingsError, split_names
 
 

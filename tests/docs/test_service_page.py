@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from service.errors import STATUSES
-from service.schemas import TranslateRequest
+from service.front.errors import STATUSES
+from service.native.schemas import TranslateRequest
 from service.settings import ENV_PREFIX, Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf8")

@@ -5,7 +5,7 @@ import dataclasses
 import httpx
 import pytest
 
-from service.schemas import TranslateRequest
+from service.native.schemas import TranslateRequest
 
 URL = "/v1/translate"
 

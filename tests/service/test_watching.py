@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service import readiness
+from service.desk import inference
 from tests.service.conftest import DoubleTranslator, until
 
 Serve = Callable[..., httpx.Client]
@@ -50,7 +50,7 @@ def test_models_tells_what_the_manifest_says(client: httpx.Client) -> None:
 def test_until_it_has_translated_a_server_is_alive_but_not_ready(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readiness, "WARM_UP_TEXT", "wait")
+    monkeypatch.setattr(inference, "WARM_UP_TEXT", "wait")
 
     client = serve(await_ready=False)
 
@@ -75,7 +75,7 @@ def test_a_server_that_has_translated_is_ready(client: httpx.Client) -> None:
 def test_a_server_whose_warm_up_fails_says_why_and_never_gets_ready(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, warm_up_text: str
 ) -> None:
-    monkeypatch.setattr(readiness, "WARM_UP_TEXT", warm_up_text)
+    monkeypatch.setattr(inference, "WARM_UP_TEXT", warm_up_text)
 
     client = serve(await_ready=False)
     while not caplog.records:

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from fastapi import APIRouter, Depends, Request
 
 from dragoman import InputError
-from service.errors import (
+from service.desk.inference import Inference, Wanted
+from service.front.errors import (
     RETRY_AFTER,
     ApiError,
     ClientGoneError,
@@ -18,9 +19,8 @@ from service.errors import (
     document_errors,
     invalid_input,
 )
-from service.limits import TextLimits
-from service.readiness import Inference, Wanted
-from service.schemas import Status, TranslateRequest, TranslateResponse, present_translations
+from service.front.limits import TextLimits
+from service.native.schemas import Status, TranslateRequest, TranslateResponse, present_translations
 
 Result = TypeVar("Result")
 

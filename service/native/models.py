@@ -4,7 +4,8 @@ import anyio.to_thread
 from fastapi import APIRouter
 
 from dragoman.routing.router import Router
-from service.catalogue import (
+from service.front.errors import ErrorKind, document_errors
+from service.native.catalogue import (
     LanguagesResponse,
     ModelsResponse,
     ReloadResponse,
@@ -12,7 +13,6 @@ from service.catalogue import (
     present_models,
     present_report,
 )
-from service.errors import ErrorKind, document_errors
 from service.watching import Watcher
 
 

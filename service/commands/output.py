@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from dragoman import DecodingOptions
 from dragoman.translator import READ_AHEAD_TEXTS
-from service.lines import ManyTranslator, translate_lines
+from service.commands.lines import ManyTranslator, translate_lines
 
 EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
 

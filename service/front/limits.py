@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.errors import ApiError, ErrorKind, FieldProblem, error_response, invalid_input
+from service.front.errors import ApiError, ErrorKind, FieldProblem, error_response, invalid_input
 
 
 @dataclass(frozen=True, slots=True)

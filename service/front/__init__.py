@@ -1,0 +1,1 @@
+"""What every request passes before an API sees it, and every error on its way back."""
