@@ -15,7 +15,7 @@ from dragoman.pending import resolve
 from dragoman.routing.results import RoutedTranslation, combine, options_before_last, text_to_go_on
 from dragoman.routing.routes import Route
 from dragoman.routing.shelf import Lease, Shelf
-from dragoman.types import Pair, Priority, Translation
+from dragoman.types import Pair, Priority, SegmentTranslation, Translation
 
 
 class PairTranslator(Protocol):
@@ -32,6 +32,8 @@ class PairTranslator(Protocol):
         pair: Pair | None = ...,
         priority: Priority = ...,
         timeout_s: float | None = ...,
+        on_segment: Callable[[SegmentTranslation], object] | None = ...,
+        on_token: Callable[[int, str], object] | None = ...,
     ) -> Future[Translation]: ...
 
     def translate_many(
@@ -47,6 +49,17 @@ class PairTranslator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Watch:
+    """Whom to tell while a text is on its way; see `Translator.submit`."""
+
+    on_segment: Callable[[SegmentTranslation], object] | None = None
+    on_token: Callable[[int, str], object] | None = None
+
+
+NOBODY = Watch()
+
+
+@dataclass(frozen=True, slots=True)
 class Wishes:
     """What a caller asks for besides the text."""
 
@@ -55,11 +68,15 @@ class Wishes:
     timeout_s: float | None
     deadline_s: float
     """On `time.monotonic`'s clock; it covers all steps."""
+    watch: Watch
+    """Of the last step."""
 
     @classmethod
-    def beginning_now(cls, options: DecodingOptions, priority: Priority, timeout_s: float | None) -> "Wishes":
+    def beginning_now(
+        cls, options: DecodingOptions, priority: Priority, timeout_s: float | None, watch: Watch
+    ) -> "Wishes":
         deadline_s = math.inf if timeout_s is None else time.monotonic() + timeout_s
-        return cls(options, priority, timeout_s, deadline_s)
+        return cls(options, priority, timeout_s, deadline_s, watch)
 
     def remaining_s(self) -> float | None:
         """Seconds that are left; None for no limit.
@@ -148,7 +165,7 @@ class Journey:
             return
         step = self._route.steps[len(self._done)]
         is_last = len(self._done) + 1 == len(self._route.steps)
-        options = self._wishes.options
+        options, watch = self._wishes.options, self._wishes.watch if is_last else NOBODY
         try:
             found = lease.opened.submit(
                 text,
@@ -156,6 +173,8 @@ class Journey:
                 pair=step.pair,
                 priority=self._wishes.priority,
                 timeout_s=self._wishes.remaining_s(),
+                on_segment=watch.on_segment,
+                on_token=watch.on_token,
             )
         except BaseException:
             lease.release()

@@ -16,7 +16,7 @@ from dragoman.manifest import Manifest
 from dragoman.opening import scheduler_options
 from dragoman.providers import Provider
 from dragoman.routing.inspection import Inspector, ReloadReport, bundle_folders, compare
-from dragoman.routing.journey import Journey, PairTranslator, Wishes
+from dragoman.routing.journey import NOBODY, Journey, PairTranslator, Watch, Wishes
 from dragoman.routing.many import translate_windows
 from dragoman.routing.memory import reckoned_bytes
 from dragoman.routing.results import RoutedTranslation, combine
@@ -248,9 +248,10 @@ class Router:
         options: DecodingOptions = DEFAULTS,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        watch: Watch = NOBODY,
     ) -> Future[RoutedTranslation]:
-        """`submit`, for a route that was found before."""
-        wishes = Wishes.beginning_now(options, priority, timeout_s)
+        """`submit`, for a route that was found before; `watch` is told of the last step's progress."""
+        wishes = Wishes.beginning_now(options, priority, timeout_s, watch)
         journey = Journey(route, wishes, self._shelf, self._run_beside)
         with self._lock:
             if self._is_closed:

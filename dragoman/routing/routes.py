@@ -100,6 +100,7 @@ class Routes:
         self._source_code = lru_cache(MAX_REMEMBERED)(self._find_source)
         self._target_code = lru_cache(MAX_REMEMBERED)(self._find_target)
         self._remembered = lru_cache(MAX_REMEMBERED)(self._find)
+        self._sources_of = lru_cache(MAX_REMEMBERED)(self._find_sources)
 
     def find(self, source: str | None, target: str | None, model: str | None = None) -> Route:
         """The best route.
@@ -114,8 +115,7 @@ class Routes:
             InputError: there is no such model.
         """
         for field, name in (("source", source), ("target", target), ("model", model)):
-            if name is not None and len(name) > MAX_NAME_LENGTH:
-                raise InputError(field, f"{len(name)} characters; no name has more than {MAX_NAME_LENGTH}")
+            _check_length(field, name)
         return self._remembered(source, target, model)
 
     def named(self, model: str) -> Offer:
@@ -144,6 +144,21 @@ class Routes:
         """Codes of all languages that something translates from."""
         return sorted({code for offer in self.offers for code in offer.languages.sources})
 
+    def targets(self) -> list[str]:
+        """Codes of all languages that something translates into."""
+        return sorted({code for offer in self.offers for code in offer.languages.targets})
+
+    def sources_of(self, target: str | None, model: str | None = None) -> tuple[str, ...]:
+        """Codes of the languages that something translates into a target; of all, where it is left open.
+
+        Raises:
+            UnsupportedPair: nothing translates into it.
+            InputError: there is no such model.
+        """
+        for field, name in (("target", target), ("model", model)):
+            _check_length(field, name)
+        return self._sources_of(target, model)
+
     def _find(self, source: str | None, target: str | None, model: str | None) -> Route:
         among = range(len(self.offers)) if model is None else [self.offers.index(self.named(model))]
         self._check_known("source", source, among)
@@ -154,6 +169,12 @@ class Routes:
         if route is None:
             raise self._refusal("target", "nothing here translates the source into this language", among)
         return route
+
+    def _find_sources(self, target: str | None, model: str | None) -> tuple[str, ...]:
+        among = range(len(self.offers)) if model is None else [self.offers.index(self.named(model))]
+        self._check_known("target", target, among)
+        codes = sorted({code for index in among for code in self.offers[index].languages.sources})
+        return tuple(code for code in codes if target is None or self._best(among, code, target) is not None)
 
     def _check_known(self, field: str, asked: str | None, among: Sequence[int]) -> None:
         code = self._source_code if field == "source" else self._target_code
@@ -264,6 +285,11 @@ class Routes:
     def _refusal(self, field: str, problem: str, among: Sequence[int]) -> UnsupportedPair:
         served = _list_few(list(dict.fromkeys(describe(self.offers[index].languages) for index in among)))
         return UnsupportedPair(field, f"{problem}; served: {served}")
+
+
+def _check_length(field: str, name: str | None) -> None:
+    if name is not None and len(name) > MAX_NAME_LENGTH:
+        raise InputError(field, f"{len(name)} characters; no name has more than {MAX_NAME_LENGTH}")
 
 
 def describe(languages: Languages) -> str:

@@ -81,6 +81,35 @@ def write_bundle(
     return folder
 
 
+def line_segments(
+    lines: Sequence[str], targets: Sequence[str], score: float | None, reason: FinishReason
+) -> tuple[SegmentTranslation, ...]:
+    """Every line that is not empty as a segment; lines and targets have one character between them."""
+    segments = []
+    source_start = start = 0
+    for line, target in zip(lines, targets, strict=True):
+        spans = Span(source_start, source_start + len(line)), Span(start, start + len(target))
+        if line:
+            segments.append(SegmentTranslation(line, target, score, reason, 1, 1, *spans))
+        source_start, start = spans[0].end + 1, spans[1].end + 1
+    return tuple(segments)
+
+
+def tell(
+    translation: Translation,
+    on_segment: Callable[[SegmentTranslation], object] | None,
+    on_token: Callable[[int, str], object] | None,
+) -> None:
+    """What the engine tells while it translates; tokens are words."""
+    for number, segment in enumerate(translation.segments):
+        words = segment.text.split(" ")
+        if on_token is not None:
+            for count in range(1, len(words) + 1):
+                on_token(number, " ".join(words[:count]))
+        if on_segment is not None:
+            on_segment(segment)
+
+
 class DoubleTranslator:
     """Puts its name behind every segment, as in `Hallo|de-en`; segments are lines. Words make it misbehave.
 
@@ -118,6 +147,8 @@ class DoubleTranslator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        on_segment: Callable[[SegmentTranslation], object] | None = None,
+        on_token: Callable[[int, str], object] | None = None,
     ) -> Future[Translation]:
         """As the engine does: the future may be cancelled until it is done."""
         assert priority is Priority.INTERACTIVE
@@ -137,6 +168,7 @@ class DoubleTranslator:
         def resolve() -> None:
             try:
                 outcome = self._translate(text, options)
+                tell(outcome, on_segment, on_token)
             except Exception as error:  # noqa: BLE001 -- the caller sees it
                 if future.set_running_or_notify_cancel():
                     future.set_exception(error)
@@ -193,19 +225,13 @@ class DoubleTranslator:
         score = self.score if options.return_scores else None
         lines = text.split("\n")
         targets = [line and f"{line}|{self.manifest.name}" for line in lines]
-        segments = []
-        source_start = start = 0
-        for line, target in zip(lines, targets, strict=True):
-            spans = Span(source_start, source_start + len(line)), Span(start, start + len(target))
-            if line:
-                segments.append(SegmentTranslation(line, target, score, reason, 1, 1, *spans))
-            source_start, start = spans[0].end + 1, spans[1].end + 1
+        segments = line_segments(lines, targets, score, reason)
         whole = "\n".join(targets)
         alternatives = tuple(
             Alternative(whole + "!" * rank, None if score is None else score - rank)
             for rank in range(options.num_hypotheses)
         )
-        return Translation(whole, score, reason, tuple(segments), alternatives)
+        return Translation(whole, score, reason, segments, alternatives)
 
 
 REASONS = {"cut": FinishReason.LENGTH, "copy": FinishReason.COPIED}

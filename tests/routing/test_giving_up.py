@@ -13,7 +13,7 @@ from dragoman.bundle import open_bundle, read_bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import BundleError, DeadlineExceeded, InputError, NoRoom, TranslatorClosed
 from dragoman.routing.inspection import bundle_folders
-from dragoman.routing.journey import Journey, PairTranslator, Wishes
+from dragoman.routing.journey import NOBODY, Journey, PairTranslator, Wishes
 from dragoman.routing.router import PREPARING_THREADS, Router, RouterOptions
 from dragoman.routing.routes import Offer, find_route
 from dragoman.routing.shelf import Shelf
@@ -140,7 +140,7 @@ def test_a_text_given_up_before_its_bundle_was_open_is_not_begun(
     def run_later(work: Callable[[], None]) -> None:
         later.append(work)
 
-    wishes = Wishes.beginning_now(DecodingOptions(), Priority.INTERACTIVE, None)
+    wishes = Wishes.beginning_now(DecodingOptions(), Priority.INTERACTIVE, None, NOBODY)
     journey = Journey(route, wishes, shelf, run_later)
     journey.begin("Hallo")
     until(lambda: bool(later))

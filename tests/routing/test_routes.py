@@ -109,6 +109,22 @@ def test_the_most_wanted_pivot_that_works_is_taken(
     assert route.steps[0].pair.target == next(code for code in preferred if code in working)
 
 
+@given(offers=some_offers(), target=st.none() | codes)
+def test_the_sources_of_a_target_are_those_with_a_route_to_it(
+    offers: list[Offer], target: str | None
+) -> None:
+    routes = Routes(offers)
+    if target is not None and target not in routes.targets():
+        with pytest.raises(UnsupportedPair, match="target"):
+            routes.sources_of(target)
+        return
+
+    found = list(routes.sources_of(target))
+
+    reaching = [source for source in routes.sources() if target in dict(routes.all_from(source))]
+    assert found == (routes.sources() if target is None else reaching)
+
+
 @given(offers=some_offers(), source=codes, target=codes, data=st.data())
 def test_the_order_of_the_offers_does_not_matter(
     offers: list[Offer], source: str, target: str, data: st.DataObject

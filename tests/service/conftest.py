@@ -36,12 +36,12 @@ from dragoman.providers import Provider
 from dragoman.routing.inspection import bundle_folders
 from dragoman.routing.journey import PairTranslator
 from dragoman.routing.router import Router, RouterOptions
-from dragoman.types import Pair
+from dragoman.types import Pair, SegmentTranslation
 from service import cli
 from service.app import create_app
 from service.engine import preloaded
 from service.settings import Settings, load_settings
-from tests.routing.doubles import DoubleBundles, until, write_bundle
+from tests.routing.doubles import DoubleBundles, line_segments, tell, until, write_bundle
 
 __all__ = ["until", "write_bundle"]
 
@@ -86,6 +86,8 @@ class DoubleTranslator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        on_segment: Callable[[SegmentTranslation], object] | None = None,
+        on_token: Callable[[int, str], object] | None = None,
     ) -> Future[Translation]:
         """As the engine does: the future may be cancelled until it is done."""
         assert priority is Priority.INTERACTIVE
@@ -103,6 +105,7 @@ class DoubleTranslator:
         def resolve() -> None:
             try:
                 outcome = self._translate(text, options)
+                tell(outcome, on_segment, on_token)
             except Exception as error:  # noqa: BLE001 -- the caller sees it
                 if future.set_running_or_notify_cancel():
                     future.set_exception(error)
@@ -150,7 +153,8 @@ class DoubleTranslator:
         hypotheses = tuple(
             Alternative(text.upper() + "!" * rank, score) for rank in range(options.num_hypotheses)
         )
-        return Translation(hypotheses[0].text, score, FinishReason.STOP, (), hypotheses)
+        segments = line_segments(text.split("\n"), text.upper().split("\n"), score, FinishReason.STOP)
+        return Translation(hypotheses[0].text, score, FinishReason.STOP, segments, hypotheses)
 
 
 @pytest.fixture(autouse=True)
