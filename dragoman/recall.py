@@ -1,29 +1,19 @@
 """Segments that were translated lately, so that the same one is not searched for again.
 
 A source's hypotheses depend on nothing but the source and the wishes for its search, so what was found once
-would be found again, to the last bit.
+would be found again, to the last bit; what was drawn at random, too, with the same seed.
 """
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Hashable
+from dataclasses import fields
 
 from dragoman.batching.replica import Outcome
-from dragoman.decoding.strategy import Source, SourceLimits
+from dragoman.decoding.strategy import Source
 from dragoman.types import Hypothesis, SearchKind
 
-
-class _Key(NamedTuple):
-    """All that a source's hypotheses depend on."""
-
-    ids: tuple[int, ...]
-    begin: tuple[int, ...]
-    kind: SearchKind
-    limits: SourceLimits
-    length_penalty: float
-    num_hypotheses: int
-    early_stopping: bool
+_FIELDS = tuple(field.name for field in fields(Source) if field.name != "ids")
 
 
 class Recall:
@@ -32,7 +22,7 @@ class Recall:
     def __init__(self, max_segments: int) -> None:
         """0 recalls nothing."""
         self._max_segments = max_segments
-        self._found: OrderedDict[_Key, tuple[Hypothesis, ...]] = OrderedDict()
+        self._found: OrderedDict[Hashable, tuple[Hypothesis, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -53,7 +43,7 @@ class Recall:
         self, source: Source, kind: SearchKind, tell: Callable[[Outcome], None]
     ) -> Callable[[Outcome], None]:
         """A receiver of a source's outcome that remembers hypotheses before it calls `tell`."""
-        if not self._max_segments:
+        if not self._max_segments or _is_drawn_anew(source):
             return tell
 
         def keep_and_tell(outcome: Outcome) -> None:
@@ -73,13 +63,11 @@ class Recall:
                 self._found.popitem(last=False)
 
 
-def _key(source: Source, kind: SearchKind) -> _Key:
-    return _Key(
-        ids=tuple(source.ids),
-        begin=source.begin,
-        kind=kind,
-        limits=source.limits,
-        length_penalty=source.length_penalty,
-        num_hypotheses=source.num_hypotheses,
-        early_stopping=source.early_stopping,
-    )
+def _key(source: Source, kind: SearchKind) -> Hashable:
+    """All that a source's hypotheses depend on: every field that it has."""
+    return (kind, tuple(source.ids), *(getattr(source, name) for name in _FIELDS))
+
+
+def _is_drawn_anew(source: Source) -> bool:
+    """Whether its seed is one that nobody will ask for again."""
+    return source.sampling is not None and source.sampling.seed is None

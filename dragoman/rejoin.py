@@ -1,5 +1,6 @@
 """Segments' hypotheses to whole translations."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,6 +45,7 @@ def rejoin(document: Document, pieces: Sequence[Piece], options: SearchOptions) 
         finish_reason=_finish_reason([segment.finish_reason for segment in segments]),
         segments=segments,
         alternatives=alternatives,
+        confidence=_confidence(pieces) if options.return_scores else None,
     )
 
 
@@ -79,6 +81,11 @@ def _score(pieces: Sequence[Piece], rank: int, options: SearchOptions) -> float 
         return None
     hypotheses = [piece.hypothesis(rank) for piece in pieces if piece.hypotheses]
     return text_score(hypotheses, options.length_penalty) if hypotheses else 0.0
+
+
+def _confidence(pieces: Sequence[Piece]) -> float:
+    best = [piece.hypothesis(0) for piece in pieces if piece.hypotheses]
+    return math.exp(text_score(best, length_penalty=1.0))
 
 
 def _finish_reason(reasons: Sequence[FinishReason]) -> FinishReason:

@@ -160,3 +160,6 @@ class Translation:
     alternatives: tuple[Alternative, ...]
     """Best first; `num_hypotheses` of them, the first equal to `text`. A segment that has fewer
     hypotheses lends its last."""
+    confidence: float | None = None
+    """Geometric mean of the probabilities of all tokens, 0 to 1; None when scores were not asked for, 1 when
+    all was copied."""

@@ -1,18 +1,24 @@
 """The HTTP application: what serves, and what surrounds it."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import anyio
 from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
 
 from dragoman.routing.router import Router
+from service.accounts.accounts import Accounts
+from service.accounts.rates import Rates
+from service.apis import Premises, offered_apis
+from service.desk.desk import Desk
 from service.desk.inference import Inference
-from service.front.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
+from service.desk.sources import Detection
+from service.front.door import KEY_HEADER, Door
+from service.front.errors import ErrorForms, SafeJSONResponse, UnexpectedErrors, install_error_handlers
 from service.front.limits import BodyLimit, TextLimits
-from service.native.models import model_routes
-from service.native.translation import health_routes, translation_routes
-from service.settings import Settings
+from service.native.health import health_routes
+from service.settings import Settings, split_names
 from service.versions import installed_version
 from service.watching import Watcher
 
@@ -23,10 +29,17 @@ and the fields at fault. The same text gives the same translation, whatever else
 def create_app(router: Router, settings: Settings, preloaded: Sequence[str]) -> FastAPI:
     """An application that serves all pairs of a router.
 
-    It answers at once; `/readyz` and `/v1/translate` do so with 503 until each of the `preloaded` bundles,
+    It answers at once; `/readyz` and what translates do so with 503 until each of the `preloaded` bundles,
     given by their names, has translated a warm-up sentence.
+
+    Raises:
+        StoreError: the database of accounts cannot be used.
     """
+    accounts = Accounts.open(settings.database_url, requires_key=settings.requires_key)
+    rates = Rates.open(settings.rate_storage_url, settings.rate_limit)
     inference = Inference(router, settings.request_timeout_s, preloaded)
+    limits = TextLimits(settings.max_texts, settings.max_characters)
+    desk = Desk(inference, accounts, limits, Detection(settings.detection))
     watcher = Watcher(router)
 
     @asynccontextmanager
@@ -37,8 +50,20 @@ def create_app(router: Router, settings: Settings, preloaded: Sequence[str]) -> 
                 tasks.start_soon(watcher.look_every, settings.watch_s)
             yield
             tasks.cancel_scope.cancel()
+        await rates.close()
+        accounts.close()
 
-    app = FastAPI(
+    app = _bare_app(work_beside)
+    apis = offered_apis(Premises(desk, Door(accounts, rates), watcher, settings))
+    _surround(app, settings, ErrorForms(tuple(api.errors for api in apis if api.errors is not None)))
+    for api in apis:
+        app.include_router(api.routes)
+    app.include_router(health_routes(inference))
+    return app
+
+
+def _bare_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
+    return FastAPI(
         title="Dragoman",
         summary="A self-hosted translation server",
         description=DESCRIPTION,
@@ -47,12 +72,19 @@ def create_app(router: Router, settings: Settings, preloaded: Sequence[str]) -> 
         default_response_class=SafeJSONResponse,
         redirect_slashes=False,
         redoc_url=None,
-        lifespan=work_beside,
+        lifespan=lifespan,
     )
-    install_error_handlers(app)
-    app.add_middleware(BodyLimit, max_body_bytes=settings.max_body_bytes)
-    app.add_middleware(UnexpectedErrors)
-    app.include_router(translation_routes(inference, TextLimits(settings.max_texts, settings.max_characters)))
-    app.include_router(model_routes(router, watcher if settings.reload_endpoint else None))
-    app.include_router(health_routes(inference))
-    return app
+
+
+def _surround(app: FastAPI, settings: Settings, forms: ErrorForms) -> None:
+    """What every request passes; the last one added is the first to see it."""
+    install_error_handlers(app, forms)
+    app.add_middleware(BodyLimit, max_body_bytes=settings.max_body_bytes, forms=forms)
+    app.add_middleware(UnexpectedErrors, forms=forms)
+    if origins := split_names(settings.cors_origins):
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type", KEY_HEADER],
+        )

@@ -29,7 +29,13 @@ def serve(settings: Settings) -> None:
         names = preloaded(settings, router)
         router.preload(names)
         app = create_app(router, settings, names)
-        uvicorn.run(app, host=settings.host, port=settings.port, log_level=settings.log_level)
+        uvicorn.run(
+            app,
+            host=settings.host,
+            port=settings.port,
+            log_level=settings.log_level,
+            forwarded_allow_ips=settings.trusted_proxies,
+        )
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:

@@ -19,8 +19,11 @@ from pydantic_settings import (
 
 from dragoman import ProviderError
 from dragoman.providers import parse_providers
+from service.accounts.errors import RatesInvalid
+from service.accounts.rates import RateLimits
 
 ENV_PREFIX = "DRAGOMAN_"
+APIS = ("native", "libretranslate", "deepl")
 
 
 class SettingsError(Exception):
@@ -47,6 +50,22 @@ def split_names(names: str) -> tuple[str, ...]:
     return tuple(name for part in names.split(",") if (name := part.strip()))
 
 
+def _check_apis(apis: str) -> str:
+    names = split_names(apis)
+    if unknown := [name for name in names if name not in APIS]:
+        raise ValueError(f"{', '.join(unknown)} is none of {', '.join(APIS)}")
+    return apis
+
+
+def _check_rate_limit(rate_limit: str | None) -> str | None:
+    if rate_limit is not None:
+        try:
+            RateLimits.parse(rate_limit)
+        except RatesInvalid as error:
+            raise ValueError(error.problem) from error
+    return rate_limit
+
+
 class Settings(BaseSettings):
     """Facts of one server or command; they do not change while it runs."""
 
@@ -66,6 +85,9 @@ class Settings(BaseSettings):
     pivots: str = "en"
     """Languages to go through where no bundle serves a pair, the most wanted first, with commas between; any
     other that will do comes after them."""
+    detection: Literal["on", "off"] = "on"
+    """Whether the language of a text is detected where a request does not name it. It takes memory: 100 MB
+    for two languages, more for many. If not, it may be left out where only one is possible."""
     watch_s: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     """Seconds between looks at the bundles' folders for new and changed ones; 0 looks at the start alone."""
     reload_endpoint: bool = False
@@ -94,6 +116,24 @@ class Settings(BaseSettings):
     """Most texts in a request."""
     max_characters: int = Field(default=100_000, ge=1)
     """Most characters in all texts of a request together."""
+    apis: Annotated[str, AfterValidator(_check_apis)] = "native,libretranslate,deepl"
+    """Which APIs are offered, with commas between: Dragoman's own under `/v1`, LibreTranslate's, DeepL's
+    under `/v2`."""
+    database_url: str | None = None
+    """Where API keys, their use and glossaries are kept: `sqlite:///dragoman.db`, or `postgresql://...`. None
+    for none of these; with `requires_key` it is then `sqlite:///dragoman.db`."""
+    requires_key: bool = False
+    """Whether requests must bring an API key; `dragoman keys create` makes one."""
+    rate_limit: Annotated[str | None, AfterValidator(_check_rate_limit)] = None
+    """Most requests of a key, or of an address without one, as in `20/minute; 1000/hour`. None for no limit;
+    a key may have one of its own."""
+    rate_storage_url: str | None = None
+    """Where requests are counted by several processes together: `redis://HOST:PORT/NUMBER`. None counts in
+    this process."""
+    cors_origins: str = ""
+    """Origins whose pages may call this server from a browser, with commas between; `*` for all."""
+    trusted_proxies: str = ""
+    """Addresses of proxies that are believed when they say whom they speak for, with commas between."""
     log_level: Literal["critical", "error", "warning", "info", "debug"] = "info"
     """Least severity that is logged."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from dragoman.batching.policy import Capacity, LaneLoad, Load, encoder_batches, is_time_to_join
-from dragoman.decoding.loop import Lane
+from dragoman.decoding.loop import AnyLane
 from dragoman.decoding.strategy import Source
 from dragoman.errors import DeadlineExceeded
 from dragoman.types import Hypothesis, Priority, SearchKind
@@ -56,14 +56,14 @@ class Replica(Generic[Encoded]):
     def __init__(
         self,
         encode: Callable[[Sequence[Sequence[int]]], Encoded],
-        open_lane: Callable[[SearchKind], Lane[Encoded]],
+        open_lane: Callable[[SearchKind], AnyLane[Encoded]],
         capacity: Capacity,
     ) -> None:
         self._encode = encode
         self._open_lane = open_lane
         self._capacity = capacity
-        self._lanes: dict[SearchKind, Lane[Encoded]] = {}
-        self._apart: list[Lane[Encoded]] = []  # of one source each, which may have made a step fail
+        self._lanes: dict[SearchKind, AnyLane[Encoded]] = {}
+        self._apart: list[AnyLane[Encoded]] = []  # of one source each, which may have made a step fail
         self._tickets: dict[Source, Ticket] = {}
         self._next_deadline_s = math.inf
         self._num_watched = 0
@@ -177,14 +177,14 @@ class Replica(Generic[Encoded]):
             self._apart.append(lane)
             self._enter(lane, [ticket], encoded)
 
-    def _enter(self, lane: Lane[Encoded], tickets: Sequence[Ticket], encoded: Encoded) -> None:
+    def _enter(self, lane: AnyLane[Encoded], tickets: Sequence[Ticket], encoded: Encoded) -> None:
         try:
             lane.join([ticket.source for ticket in tickets], encoded)
         except Exception as error:  # noqa: BLE001 -- the same; most likely there is no memory
             there = [self._tickets[source] for source in lane.sources]
             self._break_up(lane, list(dict.fromkeys([*there, *tickets])), error)
 
-    def _step(self, lane: Lane[Encoded]) -> None:
+    def _step(self, lane: AnyLane[Encoded]) -> None:
         try:
             found = lane.step()
         except Exception as error:  # noqa: BLE001 -- the same
@@ -195,7 +195,7 @@ class Replica(Generic[Encoded]):
         if self._num_watched:
             self._report(lane)
 
-    def _break_up(self, lane: Lane[Encoded], tickets: Sequence[Ticket], error: Exception) -> None:
+    def _break_up(self, lane: AnyLane[Encoded], tickets: Sequence[Ticket], error: Exception) -> None:
         """A step failed: its sources begin again, each alone, so that only the one at fault fails.
 
         What was found does not change, since no source's hypotheses depend on its company.
@@ -206,7 +206,7 @@ class Replica(Generic[Encoded]):
             self._apart = [other for other in self._apart if other is not lane]
         self._join_apart(tickets, error)
 
-    def _report(self, lane: Lane[Encoded]) -> None:
+    def _report(self, lane: AnyLane[Encoded]) -> None:
         """Tell those that watch how far their source has come."""
         faults: list[tuple[Ticket, Exception]] = []
         for slot, source in enumerate(lane.sources):

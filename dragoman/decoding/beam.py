@@ -168,7 +168,10 @@ class Beam:
         return rows_of(slots, self._beam_size)
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far of the best live hypothesis, without the forced ones; next another may lead."""
+        """Target ids so far of the best live hypothesis; next another may lead.
+
+        Those that `Source.begin` forces are left out.
+        """
         return self._ids(slot, rank=0, num_tokens=int(self._state.num_tokens[slot]))
 
     def _begin(self, sources: Sequence[Source]) -> _State:
@@ -184,7 +187,7 @@ class Beam:
         return _State(
             max_tokens=max_tokens,
             min_tokens=np.array([source.limits.min_tokens for source in sources], np.int64),
-            num_alike=np.array([len(source.begin) for source in sources], np.int64),
+            num_alike=np.array([1 + source.num_forced for source in sources], np.int64),
             num_tokens=np.zeros(len(sources), np.int64),
             norms=norms,
             last_ids=np.full(shape, starts[:, None]),
@@ -233,7 +236,7 @@ class Beam:
         for slot, num_tokens in enumerate(state.num_tokens.tolist()):
             source = self._sources[slot]
             if num_tokens < source.num_forced:
-                ids[slot] = source.begin[num_tokens + 1]
+                ids[slot] = source.forced(num_tokens)
                 totals[slot] = -np.inf
                 totals[slot, 0, 0] = 0.0
 
@@ -317,8 +320,8 @@ class Beam:
         return Hypothesis(ids, -math.inf, num_tokens, -math.inf, FinishReason.LENGTH)
 
     def _ids(self, slot: int, rank: int, num_tokens: int) -> list[int]:
-        """Tokens of the hypothesis that had this rank when it had so many, without the forced ones."""
-        first = self._sources[slot].num_forced  # all were alike before
+        """Tokens of the hypothesis that had this rank when it had so many, without those of `begin`."""
+        first = self._sources[slot].num_left_out  # all were alike before
         tokens: list[list[int]] = self._state.tokens[slot, first:num_tokens].tolist()
         parents: list[list[int]] = self._state.parents[slot, first:num_tokens].tolist()
         ids: list[int] = []

@@ -108,9 +108,9 @@ class Greedy:
         return slots
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far, without the forced ones."""
-        num_forced = self._sources[slot].num_forced
-        ids: list[int] = self._state.tokens[slot, num_forced : self._state.num_tokens[slot]].tolist()
+        """Target ids so far, without those that `Source.begin` forces."""
+        first = self._sources[slot].num_left_out
+        ids: list[int] = self._state.tokens[slot, first : self._state.num_tokens[slot]].tolist()
         return ids
 
     def _force(self, picked: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -120,7 +120,7 @@ class Greedy:
         for slot, num_tokens in enumerate(state.num_tokens.tolist()):
             source = self._sources[slot]
             if num_tokens < source.num_forced:
-                state.last_ids[slot] = source.begin[num_tokens + 1]
+                state.last_ids[slot] = source.forced(num_tokens)
                 logprobs[slot] = 0.0
         return logprobs
 

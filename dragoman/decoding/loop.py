@@ -1,4 +1,4 @@
-"""The loop of every search. It knows neither the graph that makes a step nor the strategy that picks tokens.
+"""The loop of every search. It knows neither the graph that makes a step nor how a strategy picks tokens.
 
 Shapes: B sources searched for, R rows (B x beam_size, the beams of a source side by side), K candidates of
 a row.
@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.decoding.beam import Beam
+from dragoman.decoding.filters import Filtered
 from dragoman.decoding.greedy import Greedy
+from dragoman.decoding.sampling import Sampler
 from dragoman.decoding.strategy import Source, Strategy, TargetVocabulary
-from dragoman.types import Hypothesis, SearchKind
+from dragoman.types import Hypothesis, Method, SearchKind
 
 Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
 """What the encoder made of some sources, as a stepper takes it."""
@@ -56,13 +58,43 @@ class Stepper(Protocol[Encoded_contra]):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A source that has left a search, done."""
+    """A source that has left a lane, done."""
 
     source: Source
     hypotheses: list[Hypothesis]
     """Best first."""
     error: FloatingPointError | None = None
     """Why there are none: the stepper returned NaN, and no order of candidates would mean anything."""
+
+
+class AnyLane(Protocol[Encoded_contra]):
+    """Sources of one kind that join and leave between steps: searched for by a `Lane`, or read by another."""
+
+    @property
+    def kind(self) -> SearchKind:
+        """What its sources have in common."""
+        ...
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """Those that are here, by slot."""
+        ...
+
+    def join(self, sources: Sequence[Source], encoded: Encoded_contra) -> None:
+        """Take more sources in; `encoded` holds as many, in the same order."""
+        ...
+
+    def step(self) -> list[Found]:
+        """One token further; returns the sources that are done with it. At least one must be there."""
+        ...
+
+    def drop(self, sources: Collection[Source]) -> None:
+        """Give sources up; those that are not here are none of its business."""
+        ...
+
+    def beginning(self, slot: int) -> list[int]:
+        """Target ids so far of the source in a slot, without those that `Source.begin` forces."""
+        ...
 
 
 class Lane(Generic[Encoded_contra]):
@@ -105,7 +137,10 @@ class Lane(Generic[Encoded_contra]):
             self._stepper.select(self._strategy.leave(is_leaving))
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far of the best hypothesis of the source in a slot, without the forced ones."""
+        """Target ids so far of the best hypothesis of the source in a slot.
+
+        Those that `Source.begin` forces are left out.
+        """
         return self._strategy.beginning(slot)
 
     def _step_without(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> list[Found]:
@@ -149,13 +184,35 @@ def search(stepper: Stepper[Encoded_contra], strategy: Strategy) -> list[list[Hy
     return [results[source] for source in sources]
 
 
-def open_strategy(beam_size: int, target: TargetVocabulary) -> Strategy:
-    """A strategy without sources: greedy search for a beam of 1, else beam search."""
-    return Greedy(target) if beam_size == 1 else Beam(beam_size, target)
+def open_strategy(kind: SearchKind | int, target: TargetVocabulary) -> Strategy:
+    """A strategy without sources.
+
+    Args:
+        kind: of search; or only the size of its beam, 1 being greedy search.
+        target: what is said.
+
+    Raises:
+        ValueError: sources of this kind are not searched for, but read.
+    """
+    if isinstance(kind, int):
+        kind = SearchKind(kind)
+    match kind.method:
+        case Method.SEARCH:
+            return _open_search(kind.beam_size, target)
+        case Method.FILTERED:
+            return Filtered(_open_search(kind.beam_size, target), target)
+        case Method.SAMPLE:
+            return Filtered(Sampler(kind.beam_size, target), target)
+        case Method.SCORE | Method.ALIGN:
+            raise ValueError(f"{kind.method} is no method of a search")
 
 
-def make_strategy(sources: Sequence[Source], beam_size: int, target: TargetVocabulary) -> Strategy:
+def make_strategy(sources: Sequence[Source], kind: SearchKind | int, target: TargetVocabulary) -> Strategy:
     """A strategy for sources that are there from the beginning, in the order of the stepper's."""
-    strategy = open_strategy(beam_size, target)
+    strategy = open_strategy(kind, target)
     strategy.join(sources)
     return strategy
+
+
+def _open_search(beam_size: int, target: TargetVocabulary) -> Strategy:
+    return Greedy(target) if beam_size == 1 else Beam(beam_size, target)

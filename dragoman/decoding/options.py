@@ -1,11 +1,57 @@
 """What a caller may ask of the search."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from dragoman.errors import InputError
+from dragoman.types import Method, SearchKind
 
 MAX_BEAM_SIZE = 32
 MAX_LENGTH_PENALTY = 10.0
+MAX_REPETITION_PENALTY = 10.0
+MAX_NGRAM_SIZE = 32
+MAX_TEMPERATURE = 10.0
+MAX_SEED = 2**63 - 1
+
+
+class Splitting(StrEnum):
+    """Where a text is cut into segments. What is too long for the model is cut in any case."""
+
+    SENTENCES = "sentences"
+    """At line breaks and at sentence ends."""
+    NO_NEWLINES = "no_newlines"
+    """At sentence ends only: line breaks are white space."""
+    OFF = "off"
+    """Not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are drawn at random; the defaults draw from what the model says, as it says it.
+
+    Raises:
+        InputError: a field is out of its range; the message names it and the range.
+    """
+
+    top_k: int = 0
+    """Drawn among the most probable tokens, so many; 0 for the whole vocabulary, which is slower."""
+    top_p: float = 1.0
+    """Drawn among the fewest of the most probable tokens that together have this probability, after
+    `temperature` and `top_k`."""
+    temperature: float = 1.0
+    """What log-probabilities are divided by: below 1 probable tokens become more probable still."""
+    seed: int | None = None
+    """The same seed draws the same again; None: another one each time."""
+
+    def __post_init__(self) -> None:
+        _check("top_k", self.top_k, 0, None)
+        if not 0.0 < self.top_p <= 1.0:  # NaN fails it too, here and below
+            raise InputError("top_p", f"{self.top_p} is not above 0 and at most 1")
+        if not 0.0 < self.temperature <= MAX_TEMPERATURE:
+            limit = f"above 0 and at most {MAX_TEMPERATURE:g}"
+            raise InputError("temperature", f"{self.temperature} is not {limit}")
+        if self.seed is not None:
+            _check("seed", self.seed, 0, MAX_SEED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,18 +59,21 @@ class DecodingOptions:
     """Wishes of one call; checked on construction. None: the model's own default.
 
     Raises:
-        InputError: an option is out of its range; the message names it and the range.
+        InputError: an option is out of its range, or does not go with another; the message names it and the
+            range.
     """
 
     beam_size: int | None = None
     """Hypotheses kept alive at each step; 1 is greedy search."""
     num_hypotheses: int = 1
-    """Results per text, best first; at most `beam_size`."""
+    """Results per text, best first; at most `beam_size`, but with `sampling` so many independent draws."""
     length_penalty: float | None = None
-    """Exponent alpha of score = logprob / tokens ** alpha; 0 compares plain log-probabilities."""
+    """Exponent alpha of score = logprob / tokens ** alpha; 0 compares plain log-probabilities. With
+    `sampling` it ranks what was drawn and changes nothing else."""
     early_stopping: bool | None = None
     """Whether a segment's search ends as soon as `beam_size` hypotheses are finished; else it goes on while
-    the best unfinished one scores better than the worst of these. No difference to greedy search."""
+    the best unfinished one scores better than the worst of these. No difference to greedy search, and none to
+    sampling."""
     max_length: int | None = None
     """Most target tokens of a segment, the end-of-sentence one included and forced ones not; None lets the
     source's length and the model's limit decide."""
@@ -33,7 +82,21 @@ class DecodingOptions:
     return_scores: bool = True
     use_shortlist: bool = True
     """Look only at target tokens that the source makes likely, where the bundle knows which: several times
-    fewer, and almost always the same translation. Not looked at where the bundle has no shortlist."""
+    fewer, and almost always the same translation. Not looked at where the bundle has no shortlist, nor with
+    `repetition_penalty`, `no_repeat_ngram_size` or `sampling`: these need tokens that it may not have."""
+    repetition_penalty: float = 1.0
+    """What the log-probability of a token that the target has already is multiplied by; 1 for no penalty."""
+    no_repeat_ngram_size: int = 0
+    """No so many tokens in a row occur twice in a segment's target; 0 lets them."""
+    sampling: Sampling | None = None
+    """Draw at random in place of a search. Leaves no room for a `beam_size` above 1."""
+    target_prefix: str = ""
+    """What the translation of a text's first segment begins with."""
+    splitting: Splitting = Splitting.SENTENCES
+    return_alignment: bool = False
+    """Tell which words of source and translation say the same."""
+    return_tokens: bool = False
+    """Tell the target's tokens with their log-probabilities."""
 
     def __post_init__(self) -> None:
         if self.beam_size is not None:
@@ -43,25 +106,27 @@ class DecodingOptions:
         if self.max_length is not None:
             _check("max_length", self.max_length, 1, None)
         if self.beam_size is not None:
-            _check_hypotheses(self.num_hypotheses, self.beam_size)
+            _check_rows(self.num_hypotheses, self.beam_size, self.sampling)
         if self.max_length is not None and self.min_length > self.max_length:
             raise InputError("min_length", f"{self.min_length} is more than max_length {self.max_length}")
         if self.length_penalty is not None:
             _check_length_penalty(self.length_penalty)
+        _check_filters(self.repetition_penalty, self.no_repeat_ngram_size)
 
     def resolve(self, beam_size: int, length_penalty: float, early_stopping: bool) -> "SearchOptions":  # noqa: FBT001 -- a value that is handed on, not a mode
         """These wishes, with a model's defaults where there are none.
 
         Args:
-            beam_size: the model's default, as the others.
+            beam_size: the model's default, as the others; what is drawn at random has none.
             length_penalty: alpha.
             early_stopping: whether `beam_size` finished hypotheses are enough.
 
         Raises:
             InputError: more hypotheses are wanted than the beam holds.
         """
+        own_beam_size = beam_size if self.sampling is None else 1
         return SearchOptions(
-            beam_size=beam_size if self.beam_size is None else self.beam_size,
+            beam_size=own_beam_size if self.beam_size is None else self.beam_size,
             num_hypotheses=self.num_hypotheses,
             length_penalty=length_penalty if self.length_penalty is None else self.length_penalty,
             early_stopping=early_stopping if self.early_stopping is None else self.early_stopping,
@@ -69,6 +134,13 @@ class DecodingOptions:
             min_length=self.min_length,
             return_scores=self.return_scores,
             use_shortlist=self.use_shortlist,
+            repetition_penalty=self.repetition_penalty,
+            no_repeat_ngram_size=self.no_repeat_ngram_size,
+            sampling=self.sampling,
+            target_prefix=self.target_prefix,
+            splitting=self.splitting,
+            return_alignment=self.return_alignment,
+            return_tokens=self.return_tokens,
         )
 
 
@@ -77,11 +149,12 @@ class SearchOptions:
     """`DecodingOptions` with the model's defaults filled in: what a search goes by.
 
     Raises:
-        InputError: the beam, or the length penalty, is out of its range, or more hypotheses are wanted than
-            the beam holds.
+        InputError: the beam, the length penalty or a filter is out of its range, or more hypotheses are
+            wanted than the beam holds.
     """
 
     beam_size: int
+    """1 with `sampling`."""
     num_hypotheses: int
     length_penalty: float
     early_stopping: bool
@@ -90,11 +163,34 @@ class SearchOptions:
     min_length: int
     return_scores: bool
     use_shortlist: bool
+    repetition_penalty: float = 1.0
+    no_repeat_ngram_size: int = 0
+    sampling: Sampling | None = None
+    target_prefix: str = ""
+    splitting: Splitting = Splitting.SENTENCES
+    return_alignment: bool = False
+    return_tokens: bool = False
 
     def __post_init__(self) -> None:
         _check("beam_size", self.beam_size, 1, MAX_BEAM_SIZE)
-        _check_hypotheses(self.num_hypotheses, self.beam_size)
+        _check_rows(self.num_hypotheses, self.beam_size, self.sampling)
         _check_length_penalty(self.length_penalty)
+        _check_filters(self.repetition_penalty, self.no_repeat_ngram_size)
+
+    def kind(self, has_shortlist: bool) -> SearchKind:  # noqa: FBT001 -- a value that is handed on, not a mode
+        """What a source of such a search shares with those it runs beside.
+
+        A shortlist holds what the model is likely to say. What takes the place of a token that a filter makes
+        unlikely may not be on it, nor what is drawn: neither of them looks at it.
+
+        Args:
+            has_shortlist: whether the bundle has one.
+        """
+        if self.sampling is not None:
+            return SearchKind(self.num_hypotheses, method=Method.SAMPLE)
+        if self.repetition_penalty > 1.0 or self.no_repeat_ngram_size:
+            return SearchKind(self.beam_size, method=Method.FILTERED)
+        return SearchKind(self.beam_size, self.use_shortlist and has_shortlist)
 
 
 def _check(field: str, value: int, least: int, most: int | None) -> None:
@@ -103,8 +199,14 @@ def _check(field: str, value: int, least: int, most: int | None) -> None:
         raise InputError(field, f"{value} is not {limit}")
 
 
-def _check_hypotheses(num_hypotheses: int, beam_size: int) -> None:
-    if num_hypotheses > beam_size:
+def _check_rows(num_hypotheses: int, beam_size: int, sampling: Sampling | None) -> None:
+    if sampling is not None:
+        if beam_size > 1:
+            raise InputError(
+                "sampling", f"does not go with beam_size {beam_size}; leave it out, or set beam_size to 1"
+            )
+        _check("num_hypotheses", num_hypotheses, 1, MAX_BEAM_SIZE)
+    elif num_hypotheses > beam_size:
         raise InputError(
             "num_hypotheses", f"{num_hypotheses} is more than beam_size {beam_size}; raise beam_size as well"
         )
@@ -113,3 +215,10 @@ def _check_hypotheses(num_hypotheses: int, beam_size: int) -> None:
 def _check_length_penalty(length_penalty: float) -> None:
     if not 0.0 <= length_penalty <= MAX_LENGTH_PENALTY:  # NaN fails it too
         raise InputError("length_penalty", f"{length_penalty} is not between 0 and {MAX_LENGTH_PENALTY:g}")
+
+
+def _check_filters(repetition_penalty: float, no_repeat_ngram_size: int) -> None:
+    if not 1.0 <= repetition_penalty <= MAX_REPETITION_PENALTY:  # NaN fails it too
+        limit = f"between 1 and {MAX_REPETITION_PENALTY:g}"
+        raise InputError("repetition_penalty", f"{repetition_penalty} is not {limit}")
+    _check("no_repeat_ngram_size", no_repeat_ngram_size, 0, MAX_NGRAM_SIZE)

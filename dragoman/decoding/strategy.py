@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.decoding.options import Sampling
 from dragoman.errors import InputError
 from dragoman.types import Hypothesis
 
@@ -24,8 +25,8 @@ class SourceLimits:
     """
 
     max_tokens: int
-    """Most target tokens: the forced ones of `Source.begin` and the end-of-sentence one count, the one that
-    starts the decoder does not. Hugging Face's `max_length` less 1."""
+    """Most target tokens: the forced ones of `Source.begin` and `Source.prefix` and the end-of-sentence one
+    count, the one that starts the decoder does not. Hugging Face's `max_length` less 1."""
     min_tokens: int
     """Fewest target tokens before the end-of-sentence one; forced ones count here as well."""
 
@@ -38,10 +39,10 @@ class SourceLimits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """What joins a search. Compared by identity: the same text asked for twice is two sources.
+    """What joins a search, or a reading. Compared by identity: the same text asked for twice is two sources.
 
     Raises:
-        InputError: `limits` leave no room for a token after the forced ones.
+        InputError: `limits` leave no room for a token after the forced ones, or not for the given ones.
     """
 
     ids: Sequence[int]
@@ -53,24 +54,61 @@ class Source:
     `num_tokens`, and left out of the hypotheses' ids. None of those may be the end-of-sentence id."""
     length_penalty: float = 1.0
     num_hypotheses: int = 1
-    """At most the beam size of the search it joins."""
+    """At most the rows of the search it joins."""
     early_stopping: bool = False
     """Done with as many finished hypotheses as the beam is wide, whatever the others might still score."""
+    prefix: tuple[int, ...] = ()
+    """What comes next, forced in the same way, but kept in the hypotheses' ids; no end-of-sentence id."""
+    repetition_penalty: float = 1.0
+    """At least 1. Looked at by searches of the methods `filtered` and `sample`, as the next one."""
+    no_repeat_ngram_size: int = 0
+    sampling: Sampling | None = None
+    """Looked at by the method `sample`, which needs it. Its seed is not: `seed` is."""
+    seed: int = 0
+    """What is drawn for it follows from this alone; below 2 ** 64."""
+    given: tuple[int, ...] | None = None
+    """The target to be read, without the end-of-sentence id and without what `begin` forces; it begins with
+    `prefix`. For the methods `score` and `align`, which need it."""
 
     def __post_init__(self) -> None:
         if not self.begin:
             raise ValueError("a target begins with one id at least: the one that starts the decoder")
-        if self.limits.max_tokens <= self.num_forced:
+        most = self.limits.max_tokens
+        if most <= self.num_left_out:
             raise InputError(
                 "max_length",
-                f"{self.limits.max_tokens} leaves no room after the {self.num_forced} tokens that a target "
-                f"begins with; at least {self.num_forced + 1} are needed",
+                f"{most} leaves no room after the {self.num_left_out} tokens that a target begins with; at "
+                f"least {self.num_left_out + 1} are needed",
             )
+        if most <= self.num_forced:
+            raise InputError(
+                "target_prefix",
+                f"its {len(self.prefix)} tokens leave no room for others among the "
+                f"{most - self.num_left_out} that the target may have; shorten it, or raise max_length",
+            )
+        if self.given is not None:
+            self._check_given(self.given)
 
     @property
     def num_forced(self) -> int:
-        """Forced tokens of its target."""
+        """Forced tokens of its target: those of `begin` and those of `prefix`."""
+        return len(self.begin) - 1 + len(self.prefix)
+
+    @property
+    def num_left_out(self) -> int:
+        """Tokens of its target that its hypotheses' ids leave out: the forced ones of `begin`."""
         return len(self.begin) - 1
+
+    def forced(self, position: int) -> int:
+        """The id that is forced as the n-th token of its target, counted from 0; n is below `num_forced`."""
+        return (*self.begin[1:], *self.prefix)[position]
+
+    def _check_given(self, given: tuple[int, ...]) -> None:
+        if given[: len(self.prefix)] != self.prefix:
+            raise ValueError(f"the given target {given} does not begin with its prefix {self.prefix}")
+        most = self.limits.max_tokens - self.num_left_out
+        if len(given) > most:
+            raise InputError("target", f"{len(given)} tokens are over the limit of {most}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +131,9 @@ class TargetVocabulary:
             ValueError: the end-of-sentence id is forced.
         """
         for source in sources:
-            if self.eos_id in source.begin[1:]:
-                raise ValueError(
-                    f"{source.begin} ends a target that it should begin: {self.eos_id} is its end"
-                )
+            for begin in (source.begin[1:], source.prefix):
+                if self.eos_id in begin:
+                    raise ValueError(f"{begin} ends a target that it should begin: {self.eos_id} is its end")
 
 
 class Advance(NamedTuple):
@@ -168,5 +205,5 @@ class Strategy(Protocol):
         ...
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far of a source's best hypothesis, without the forced ones."""
+        """Target ids so far of a source's best hypothesis, without those that `Source.begin` forces."""
         ...

@@ -1,5 +1,6 @@
 """What comes of a text that went through one bundle or two."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -51,7 +52,13 @@ def combine(route: Route, translations: Sequence[Translation]) -> RoutedTranslat
     )
     score = None if last.score is None else last.score + added
     reason = _finish_reason([translation.finish_reason for translation in translations])
-    whole = replace(last, score=score, finish_reason=reason, alternatives=alternatives)
+    whole = replace(
+        last,
+        score=score,
+        finish_reason=reason,
+        alternatives=alternatives,
+        confidence=_confidence(translations),
+    )
     return RoutedTranslation(whole, route.pair, steps)
 
 
@@ -70,6 +77,12 @@ def text_to_go_on(translation: Translation) -> str:
         parts += [translation.text[done:start], LINE_BREAKS.sub(" ", segment.text)]
         done = end
     return "".join((*parts, translation.text[done:]))
+
+
+def _confidence(translations: Sequence[Translation]) -> float | None:
+    """The chance that both steps are right, if their faults have nothing to do with each other."""
+    confidences = [translation.confidence for translation in translations]
+    return math.prod(one for one in confidences if one is not None) if None not in confidences else None
 
 
 def _finish_reason(reasons: Sequence[FinishReason]) -> FinishReason:

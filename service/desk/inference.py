@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import anyio.to_thread
 from anyio import CapacityLimiter
 
 from dragoman import DecodingOptions, InputError
+from dragoman.routing.journey import NOBODY, Watch
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
@@ -23,15 +25,17 @@ MAX_PREPARING = 4
 logger = logging.getLogger(__name__)
 
 Outcome = RoutedTranslation | InputError
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Where a request wants its texts to go; None for what may be left open."""
+class Errand:
+    """A text on its way through the engine."""
 
-    source: str | None = None
-    target: str | None = None
-    model: str | None = None
+    route: Route
+    text: str
+    options: DecodingOptions
+    watch: Watch = NOBODY
 
 
 class Inference:
@@ -51,34 +55,35 @@ class Inference:
         self._timeout_s = timeout_s
         self._preparing = CapacityLimiter(MAX_PREPARING)
 
-    async def translate(
-        self, texts: Sequence[str], options: DecodingOptions, wanted: Wanted
-    ) -> tuple[Route, list[Outcome]]:
-        """The way that texts took, and per text its translation or its error.
+    async def beside(self, work: Callable[[], Result]) -> Result:
+        """Do what takes a processor's time off the event loop, where it would hold up every other request."""
+        return await anyio.to_thread.run_sync(work, limiter=self._preparing)
+
+    async def run(self, errands: Sequence[Errand]) -> list[Outcome]:
+        """Per text its translation or its error.
 
         Cancelled, or failed in one text, it gives all texts up.
 
         Raises:
-            UnsupportedPair: nothing serves the pair, or a language was left open and there are several.
-            InputError: an option is beyond the model's limits, or there is no such model.
+            InputError: an option is beyond the model's limits.
             Overloaded: there is no room for all texts.
             NoRoom: there is no room for the model.
             BundleError: the model cannot be opened.
             DeadlineExceeded: they were not done in time.
         """
-        request = _Request(texts, options)
+        request = _Request(errands)
         try:
-            # Taking texts apart is work: done here, it would hold up every other request.
-            route = await anyio.to_thread.run_sync(self._submit, request, wanted, limiter=self._preparing)
-            return route, await asyncio.gather(*map(_outcome, request.submitted))
+            await self.beside(lambda: self._submit(request))
+            return await asyncio.gather(*map(_outcome, request.submitted))
         finally:
             request.give_up()
 
-    def _submit(self, request: "_Request", wanted: Wanted) -> Route:
-        route = self.router.route(wanted.source, wanted.target, wanted.model)
-        for text in request.texts:
+    def _submit(self, request: "_Request") -> None:
+        for errand in request.errands:
             try:
-                future = self.router.follow(route, text, request.options, timeout_s=self._timeout_s)
+                future = self.router.follow(
+                    errand.route, errand.text, errand.options, timeout_s=self._timeout_s, watch=errand.watch
+                )
             except InputError as error:
                 if error.field != "text":  # it is the same for all texts
                     raise
@@ -88,7 +93,6 @@ class Inference:
             if request.is_given_up:  # only now: whoever gave it up may have missed this one
                 future.cancel()
                 break
-        return route
 
     async def warm_up(self) -> None:
         """Let every preloaded bundle translate one sentence, and be ready if that works.
@@ -98,7 +102,8 @@ class Inference:
         for name in self._preloaded:
             try:
                 pair = next(self.router.routes.named(name).languages.pairs())
-                _, [outcome] = await self.translate([WARM_UP_TEXT], DecodingOptions(), Wanted(*pair, name))
+                route = self.router.route(*pair, name)
+                [outcome] = await self.run([Errand(route, WARM_UP_TEXT, DecodingOptions())])
             except Exception:
                 logger.exception(
                     "%s could not translate its warm-up sentence; the server stays not ready", name
@@ -125,10 +130,9 @@ async def _outcome(future: Future[RoutedTranslation]) -> Outcome:
 
 @dataclass(slots=True)
 class _Request:
-    """The texts of a request on their way: a thread appends while the event loop may give up."""
+    """Texts on their way: a thread appends while the event loop may give up."""
 
-    texts: Sequence[str]
-    options: DecodingOptions
+    errands: Sequence[Errand]
     submitted: list[Future[RoutedTranslation]] = field(default_factory=list)
     is_given_up: bool = False
 

@@ -3,7 +3,7 @@
 import json
 import logging
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
@@ -18,6 +18,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman import BundleError, DeadlineExceeded, DragomanError, InputError, Overloaded, ProviderError
 from dragoman.errors import NoRoom
+from service.accounts.errors import (
+    AccountsError,
+    GlossaryInvalid,
+    KeyRefused,
+    QuotaExceeded,
+    RateLimited,
+    ScopeMissing,
+    StoreError,
+    TooManyGlossaries,
+    UnknownGlossary,
+)
 
 MAX_LISTED_PROBLEMS = 100
 MAX_SHOWN_NAME = 80
@@ -32,29 +43,51 @@ class ErrorKind(StrEnum):
     """What went wrong, in a word a program can compare."""
 
     MALFORMED = "malformed_request"
+    UNAUTHENTICATED = "unauthenticated"
+    FORBIDDEN = "forbidden"
     NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     TOO_LARGE = "too_large"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     INVALID_INPUT = "invalid_input"
-    INTERNAL = "internal"
+    RATE_LIMITED = "rate_limited"
+    QUOTA_EXCEEDED = "quota_exceeded"
     OVERLOADED = "overloaded"
+    INTERNAL = "internal"
+    NO_ROOM = "no_room"
+    STORE_UNAVAILABLE = "store_unavailable"
     NOT_READY = "not_ready"
     TIMEOUT = "timeout"
 
 
 STATUSES: Mapping[ErrorKind, int] = {
     ErrorKind.MALFORMED: 400,
+    ErrorKind.UNAUTHENTICATED: 401,
+    ErrorKind.FORBIDDEN: 403,
     ErrorKind.NOT_FOUND: 404,
     ErrorKind.METHOD_NOT_ALLOWED: 405,
     ErrorKind.TOO_LARGE: 413,
     ErrorKind.UNSUPPORTED_MEDIA_TYPE: 415,
     ErrorKind.INVALID_INPUT: 422,
+    ErrorKind.RATE_LIMITED: 429,
+    ErrorKind.QUOTA_EXCEEDED: 429,
+    ErrorKind.OVERLOADED: 429,
     ErrorKind.INTERNAL: 500,
-    ErrorKind.OVERLOADED: 503,
+    ErrorKind.NO_ROOM: 503,
+    ErrorKind.STORE_UNAVAILABLE: 503,
     ErrorKind.NOT_READY: 503,
     ErrorKind.TIMEOUT: 504,
 }
+
+
+ACCOUNTS_ERRORS: Sequence[tuple[type[AccountsError], ErrorKind, Mapping[str, str]]] = (
+    (ScopeMissing, ErrorKind.FORBIDDEN, {}),
+    (KeyRefused, ErrorKind.UNAUTHENTICATED, {"WWW-Authenticate": "Bearer"}),
+    (QuotaExceeded, ErrorKind.QUOTA_EXCEEDED, {}),
+    (UnknownGlossary, ErrorKind.NOT_FOUND, {}),
+    (TooManyGlossaries, ErrorKind.INVALID_INPUT, {}),
+)
+"""The first that fits; the others need a look at the error."""
 
 
 class FieldProblem(BaseModel):
@@ -102,8 +135,32 @@ class SafeJSONResponse(JSONResponse):
         return text.encode("utf-8", errors="backslashreplace")
 
 
+@dataclass(frozen=True, slots=True)
+class ErrorForm:
+    """How one API says what went wrong."""
+
+    owns: Callable[[str], bool]
+    """Whether a path is the API's."""
+    respond: Callable[[ApiError], Response]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorForms:
+    """Each API answers errors in its own form, also those that are noticed before it sees the request."""
+
+    others: tuple[ErrorForm, ...] = ()
+    """Besides the form of Dragoman's own, which has all paths that are nobody's."""
+
+    def respond(self, error: ApiError, path: str) -> Response:
+        """The answer to a request that failed."""
+        for form in self.others:
+            if form.owns(path):
+                return form.respond(error)
+        return error_response(error)
+
+
 def error_response(error: ApiError) -> SafeJSONResponse:
-    """The answer to a request that failed."""
+    """In Dragoman's own form."""
     body = ErrorResponse(error=ErrorBody(type=error.kind, message=error.message, fields=list(error.fields)))
     return SafeJSONResponse(body.model_dump(mode="json"), STATUSES[error.kind], dict(error.headers))
 
@@ -122,22 +179,32 @@ def invalid_input(
 
 def document_errors(reasons: Mapping[ErrorKind, str]) -> dict[int | str, dict[str, Any]]:
     """What a route says of the errors that it may answer with."""
-    return {
-        STATUSES[kind]: {
-            "model": ErrorResponse,
-            "description": reason,
-            "content": {
-                "application/json": {
-                    "example": {"error": {"type": kind.value, "message": reason, "fields": []}}
-                }
-            },
-        }
+    by_status: dict[int, dict[ErrorKind, str]] = {}
+    for kind, reason in reasons.items():
+        by_status.setdefault(STATUSES[kind], {})[kind] = reason
+    return {status: _document(kinds) for status, kinds in by_status.items()}
+
+
+def _document(reasons: Mapping[ErrorKind, str]) -> dict[str, Any]:
+    """Of errors with one status."""
+    examples: dict[str, Any] = {
+        kind.value: {"value": {"error": {"type": kind.value, "message": reason, "fields": []}}}
         for kind, reason in reasons.items()
+    }
+    described = (f"`{kind.value}`: {reason}" for kind, reason in reasons.items())
+    return {
+        "model": ErrorResponse,
+        "description": ". ".join(described),
+        "content": {"application/json": {"examples": examples}},
     }
 
 
-def install_error_handlers(app: FastAPI) -> None:
-    """Give every error raised while a request is handled its one form."""
+def install_error_handlers(app: FastAPI, forms: ErrorForms) -> None:
+    """Give every error raised while a request is handled the form of its API."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        return forms.respond(as_api_error(error), request.url.path)
+
     for kind in (
         ApiError,
         InputError,
@@ -146,27 +213,27 @@ def install_error_handlers(app: FastAPI) -> None:
         DeadlineExceeded,
         BundleError,
         ProviderError,
+        AccountsError,
         RequestValidationError,
         HTTPException,
     ):
-        app.add_exception_handler(kind, _answer)
+        app.add_exception_handler(kind, answer)
     app.add_exception_handler(ClientGoneError, _answer_nobody)
-
-
-async def _answer(_request: Request, error: Exception) -> SafeJSONResponse:
-    return error_response(_as_api_error(error))
 
 
 async def _answer_nobody(_request: Request, _error: Exception) -> Response:
     return Response(status_code=CLIENT_GONE)
 
 
-def _as_api_error(error: Exception) -> ApiError:
+def as_api_error(error: Exception) -> ApiError:
+    """What a client is told of an error; raises what is none of its business."""
     match error:
         case ApiError():
             return error
         case DragomanError():
             return _from_engine(error)
+        case AccountsError():
+            return _from_accounts(error)
         case RequestValidationError():
             return _from_validation(error)
         case HTTPException():
@@ -179,8 +246,10 @@ def _from_engine(error: DragomanError) -> ApiError:
     match error:
         case InputError():
             return invalid_input([FieldProblem(field=error.field, problem=error.problem)], total=1)
-        case Overloaded() | NoRoom():
+        case Overloaded():
             return ApiError(ErrorKind.OVERLOADED, str(error), headers=RETRY_AFTER)
+        case NoRoom():
+            return ApiError(ErrorKind.NO_ROOM, str(error), headers=RETRY_AFTER)
         case DeadlineExceeded():
             return ApiError(ErrorKind.TIMEOUT, str(error))
         case BundleError() | ProviderError():
@@ -188,6 +257,23 @@ def _from_engine(error: DragomanError) -> ApiError:
             return ApiError(ErrorKind.INTERNAL, "the model cannot be opened; the server's log says why")
         case _:
             raise error
+
+
+def _from_accounts(error: AccountsError) -> ApiError:
+    match error:
+        case RateLimited():
+            retry_after = {"Retry-After": str(error.retry_after_s)}
+            return ApiError(ErrorKind.RATE_LIMITED, str(error), headers=retry_after)
+        case GlossaryInvalid():
+            return invalid_input([FieldProblem(field=error.field, problem=error.problem)], total=1)
+        case StoreError():
+            logger.error("the database of accounts failed: %s", error)
+            message = "keys and quotas cannot be looked up at the moment; try again later"
+            return ApiError(ErrorKind.STORE_UNAVAILABLE, message, headers=RETRY_AFTER)
+    for cause, kind, headers in ACCOUNTS_ERRORS:
+        if isinstance(error, cause):
+            return ApiError(kind, str(error), headers=headers)
+    raise error
 
 
 def _from_validation(error: RequestValidationError) -> ApiError:
@@ -215,7 +301,7 @@ def _field_name(location: Sequence[str | int]) -> str:
 
 
 def _from_http(error: HTTPException) -> ApiError:
-    kinds = {status: kind for kind, status in STATUSES.items()}
+    kinds = {STATUSES[kind]: kind for kind in reversed(ErrorKind)}
     fallback = ErrorKind.MALFORMED if error.status_code < STATUSES[ErrorKind.INTERNAL] else ErrorKind.INTERNAL
     kind = kinds.get(error.status_code, fallback)
     return ApiError(kind, error.detail, headers=error.headers or {})
@@ -227,8 +313,9 @@ class UnexpectedErrors:
     The log gets the traceback without the exceptions' messages, since these may quote a client's text.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, forms: ErrorForms) -> None:
         self.app = app
+        self.forms = forms
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_started = False
@@ -244,8 +331,8 @@ class UnexpectedErrors:
             logger.error("request failed\n%s", "".join(_traceback_without_messages(error)))  # noqa: TRY400 -- the message stays out
             if scope["type"] != "http" or has_started:
                 raise
-            answer = error_response(ApiError(ErrorKind.INTERNAL, "the server failed; its log says where"))
-            await answer(scope, receive, send)
+            failure = ApiError(ErrorKind.INTERNAL, "the server failed; its log says where")
+            await self.forms.respond(failure, scope["path"])(scope, receive, send)
 
 
 def _traceback_without_messages(error: BaseException | None) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.front.errors import ApiError, ErrorKind, FieldProblem, error_response, invalid_input
+from service.front.errors import ApiError, ErrorForms, ErrorKind, FieldProblem, invalid_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,10 @@ class BodyLimit:
     The size announced is checked first; a body sent in chunks is counted as it comes.
     """
 
-    def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, max_body_bytes: int, forms: ErrorForms) -> None:
         self.app = app
         self.max_body_bytes = max_body_bytes
+        self.forms = forms
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -47,7 +48,7 @@ class BodyLimit:
         try:
             body = await self._read(_announced_bytes(scope), receive)
         except _TooLargeError:
-            await error_response(self._refusal())(scope, receive, send)
+            await self.forms.respond(self._refusal(), scope["path"])(scope, receive, send)
         except _ClientGoneError:
             return
         else:

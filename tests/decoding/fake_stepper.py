@@ -109,16 +109,20 @@ class FakeStepper:
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         assert last_ids.dtype == np.int64
         assert last_ids.shape == (len(self.rows),)
+        self.num_best.append(num_best)
+        logprobs = self.read_on(last_ids)
+        ids = np.argsort(-logprobs, axis=1, kind="stable")[:, :num_best]
+        return np.take_along_axis(logprobs, ids, axis=1), ids
+
+    def read_on(self, last_ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Let every row read a token; what comes next, float32 [R, V]."""
         prefixes: list[Prefix] = []
         for (_, prefix), token in zip(self.rows, last_ids.tolist(), strict=True):
             prefixes.append(opening((token,)) if prefix is None else (*prefix, token))
         sources = [source for source, _ in self.rows]
         self.rows = list(zip(sources, prefixes, strict=True))
         self.num_rows.append(len(self.rows))
-        self.num_best.append(num_best)
-        logprobs = np.stack([self.model.logprobs(*row) for row in zip(sources, prefixes, strict=True)])
-        ids = np.argsort(-logprobs, axis=1, kind="stable")[:, :num_best]
-        return np.take_along_axis(logprobs, ids, axis=1), ids
+        return np.stack([self.model.logprobs(*row) for row in zip(sources, prefixes, strict=True)])
 
     def select(self, rows: NDArray[np.int64]) -> None:
         assert rows.dtype == np.int64
@@ -130,6 +134,36 @@ class FakeStepper:
         assert sources == [head for head in heads for _ in range(self.beam_size)], "a group was torn apart"
         assert len(set(heads)) == len(heads), "a source is there twice"
         self.selected.append(rows.tolist())
+
+
+class FakeReadingStepper(FakeStepper):
+    """Also a `ReadingStepper`. Source i has lengths[i] tokens."""
+
+    def __init__(self, model: LanguageModel, lengths: Sequence[int], beam_size: int = 1) -> None:
+        super().__init__(model, [], beam_size)
+        self.lengths = lengths
+        self.num_wanted: list[int] = []
+        """Of each step."""
+
+    def read(
+        self, last_ids: NDArray[np.int64], wanted_ids: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32]]:
+        self.num_wanted.append(0 if wanted_ids is None else len(wanted_ids))
+        logprobs = self.read_on(last_ids)
+        width = max(self.lengths[source] for source, _ in self.rows)
+        attention = np.zeros((len(self.rows), width), np.float32)
+        for row, (source, prefix) in enumerate(self.rows):
+            attention[row, : self.lengths[source]] = attention_of(source, prefix or (), self.lengths[source])
+        if wanted_ids is None:
+            return None, attention
+        return logprobs[np.arange(len(wanted_ids)), wanted_ids], attention
+
+
+def attention_of(source: int, prefix: Prefix, length: int) -> NDArray[np.float32]:
+    """Float32 [S] of the step after what a row has read, see `opening`; adds up to 1."""
+    weights = np.random.default_rng([source, *prefix]).random(length)
+    attention: NDArray[np.float32] = (weights / weights.sum()).astype(np.float32)
+    return attention
 
 
 def random_models(*, min_vocab: int = 2, max_impossible: int = 7) -> st.SearchStrategy[RandomModel]:

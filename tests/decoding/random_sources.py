@@ -12,12 +12,18 @@ begins: st.SearchStrategy[Prefix] = st.builds(
 )
 """Starts of a decoder, the end of sentence among them as in M2M-100, and up to three forced tokens."""
 
+prefixes: st.SearchStrategy[Prefix] = st.one_of(
+    st.just(()), st.lists(st.integers(EOS + 1, 9), max_size=2).map(tuple)
+)
+"""What callers want targets to begin with: often nothing."""
+
 
 @st.composite
 def sources(draw: st.DrawFn, beam_size: int) -> Source:
     """Up to seven tokens after the forced ones."""
-    begin = draw(begins)
-    max_tokens = draw(st.integers(len(begin), len(begin) + 6))
+    begin, prefix = draw(begins), draw(prefixes)
+    num_forced = len(begin) - 1 + len(prefix)
+    max_tokens = draw(st.integers(num_forced + 1, num_forced + 7))
     return Source(
         ids=(),
         limits=SourceLimits(max_tokens, min_tokens=draw(st.integers(0, max_tokens))),
@@ -25,6 +31,7 @@ def sources(draw: st.DrawFn, beam_size: int) -> Source:
         length_penalty=draw(st.sampled_from(LENGTH_PENALTIES)),
         num_hypotheses=draw(st.integers(1, beam_size)),
         early_stopping=draw(st.booleans()),
+        prefix=prefix,
     )
 
 

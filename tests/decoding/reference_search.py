@@ -4,6 +4,9 @@ import itertools
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.decoding.strategy import Source
 from dragoman.types import FinishReason
 from tests.decoding.fake_stepper import EOS, LanguageModel, Prefix, opening
@@ -22,9 +25,9 @@ def greedy(model: LanguageModel, number: int, source: Source) -> Found:
     """The best token at each step."""
     limits, alpha = source.limits, source.length_penalty
     read = opening(source.begin)
-    ids: Prefix = ()
+    ids = source.prefix
     logprob = 0.0
-    for length in range(len(source.begin), limits.max_tokens + 1):
+    for length in range(len(source.begin) + len(source.prefix), limits.max_tokens + 1):
         logprobs = model.logprobs(number, (*read, *ids))
         may_end = length > limits.min_tokens
         allowed = [token for token in range(model.vocab_size) if token != EOS or may_end]
@@ -43,9 +46,9 @@ def beam(model: LanguageModel, number: int, source: Source, beam_size: int) -> t
         The hypotheses, best first, and the number of steps taken. No hypothesis where none is possible.
     """
     limits, alpha = source.limits, source.length_penalty
-    live: list[tuple[Prefix, float]] = [((), 0.0)]
+    live: list[tuple[Prefix, float]] = [(source.prefix, 0.0)]
     finished: list[Found] = []
-    for length in range(len(source.begin), limits.max_tokens + 1):
+    for length in range(len(source.begin) + len(source.prefix), limits.max_tokens + 1):
         candidates = _candidates(model, number, source, live, may_end=length > limits.min_tokens)
         for ids, total in candidates[:beam_size]:
             if ids[-1] == EOS:
@@ -96,3 +99,27 @@ def exhaustive(model: LanguageModel, number: int, source: Source) -> list[Found]
 def _logprob(model: LanguageModel, number: int, source: Source, ids: Prefix) -> float:
     read = opening(source.begin)
     return sum(float(model.logprobs(number, (*read, *ids[:nth]))[token]) for nth, token in enumerate(ids))
+
+
+@dataclass(frozen=True)
+class FilteredModel:
+    """A model that says what is left after the filters of the only source there is."""
+
+    model: LanguageModel
+    source: Source
+
+    @property
+    def vocab_size(self) -> int:
+        return self.model.vocab_size
+
+    def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
+        read = [*self.source.begin, *prefix[len(opening(self.source.begin)) :]]
+        logprobs = self.model.logprobs(source, prefix).copy()
+        for token in set(read):
+            logprobs[token] *= np.float32(self.source.repetition_penalty)
+        size = self.source.no_repeat_ngram_size
+        ngrams = {tuple(read[begin : begin + size]) for begin in range(len(read) - size + 1)}
+        for token in range(self.vocab_size):
+            if size and token != EOS and (*read[len(read) - size + 1 :], token) in ngrams:
+                logprobs[token] = -np.inf
+        return logprobs

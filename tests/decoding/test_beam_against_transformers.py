@@ -17,7 +17,7 @@ from transformers import MarianConfig, MarianMTModel
 
 from dragoman.decoding.loop import make_strategy, search
 from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
-from dragoman.types import FinishReason, Hypothesis
+from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
 from tests.decoding.fake_stepper import Prefix
 
 VOCAB_SIZE, EOS, PAD = 40, 0, 39
@@ -36,6 +36,8 @@ class Wishes:
     early_stopping: bool
     forced_bos_token_id: int | None
     min_length: int = 0
+    repetition_penalty: float = 1.0
+    no_repeat_ngram_size: int = 0
 
 
 WISHES = [
@@ -43,6 +45,12 @@ WISHES = [
     Wishes(0.0, early_stopping=False, forced_bos_token_id=None),
     Wishes(1.0, early_stopping=False, forced_bos_token_id=None, min_length=8),
     Wishes(1.0, early_stopping=True, forced_bos_token_id=7, min_length=MAX_LENGTH),
+]
+FILTERED = [
+    Wishes(1.0, penalty < 2, forced, least, penalty, size)
+    for (penalty, size), (forced, least) in product(
+        ((1.3, 0), (4.0, 0), (1.0, 1), (1.0, 2), (1.0, 3), (1.3, 2)), ((None, 0), (7, 8))
+    )
 ]
 
 
@@ -159,16 +167,21 @@ def source_of(wishes: Wishes, num_hypotheses: int) -> Source:
         length_penalty=wishes.length_penalty,
         num_hypotheses=num_hypotheses,
         early_stopping=wishes.early_stopping,
+        repetition_penalty=wishes.repetition_penalty,
+        no_repeat_ngram_size=wishes.no_repeat_ngram_size,
     )
 
 
-def search_all(model: Model, inputs: Inputs, beam_size: int) -> dict[Wishes, list[list[Hypothesis]]]:
+def search_all(
+    model: Model, inputs: Inputs, kind: SearchKind, kinds_of_wishes: Sequence[Wishes]
+) -> dict[Wishes, list[list[Hypothesis]]]:
     """Every input with all kinds of wishes, side by side in one search."""
-    asked = [(wishes, number) for number in range(NUM_INPUTS) for wishes in WISHES]
+    asked = [(wishes, number) for number in range(NUM_INPUTS) for wishes in kinds_of_wishes]
+    beam_size = kind.beam_size
     stepper = TorchStepper(model, inputs, [number for _, number in asked], beam_size)
     sources = [source_of(wishes, beam_size) for wishes, _ in asked]
-    found = search(stepper, make_strategy(sources, beam_size, TargetVocabulary(EOS, VOCAB_SIZE)))
-    results: dict[Wishes, list[list[Hypothesis]]] = {wishes: [] for wishes in WISHES}
+    found = search(stepper, make_strategy(sources, kind, TargetVocabulary(EOS, VOCAB_SIZE)))
+    results: dict[Wishes, list[list[Hypothesis]]] = {wishes: [] for wishes in kinds_of_wishes}
     for (wishes, _), hypotheses in zip(asked, found, strict=True):
         results[wishes].append(hypotheses)
     return results
@@ -195,6 +208,8 @@ def generate(model: Model, inputs: Inputs, wishes: Wishes, beam_size: int) -> li
         forced_bos_token_id=wishes.forced_bos_token_id,
         max_length=MAX_LENGTH,
         min_length=wishes.min_length,
+        repetition_penalty=wishes.repetition_penalty,
+        no_repeat_ngram_size=wishes.no_repeat_ngram_size,
         do_sample=False,
         return_dict_in_generate=True,
         output_scores=True,
@@ -216,23 +231,36 @@ def said(row: list[int]) -> Prefix:
 def test_all_hypotheses_are_those_of_transformers_in_its_order(
     model: Model, inputs: Inputs, beam_size: int
 ) -> None:
-    ours = search_all(model, inputs, beam_size)
+    ours = search_all(model, inputs, SearchKind(beam_size), WISHES)
 
     for wishes in WISHES:
-        theirs = generate(model, inputs, wishes, beam_size)
-        for number, (found, expected) in enumerate(zip(ours[wishes], theirs, strict=True)):
-            case = (wishes, number)
-            assert [one.ids for one in found] == [one.ids for one in expected], case
-            assert [one.finish_reason for one in found] == [one.finish_reason for one in expected], case
-            scores = [one.score for one in expected]
-            assert [one.score for one in found] == pytest.approx(scores, rel=1e-4, abs=1e-4), case
+        check(ours[wishes], generate(model, inputs, wishes, beam_size), wishes)
+
+
+@pytest.mark.parametrize("beam_size", [2, 3, 4])
+def test_filters_change_hypotheses_as_those_of_transformers_do(
+    model: Model, inputs: Inputs, beam_size: int
+) -> None:
+    ours = search_all(model, inputs, SearchKind(beam_size, method=Method.FILTERED), FILTERED)
+
+    for wishes in FILTERED:
+        check(ours[wishes], generate(model, inputs, wishes, beam_size), wishes)
+
+
+def check(ours: list[list[Hypothesis]], theirs: list[list[Found]], wishes: Wishes) -> None:
+    for number, (found, expected) in enumerate(zip(ours, theirs, strict=True)):
+        case = (wishes, number)
+        assert [one.ids for one in found] == [one.ids for one in expected], case
+        assert [one.finish_reason for one in found] == [one.finish_reason for one in expected], case
+        scores = [one.score for one in expected]
+        assert [one.score for one in found] == pytest.approx(scores, rel=1e-4, abs=1e-4), case
 
 
 def test_the_models_give_searches_something_to_differ_about(model: Model, inputs: Inputs) -> None:
     """Else the test above would not notice a rule that is broken."""
     best = {
         wishes: [hypotheses[0] for hypotheses in results]
-        for wishes, results in search_all(model, inputs, 4).items()
+        for wishes, results in search_all(model, inputs, SearchKind(4), WISHES).items()
     }
     late, early, forced = (best[Wishes(1.0, *wishes)] for wishes in ((False, None), (True, None), (False, 7)))
 
@@ -266,3 +294,41 @@ def test_greedy_search_finds_what_transformers_does_without_a_beam(
     )
     num_begin = len(source.begin)
     assert [one.ids for (one,) in ours] == [said(row[num_begin:]) for row in theirs.tolist()]
+
+
+def test_filters_find_something_to_change(model: Model, inputs: Inputs) -> None:
+    """Else the test of filters above would be the one without."""
+    kind = SearchKind(4, method=Method.FILTERED)
+    plain = Wishes(1.0, early_stopping=False, forced_bos_token_id=None)
+    kinds = [plain, *(replace(plain, no_repeat_ngram_size=size) for size in (1, 2, 3))]
+    kinds += [replace(plain, repetition_penalty=penalty) for penalty in (1.3, 4.0)]
+    unchanged, *changed = search_all(model, inputs, kind, kinds).values()
+
+    for results in changed:
+        assert sum(ours != before for ours, before in zip(results, unchanged, strict=True)) > 20
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_greedy_search_repeats_no_ngram_as_transformers_does_not(
+    model: Model, inputs: Inputs, size: int
+) -> None:
+    source = replace(
+        source_of(Wishes(1.0, early_stopping=False, forced_bos_token_id=None), 1), no_repeat_ngram_size=size
+    )
+    sources = [replace(source) for _ in range(NUM_INPUTS)]
+    kind = SearchKind(1, method=Method.FILTERED)
+
+    ours = search(
+        TorchStepper(model, inputs, range(NUM_INPUTS), 1),
+        make_strategy(sources, kind, TargetVocabulary(EOS, VOCAB_SIZE)),
+    )
+
+    theirs = model.generate(
+        inputs.ids,
+        attention_mask=inputs.mask,
+        num_beams=1,
+        max_length=MAX_LENGTH,
+        no_repeat_ngram_size=size,
+        do_sample=False,
+    )
+    assert [one.ids for (one,) in ours] == [said(row[1:]) for row in theirs.tolist()]

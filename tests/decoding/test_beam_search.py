@@ -147,7 +147,9 @@ def test_a_logprob_is_the_sum_over_the_hypothesis_own_tokens_without_the_forced_
         for one in hypotheses:
             tokens = (*one.ids, EOS)[: one.num_tokens - len(source.begin) + 1]
             steps = [
-                model.logprobs(number, (*read, *tokens[:nth]))[token] for nth, token in enumerate(tokens)
+                model.logprobs(number, (*read, *tokens[:nth]))[token]
+                for nth, token in enumerate(tokens)
+                if nth >= len(source.prefix)
             ]
             assert one.logprob == pytest.approx(float(np.sum(steps, dtype=np.float64)))
             assert one.score == pytest.approx(one.logprob / one.num_tokens**source.length_penalty)

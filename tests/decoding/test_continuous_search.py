@@ -21,13 +21,15 @@ arrivals = st.lists(st.integers(0, 6), min_size=1, max_size=9)
 def source_of(number: int, beam_size: int) -> Source:
     """Whatever a source may bring along differs between sources."""
     begin = ((BOS,), (BOS, 2), (EOS, 5, 3), (2,), (BOS, 4, 4, 4))[number % 5]
+    prefix = ((), (6, 2), (3,))[number % 3]
     return Source(
         ids=(number,),
-        limits=SourceLimits(max_tokens=len(begin) + 1 + number % 7, min_tokens=number % 3),
+        limits=SourceLimits(max_tokens=len(begin) + len(prefix) + 1 + number % 7, min_tokens=number % 3),
         begin=begin,
         length_penalty=(0.0, 0.6, 1.0, 2.0)[number % 4],
         num_hypotheses=1 + number % beam_size,
         early_stopping=number % 2 == 0,
+        prefix=prefix,
     )
 
 
@@ -191,6 +193,19 @@ def test_a_beginning_has_no_forced_tokens(beam_size: int) -> None:
         beginnings.append(lane.beginning(0))
 
     assert beginnings == [[], [], [2], [2, 3], [2, 3, 4]]
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_beginning_has_the_prefix(beam_size: int) -> None:
+    lane = lane_over(FakeStepper(sentences(9, [(7, 8, 2, 3, 4)]), [], beam_size))
+    join(lane, [Source((0,), SourceLimits(9, 0), (BOS, 7), prefix=(8, 2))])
+
+    beginnings = []
+    for _ in range(5):
+        lane.step()
+        beginnings.append(lane.beginning(0))
+
+    assert beginnings == [[], [8], [8, 2], [8, 2, 3], [8, 2, 3, 4]]
 
 
 class NaNForOne(FakeStepper):

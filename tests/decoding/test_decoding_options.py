@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from dragoman.decoding.options import DecodingOptions, SearchOptions
+from dragoman.decoding.options import DecodingOptions, Sampling, SearchOptions, Splitting
 from dragoman.errors import InputError
+from dragoman.types import Method, SearchKind
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,12 @@ from dragoman.errors import InputError
         ({"length_penalty": -0.1}, "length_penalty", "between 0 and 10"),
         ({"length_penalty": 10.1}, "length_penalty", "between 0 and 10"),
         ({"length_penalty": math.nan}, "length_penalty", "between 0 and 10"),
+        ({"repetition_penalty": 0.9}, "repetition_penalty", "between 1 and 10"),
+        ({"repetition_penalty": 10.5}, "repetition_penalty", "between 1 and 10"),
+        ({"repetition_penalty": math.nan}, "repetition_penalty", "between 1 and 10"),
+        ({"no_repeat_ngram_size": -1}, "no_repeat_ngram_size", "between 0 and 32"),
+        ({"no_repeat_ngram_size": 33}, "no_repeat_ngram_size", "between 0 and 32"),
+        ({"num_hypotheses": 33, "sampling": Sampling()}, "num_hypotheses", "between 1 and 32"),
     ],
 )
 def test_an_option_out_of_range_is_refused_with_its_name_and_range(
@@ -38,6 +45,76 @@ def test_an_option_out_of_range_is_refused_with_its_name_and_range(
 
 
 @pytest.mark.parametrize(
+    ("settings", "field", "limit"),
+    [
+        ({"top_k": -1}, "top_k", "at least 0"),
+        ({"top_p": 0.0}, "top_p", "above 0 and at most 1"),
+        ({"top_p": 1.1}, "top_p", "above 0 and at most 1"),
+        ({"top_p": math.nan}, "top_p", "above 0 and at most 1"),
+        ({"temperature": 0.0}, "temperature", "above 0 and at most 10"),
+        ({"temperature": 10.5}, "temperature", "above 0 and at most 10"),
+        ({"temperature": math.nan}, "temperature", "above 0 and at most 10"),
+        ({"seed": -1}, "seed", f"between 0 and {2**63 - 1}"),
+        ({"seed": 2**63}, "seed", f"between 0 and {2**63 - 1}"),
+    ],
+)
+def test_a_way_to_draw_that_is_out_of_range_is_refused_with_its_name_and_range(
+    settings: dict[str, Any], field: str, limit: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        Sampling(**settings)
+
+    assert raised.value.field == field
+    assert str(settings[field]) in raised.value.problem
+    assert limit in raised.value.problem
+
+
+def test_the_ends_of_every_range_of_drawing_are_accepted() -> None:
+    assert Sampling(0, 1e-9, 1e-9, 0) != Sampling(10**9, 1.0, 10.0, 2**63 - 1)
+
+
+def test_sampling_leaves_no_room_for_a_beam() -> None:
+    with pytest.raises(InputError, match="does not go with beam_size 2") as raised:
+        DecodingOptions(beam_size=2, sampling=Sampling())
+
+    assert raised.value.field == "sampling"
+
+
+def test_sampling_has_no_beam_of_the_models_and_as_many_draws_as_are_wanted() -> None:
+    resolved = DecodingOptions(num_hypotheses=32, sampling=Sampling()).resolve(6, 1.0, early_stopping=False)
+
+    assert (resolved.beam_size, resolved.num_hypotheses) == (1, 32)
+
+
+@pytest.mark.parametrize("has_shortlist", [False, True])
+@pytest.mark.parametrize(
+    ("wishes", "kind"),
+    [
+        (DecodingOptions(repetition_penalty=1.1), SearchKind(4, method=Method.FILTERED)),
+        (DecodingOptions(no_repeat_ngram_size=3), SearchKind(4, method=Method.FILTERED)),
+        (DecodingOptions(sampling=Sampling(), num_hypotheses=3), SearchKind(3, method=Method.SAMPLE)),
+        (DecodingOptions(sampling=Sampling(), repetition_penalty=2.0), SearchKind(1, method=Method.SAMPLE)),
+        (DecodingOptions(use_shortlist=False), SearchKind(4)),
+    ],
+)
+def test_what_a_shortlist_may_not_have_is_looked_for_without_one(
+    wishes: DecodingOptions,
+    kind: SearchKind,
+    has_shortlist: bool,  # noqa: FBT001 -- a case, by name
+) -> None:
+    assert wishes.resolve(4, 1.0, early_stopping=False).kind(has_shortlist) == kind
+
+
+@pytest.mark.parametrize("has_shortlist", [False, True])
+def test_a_plain_search_takes_the_shortlist_that_there_is(
+    has_shortlist: bool,  # noqa: FBT001 -- a case, by name
+) -> None:
+    resolved = DecodingOptions().resolve(4, 1.0, early_stopping=False)
+
+    assert resolved.kind(has_shortlist) == SearchKind(4, has_shortlist)
+
+
+@pytest.mark.parametrize(
     "wishes",
     [
         {},
@@ -48,6 +125,8 @@ def test_an_option_out_of_range_is_refused_with_its_name_and_range(
         {"length_penalty": 0.0},
         {"length_penalty": 10.0},
         {"early_stopping": False},
+        {"repetition_penalty": 10.0, "no_repeat_ngram_size": 32},
+        {"sampling": Sampling(), "num_hypotheses": 32, "beam_size": 1},
     ],
 )
 def test_the_ends_of_every_range_are_accepted(wishes: dict[str, Any]) -> None:
@@ -74,7 +153,18 @@ def test_a_wish_goes_before_the_models_default(early_stopping: bool) -> None:  #
 
 def test_all_other_wishes_are_handed_on_as_they_are() -> None:
     wishes = DecodingOptions(
-        num_hypotheses=3, max_length=90, min_length=2, return_scores=False, use_shortlist=False
+        num_hypotheses=3,
+        max_length=90,
+        min_length=2,
+        return_scores=False,
+        use_shortlist=False,
+        repetition_penalty=1.5,
+        no_repeat_ngram_size=2,
+        sampling=Sampling(seed=4),
+        target_prefix="Ja,",
+        splitting=Splitting.OFF,
+        return_alignment=True,
+        return_tokens=True,
     )
 
     resolved = wishes.resolve(4, 1.0, early_stopping=False)
@@ -82,7 +172,7 @@ def test_all_other_wishes_are_handed_on_as_they_are() -> None:
     names = {field.name for field in fields(DecodingOptions)}
     assert names == {field.name for field in fields(SearchOptions)}
     for name in names - {"beam_size", "length_penalty", "early_stopping"}:
-        assert getattr(resolved, name) == getattr(wishes, name)
+        assert getattr(resolved, name) == getattr(wishes, name) != getattr(DecodingOptions(), name)
 
 
 def test_more_hypotheses_than_the_models_own_beam_holds_are_refused() -> None:

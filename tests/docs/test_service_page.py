@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from service.front.errors import STATUSES
-from service.native.schemas import TranslateRequest
+from service.native.requests import TranslateRequest
 from service.settings import ENV_PREFIX, Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf8")

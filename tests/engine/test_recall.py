@@ -1,17 +1,20 @@
 """What is recalled is what was found for an equal source, and no more of it than was allowed."""
 
 from collections import OrderedDict
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman import DecodingOptions, Translator
+from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, SourceLimits
 from dragoman.errors import DeadlineExceeded
 from dragoman.recall import Recall
-from dragoman.types import FinishReason, Hypothesis, SearchKind
+from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
 
 GREEDY = SearchKind(1)
 BEGIN = (2,)
@@ -33,22 +36,55 @@ def test_an_equal_source_is_recalled() -> None:
     assert recall.find(Source((5, 3), SourceLimits(9, 1), BEGIN), SearchKind(1)) == [hypothesis(1)]
 
 
-def test_whatever_changes_the_search_is_told_apart() -> None:
-    recall = Recall(9)
-    keep(recall, Source([5, 3], LIMITS, BEGIN), GREEDY, [hypothesis(1)])
-    others = [
-        (Source([5, 4], LIMITS, BEGIN), GREEDY),
-        (Source([5, 3], SourceLimits(8, 1), BEGIN), GREEDY),
-        (Source([5, 3], SourceLimits(9, 2), BEGIN), GREEDY),
-        (Source([5, 3], LIMITS, (2, 7)), GREEDY),
-        (Source([5, 3], LIMITS, BEGIN, length_penalty=0.5), GREEDY),
-        (Source([5, 3], LIMITS, BEGIN, num_hypotheses=2), GREEDY),
-        (Source([5, 3], LIMITS, BEGIN, early_stopping=True), GREEDY),
-        (Source([5, 3], LIMITS, BEGIN), SearchKind(4)),
-        (Source([5, 3], LIMITS, BEGIN), SearchKind(1, is_shortlisted=True)),
-    ]
+BASIC = Source([5, 3], LIMITS, BEGIN)
+OTHERS: dict[str, tuple[Any, ...]] = {
+    "ids": ([5, 4], [5, 3, 3]),
+    "limits": (SourceLimits(8, 1), SourceLimits(9, 2)),
+    "begin": ((2, 7), (3,)),
+    "length_penalty": (0.5,),
+    "num_hypotheses": (2,),
+    "early_stopping": (True,),
+    "prefix": ((7,),),
+    "repetition_penalty": (1.5,),
+    "no_repeat_ngram_size": (2,),
+    "sampling": (Sampling(), Sampling(top_k=1), Sampling(seed=1)),
+    "seed": (1,),
+    "given": ((), (7,)),
+}
+"""Other values of each field of a source."""
 
-    assert [recall.find(*other) for other in others] == [None] * len(others)
+
+def test_every_field_of_a_source_is_told_apart() -> None:
+    """A field that is new needs values here."""
+    recall = Recall(9)
+    keep(recall, BASIC, GREEDY, [hypothesis(1)])
+
+    for field in fields(Source):
+        for value in OTHERS[field.name]:
+            assert recall.find(replace(BASIC, **{field.name: value}), GREEDY) is None, (field.name, value)
+    assert recall.find(replace(BASIC), GREEDY) == [hypothesis(1)]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [SearchKind(4), SearchKind(1, is_shortlisted=True), *(SearchKind(1, method=one) for one in Method)],
+)
+def test_kinds_of_search_are_told_apart(kind: SearchKind) -> None:
+    recall = Recall(9)
+    keep(recall, BASIC, GREEDY, [hypothesis(1)])
+
+    assert recall.find(BASIC, kind) == ([hypothesis(1)] if kind == GREEDY else None)
+
+
+def test_what_is_drawn_with_a_seed_that_nobody_chose_is_not_kept() -> None:
+    recall = Recall(9)
+    kind = SearchKind(1, method=Method.SAMPLE)
+    chosen = replace(BASIC, sampling=Sampling(seed=4), seed=5)
+    keep(recall, replace(BASIC, sampling=Sampling(), seed=5), kind, [hypothesis(1)])
+    keep(recall, chosen, kind, [hypothesis(2)])
+
+    assert len(recall) == 1
+    assert recall.find(chosen, kind) == [hypothesis(2)]
 
 
 def test_nothing_is_kept_where_nothing_may_be() -> None:

@@ -231,7 +231,8 @@ class DoubleTranslator:
             Alternative(whole + "!" * rank, None if score is None else score - rank)
             for rank in range(options.num_hypotheses)
         )
-        return Translation(whole, score, reason, segments, alternatives)
+        confidence = None if score is None else 0.5
+        return Translation(whole, score, reason, segments, alternatives, confidence)
 
 
 REASONS = {"cut": FinishReason.LENGTH, "copy": FinishReason.COPIED}

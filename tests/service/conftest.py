@@ -154,7 +154,8 @@ class DoubleTranslator:
             Alternative(text.upper() + "!" * rank, score) for rank in range(options.num_hypotheses)
         )
         segments = line_segments(text.split("\n"), text.upper().split("\n"), score, FinishReason.STOP)
-        return Translation(hypotheses[0].text, score, FinishReason.STOP, segments, hypotheses)
+        confidence = None if score is None else 0.75
+        return Translation(hypotheses[0].text, score, FinishReason.STOP, segments, hypotheses, confidence)
 
 
 @pytest.fixture(autouse=True)
@@ -225,9 +226,10 @@ def serve(translator: DoubleTranslator, models_dir: Path) -> Iterator[Serve]:
     """Start a server with these settings; gives a client once it is ready."""
     with ExitStack() as running:
 
-        def start(*, await_ready: bool = True, **settings: float) -> httpx.Client:
+        def start(*, await_ready: bool = True, **settings: object) -> httpx.Client:
             router = running.enter_context(router_of(translator, models_dir / "tiny"))
-            address = running.enter_context(listening(router, load_settings(overrides=settings)))
+            overrides = {"detection": "off", **settings}
+            address = running.enter_context(listening(router, load_settings(overrides=overrides)))
             client = running.enter_context(httpx.Client(base_url=address, timeout=TIMEOUT_S))
             if await_ready:
                 until(lambda: is_ready(client))
@@ -241,10 +243,12 @@ def serve(translator: DoubleTranslator, models_dir: Path) -> Iterator[Serve]:
 
 @contextmanager
 def ready_client(router: Router, **overrides: object) -> Iterator[httpx.Client]:
-    """A client of a ready server with default settings, or these."""
+    """A client of a ready server with default settings, or these. Languages are not detected, as the double's
+    words are no German.
+    """
     with pytest.MonkeyPatch.context() as patch:
         forget_settings(patch)
-        settings = load_settings(overrides=overrides)
+        settings = load_settings(overrides={"detection": "off", **overrides})
     with (
         listening(router, settings) as address,
         httpx.Client(base_url=address, timeout=TIMEOUT_S) as client,

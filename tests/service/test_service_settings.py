@@ -41,14 +41,19 @@ def test_options_win_over_environment_and_environment_over_file(
 
 def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {"log_level": "debug", "host": "::", "model": "m", "models_dir": "somewhere"}
-    given |= {"providers": "cuda,cpu", "preload": "a,b", "pivots": "fr"}
+    given |= {"providers": "cuda,cpu", "preload": "a,b", "pivots": "fr", "detection": "off"}
+    given |= {"apis": "native", "database_url": "sqlite:///a.db", "rate_limit": "9/minute"}
+    given |= {"rate_storage_url": "redis://here", "cors_origins": "*", "trusted_proxies": "::1"}
     for name in Settings.model_fields:
         monkeypatch.setenv(ENV_PREFIX + name.upper(), given.get(name, "7"))
-    monkeypatch.setenv("DRAGOMAN_RELOAD_ENDPOINT", "true")
+    switches = {"reload_endpoint", "requires_key"}
+    for name in switches:
+        monkeypatch.setenv(ENV_PREFIX + name.upper(), "true")
 
     loaded = load_settings().model_dump(mode="json")
 
-    assert loaded == {name: given.get(name, 7) for name in Settings.model_fields} | {"reload_endpoint": True}
+    expected = {name: given.get(name, 7) for name in Settings.model_fields}
+    assert loaded == expected | dict.fromkeys(switches, True)
 
 
 def test_unknown_environment_variables_are_all_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ def test_the_pair_decides_which_model_translates(serve_models: ServeModels) -> N
                 "source": "de",
                 "target": "en",
                 "score": -0.5,
+                "confidence": 0.5,
                 "finish_reason": "stop",
             }
         ],
@@ -53,6 +54,7 @@ def test_through_a_third_language_both_steps_are_told(serve_models: ServeModels)
                 "source": "de",
                 "target": "fr",
                 "score": -0.75,
+                "confidence": 0.25,
                 "finish_reason": "stop",
                 "alternatives": [{"text": "Hallo|german|french!", "score": -1.75}],
                 "steps": [
@@ -64,10 +66,12 @@ def test_through_a_third_language_both_steps_are_told(serve_models: ServeModels)
     }
 
 
-def test_no_texts_are_translated_by_the_model_that_would(serve_models: ServeModels) -> None:
-    answer = translate(serve_models(), source="de", target="fr", text=[])
+def test_no_texts_take_no_model_but_want_a_pair_that_is_served(serve_models: ServeModels) -> None:
+    client = serve_models()
 
-    assert answer == {"model": "german + french", "translations": []}
+    assert translate(client, source="de", target="fr", text=[]) == {"model": None, "translations": []}
+    refused = client.post("/v1/translate", json={"text": [], "source": "fr", "target": "de"})
+    assert refused.status_code == 422
 
 
 @pytest.mark.parametrize("name", ["c", "many"])
@@ -219,7 +223,7 @@ def test_without_room_in_time_the_client_may_come_back(
         bundles.named("german").released.set()
         in_use.result(TIMEOUT_S)
     status, kind, message = error_of(refused)
-    assert (status, kind) == (503, "overloaded")
+    assert (status, kind) == (503, "no_room")
     assert message.startswith("model b takes about 10 bytes of memory")
     assert int(refused.headers["retry-after"]) > 0
 

@@ -5,7 +5,8 @@ import dataclasses
 import httpx
 import pytest
 
-from service.native.schemas import TranslateRequest
+from dragoman.decoding.options import Sampling
+from service.native.requests import TranslateRequest
 
 URL = "/v1/translate"
 
@@ -26,6 +27,7 @@ def test_one_text_gives_one_translation(client: httpx.Client) -> None:
                 "source": "de",
                 "target": "en",
                 "score": -0.5,
+                "confidence": 0.75,
                 "finish_reason": "stop",
             }
         ],
@@ -44,7 +46,7 @@ def test_no_texts_give_no_translations(client: httpx.Client) -> None:
     response = client.post(URL, json={"text": []})
 
     assert response.status_code == 200
-    assert response.json() == {"model": "tiny-de-en", "translations": []}
+    assert response.json() == {"model": None, "translations": []}
 
 
 def test_an_empty_text_is_a_text(client: httpx.Client) -> None:
@@ -186,8 +188,23 @@ def test_every_wish_for_the_search_reaches_the_engine() -> None:
         "min_length": 2,
         "return_scores": False,
         "use_shortlist": False,
+        "repetition_penalty": 1.25,
+        "no_repeat_ngram_size": 4,
+        "sampling": None,
+        "target_prefix": "One",
+        "splitting": "off",
+        "return_alignment": True,
+        "return_tokens": True,
     }
 
     options = TranslateRequest.model_validate({"text": "Eins.", **wishes}).options()
 
     assert dataclasses.asdict(options) == wishes
+
+
+def test_every_wish_for_sampling_reaches_the_engine() -> None:
+    wishes = {"top_k": 5, "top_p": 0.5, "temperature": 0.75, "seed": 9}
+
+    options = TranslateRequest.model_validate({"text": "Eins.", "sampling": wishes}).options()
+
+    assert options.sampling == Sampling(top_k=5, top_p=0.5, temperature=0.75, seed=9)

@@ -159,7 +159,7 @@ def test_a_full_queue_is_said_with_its_numbers_and_when_to_come_back(
 
     refused = client.post("/v1/translate", json={"text": ["wait", "full", "a"]})
 
-    assert refused.status_code == 503
+    assert refused.status_code == 429
     assert refused.json()["error"] == {
         "type": "overloaded",
         "message": "8 segments wait and at most 9 may, so there is no room for 2 more; try again later",
@@ -218,7 +218,7 @@ def test_every_operation_documents_its_purpose_and_its_errors(client: httpx.Clie
                 assert failure["content"]["application/json"]["schema"] == {"$ref": error}
 
     assert documented == {
-        "post /v1/translate": {"400", "413", "415", "422", "500", "503", "504"},
+        "post /v1/translate": {"400", "401", "403", "413", "415", "422", "429", "500", "503", "504"},
         "get /v1/models": {"500"},
         "get /v1/languages": {"500"},
         "get /healthz": set(),

@@ -1,0 +1,239 @@
+"""Sampling: targets are drawn at random.
+
+Shapes: B sources, N draws of each, R rows (B x N, those of a source side by side), K candidates of a row,
+T positions.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.decoding.filters import round_up
+from dragoman.decoding.options import Sampling
+from dragoman.decoding.scoring import normalised_score
+from dragoman.decoding.slots import add_slots, fill_holes, keep_slots, rows_of
+from dragoman.decoding.strategy import CONTINUE, Advance, Source, TargetVocabulary
+from dragoman.types import FinishReason, Hypothesis
+
+
+@dataclass(slots=True)
+class _State:
+    """By slot."""
+
+    max_tokens: NDArray[np.int64]  # [B]
+    num_tokens: NDArray[np.int64]  # [B], steps taken
+    lengths: NDArray[np.int64]  # [B, N], tokens of each draw so far
+    last_ids: NDArray[np.int64]  # [B, N]
+    is_ended: NDArray[np.bool_]  # [B, N]
+    logprobs: NDArray[np.float64]  # [B, N], sums
+    tokens: NDArray[np.int32]  # [B, N, T]
+    chances: NDArray[np.float64]  # [B, N, T], from 0 to below 1: what each step's token is drawn by
+
+
+class Sampler:
+    """A `Strategy` that draws `num_draws` targets of each source, independently of each other.
+
+    The token of each step is drawn from the model's distribution after `temperature`, then `top_k`, then
+    `top_p` (nucleus sampling, Holtzman et al. 2020, https://arxiv.org/abs/1904.09751), as `generate` of
+    Hugging Face Transformers 5 does it. What is drawn for a source follows from its seed, its draw's number
+    and the step: neither from the sources beside it nor from when it joined. A draw that has ended waits for
+    the others of its source.
+
+    Hypotheses have the log-probabilities of the candidates as they come, whatever the temperature. Best
+    score first; two may be equal.
+    """
+
+    def __init__(self, num_draws: int, target: TargetVocabulary) -> None:
+        self._num_draws = num_draws
+        self._target = target
+        self._sources: list[Source] = []
+        self._state = self._begin([])
+
+    @property
+    def beam_size(self) -> int:
+        """N, rows of every source."""
+        return self._num_draws
+
+    @property
+    def num_best(self) -> int:
+        """K, the candidates it wants of every row."""
+        most = max((_num_candidates(source, self._target) for source in self._sources), default=1)
+        return round_up(most, self._target.size)
+
+    @property
+    def last_ids(self) -> NDArray[np.int64]:
+        """The token that each row is extended by next, int64 [R]."""
+        return self._state.last_ids.ravel()
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """Those searched for, by slot."""
+        return self._sources
+
+    def join(self, sources: Sequence[Source]) -> None:
+        """Begin to draw for more sources, in slots after all others.
+
+        Raises:
+            ValueError: a source does not say how to draw, or its target must begin with the end of sentence.
+        """
+        self._target.check_begins(sources)
+        self._state = add_slots(self._state, self._begin(sources))
+        self._sources += sources
+
+    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
+        """Draw each row's next token.
+
+        Args:
+            logprobs: float32 [R, K], best first.
+            ids: int64 [R, K].
+        """
+        for slot in range(len(self._sources)):
+            rows = slice(slot * self._num_draws, (slot + 1) * self._num_draws)
+            self._extend(slot, logprobs[rows], ids[rows])
+        state = self._state
+        state.num_tokens += 1
+        is_leaving = state.is_ended.all(axis=1) | (state.num_tokens >= state.max_tokens)
+        if not is_leaving.any():
+            return CONTINUE
+        finished = [
+            (self._sources[slot], self._results(slot)) for slot in np.flatnonzero(is_leaving).tolist()
+        ]
+        return Advance(self.leave(is_leaving), finished)
+
+    def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Give sources up, bool [B] -> the rows that continue, int64 [R']."""
+        slots = fill_holes(is_leaving)
+        self._state = keep_slots(self._state, slots)
+        self._sources = [self._sources[slot] for slot in slots.tolist()]
+        return rows_of(slots, self._num_draws)
+
+    def beginning(self, slot: int) -> list[int]:
+        """Target ids so far of the best draw; next another may lead. Those of `begin` are left out."""
+        return list(self._results(slot)[0].ids) if self._state.num_tokens[slot] else []
+
+    def _begin(self, sources: Sequence[Source]) -> _State:
+        shape = (len(sources), self._num_draws)
+        max_tokens = np.array([source.limits.max_tokens for source in sources], np.int64)
+        chances = np.zeros((*shape, max_tokens.max(initial=0)))
+        for slot, source in enumerate(sources):
+            _settings(source)
+            for draw in range(self._num_draws):
+                chances[slot, draw, : max_tokens[slot]] = _chances(source.seed, draw, int(max_tokens[slot]))
+        starts = np.array([source.begin[0] for source in sources], np.int64)
+        return _State(
+            max_tokens=max_tokens,
+            num_tokens=np.zeros(len(sources), np.int64),
+            lengths=np.zeros(shape, np.int64),
+            last_ids=np.full(shape, starts[:, None]),
+            is_ended=np.zeros(shape, np.bool_),
+            logprobs=np.zeros(shape),
+            tokens=np.zeros(chances.shape, np.int32),
+            chances=chances,
+        )
+
+    def _extend(self, slot: int, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> None:
+        """One token further with a source's draws, but for those that have ended; its candidates [N, K]."""
+        state, source = self._state, self._sources[slot]
+        num_tokens = int(state.num_tokens[slot])
+        if num_tokens < source.num_forced:
+            picked_ids = np.full(self._num_draws, source.forced(num_tokens))
+            picked_logprobs = np.zeros(self._num_draws)
+        else:
+            if num_tokens < source.limits.min_tokens:
+                logprobs, ids = self._without_end(logprobs, ids)
+            columns = draw_columns(logprobs, _settings(source), state.chances[slot, :, num_tokens])[:, None]
+            picked_ids = np.take_along_axis(ids, columns, axis=1)[:, 0]
+            picked_logprobs = np.take_along_axis(logprobs, columns, axis=1)[:, 0].astype(np.float64)
+        goes_on = ~state.is_ended[slot]
+        np.copyto(state.last_ids[slot], picked_ids, where=goes_on)
+        state.logprobs[slot] += np.where(goes_on, picked_logprobs, 0.0)
+        state.tokens[slot, :, num_tokens] = picked_ids
+        state.lengths[slot] += goes_on
+        state.is_ended[slot] |= picked_ids == self._target.eos_id
+
+    def _without_end(
+        self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """The candidates with an impossible end of sentence, in the last place."""
+        is_end = ids == self._target.eos_id
+        logprobs = np.where(is_end, np.float32(-np.inf), logprobs)
+        order = np.argsort(is_end, axis=1, kind="stable")
+        return np.take_along_axis(logprobs, order, axis=1), np.take_along_axis(ids, order, axis=1)
+
+    def _results(self, slot: int) -> list[Hypothesis]:
+        """A source's draws as they are, best score first; of equals, the one with the lower number."""
+        hypotheses = [self._hypothesis(slot, draw) for draw in range(self._num_draws)]
+        return sorted(hypotheses, key=lambda one: -one.score)[: self._sources[slot].num_hypotheses]
+
+    def _hypothesis(self, slot: int, draw: int) -> Hypothesis:
+        state, source = self._state, self._sources[slot]
+        num_tokens, is_ended = int(state.lengths[slot, draw]), bool(state.is_ended[slot, draw])
+        logprob = float(state.logprobs[slot, draw])
+        return Hypothesis(
+            ids=tuple(state.tokens[slot, draw, source.num_left_out : num_tokens - is_ended].tolist()),
+            logprob=logprob,
+            num_tokens=num_tokens,
+            score=normalised_score(logprob, num_tokens, source.length_penalty),
+            finish_reason=FinishReason.STOP if is_ended else FinishReason.LENGTH,
+        )
+
+
+def draw_columns(
+    logprobs: NDArray[np.float32], sampling: Sampling, chances: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Draw one candidate of each row.
+
+    Args:
+        logprobs: float32 [R, K], best first.
+        sampling: how.
+        chances: float64 [R], evenly spread from 0 to below 1.
+
+    Returns:
+        int64 [R], columns; the first where no candidate is possible.
+    """
+    if sampling.top_k:
+        logprobs = logprobs[:, : sampling.top_k]
+    best = np.where(np.isfinite(logprobs[:, :1]), logprobs[:, :1], np.float32(0.0))
+    with np.errstate(over="ignore"):  # at a low temperature some become impossible
+        weights = np.exp((logprobs - best).astype(np.float64) / sampling.temperature)
+    up_to = weights.cumsum(axis=1)
+    before = np.zeros_like(up_to)
+    before[:, 1:] = up_to[:, :-1]
+    num_kept = np.count_nonzero(before < sampling.top_p * up_to[:, -1:], axis=1)
+    last = np.maximum(num_kept - 1, 0)
+    points = chances * up_to[np.arange(len(last)), last]
+    # Rounding may bring a chance just below 1 to the very end.
+    columns: NDArray[np.int64] = np.minimum(np.count_nonzero(up_to <= points[:, None], axis=1), last)
+    return columns
+
+
+def segment_seed(sampling: Sampling, segment: int) -> int:
+    """Seed of a text's n-th segment: its own for each, and another each time where `sampling` has none."""
+    if sampling.seed is None:
+        return secrets.randbits(64)
+    return int(np.random.SeedSequence((sampling.seed, segment)).generate_state(1, np.uint64)[0])
+
+
+def _chances(seed: int, draw: int, count: int) -> NDArray[np.float64]:
+    """The n-th number is that of the n-th step, however many there are, float64 [count].
+
+    By counter (Philox, Salmon et al. 2011, https://doi.org/10.1145/2063384.2063405), so that each draw of
+    each seed has a sequence of its own.
+    """
+    key = np.array([seed, draw], np.uint64)
+    return np.random.Generator(np.random.Philox(key=key)).random(count)
+
+
+def _settings(source: Source) -> Sampling:
+    if source.sampling is None:
+        raise ValueError("a source of this method must say how its targets are drawn")
+    return source.sampling
+
+
+def _num_candidates(source: Source, target: TargetVocabulary) -> int:
+    """Candidates of each row: one more than `top_k`, as the end of sentence may come too early."""
+    top_k = _settings(source).top_k
+    return min(top_k + 1, target.size) if top_k else target.size

@@ -1,0 +1,215 @@
+"""The database of accounts: opened, locked and given up in time, its failures typed.
+
+One file of SQLite by default; PostgreSQL by its URL, where several machines share it.
+"""
+
+import math
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, select, text
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from service.accounts.errors import DatabaseUrlInvalid, SchemaUnknown, StoreError
+from service.accounts.tables import METADATA, SCHEMA, SCHEMA_VERSION
+
+DEFAULT_URL = "sqlite:///dragoman.db"
+TIMEOUT_S = 5.0
+FORMS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
+_SCHEMA_LOCK = 0x_D8A6_0AA1
+"""What programs that make tables in the same PostgreSQL at the same time wait for; any number would do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A database that was opened. Any thread may use it."""
+
+    name: str
+    """Its file, or its URL without the password: for messages."""
+    engine: Engine
+    timeout_s: float
+    _writer: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def open(cls, url: str, timeout_s: float = TIMEOUT_S) -> "Database":
+        """Open a database, and make its tables if it has none.
+
+        Args:
+            url: of one of `FORMS`; a file is looked for from the current folder.
+            timeout_s: after which a connection, a lock or a statement is given up.
+
+        Raises:
+            DatabaseUrlInvalid: the URL is of another form.
+            SchemaUnknown: the tables are of a version that this program does not know.
+            StoreError: it cannot be opened, read or written.
+        """
+        parsed = _parse(url)
+        if parsed.get_backend_name() == "sqlite":
+            path = Path(parsed.database or "").absolute()
+            database = cls(str(path), _sqlite_engine(path, timeout_s), timeout_s)
+        else:
+            name = parsed.render_as_string(hide_password=True)
+            database = cls(name, _postgresql_engine(parsed, name, timeout_s), timeout_s)
+        try:
+            with database.writing() as connection:
+                _check_schema(connection, database.name)
+        except StoreError:
+            database.close()
+            raise
+        return database
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One look at the database, in which nothing changes.
+
+        Raises:
+            StoreError: it could not be read.
+        """
+        with self._failing_typed(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A change that is made wholly when the block ends, or not at all if it raises.
+
+        Raises:
+            StoreError: it could not be made.
+        """
+        if self.engine.dialect.name != "sqlite":
+            with self._failing_typed(), self.engine.begin() as connection:
+                yield connection
+            return
+        # SQLite has one writer at a time, and those who wait for it poll; in this process they queue instead.
+        if not self._writer.acquire(timeout=self.timeout_s):
+            raise StoreError(
+                self.name, f"others were writing to it for {self.timeout_s:g} s; try again later"
+            )
+        try:
+            with self._failing_typed(), self.engine.connect() as connection:
+                connection.execution_options(is_writing=True)
+                with connection.begin():
+                    yield connection
+        finally:
+            self._writer.release()
+
+    @contextmanager
+    def _failing_typed(self) -> Iterator[None]:
+        try:
+            yield
+        except (SQLAlchemyError, OSError) as error:
+            raise StoreError(self.name, _cause(error)) from error
+
+
+def _parse(url: str) -> URL:
+    """Raises DatabaseUrlInvalid, which never quotes the URL: a password may stand anywhere in a wrong one."""
+    try:
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+    except (SQLAlchemyError, ValueError):
+        raise DatabaseUrlInvalid("database_url", f"cannot be read as a URL; it must be {FORMS}") from None
+    if backend == "sqlite":
+        if parsed.drivername != "sqlite" or parsed.host or parsed.query:
+            raise DatabaseUrlInvalid(
+                "database_url", "must be sqlite:///FILE, without a host, driver or options"
+            )
+        if not parsed.database or parsed.database == ":memory:":
+            raise DatabaseUrlInvalid("database_url", "names no file, so that all would be forgotten")
+        return parsed
+    if parsed.drivername in {"postgresql", "postgres", "postgresql+psycopg"}:
+        return parsed.set(drivername="postgresql+psycopg")
+    raise DatabaseUrlInvalid("database_url", f"names a database of another kind; it must be {FORMS}")
+
+
+def _sqlite_engine(path: Path, timeout_s: float) -> Engine:
+    try:
+        path.touch(mode=0o600)  # before SQLite would, which leaves it to be read by everybody
+    except OSError as error:
+        raise StoreError(str(path), f"cannot be made or opened: {error.strerror or error}") from error
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)),
+        connect_args={"timeout": timeout_s, "isolation_level": None},  # no BEGIN but that of `_begin`
+        pool_timeout=timeout_s,
+        hide_parameters=True,
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+class _Cursor(Protocol):
+    def execute(self, statement: str, /) -> object: ...
+    def close(self) -> None: ...
+
+
+class _SqliteConnection(Protocol):
+    def cursor(self) -> _Cursor: ...
+
+
+def _prepare_sqlite(connection: _SqliteConnection, record: object) -> None:
+    del record
+    cursor = connection.cursor()
+    # Readers go on beside a writer; every commit is on the disk when it returns (synchronous is FULL).
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    # A transaction that begins to write only after it has read may find that another one wrote between, and
+    # SQLite then refuses it at once, whatever the timeout.
+    is_writing = connection.get_execution_options().get("is_writing", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writing else "BEGIN")
+
+
+def _postgresql_engine(url: URL, name: str, timeout_s: float) -> Engine:
+    timeout_ms = math.ceil(timeout_s * 1000)
+    arguments: Mapping[str, Any] = {
+        "connect_timeout": max(2, math.ceil(timeout_s)),  # libpq's least
+        "tcp_user_timeout": timeout_ms,
+        "options": f"-c statement_timeout={timeout_ms}",
+    }
+    try:
+        return create_engine(
+            url,
+            connect_args=dict(arguments),
+            pool_pre_ping=True,
+            pool_timeout=timeout_s,
+            hide_parameters=True,
+        )
+    except ModuleNotFoundError as error:
+        raise StoreError(name, f"PostgreSQL needs the package psycopg: {error}") from error
+
+
+def _check_schema(connection: Connection, name: str) -> None:
+    """Make the tables where there are none. Of several programs that start at once, one makes them."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _SCHEMA_LOCK})
+    if not inspect(connection).has_table(SCHEMA.name):
+        METADATA.create_all(
+            connection, checkfirst=False
+        )  # tables of others by these names are not taken for ours
+        connection.execute(insert(SCHEMA).values(version=SCHEMA_VERSION))
+        return
+    versions = list(connection.execute(select(SCHEMA.c.version)).scalars())
+    if versions != [SCHEMA_VERSION]:
+        found = ", ".join(str(version) for version in versions) or "none"
+        raise SchemaUnknown(
+            name,
+            f"its tables are of version {found}, and this program knows version {SCHEMA_VERSION}; use the "
+            f"version of dragoman that made them, or another database",
+        )
+
+
+def _cause(error: SQLAlchemyError | OSError) -> str:
+    """In one line, without the statement. What follows in PostgreSQL's messages quotes the row at fault."""
+    told = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    with suppress(IndexError):
+        return str(told).strip().splitlines()[0]
+    return type(told).__name__

@@ -1,0 +1,137 @@
+"""Glossaries in the database, each its caller's own."""
+
+import re
+import unicodedata
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, delete, func, insert, select, text
+
+from service.accounts.database import Database
+from service.accounts.errors import GlossaryInvalid, TooManyGlossaries, UnknownGlossary
+from service.accounts.glossary_entries import EntriesFormat, parse_entries, read_tsv, write_tsv
+from service.accounts.tables import GLOSSARIES
+
+MAX_GLOSSARIES = 1000
+"""That one key may have, as with DeepL; those who come without a key share as many."""
+MAX_NAME_BYTES = 1024
+MAX_LANGUAGE_CHARACTERS = 64
+_LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*", re.ASCII)
+_ABOUT = [column for column in GLOSSARIES.c if column.name not in {"entries", "key_id"}]
+
+
+@dataclass(frozen=True, slots=True)
+class Glossary:
+    """What there is to know of a glossary but its entries. It never changes."""
+
+    id: str
+    """A UUID."""
+    name: str
+    source: str
+    target: str
+    entry_count: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewGlossary:
+    """As a caller sends it."""
+
+    name: str
+    source: str
+    """Language, as in de; kept as it is."""
+    target: str
+    entries: str
+    format: EntriesFormat = EntriesFormat.TSV
+
+    def check(self) -> None:
+        """Raises GlossaryInvalid for all but the entries."""
+        try:
+            size_bytes = len(self.name.encode())
+        except UnicodeEncodeError:
+            raise GlossaryInvalid("name", "has half a surrogate pair, which is no text") from None
+        has_control = any(unicodedata.category(character) == "Cc" for character in self.name)
+        if not self.name.strip() or size_bytes > MAX_NAME_BYTES or has_control:
+            raise GlossaryInvalid(
+                "name", f"must have 1 to {MAX_NAME_BYTES} bytes, no control characters, and more than spaces"
+            )
+        for field, language in (("source", self.source), ("target", self.target)):
+            if len(language) > MAX_LANGUAGE_CHARACTERS or not _LANGUAGE.fullmatch(language):
+                raise GlossaryInvalid(field, "is no language code, such as de or pt-BR")
+
+
+@dataclass(frozen=True, slots=True)
+class GlossaryStore:
+    """Glossaries by their owners: a key's id, or None for all who come without a key."""
+
+    database: Database
+
+    def add(self, owner: str | None, new: NewGlossary, now: datetime) -> Glossary:
+        """Keep a glossary.
+
+        Raises:
+            GlossaryInvalid: naming the field and the line.
+            TooManyGlossaries: the owner has as many as one may have.
+            StoreError: the database cannot be used; nothing is kept.
+        """
+        new.check()
+        entries = parse_entries(new.entries, new.format, new.source, new.target)
+        made = Glossary(str(uuid.uuid4()), new.name, new.source, new.target, len(entries), now)
+        row = {column.name: getattr(made, column.name) for column in _ABOUT}
+        with self.database.writing() as connection:
+            if connection.dialect.name == "postgresql":  # two at once would both find room for the last one
+                connection.execute(text(f"LOCK TABLE {GLOSSARIES.name} IN SHARE ROW EXCLUSIVE MODE"))
+            num_owned = select(func.count()).select_from(GLOSSARIES).where(_owned_by(owner))
+            if connection.execute(num_owned).scalar_one() >= MAX_GLOSSARIES:
+                raise TooManyGlossaries(MAX_GLOSSARIES)
+            connection.execute(insert(GLOSSARIES).values(key_id=owner, entries=write_tsv(entries), **row))
+        return made
+
+    def list(self, owner: str | None) -> list[Glossary]:
+        """All of the owner's, the oldest first."""
+        wanted = select(*_ABOUT).where(_owned_by(owner)).order_by(GLOSSARIES.c.created_at, GLOSSARIES.c.id)
+        with self.database.reading() as connection:
+            return [_as_glossary(row) for row in connection.execute(wanted).all()]
+
+    def get(self, owner: str | None, glossary_id: str) -> Glossary:
+        """Raises UnknownGlossary if the owner has none of this id."""
+        with self.database.reading() as connection:
+            row = connection.execute(select(*_ABOUT).where(_is(owner, glossary_id))).first()
+        if row is None:
+            raise UnknownGlossary(glossary_id)
+        return _as_glossary(row)
+
+    def tsv(self, owner: str | None, glossary_id: str) -> str:
+        """The entries, a line each, in the order in which they came. Raises UnknownGlossary."""
+        with self.database.reading() as connection:
+            row = connection.execute(select(GLOSSARIES.c.entries).where(_is(owner, glossary_id))).first()
+        if row is None:
+            raise UnknownGlossary(glossary_id)
+        return str(row.entries)
+
+    def entries(self, owner: str | None, glossary_id: str) -> dict[str, str]:
+        """Target terms by source terms. Raises UnknownGlossary."""
+        return read_tsv(self.tsv(owner, glossary_id))
+
+    def delete(self, owner: str | None, glossary_id: str) -> None:
+        """Raises UnknownGlossary if the owner has none of this id."""
+        with self.database.writing() as connection:
+            gone = delete(GLOSSARIES).where(_is(owner, glossary_id)).returning(GLOSSARIES.c.id)
+            if connection.execute(gone).first() is None:
+                raise UnknownGlossary(glossary_id)
+
+
+def _owned_by(owner: str | None) -> ColumnElement[bool]:
+    return GLOSSARIES.c.key_id.is_(None) if owner is None else GLOSSARIES.c.key_id == owner
+
+
+def _is(owner: str | None, glossary_id: str) -> ColumnElement[bool]:
+    # Texts with NUL, and halves of surrogate pairs, are no texts to a database; ids have neither.
+    printable = glossary_id if glossary_id.isascii() and glossary_id.isprintable() else ""
+    return (GLOSSARIES.c.id == printable) & _owned_by(owner)
+
+
+def _as_glossary(row: Row[Any]) -> Glossary:
+    return Glossary(row.id, row.name, row.source, row.target, row.entry_count, row.created_at)

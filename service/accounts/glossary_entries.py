@@ -1,0 +1,123 @@
+"""The entries of a glossary: read from TSV or CSV, checked, and written as TSV.
+
+Limits and formats are those of DeepL's glossaries
+(https://developers.deepl.com/docs/api-reference/glossaries): 10 MiB of entries, 1024 bytes a term, no term
+empty, with control characters, or with spaces around it, no source term twice. Lines that are wholly empty
+say nothing and are passed over, as the clients' own readers do.
+"""
+
+import csv
+import io
+import unicodedata
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+
+from service.accounts.errors import GlossaryInvalid
+
+MAX_ENTRIES_BYTES = 10 * 2**20
+MAX_TERM_BYTES = 1024
+_PAIR, _PAIR_AND_LANGUAGES = 2, 4
+_BYTE_ORDER_MARK = "\ufeff"
+_LINE_SEPARATORS = frozenset("\u2028\u2029")
+
+
+class EntriesFormat(StrEnum):
+    """How entries are sent."""
+
+    TSV = "tsv"
+    """Source term, tab, target term; quotation marks are characters like any other."""
+    CSV = "csv"
+    """The same with commas, fields with commas in double quotation marks; both languages may follow."""
+
+
+def parse_entries(text: str, form: EntriesFormat, source: str, target: str) -> dict[str, str]:
+    """Target terms by source terms, in the order in which they are sent.
+
+    Args:
+        text: a line for each entry; a byte order mark may come first.
+        form: of the lines.
+        source: the glossary's own, which a line of CSV may repeat and not contradict; so is `target`.
+        target: as `source`.
+
+    Raises:
+        GlossaryInvalid: naming the line and the limit. Nothing of the entries is quoted.
+    """
+    if len(text) > MAX_ENTRIES_BYTES or _size_bytes(text, "entries") > MAX_ENTRIES_BYTES:
+        raise GlossaryInvalid(
+            "entries", f"more than {MAX_ENTRIES_BYTES} bytes; make several glossaries of them"
+        )
+    entries: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    for line, fields in _rows(text.removeprefix(_BYTE_ORDER_MARK), form):
+        if form is EntriesFormat.CSV and len(fields) == _PAIR_AND_LANGUAGES:
+            _check_languages(line, fields[2:], (source, target))
+            del fields[2:]
+        if len(fields) != _PAIR:
+            allowed = "2" if form is EntriesFormat.TSV else "2, or 4 with the languages"
+            raise GlossaryInvalid(
+                "entries", f"line {line} has {len(fields)} fields in {form} and not {allowed}"
+            )
+        for side, term in zip(("source", "target"), fields, strict=True):
+            check_term(term, f"line {line}: the {side} term")
+        if (first := lines.setdefault(fields[0], line)) != line:
+            raise GlossaryInvalid(
+                "entries", f"line {line} has the source term of line {first}; keep one of them"
+            )
+        entries[fields[0]] = fields[1]
+    if not entries:
+        raise GlossaryInvalid("entries", "there are none; send one or more")
+    return entries
+
+
+def write_tsv(entries: Mapping[str, str]) -> str:
+    """A line for each entry. No term has a tab or a line end, so nothing needs quoting."""
+    return "".join(f"{source}\t{target}\n" for source, target in entries.items())
+
+
+def read_tsv(text: str) -> dict[str, str]:
+    """The entries that `write_tsv` wrote."""
+    cuts = [line.split("\t") for line in text.split("\n")[:-1]]
+    return {source: target for source, target in cuts}  # noqa: C416 -- unlike dict(), says that there are two
+
+
+def check_term(term: str, where: str) -> None:
+    """Raises GlossaryInvalid for a term that no glossary may hold."""
+    if not term.strip():
+        raise GlossaryInvalid("entries", f"{where} is empty")
+    if term != term.strip():
+        raise GlossaryInvalid("entries", f"{where} begins or ends with white space; send it without")
+    if any(unicodedata.category(character) == "Cc" or character in _LINE_SEPARATORS for character in term):
+        raise GlossaryInvalid("entries", f"{where} has a control character; send it without")
+    if (size := _size_bytes(term, "entries")) > MAX_TERM_BYTES:
+        raise GlossaryInvalid("entries", f"{where} has {size} bytes, and at most {MAX_TERM_BYTES} may be")
+
+
+def _rows(text: str, form: EntriesFormat) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each line that has any, with its number from 1."""
+    lines = io.StringIO(text, newline="")
+    if form is EntriesFormat.TSV:
+        reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE, strict=True)
+    else:
+        reader = csv.reader(lines, strict=True)
+    start = 1
+    try:
+        for fields in reader:
+            if fields:
+                yield start, fields
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise GlossaryInvalid("entries", f"line {start} cannot be read as {form}: {error}") from error
+
+
+def _check_languages(line: int, sent: list[str], own: tuple[str, str]) -> None:
+    if [language.strip().casefold() for language in sent] != [language.casefold() for language in own]:
+        raise GlossaryInvalid(
+            "entries", f"line {line} names other languages than the glossary's {own[0]}, {own[1]}"
+        )
+
+
+def _size_bytes(text: str, field: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        raise GlossaryInvalid(field, f"half a surrogate pair at character {error.start} is no text") from None

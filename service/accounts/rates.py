@@ -1,0 +1,216 @@
+"""How many requests a caller may make in how short a time.
+
+Windows move: in any minute, and not only in those of the clock, no more than so many requests pass. One that
+is refused takes no place in the window that refused it.
+"""
+
+import asyncio
+import ipaddress
+import logging
+import math
+import re
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Self
+from urllib.parse import urlsplit
+
+from limits import RateLimitItem, RateLimitItemPerMinute, parse_many
+from limits.aio.storage import MemoryStorage, RedisStorage
+from limits.aio.storage.redis.redispy import RedispyBridge
+from limits.aio.strategies import MovingWindowRateLimiter
+from limits.errors import ConfigurationError, StorageError
+
+from service.accounts.callers import Caller
+from service.accounts.errors import RateLimited, RatesInvalid
+
+REDIS_TIMEOUT_S = 0.5
+REDIS_REST_S = 5.0
+"""For which Redis is not asked again after it has failed."""
+IPV6_PREFIX_BITS = 64
+"""One customer of a provider has at least this network to himself (RFC 6177)."""
+MEMORY = "memory://"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimits:
+    """Windows that a request must all pass, the shortest first."""
+
+    windows: tuple[RateLimitItem, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a setting, as in `20/minute` or `20 per 1 minute; 1000/hour`.
+
+        Raises:
+            RatesInvalid: it does not read so.
+        """
+        try:
+            windows = parse_many(text)
+        except ValueError as error:
+            raise RatesInvalid("rate_limit", f"{text!r} must read like `20/minute; 1000/hour`") from error
+        if any(int(number) == 0 for number in re.findall(r"[0-9]+", text)):
+            raise RatesInvalid("rate_limit", f"{text!r} has a 0; leave the setting out for no limit")
+        # A request that a short window refuses takes no place in a long one, which it would fill for hours.
+        return cls(tuple(sorted(windows, key=RateLimitItem.get_expiry)))
+
+    @classmethod
+    def per_minute(cls, requests: int) -> Self:
+        return cls((RateLimitItemPerMinute(requests),))
+
+    def __str__(self) -> str:
+        return "; ".join(str(window) for window in self.windows)
+
+
+class WindowsInMemory(MemoryStorage):
+    """Moving windows of this process.
+
+    The library's own looks at all its keys after every request, in a thread: with a thousand callers that
+    took a whole CPU at 200 requests a second. Here, keys that hold nothing any longer go every `SWEEP_S`.
+    """
+
+    SWEEP_S = 10.0
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._monotonic = monotonic
+        self._entered_at: dict[str, deque[float]] = {}
+        self._empty_at: dict[str, float] = {}
+        self._swept_at = monotonic()
+
+    async def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
+        """Whether `amount` more entries found room among `limit` in `expiry` seconds, and are in."""
+        now = self._monotonic()
+        self._sweep(now)
+        entered_at = self._entered_at.setdefault(key, deque())
+        while entered_at and entered_at[0] <= now - expiry:
+            entered_at.popleft()
+        if len(entered_at) + amount > limit:
+            return False
+        entered_at.extend([now] * amount)
+        self._empty_at[key] = now + expiry
+        return True
+
+    async def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:
+        """When the oldest entry of the last `expiry` seconds came (seconds of the epoch), and how many."""
+        del limit
+        now = self._monotonic()
+        entered_at = [entry for entry in self._entered_at.get(key, ()) if entry > now - expiry]
+        age_s = now - entered_at[0] if entered_at else 0.0
+        return time.time() - age_s, len(entered_at)
+
+    def _sweep(self, now: float) -> None:
+        if now - self._swept_at < self.SWEEP_S:
+            return
+        self._swept_at = now
+        for key in [key for key, empty_at in self._empty_at.items() if empty_at <= now]:
+            del self._empty_at[key], self._entered_at[key]
+
+
+@dataclass(slots=True)
+class Rates:
+    """Counts requests, in this process or in Redis. For one event loop."""
+
+    default: RateLimits | None
+    """Of callers whose key has no rate of its own; None for no limit."""
+    _shared: MovingWindowRateLimiter | None
+    """In Redis, where several processes count together."""
+    _own: MovingWindowRateLimiter = field(default_factory=lambda: MovingWindowRateLimiter(WindowsInMemory()))
+    _rests_until_s: float = -math.inf
+
+    @classmethod
+    def open(cls, storage_url: str | None, default: str | None) -> Self:
+        """Read both settings. Redis is asked only when a request comes.
+
+        Args:
+            storage_url: `memory://` (and None) counts in this process, `redis://HOST:PORT/NUMBER` (or
+                `rediss://`) in Redis.
+            default: as in `20/minute; 1000/hour`; None for no limit.
+
+        Raises:
+            RatesInvalid: naming the setting.
+        """
+        limits = None if default is None else RateLimits.parse(default)
+        if storage_url is None or storage_url == MEMORY:
+            return cls(limits, None)
+        return cls(limits, MovingWindowRateLimiter(_open_redis(storage_url)))
+
+    async def admit(self, caller: Caller, address: str) -> None:
+        """Count a request of a key, or of the client's address where there is none.
+
+        A key's own requests per minute take the place of the default.
+
+        Raises:
+            RateLimited: naming the limit, and when to come back.
+        """
+        own = caller.limits.requests_per_minute
+        limits = self.default if own is None else RateLimits.per_minute(own)
+        if limits is not None:
+            await self.hit(identity_of(caller, address), limits)
+
+    async def hit(self, identity: str, limits: RateLimits) -> None:
+        """Count a request of `identity`.
+
+        While Redis is away, this process counts alone: n processes together then let n times as much pass,
+        which is better than to refuse everybody and better than to count nobody.
+
+        Raises:
+            RateLimited: naming the limit, and when to come back.
+        """
+        if self._shared is not None and time.monotonic() >= self._rests_until_s:
+            try:
+                async with asyncio.timeout(REDIS_TIMEOUT_S):
+                    await _hit(self._shared, identity, limits)
+            except (StorageError, OSError) as error:  # TimeoutError is one
+                self._rests_until_s = time.monotonic() + REDIS_REST_S
+                logger.error(  # noqa: TRY400 -- a traceback says no more, and comes every few seconds
+                    "rates: Redis failed (%s); this process counts alone and asks again in %g s",
+                    type(error.__cause__ or error).__name__,
+                    REDIS_REST_S,
+                )
+            else:
+                return
+        await _hit(self._own, identity, limits)
+
+    async def close(self) -> None:
+        """Leave Redis."""
+        storage = None if self._shared is None else self._shared.storage
+        if isinstance(storage, RedisStorage) and isinstance(storage.bridge, RedispyBridge):
+            await storage.bridge.storage.aclose()
+
+
+def identity_of(caller: Caller, address: str) -> str:
+    """Who is counted: a key, or an address; of IPv6, its network of 64 bits, all of which one client has."""
+    if caller.key_id is not None:
+        return f"key:{caller.key_id}"
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return f"address:{address}"  # of a Unix socket, or what a proxy says
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
+        ip = ip.ipv4_mapped
+    if isinstance(ip, ipaddress.IPv6Address):
+        return f"address:{ipaddress.ip_network((ip, IPV6_PREFIX_BITS), strict=False)}"
+    return f"address:{ip}"
+
+
+async def _hit(limiter: MovingWindowRateLimiter, identity: str, limits: RateLimits) -> None:
+    for window in limits.windows:
+        if not await limiter.hit(window, identity):
+            stats = await limiter.get_window_stats(window, identity)
+            raise RateLimited(str(window), max(1, math.ceil(stats.reset_time - time.time())))
+
+
+def _open_redis(url: str) -> RedisStorage:
+    """Raises RatesInvalid, which does not quote the URL: it may hold a password."""
+    problem = "must be memory:// or redis://HOST:PORT/NUMBER"
+    try:
+        scheme = urlsplit(url).scheme
+        if scheme not in {"redis", "rediss"}:
+            raise RatesInvalid("rate_storage", problem)
+        return RedisStorage(f"async+{url}", wrap_exceptions=True, implementation="redispy")
+    except (ConfigurationError, ValueError):  # which quote it
+        raise RatesInvalid("rate_storage", f"{problem}, and Redis needs the package redis") from None

@@ -1,0 +1,36 @@
+"""What an operator's commands look at and change."""
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from service.accounts.database import DEFAULT_URL, Database
+from service.accounts.key_store import KeyStore
+from service.accounts.usage import UsageStore
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The keys of a database and their usage."""
+
+    keys: KeyStore
+    usage: UsageStore
+    _database: Database
+
+    @classmethod
+    def open(cls, url: str | None) -> Self:
+        """Open a database, by default `dragoman.db` in the current folder.
+
+        Raises:
+            StoreError: it cannot be used; the message names it and the cause.
+        """
+        database = Database.open(url or DEFAULT_URL)
+        return cls(KeyStore(database), UsageStore(database), database)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._database.close()

@@ -1,0 +1,127 @@
+"""What keys have used, by calendar month in UTC, and the limit that no charge passes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from service.accounts.database import Database
+from service.accounts.errors import QuotaExceeded, StoreError
+from service.accounts.tables import USAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Of one key in one month."""
+
+    month: str
+    """As in 2026-11."""
+    characters: int = 0
+    requests: int = 0
+    documents: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What was counted, to be given back if the work fails."""
+
+    key_id: str | None
+    """None: it was counted nowhere."""
+    month: str
+    characters: int
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsageStore:
+    """Counts in the database. Every charge is on the disk when it returns."""
+
+    database: Database
+
+    def charge(self, charge: Charge, limit: int | None) -> None:
+        """Count a request and its characters, if the month's stay within `limit`.
+
+        One statement reads, compares and writes, so that no two charges, of whatever threads, processes or
+        machines, pass the limit together.
+
+        Raises:
+            QuotaExceeded: they would not; nothing is counted.
+            StoreError: the database cannot be used; nothing is counted.
+        """
+        with self.database.writing() as connection:
+            if limit is not None and charge.characters > limit:  # a month's first row is not compared below
+                is_counted = False
+            else:
+                is_counted = _count(connection, charge, limit)
+            if not is_counted:
+                used = _read(connection, charge.key_id, charge.month).characters
+                raise QuotaExceeded(limit or 0, used, charge.characters, charge.month)
+
+    def refund(self, charge: Charge) -> None:
+        """Take a charge back, of the month in which it was made. The request stays counted.
+
+        Raises:
+            StoreError: the database cannot be used, or less than this was charged.
+        """
+        row = (USAGE.c.key_id == charge.key_id) & (USAGE.c.month == charge.month)
+        has_it = (USAGE.c.characters >= charge.characters) & (USAGE.c.documents >= charge.documents)
+        with self.database.writing() as connection:
+            refund = update(USAGE).where(row & has_it)
+            rest = refund.values(
+                characters=USAGE.c.characters - charge.characters,
+                documents=USAGE.c.documents - charge.documents,
+            )
+            if connection.execute(rest.returning(USAGE.c.key_id)).first() is None:
+                raise StoreError(
+                    self.database.name,
+                    f"key {charge.key_id} was charged less than {charge.characters} characters and "
+                    f"{charge.documents} documents in {charge.month}, so they cannot be refunded",
+                )
+
+    def of_month(self, key_id: str, month: str) -> Usage:
+        with self.database.reading() as connection:
+            return _read(connection, key_id, month)
+
+    def of_keys(self, key_ids: Sequence[str], month: str) -> list[Usage]:
+        """Of each key in one month, in their order."""
+        with self.database.reading() as connection:
+            rows = connection.execute(select(USAGE).where(USAGE.c.month == month)).all()
+        used = {row.key_id: Usage(month, row.characters, row.requests, row.documents) for row in rows}
+        return [used.get(key_id, Usage(month)) for key_id in key_ids]
+
+    def of_key(self, key_id: str) -> list[Usage]:
+        """Every month in which it was used, the latest first."""
+        with self.database.reading() as connection:
+            months = select(USAGE).where(USAGE.c.key_id == key_id).order_by(USAGE.c.month.desc())
+            rows = connection.execute(months).all()
+        return [Usage(row.month, row.characters, row.requests, row.documents) for row in rows]
+
+
+def _count(connection: Connection, charge: Charge, limit: int | None) -> bool:
+    """Whether the charge was within the limit, and so counted."""
+    add = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(USAGE)
+    total = USAGE.c.characters + charge.characters
+    counted = add.values(
+        key_id=charge.key_id,
+        month=charge.month,
+        characters=charge.characters,
+        requests=1,
+        documents=charge.documents,
+    ).on_conflict_do_update(
+        index_elements=[USAGE.c.key_id, USAGE.c.month],
+        set_={
+            "characters": total,
+            "requests": USAGE.c.requests + 1,
+            "documents": USAGE.c.documents + charge.documents,
+        },
+        where=None if limit is None else total <= limit,
+    )
+    return connection.execute(counted.returning(USAGE.c.key_id)).first() is not None
+
+
+def _read(connection: Connection, key_id: str | None, month: str) -> Usage:
+    row = connection.execute(
+        select(USAGE).where((USAGE.c.key_id == key_id) & (USAGE.c.month == month))
+    ).first()
+    return Usage(month) if row is None else Usage(month, row.characters, row.requests, row.documents)

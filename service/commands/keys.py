@@ -1,0 +1,166 @@
+"""The commands about API keys: create, list, revoke, usage."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from service.accounts.errors import KeyInvalid
+from service.accounts.keys import DEFAULT_SCOPES, Key, KeyWishes, Limits, Scope, month_of
+from service.settings import load_settings
+
+if TYPE_CHECKING:
+    from service.accounts.stores import Stores
+    from service.accounts.usage import Usage
+
+keys = typer.Typer(
+    name="keys",
+    help="API keys: who may use the server, for what, and how much.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Settings in TOML; options and environment win."),
+]
+
+
+@keys.command()
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose key it is, or what for.")],
+    *,
+    scopes: Annotated[
+        list[Scope] | None,
+        typer.Option(
+            "--scope",
+            help=f"What it is for; may be repeated. {', '.join(sorted(DEFAULT_SCOPES))} by default.",
+        ),
+    ] = None,
+    characters_per_month: Annotated[
+        int | None, typer.Option(metavar="N", help="Of a calendar month, UTC; no limit by default.")
+    ] = None,
+    requests_per_minute: Annotated[
+        int | None, typer.Option(metavar="N", help="The server's own limit by default.")
+    ] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="As in 2027-01-31: from 0:00 UTC of then on it is refused."),
+    ] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make a key and print it: this once, as only its hash is kept."""
+    wishes = KeyWishes(
+        name=name,
+        scopes=frozenset(scopes) if scopes else DEFAULT_SCOPES,
+        limits=Limits(characters_per_month, requests_per_minute),
+        expires_at=None if expires is None else _parse_time(expires),
+    )
+    with _open_stores(config) as stores:
+        new = stores.keys.create(wishes, datetime.now(UTC))
+    typer.echo(new.presented)
+    typer.echo(f"dragoman: key {new.key.id} is made; it is not shown again, so keep it now", err=True)
+
+
+@keys.command("list")
+def list_keys(*, config: ConfigOption = None) -> None:
+    """List all keys, also those that have expired or were revoked."""
+    with _open_stores(config) as stores:
+        found = stores.keys.list()
+    now = datetime.now(UTC)
+    header = ("ID", "NAME", "STATE", "SCOPES", "CHARACTERS/MONTH", "REQUESTS/MINUTE", "CREATED", "EXPIRES")
+    _print_rows([header, *(_key_row(key, now) for key in found)])
+
+
+@keys.command()
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's, as `dragoman keys list` shows it.")],
+    *,
+    config: ConfigOption = None,
+) -> None:
+    """Have a key refused, within seconds and for ever."""
+    with _open_stores(config) as stores:
+        stores.keys.revoke(key_id, datetime.now(UTC))
+
+
+@keys.command()
+def usage(
+    key_id: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ID]", help="A key, of which every month is listed; all keys' month otherwise."
+        ),
+    ] = None,
+    *,
+    config: ConfigOption = None,
+) -> None:
+    """Show what this month, UTC, has used; of one key, every month."""
+    with _open_stores(config) as stores:
+        if key_id is None:
+            found = stores.keys.list()
+            used = stores.usage.of_keys([key.id for key in found], month_of(datetime.now(UTC)))
+            rows = list(zip(found, used, strict=True))
+        else:
+            key = stores.keys.find(key_id)
+            if key is None:
+                raise KeyInvalid("id", "there is no such key; `dragoman keys list` shows those there are")
+            rows = [(key, used) for used in stores.usage.of_key(key_id)]
+    header = ("ID", "NAME", "MONTH", "CHARACTERS", "LIMIT", "REQUESTS", "DOCUMENTS")
+    _print_rows([header, *(_usage_row(key, used) for key, used in rows)])
+
+
+def _open_stores(config: Path | None) -> "Stores":
+    from service.accounts.stores import Stores  # noqa: PLC0415 -- other commands start without its 0.1 s
+
+    return Stores.open(load_settings(config).database_url)
+
+
+def _parse_time(text: str) -> datetime:
+    """Raises KeyInvalid."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise KeyInvalid("expires", f"{text!r} is no date, such as 2027-01-31, nor a time") from None
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def _key_row(key: Key, now: datetime) -> tuple[str, ...]:
+    state = "revoked" if key.revoked_at is not None else "valid" if key.is_valid_at(now) else "expired"
+    return (
+        key.id,
+        key.name,
+        state,
+        ",".join(sorted(key.scopes)),
+        _limit(key.limits.characters_per_month),
+        _limit(key.limits.requests_per_minute),
+        _date(key.created_at),
+        "never" if key.expires_at is None else _date(key.expires_at),
+    )
+
+
+def _usage_row(key: Key, used: "Usage") -> tuple[str, ...]:
+    counts = (
+        str(used.characters),
+        _limit(key.limits.characters_per_month),
+        str(used.requests),
+        str(used.documents),
+    )
+    return (key.id, key.name, used.month, *counts)
+
+
+def _limit(limit: int | None) -> str:
+    return "-" if limit is None else str(limit)
+
+
+def _date(time: datetime) -> str:
+    return time.strftime("%Y-%m-%dT%H:%MZ")
+
+
+def _print_rows(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

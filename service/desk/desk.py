@@ -1,0 +1,272 @@
+"""Where every API hands in its texts and gets their translations."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import anyio
+
+from dragoman import InputError
+from dragoman.routing.journey import Watch
+from dragoman.routing.results import RoutedTranslation
+from dragoman.routing.router import Router
+from dragoman.routing.routes import Route
+from dragoman.types import SegmentTranslation
+from service.accounts.accounts import Accounts
+from service.accounts.callers import Caller
+from service.accounts.errors import StoreError
+from service.accounts.usage import Charge
+from service.desk.inference import Errand, Inference, Outcome
+from service.desk.marking import MarkedUp, parse
+from service.desk.order import UNDETERMINED, Answer, Detected, Order
+from service.desk.sharing import Sharing
+from service.desk.sources import Detection, find_source
+from service.front.limits import TextLimits
+from service.front.threads import beside
+from service.markup.options import MarkupError, MarkupOptions
+
+logger = logging.getLogger(__name__)
+
+
+class TextsRefusedError(Exception):
+    """Texts of an order that cannot be translated; the others could be."""
+
+    def __init__(self, problems: Sequence[tuple[int, str]]) -> None:
+        super().__init__(f"{len(problems)} texts cannot be translated")
+        self.problems = tuple(problems)
+        """Position in the order, and what is wrong."""
+
+
+class Telling(Enum):
+    """How closely somebody follows an order."""
+
+    SEGMENTS = 1
+    TOKENS = 2
+    """Greedy search only, as a beam changes its mind."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentDone:
+    """A segment, after all before it in its text."""
+
+    item: int
+    """Position of its text in the order."""
+    number: int
+    """Position in its text."""
+    segment: SegmentTranslation
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSoFar:
+    """The beginning of a segment, which replaces what was told of it before."""
+
+    item: int
+    number: int
+    text: str
+
+
+Progress = SegmentDone | SegmentSoFar
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be done with one text."""
+
+    text: str
+    marked: MarkedUp | None
+    target: str
+    detected: Detected | None
+    """None where the caller named its language."""
+    route: Route | None
+    """None where it is left as it is."""
+    errands: tuple[Errand, ...]
+
+
+class Desk:
+    """Takes orders. For one event loop."""
+
+    def __init__(
+        self, inference: Inference, accounts: Accounts, limits: TextLimits, detection: Detection
+    ) -> None:
+        self.inference = inference
+        self._accounts = accounts
+        self._limits = limits
+        self._detection = detection
+        self._sharing: Sharing[list[Answer]] = Sharing()
+
+    async def translate(self, order: Order, caller: Caller) -> list[Answer]:
+        """An answer for each text, in their order.
+
+        The same order from the same caller, while it is under way, is the same work, and is charged once.
+        What fails, or is given up, is not charged.
+
+        Args:
+            order: texts and wishes.
+            caller: who is charged for their characters.
+
+        Raises:
+            QuotaExceeded: the caller has not so many characters left.
+            ApiError: there are more texts or characters than a request may carry.
+            TextsRefusedError: texts cannot be translated; all such are named.
+            DragomanError: see `Inference.run`.
+        """
+        self._limits.check(order.texts)
+        if order.options.sampling is not None and order.options.sampling.seed is None:
+            return await self._translate(order, caller)
+        asked = (caller.key_id, order)
+        return await self._sharing.join(asked, lambda: self._translate(order, caller), order.linger_s)
+
+    async def stream(
+        self, order: Order, caller: Caller, telling: Telling
+    ) -> AsyncGenerator[Progress | list[Answer]]:
+        """What becomes of an order of plain texts as it becomes so, and at last the answers.
+
+        Arguments and errors are those of `translate`. What ends the iteration gives the work up.
+        """
+        self._limits.check(order.texts)
+        async with self._charged(order, caller):
+            plans = await self._plan(order)
+            async for progress in self._follow(plans, telling):
+                yield progress
+
+    async def _follow(
+        self, plans: Sequence[_Plan], telling: Telling
+    ) -> AsyncGenerator[Progress | list[Answer]]:
+        told: asyncio.Queue[Progress | None] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def tell(progress: Progress) -> None:
+            loop.call_soon_threadsafe(told.put_nowait, progress)
+
+        errands = [
+            replace(errand, watch=_watch(item, telling, tell))
+            for item, plan in enumerate(plans)
+            for errand in plan.errands
+        ]
+        working = asyncio.ensure_future(self.inference.run(errands))
+        working.add_done_callback(lambda _: told.put_nowait(None))
+        try:
+            while (progress := await told.get()) is not None:
+                yield progress
+            yield _answer_all(plans, working.result())
+        finally:
+            working.cancel()
+
+    async def _translate(self, order: Order, caller: Caller) -> list[Answer]:
+        async with self._charged(order, caller):
+            plans = await self._plan(order)
+            outcomes = await self.inference.run([errand for plan in plans for errand in plan.errands])
+            return await self.inference.beside(lambda: _answer_all(plans, outcomes))
+
+    async def _plan(self, order: Order) -> list[_Plan]:
+        return await self.inference.beside(lambda: _plan_all(order, self.inference.router, self._detection))
+
+    @asynccontextmanager
+    async def _charged(self, order: Order, caller: Caller) -> AsyncIterator[None]:
+        """Charge before the work, so that a quota holds however many requests come at once."""
+        if caller.key_id is None:
+            yield
+            return
+        charge = await beside(lambda: self._accounts.charge(caller, order.num_characters))
+        try:
+            yield
+        except BaseException:
+            # Shielded: whoever gave the work up must not leave the caller charged for it.
+            with anyio.CancelScope(shield=True):
+                await beside(lambda: self._refund(charge))
+            raise
+
+    def _refund(self, charge: Charge) -> None:
+        try:
+            self._accounts.refund(charge)
+        except StoreError as error:  # the caller is told of the failure that came first
+            logger.error("%d characters of key %s stay charged: %s", charge.characters, charge.key_id, error)  # noqa: TRY400 -- a traceback says no more
+
+
+def _watch(item: int, telling: Telling, tell: Callable[[Progress], None]) -> Watch:
+    num_done = 0
+
+    def on_segment(segment: SegmentTranslation) -> None:
+        nonlocal num_done
+        tell(SegmentDone(item, num_done, segment))
+        num_done += 1
+
+    def on_token(number: int, text: str) -> None:
+        tell(SegmentSoFar(item, number, text))
+
+    return Watch(on_segment, on_token if telling is Telling.TOKENS else None)
+
+
+def _plan_all(order: Order, router: Router, detection: Detection) -> list[_Plan]:
+    """Raises a TextsRefusedError that names all texts at fault."""
+    plans, problems = [], []
+    if not order.texts and not detection.is_wanted(order.source):
+        router.route(order.source, order.target, order.model)  # no text would find a pair amiss
+    for item, text in enumerate(order.texts):
+        try:
+            plans.append(_plan(text, order, router, detection))
+        except InputError as error:
+            if error.field != "text":  # it is the same for all texts
+                raise
+            problems.append((item, error.problem))
+    if problems:
+        raise TextsRefusedError(problems)
+    return plans
+
+
+def _plan(text: str, order: Order, router: Router, detection: Detection) -> _Plan:
+    marked = None if order.markup is None else _parse(text, order.markup)
+    source, detected = order.source, None
+    if detection.is_wanted(source):
+        running = text if marked is None else "\n".join(marked.blocks)
+        found = find_source(running, order.target, order.model, router.routes)
+        source, detected = found.language, found.detected
+        if source is None:
+            return _Plan(text, marked, found.target, detected, None, ())
+    route = router.route(source, order.target, order.model)
+    options = order.options if marked is None else replace(order.options, return_alignment=True)
+    parts = (text,) if marked is None else marked.blocks
+    errands = tuple(Errand(route, part, options) for part in parts)
+    return _Plan(text, marked, route.pair.target, detected, route, errands)
+
+
+def _parse(text: str, options: MarkupOptions) -> MarkedUp:
+    try:
+        return parse(text, options)
+    except MarkupError as error:
+        raise InputError("text", str(error)) from error
+
+
+def _answer_all(plans: Sequence[_Plan], outcomes: Sequence[Outcome]) -> list[Answer]:
+    """Raises a TextsRefusedError that names all texts at fault."""
+    answers, problems = [], []
+    remaining = iter(outcomes)
+    for item, plan in enumerate(plans):
+        found = [next(remaining) for _ in plan.errands]
+        parts = [part for part in found if not isinstance(part, InputError)]
+        faults = [part.problem for part in found if isinstance(part, InputError)]
+        if faults:
+            problems.append((item, faults[0]))
+        else:
+            answers.append(_answer(plan, parts))
+    if problems:
+        raise TextsRefusedError(problems)
+    return answers
+
+
+def _answer(plan: _Plan, parts: Sequence[RoutedTranslation]) -> Answer:
+    if plan.route is None:
+        language = UNDETERMINED if plan.detected is None else plan.detected.language
+        return Answer(plan.text, language, plan.target, plan.detected, None, ())
+    text, alternatives = "", tuple[str, ...]()
+    if plan.marked is not None:
+        text = plan.marked.rejoin([part.translation for part in parts])
+    else:
+        (part,) = parts
+        text = part.translation.text
+        alternatives = tuple(other.text for other in part.translation.alternatives[1:])
+    source = plan.route.pair.source
+    return Answer(text, source, plan.target, plan.detected, plan.route, tuple(parts), alternatives)

@@ -1,0 +1,49 @@
+"""Who may come in: keys, what they are for, and how often."""
+
+from fastapi import Request
+
+from service.accounts.accounts import Accounts
+from service.accounts.callers import Caller
+from service.accounts.keys import Scope
+from service.accounts.rates import Rates
+from service.front.threads import beside
+
+BEARER = "bearer "
+KEY_HEADER = "x-api-key"
+
+
+class Door:
+    """Every request that does work comes through it first."""
+
+    def __init__(self, accounts: Accounts, rates: Rates) -> None:
+        self.accounts = accounts
+        self.rates = rates
+
+    async def admit(self, connection: Request, presented: str | None, scope: Scope) -> Caller:
+        """Who makes this request.
+
+        Args:
+            connection: whose other end's address counts where there is no key.
+            presented: a key, wherever the API has it.
+            scope: what for.
+
+        Raises:
+            AccountsError: there must be a key, this is none, it is not for this, or it comes too often.
+        """
+        # A key may have to be looked up in a database, for which an event loop must not wait.
+        caller = await beside(lambda: self.accounts.identify(presented)) if presented else self._nobody()
+        address = "" if connection.client is None else connection.client.host
+        await self.rates.admit(caller, address)
+        caller.require(scope)
+        return caller
+
+    def _nobody(self) -> Caller:
+        return self.accounts.identify(None)
+
+
+def key_in_headers(connection: Request) -> str | None:
+    """`Authorization: Bearer KEY` or `X-API-Key: KEY`."""
+    authorization = connection.headers.get("authorization", "")
+    if authorization.lower().startswith(BEARER):
+        return authorization[len(BEARER) :].strip()
+    return connection.headers.get(KEY_HEADER)

@@ -1,0 +1,196 @@
+"""What clients get: the OpenAPI document is made of these."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from dragoman import DecodingOptions, FinishReason, Translation
+from dragoman.routing.results import RoutedTranslation
+from dragoman.routing.routes import Route, Way
+from service.desk.order import Answer, Detected
+
+
+class AlternativeOut(BaseModel):
+    """A translation that was not the best."""
+
+    text: str
+    score: float | None = Field(description="Length-normalised log-probability; null when not asked for.")
+
+
+class StepOut(BaseModel):
+    """One model's part in a translation through a third language."""
+
+    model: str = Field(description="Name of the model.")
+    source: str = Field(description="Language translated from.")
+    target: str = Field(description="Language translated into.")
+    score: float | None = Field(description="Of this step alone; null when not asked for.")
+
+
+class DetectedOut(BaseModel):
+    """A language that a text seems to be in."""
+
+    language: str = Field(description="Its code; `und` where there is none to tell.")
+    confidence: float = Field(description="0 to 1.")
+
+
+class LinkOut(BaseModel):
+    """A word or less of a text, and of its translation, that say the same."""
+
+    source: tuple[int, int] = Field(description="From and up to which character of the text.")
+    target: tuple[int, int] = Field(description="From and up to which character of the translation.")
+
+
+class TokenOut(BaseModel):
+    """A token of a translation."""
+
+    text: str = Field(description="The piece as the model's vocabulary spells it.")
+    logprob: float = Field(description="Natural logarithm of its probability.")
+
+
+class TranslationOut(BaseModel):
+    """One text, translated."""
+
+    text: str = Field(description="The best translation.")
+    source: str = Field(description="Language translated from; `und` of a text without letters.")
+    target: str = Field(description="Language translated into.")
+    detected: DetectedOut = Field(
+        default_factory=lambda: DetectedOut(language="und", confidence=0.0),
+        description="Present only when the language was detected.",
+    )
+    score: float | None = Field(
+        description="Log-probability over the number of tokens to the power of `length_penalty`; higher is "
+        "better, 0 when all was copied, null when not asked for. Through a third language, the sum of both "
+        "steps' scores."
+    )
+    confidence: float | None = Field(
+        description="Geometric mean of the probabilities of the tokens, 0 to 1; through a third language the "
+        "product of both steps'. Null when scores were not asked for."
+    )
+    finish_reason: FinishReason = Field(
+        description="`stop`: the model ended it. `length`: a segment reached `max_length` and may be "
+        "incomplete. `copied`: there was nothing to translate."
+    )
+    alternatives: list[AlternativeOut] = Field(
+        default_factory=list,
+        description="Present only when `num_hypotheses` is over 1: the hypotheses after the best one (which "
+        "is `text`), best first. There are `num_hypotheses` - 1 of them, or fewer if the text has no more.",
+    )
+    steps: list[StepOut] = Field(
+        default_factory=list,
+        description="Present only when the text went through a third language: both steps, in order.",
+    )
+    alignment: list[LinkOut] = Field(
+        default_factory=list,
+        description="Present only when asked for: words that say the same, in the translation's order.",
+    )
+    tokens: list[TokenOut] = Field(
+        default_factory=list,
+        description="Present only when asked for: the translation's tokens, each segment's end included.",
+    )
+
+
+class TranslateResponse(BaseModel):
+    """Translations in the order of the request's texts."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "model": "de-en",
+                    "translations": [
+                        {
+                            "text": "Good morning.",
+                            "source": "de",
+                            "target": "en",
+                            "score": -0.21,
+                            "confidence": 0.81,
+                            "finish_reason": "stop",
+                        }
+                    ],
+                }
+            ]
+        }
+    )
+
+    model: str | None = Field(
+        description="Name of the model that translated; through a third language both, joined by ` + `. Null "
+        "where texts went through different ones, or through none."
+    )
+    translations: list[TranslationOut] = Field(description="As many as there were texts.")
+
+
+class Status(BaseModel):
+    """How the server is."""
+
+    status: str
+
+
+def present_answers(answers: Sequence[Answer], options: DecodingOptions) -> TranslateResponse:
+    """Translations as clients see them."""
+    models = {_model(answer.route) for answer in answers}
+    return TranslateResponse(
+        model=models.pop() if len(models) == 1 else None,
+        translations=[present_answer(answer, options) for answer in answers],
+    )
+
+
+def present_answer(answer: Answer, options: DecodingOptions) -> TranslationOut:
+    """What is left unset is not sent: `alternatives` of one hypothesis, `steps` of one model."""
+    presented = TranslationOut(
+        text=answer.text,
+        source=answer.source,
+        target=answer.target,
+        score=0.0 if options.return_scores else None,
+        confidence=1.0 if options.return_scores else None,
+        finish_reason=FinishReason.COPIED,
+    )
+    if answer.detected is not None:
+        presented.detected = present_detected(answer.detected)
+    if options.num_hypotheses > 1:
+        presented.alternatives = []
+    if options.return_alignment:
+        presented.alignment = []
+    if options.return_tokens:
+        presented.tokens = []
+    if answer.route is not None:
+        (routed,) = answer.parts
+        _add_translation(presented, routed.translation, options)
+        if answer.route.way is Way.PIVOT:
+            presented.steps = _steps(answer.route, routed)
+    return presented
+
+
+def present_detected(detected: Detected) -> DetectedOut:
+    return DetectedOut(language=detected.language, confidence=round(detected.confidence, 4))
+
+
+def _add_translation(presented: TranslationOut, translation: Translation, options: DecodingOptions) -> None:
+    presented.score, presented.confidence = translation.score, translation.confidence
+    presented.finish_reason = translation.finish_reason
+    if options.num_hypotheses > 1:
+        presented.alternatives = [
+            AlternativeOut(text=other.text, score=other.score) for other in translation.alternatives[1:]
+        ]
+    if options.return_alignment:
+        presented.alignment = [
+            LinkOut(source=link.source, target=link.target)
+            for segment in translation.segments
+            for link in segment.links or ()
+        ]
+    if options.return_tokens:
+        presented.tokens = [
+            TokenOut(text=token.text, logprob=token.logprob)
+            for segment in translation.segments
+            for token in segment.tokens or ()
+        ]
+
+
+def _steps(route: Route, routed: RoutedTranslation) -> list[StepOut]:
+    return [
+        StepOut(model=step.offer.title, source=step.pair.source, target=step.pair.target, score=taken.score)
+        for step, taken in zip(route.steps, routed.steps, strict=True)
+    ]
+
+
+def _model(route: Route | None) -> str | None:
+    return None if route is None else " + ".join(step.offer.title for step in route.steps)

@@ -1,0 +1,188 @@
+"""What is counted, and the limit that it never passes."""
+
+import subprocess
+import sys
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.accounts.accounts import Accounts
+from service.accounts.callers import ANYONE
+from service.accounts.database import Database
+from service.accounts.errors import QuotaExceeded, StoreError
+from service.accounts.key_store import KeyStore
+from service.accounts.keys import KeyWishes, Limits
+from service.accounts.usage import Charge, Usage, UsageStore
+from tests.accounts.charging import charge_from_threads
+from tests.accounts.conftest import NOON, Times, new_key, open_accounts
+
+PROJECT = Path(__file__).resolve().parents[2]
+MONTH = "2026-11"
+
+
+def limited(characters: int | None) -> KeyWishes:
+    return KeyWishes("tests", limits=Limits(characters_per_month=characters))
+
+
+def test_charges_add_up_by_key(accounts: Accounts, keys: KeyStore) -> None:
+    first, second = (accounts.identify(new_key(keys).presented) for _ in range(2))
+    accounts.charge(first, 10)
+    accounts.charge(first, 5, documents=1)
+    accounts.charge(second, 1)
+    assert accounts.usage(first) == Usage(MONTH, characters=15, requests=2, documents=1)
+    assert accounts.usage(second) == Usage(MONTH, characters=1, requests=1)
+
+
+def test_a_limit_may_be_reached_and_not_passed(accounts: Accounts, keys: KeyStore) -> None:
+    caller = accounts.identify(new_key(keys, limited(10)).presented)
+    accounts.charge(caller, 7)
+    with pytest.raises(QuotaExceeded) as refused:
+        accounts.charge(caller, 4)
+    assert (refused.value.limit, refused.value.used, refused.value.asked) == (10, 7, 4)
+    assert "4 characters are asked for, and 7 of 10 are used in 2026-11" in str(refused.value)
+    assert accounts.usage(caller) == Usage(MONTH, characters=7, requests=1)
+    accounts.charge(caller, 3)
+    assert accounts.usage(caller).characters == 10
+
+
+def test_a_months_first_charge_does_not_pass_the_limit_either(accounts: Accounts, keys: KeyStore) -> None:
+    caller = accounts.identify(new_key(keys, limited(10)).presented)
+    with pytest.raises(QuotaExceeded):
+        accounts.charge(caller, 11)
+    assert accounts.usage(caller) == Usage(MONTH)
+
+
+def test_a_key_without_a_limit_is_counted_all_the_same(accounts: Accounts, keys: KeyStore) -> None:
+    caller = accounts.identify(new_key(keys, limited(None)).presented)
+    accounts.charge(caller, 10**12)
+    accounts.charge(caller, 10**12)
+    assert accounts.usage(caller).characters == 2 * 10**12
+
+
+def test_months_begin_at_midnight_utc(accounts: Accounts, keys: KeyStore, times: Times) -> None:
+    caller = accounts.identify(new_key(keys, limited(10)).presented)
+    times.now = NOON.replace(day=30, hour=23, minute=59).astimezone()  # of whatever zone
+    accounts.charge(caller, 10)
+    times.now += timedelta(minutes=1)
+    assert accounts.usage(caller) == Usage("2026-12")
+    accounts.charge(caller, 10)
+    assert accounts.usage(caller) == Usage("2026-12", characters=10, requests=1)
+
+
+def test_a_refund_gives_back_all_but_the_request(accounts: Accounts, keys: KeyStore) -> None:
+    caller = accounts.identify(new_key(keys, limited(10)).presented)
+    accounts.charge(caller, 2)
+    failed = accounts.charge(caller, 8, documents=1)
+    accounts.refund(failed)
+    assert accounts.usage(caller) == Usage(MONTH, characters=2, requests=2)
+
+
+def test_a_refund_is_of_the_month_of_its_charge(accounts: Accounts, keys: KeyStore, times: Times) -> None:
+    caller = accounts.identify(new_key(keys).presented)
+    failed = accounts.charge(caller, 8)
+    times.now += timedelta(days=30)
+    accounts.charge(caller, 3)
+    accounts.refund(failed)
+    assert accounts.usage(caller).characters == 3
+    times.now -= timedelta(days=30)
+    assert accounts.usage(caller).characters == 0
+
+
+def test_no_more_is_refunded_than_was_charged(accounts: Accounts, keys: KeyStore) -> None:
+    caller = accounts.identify(new_key(keys).presented)
+    failed = accounts.charge(caller, 8)
+    accounts.refund(failed)
+    with pytest.raises(StoreError, match="cannot be refunded"):
+        accounts.refund(failed)
+    assert accounts.usage(caller).characters == 0
+
+
+def test_less_than_nothing_cannot_be_charged(accounts: Accounts, keys: KeyStore) -> None:
+    caller = accounts.identify(new_key(keys).presented)
+    with pytest.raises(ValueError, match="-1 characters"):
+        accounts.charge(caller, -1)
+
+
+def test_who_comes_without_a_key_is_not_counted(url: str, times: Times) -> None:
+    with open_accounts(url, times, requires_key=False) as accounts:
+        accounts.refund(accounts.charge(ANYONE, 10))
+        assert accounts.usage(ANYONE) == Usage(MONTH)
+    with Accounts.open(None, requires_key=False) as accounts:
+        accounts.refund(accounts.charge(ANYONE, 10))
+
+
+def test_usage_outlives_the_server(url: str, times: Times, keys: KeyStore) -> None:
+    new = new_key(keys)
+    with open_accounts(url, times, requires_key=True) as accounts:
+        accounts.charge(accounts.identify(new.presented), 10)
+    with open_accounts(url, times, requires_key=True) as accounts:
+        assert accounts.usage(accounts.identify(new.presented)).characters == 10
+
+
+def test_the_usage_of_a_key_is_told_by_month_the_latest_first(database: Database, keys: KeyStore) -> None:
+    key_id = new_key(keys).key.id
+    usage = UsageStore(database)
+    for month, characters in (("2026-11", 1), ("2027-01", 3), ("2026-12", 2)):
+        usage.charge(Charge(key_id, month, characters, 0), None)
+    assert [(used.month, used.characters) for used in usage.of_key(key_id)] == [
+        ("2027-01", 3),
+        ("2026-12", 2),
+        ("2026-11", 1),
+    ]
+
+
+def test_threads_together_do_not_pass_the_limit(database: Database, keys: KeyStore) -> None:
+    key_id = new_key(keys).key.id
+    num_passed = charge_from_threads(database, Charge(key_id, MONTH, 7, 0), 400)
+    assert num_passed == 57  # 57 * 7 = 399
+    assert UsageStore(database).of_month(key_id, MONTH) == Usage(MONTH, characters=399, requests=57)
+
+
+def test_processes_together_do_not_pass_the_limit(url: str, database: Database, keys: KeyStore) -> None:
+    key_id = new_key(keys).key.id
+    command = [sys.executable, "-m", "tests.accounts.charging", url, key_id, "1400", "3"]
+    processes = [
+        subprocess.Popen(command, cwd=PROJECT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    num_passed = [int(process.communicate(timeout=120)[0]) for process in processes]
+    assert sum(num_passed) == 466  # 466 * 3 = 1398
+    assert UsageStore(database).of_month(key_id, MONTH).characters == 1398
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    limit=st.integers(0, 50),
+    steps=st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=20),
+)
+def test_what_is_counted_is_what_passed_and_was_not_refunded(
+    limit: int, steps: list[tuple[int, bool]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database.open(f"sqlite:///{folder}/accounts.db")
+        key_id = new_key(KeyStore(database)).key.id
+        usage, total = UsageStore(database), 0
+        for characters, is_refunded in steps:
+            charge = Charge(key_id, MONTH, characters, 0)
+            if total + characters > limit:
+                with pytest.raises(QuotaExceeded):
+                    usage.charge(charge, limit)
+                continue
+            usage.charge(charge, limit)
+            total += characters
+            if is_refunded:
+                usage.refund(charge)
+                total -= characters
+            assert usage.of_month(key_id, MONTH).characters == total
+        database.close()

@@ -1,0 +1,303 @@
+"""A database that cannot be used says so in time, by its name and the cause, and is whole afterwards."""
+
+import logging
+import os
+import shutil
+import sqlite3
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event, insert, select, text, update
+
+from service.accounts.accounts import Accounts
+from service.accounts.callers import ANYONE
+from service.accounts.database import Database
+from service.accounts.errors import DatabaseUrlInvalid, NoDatabase, SchemaUnknown, StoreError
+from service.accounts.glossaries import GlossaryStore, NewGlossary
+from service.accounts.key_store import KeyStore
+from service.accounts.tables import KEYS, SCHEMA, SCHEMA_VERSION
+from service.accounts.usage import Charge, Usage, UsageStore
+from tests.accounts.conftest import NOON, Postgres, new_key
+
+MONTH = "2026-11"
+SOON_S = 0.2
+PASSWORD = "hunter2"  # noqa: S105 -- of nobody
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "accounts.db"
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """One that every user can reach."""
+    made = Path(tempfile.mkdtemp(prefix="dragoman-"))
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made)
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Root may write what is read-only."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_a_locked_database_is_given_up_in_time(file: Path) -> None:
+    database = Database.open(f"sqlite:///{file}", timeout_s=SOON_S)
+    key_id = new_key(KeyStore(database)).key.id
+    charge = Charge(key_id, MONTH, 5, 0)
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="locked") as failed:
+            UsageStore(database).charge(charge, None)
+        assert str(file) in str(failed.value)
+        with pytest.raises(StoreError, match="locked"):
+            Database.open(f"sqlite:///{file}", timeout_s=SOON_S)
+    UsageStore(database).charge(charge, None)
+    assert UsageStore(database).of_month(key_id, MONTH) == Usage(MONTH, 5, 1)
+    database.close()
+
+
+def test_who_writes_while_another_thread_does_waits_no_longer_than_the_timeout(file: Path) -> None:
+    database = Database.open(f"sqlite:///{file}", timeout_s=SOON_S)
+    with database._writer, pytest.raises(StoreError, match="others were writing") as failed:
+        new_key(KeyStore(database))
+    assert str(file) in str(failed.value)
+    database.close()
+
+
+def test_who_read_before_it_writes_is_not_overtaken(file: Path) -> None:
+    """By another process, which has a lock of its own."""
+    first, second = (Database.open(f"sqlite:///{file}", timeout_s=SOON_S) for _ in range(2))
+    with first.writing() as connection:
+        assert connection.execute(select(KEYS)).all() == []
+        with pytest.raises(StoreError, match="locked"):
+            new_key(KeyStore(second))
+        connection.execute(text("UPDATE keys SET name = 'other'"))
+    new_key(KeyStore(second))
+    for database in (first, second):
+        database.close()
+
+
+def test_reading_goes_on_while_another_writes(file: Path) -> None:
+    database = Database.open(f"sqlite:///{file}", timeout_s=SOON_S)
+    new = new_key(KeyStore(database))
+    with database.writing() as connection:
+        connection.execute(text("UPDATE keys SET name = 'other'"))
+        found = KeyStore(database).find(new.key.id)
+        assert found is not None
+        assert found.name == new.key.name
+    database.close()
+
+
+def test_a_full_disk_is_told_and_nothing_is_half_written(file: Path) -> None:
+    database = Database.open(f"sqlite:///{file}")
+    key_id = new_key(KeyStore(database)).key.id
+
+    def set_full(connection: sqlite3.Connection, *_: object) -> None:
+        connection.execute("PRAGMA max_page_count = 1")  # no more than there are
+
+    event.listen(database.engine, "checkout", set_full)
+    entries = "".join(f"{number}\t{'x' * 100}\n" for number in range(1000))
+    with pytest.raises(StoreError, match="full") as failed:
+        GlossaryStore(database).add(key_id, NewGlossary("mine", "de", "en", entries), NOON)
+    assert str(file) in str(failed.value)
+    assert GlossaryStore(database).list(key_id) == []
+    UsageStore(database).charge(Charge(key_id, MONTH, 5, 0), None)  # for which there is room
+    assert UsageStore(database).of_month(key_id, MONTH) == Usage(MONTH, 5, 1)
+    database.close()
+
+
+def test_a_read_only_file_is_told(folder: Path) -> None:
+    file = folder / "accounts.db"
+    Database.open(f"sqlite:///{file}").close()
+    file.chmod(0o444)
+    folder.chmod(0o555)
+    with as_nobody(), pytest.raises(StoreError, match="Permission denied") as failed:
+        Database.open(f"sqlite:///{file}")
+    assert str(file) in str(failed.value)
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="No such file or directory"):
+        Database.open(f"sqlite:///{tmp_path / 'missing' / 'accounts.db'}")
+
+
+@pytest.mark.parametrize(
+    "content", [b"garbage " * 1000, b"SQLite format 3\x00" + bytes(range(1, 200)) * 40], ids=["all", "head"]
+)
+def test_garbage_in_the_file_is_told_and_left_as_it_is(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    with pytest.raises(StoreError) as failed:
+        Database.open(f"sqlite:///{file}")
+    assert str(file) in str(failed.value)
+    assert file.read_bytes() == content
+
+
+def test_a_file_of_which_pages_are_lost_is_told(file: Path) -> None:
+    database = Database.open(f"sqlite:///{file}")
+    new_key(KeyStore(database))
+    database.close()
+    pages = bytearray(file.read_bytes())
+    pages[4096:] = bytes(len(pages) - 4096)
+    file.write_bytes(pages)
+    with pytest.raises(StoreError) as failed:
+        Database.open(f"sqlite:///{file}")
+    assert str(file) in str(failed.value)
+
+
+def test_an_empty_file_becomes_a_database(file: Path) -> None:
+    file.touch()
+    Database.open(f"sqlite:///{file}").close()
+
+
+def test_the_file_is_its_owners_alone(file: Path) -> None:
+    Database.open(f"sqlite:///{file}").close()
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_a_newer_schema_is_refused_by_its_number(url: str) -> None:
+    database = Database.open(url)
+    with database.writing() as connection:
+        connection.execute(update(SCHEMA).values(version=SCHEMA_VERSION + 1))
+    database.close()
+    with pytest.raises(
+        SchemaUnknown, match=f"version {SCHEMA_VERSION + 1}, and this program knows version 1"
+    ):
+        Database.open(url)
+
+
+def test_tables_whose_version_is_not_told_are_refused(url: str) -> None:
+    database = Database.open(url)
+    with database.writing() as connection:
+        connection.execute(text("DELETE FROM schema_version"))
+    database.close()
+    with pytest.raises(SchemaUnknown, match="version none"):
+        Database.open(url)
+
+
+def test_tables_of_others_are_not_taken_for_our_own(url: str) -> None:
+    database = Database.open(url)
+    with database.writing() as connection:
+        connection.execute(text("DROP TABLE schema_version"))
+    database.close()
+    with pytest.raises(StoreError, match="already exists"):
+        Database.open(url)
+
+
+def test_what_fails_in_the_middle_is_undone(url: str) -> None:
+    database = Database.open(url)
+
+    def write_half() -> None:
+        with database.writing() as connection:
+            connection.execute(insert(SCHEMA).values(version=2))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        write_half()
+    database.close()
+    Database.open(url).close()
+
+
+def test_a_key_that_is_not_there_cannot_be_charged(url: str) -> None:
+    database = Database.open(url)
+    with pytest.raises(StoreError):
+        UsageStore(database).charge(Charge("00000000", MONTH, 5, 0), None)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "hunter2",
+        "",
+        "sqlite://",
+        "sqlite:///",
+        "sqlite:///:memory:",
+        "sqlite://hunter2/file.db",
+        "sqlite:///file.db?key=hunter2",
+        "sqlite+aiosqlite:///file.db",
+        "mysql://user:hunter2@host/name",
+        "postgresql+asyncpg://user:hunter2@host/name",
+        "postgresql://user:hunter2@host:hunter2/name",
+    ],
+)
+def test_a_url_of_another_form_is_refused_and_not_quoted(url: str) -> None:
+    with pytest.raises(DatabaseUrlInvalid) as refused:
+        Database.open(url)
+    assert "database_url" in str(refused.value)
+    assert PASSWORD not in "".join(traceback.format_exception(refused.value))
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
+def test_a_server_that_is_away_is_told_without_the_password(
+    scheme: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with pytest.raises(StoreError) as failed:
+        Database.open(f"{scheme}://user:{PASSWORD}@/name?host={tmp_path}")
+    assert str(tmp_path).replace("/", "%2F") in str(failed.value)
+    assert "No such file or directory" in str(failed.value)
+    assert PASSWORD not in "".join(traceback.format_exception(failed.value)) + caplog.text
+
+
+def test_a_lock_in_postgresql_is_given_up_in_time(postgres: Postgres) -> None:
+    url = postgres.new_database()
+    holder, waiter = Database.open(url), Database.open(url, timeout_s=SOON_S)
+    with holder.writing() as connection:
+        connection.execute(text("LOCK TABLE keys"))
+        with pytest.raises(StoreError, match="timeout") as failed:
+            new_key(KeyStore(waiter))
+        assert "KEY" not in str(failed.value)
+    new_key(KeyStore(waiter))
+    for database in (holder, waiter):
+        database.close()
+
+
+def test_a_server_that_started_again_is_used_again(postgres: Postgres) -> None:
+    url = postgres.new_database()
+    database, other = Database.open(url), Database.open(url)
+    KeyStore(database).list()
+    with other.writing() as connection:
+        others = text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        connection.execute(others)
+    assert KeyStore(database).list() == []
+    for opened in (database, other):
+        opened.close()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda accounts: accounts.add_glossary(ANYONE, NewGlossary("mine", "de", "en", "a\tb")),
+        lambda accounts: accounts.get_glossary(ANYONE, "some id"),
+    ],
+)
+def test_glossaries_without_a_database_name_the_setting(ask: Callable[[Accounts], object]) -> None:
+    with Accounts.open(None, requires_key=False) as accounts:
+        with pytest.raises(NoDatabase, match="database_url"):
+            ask(accounts)
+        assert accounts.list_glossaries(ANYONE) == []
+
+
+def test_where_keys_are_required_the_default_database_is_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Accounts.open(None, requires_key=True):
+        assert (tmp_path / "dragoman.db").is_file()
+    with Accounts.open("sqlite:///sub.db", requires_key=False):
+        assert (tmp_path / "sub.db").is_file()

@@ -1,0 +1,143 @@
+"""The form of keys, and what tells one from another."""
+
+import base64
+import hashlib
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.accounts.errors import KeyInvalid
+from service.accounts.keys import (
+    DECOY_SHA256,
+    Key,
+    KeyWishes,
+    Limits,
+    PresentedKey,
+    Scope,
+    is_secret_of,
+    make_key,
+    parse_key,
+)
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+SECRET = "A" * 43
+
+
+def test_a_key_has_an_id_of_8_digits_and_a_secret_of_32_bytes() -> None:
+    presented = make_key(KeyWishes("mine"), NOW).presented
+    form = re.fullmatch(r"drg_([0-9a-f]{8})_([A-Za-z0-9_-]{43})", presented)
+    assert form is not None
+    assert len(base64.urlsafe_b64decode(form[2] + "=")) == 32
+
+
+def test_two_keys_have_nothing_in_common() -> None:
+    first, second = (parse_key(make_key(KeyWishes("mine"), NOW).presented) for _ in range(2))
+    assert first is not None
+    assert second is not None
+    assert first.id != second.id
+    assert first.secret != second.secret
+
+
+def test_of_a_secret_only_its_sha256_is_kept() -> None:
+    new = make_key(KeyWishes("mine"), NOW)
+    secret = new.presented.removeprefix(f"drg_{new.key.id}_")
+    assert new.key.secret_sha256 == hashlib.sha256(secret.encode()).digest()
+
+
+def test_the_ending_of_deepls_free_keys_is_ignored() -> None:
+    assert parse_key(f"drg_0123abcd_{SECRET}:fx") == parse_key(f"drg_0123abcd_{SECRET}")
+
+
+@pytest.mark.parametrize(
+    "presented",
+    [
+        "",
+        "drg",
+        "drg_0123abcd_",
+        f"drg_0123ABCD_{SECRET}",
+        f"drg_0123abc_{SECRET}",
+        f"drg_0123abcd_{SECRET}A",
+        f"drg_0123abcd_{SECRET[1:]}",
+        f"drg_0123abcd_{SECRET}:pro",
+        f"drg_0123abcd_{SECRET}\n",
+        f" drg_0123abcd_{SECRET}",
+        f"drg_0123abcd_{'é' * 43}",
+        f"drg_{chr(0x660) * 8}_{SECRET}",
+    ],
+)
+def test_what_has_another_form_is_no_key(presented: str) -> None:
+    assert parse_key(presented) is None
+
+
+@given(st.text())
+def test_any_text_is_a_key_or_none(presented: str) -> None:
+    parts = parse_key(presented)
+    assert parts is None or presented.removesuffix(":fx") == f"drg_{parts.id}_{parts.secret}"
+
+
+def test_a_secret_is_that_of_its_own_key_alone() -> None:
+    mine, other = make_key(KeyWishes("mine"), NOW), make_key(KeyWishes("other"), NOW)
+    presented = parse_key(mine.presented)
+    assert presented is not None
+    assert is_secret_of(presented, mine.key)
+    assert not is_secret_of(presented, other.key)
+    assert not is_secret_of(presented, None)
+
+
+def test_what_is_compared_for_an_unknown_id_opens_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one whose hash were the decoy."""
+
+    class Decoy:
+        def digest(self) -> bytes:
+            return DECOY_SHA256
+
+    monkeypatch.setattr(hashlib, "sha256", lambda _: Decoy())
+    assert not is_secret_of(PresentedKey("0123abcd", SECRET), None)
+
+
+def test_a_key_is_valid_until_it_expires_or_is_revoked() -> None:
+    later = NOW + timedelta(hours=1)
+    key = make_key(KeyWishes("mine", expires_at=later), NOW).key
+    assert key.is_valid_at(NOW)
+    assert not key.is_valid_at(later)
+    revoked = Key(key.id, key.name, key.secret_sha256, key.scopes, key.limits, NOW, None, revoked_at=NOW)
+    assert not revoked.is_valid_at(NOW)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "field"),
+    [
+        (KeyWishes("  "), "name"),
+        (KeyWishes("x" * 201), "name"),
+        (KeyWishes("a\x1b[2Jb"), "name"),
+        (KeyWishes("mine", scopes=frozenset()), "scopes"),
+        (KeyWishes("mine", expires_at=NOW), "expires"),
+    ],
+)
+def test_a_key_that_cannot_be_is_refused_by_its_field(wishes: KeyWishes, field: str) -> None:
+    with pytest.raises(KeyInvalid) as refused:
+        make_key(wishes, NOW)
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("characters", "requests", "field"),
+    [
+        (-1, None, "characters_per_month"),
+        (2**53, None, "characters_per_month"),
+        (None, 0, "requests_per_minute"),
+    ],
+)
+def test_a_limit_that_cannot_be_is_refused_by_its_field(
+    characters: int | None, requests: int | None, field: str
+) -> None:
+    with pytest.raises(KeyInvalid) as refused:
+        Limits(characters, requests)
+    assert refused.value.field == field
+
+
+def test_a_key_without_wishes_is_not_the_operators() -> None:
+    assert Scope.ADMIN not in make_key(KeyWishes("mine"), NOW).key.scopes

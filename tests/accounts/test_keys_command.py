@@ -1,0 +1,131 @@
+"""The commands about keys, as an operator uses them."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from service.accounts.accounts import Accounts
+from service.accounts.errors import KeyInvalid, QuotaExceeded, StoreError, UnknownKey
+from service.accounts.keys import DEFAULT_SCOPES, Limits, Scope
+from service.commands.keys import keys
+
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Runs `dragoman keys` with these arguments, on a database of its own."""
+    monkeypatch.setenv("DRAGOMAN_DATABASE_URL", f"sqlite:///{tmp_path / 'accounts.db'}")
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(keys, arguments)
+
+    return run
+
+
+def made_by(result: Result) -> str:
+    assert result.exit_code == 0, result.output
+    return result.stdout.strip()
+
+
+def id_of(presented: str) -> str:
+    return presented.split("_")[1]
+
+
+@pytest.fixture
+def accounts(tmp_path: Path, command: Command) -> Accounts:
+    del command
+    return Accounts.open(f"sqlite:///{tmp_path / 'accounts.db'}", requires_key=True)
+
+
+def test_a_key_that_was_made_opens_the_server(command: Command, accounts: Accounts) -> None:
+    caller = accounts.identify(made_by(command("create", "Ann")))
+    assert (caller.name, caller.scopes, caller.limits) == ("Ann", DEFAULT_SCOPES, Limits())
+
+
+def test_stdout_is_the_key_alone_and_stderr_never_has_it(command: Command) -> None:
+    result = command("create", "Ann")
+    assert re.fullmatch(r"drg_[0-9a-f]{8}_[A-Za-z0-9_-]{43}\n", result.stdout)
+    assert id_of(result.stdout) in result.stderr
+    assert result.stdout.strip() not in result.stderr
+
+
+def test_options_are_what_the_key_may_do(command: Command, accounts: Accounts) -> None:
+    scopes = ["--scope", "translate", "--scope", "admin"]
+    limits = ["--characters-per-month", "100", "--requests-per-minute", "5"]
+    caller = accounts.identify(made_by(command("create", "Ann", *scopes, *limits)))
+    assert caller.scopes == {Scope.TRANSLATE, Scope.ADMIN}
+    assert caller.limits == Limits(100, 5)
+    with pytest.raises(QuotaExceeded):
+        accounts.charge(caller, 101)
+
+
+def test_an_expiry_is_a_date_in_utc(command: Command) -> None:
+    made_by(command("create", "Ann", "--expires", "2099-01-31"))
+    assert "2099-01-31T00:00Z" in command("list").stdout
+
+
+def test_a_list_names_every_key_and_no_secret(command: Command) -> None:
+    made = [made_by(command("create", name, "--scope", "translate")) for name in ("Ann", "Bob")]
+    made_by(command("revoke", id_of(made[0])))
+    listed = command("list").stdout
+    rows = [re.split(r"\s{2,}", line) for line in listed.splitlines()]
+    assert rows[0][:4] == ["ID", "NAME", "STATE", "SCOPES"]
+    assert [row[:4] for row in rows[1:]] == [
+        [id_of(made[0]), "Ann", "revoked", "translate"],
+        [id_of(made[1]), "Bob", "valid", "translate"],
+    ]
+    assert not any(key.split("_", 2)[2] in listed for key in made)
+
+
+def test_a_revoked_key_is_refused(command: Command, accounts: Accounts) -> None:
+    presented = made_by(command("create", "Ann"))
+    made_by(command("revoke", id_of(presented)))
+    with pytest.raises(UnknownKey):
+        accounts.identify(presented)
+
+
+def test_usage_is_told_of_all_keys_and_of_one(command: Command, accounts: Accounts) -> None:
+    month = f"{datetime.now(UTC):%Y-%m}"
+    used, unused = (made_by(command("create", name, "--characters-per-month", "100")) for name in "AB")
+    accounts.charge(accounts.identify(used), 42, documents=1)
+    rows = [line.split() for line in command("usage").stdout.splitlines()[1:]]
+    assert rows == [
+        [id_of(used), "A", month, "42", "100", "1", "1"],
+        [id_of(unused), "B", month, "0", "100", "0", "0"],
+    ]
+    rows = [line.split() for line in command("usage", id_of(used)).stdout.splitlines()[1:]]
+    assert rows == [[id_of(used), "A", month, "42", "100", "1", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (["create", " "], "name"),
+        (["create", "Ann", "--expires", "tomorrow"], "expires"),
+        (["create", "Ann", "--expires", "2020-01-01"], "expires"),
+        (["create", "Ann", "--characters-per-month", "-1"], "characters_per_month"),
+        (["create", "Ann", "--requests-per-minute", "0"], "requests_per_minute"),
+        (["revoke", "00000000"], "id"),
+        (["usage", "00000000"], "id"),
+    ],
+)
+def test_what_cannot_be_done_is_told_by_its_field(command: Command, arguments: list[str], field: str) -> None:
+    error = command(*arguments).exception
+    assert isinstance(error, KeyInvalid)
+    assert error.field == field
+
+
+def test_an_unknown_scope_is_a_wrong_option(command: Command) -> None:
+    result = command("create", "Ann", "--scope", "everything")
+    assert result.exit_code == 2
+    assert "translate" in result.stderr
+
+
+def test_a_database_that_cannot_be_used_is_told(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "accounts.db").write_bytes(b"garbage " * 1000)
+    assert isinstance(command("list").exception, StoreError)
