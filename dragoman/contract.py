@@ -11,16 +11,20 @@ affair; the engine only has to know how it moves with its rows:
   too, and what it reads of the source, the projected encoder output, is computed once per source as cross
   K/V are.
 
+A search takes the best next tokens of a step. A target that is given is read in steps as well: of each, the
+log-probability of a wanted token, the queries with which the source was read, or both. Where there is a
+shortlist and nothing is on it, no token is looked at.
+
 Axes: B sources, S source tokens (padded on the right), R rows (hypotheses; R = B x beams, the beams of a
 source side by side), T capacity of the self K/V caches in positions, K best candidates asked for,
 L key and value of each decoder layer in turn, H heads, D head size, N model width (H x D), C tokens on the
-batch's shortlist, P tokens on the longest shortlist of a source.
+batch's shortlist, P tokens on the longest shortlist of a source, 1 a single position.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Bundles of another major version are refused. Raised when an older engine could not read a new bundle."""
 
 ENCODER_FILE = "encoder.onnx"
@@ -33,7 +37,7 @@ SOURCE_WIDTH_MULTIPLE = 8
 """The source axis S is padded to a multiple of this. onnxruntime's attention takes another path through odd
 widths, which rounds differently: with this padding a source's numbers do not depend on its neighbours."""
 
-Axis = Literal["B", "S", "R", "T", "K", "L", "H", "D", "N", "C", "P"]
+Axis = Literal["B", "S", "R", "T", "K", "L", "H", "D", "N", "C", "P", "1"]
 DType = Literal["bool", "int8", "int32", "int64", "float16", "float32"]
 Autoregression = Literal["attention", "ssru"]
 """What a decoder layer reads its own past with, and so what the state of a row is."""
@@ -78,9 +82,10 @@ def decoder_inputs(
         Port("lengths", "int32", ("R",)),  # positions that the row's state has seen
         Port("total_length", "int32", ()),  # the longest of them, plus one
         Port("num_best", "int64", ()),  # K
-        Port("has_shortlist", "bool", ()),  # if not, every token may come next, and C and P are 0
+        Port("has_shortlist", "bool", ()),  # if not, every token may come next, C is 0 and P 1 or 0
         Port("shortlist", "int64", ("C",)),  # all tokens that any source may use
-        Port("candidates", "int64", ("R", "P")),  # places in it of the tokens of the row's source, then any
+        # Places in it of the tokens of the row's source, then any; without it a wanted token, or none.
+        Port("candidates", "int64", ("R", "P")),
         Port("candidate_bias", "float32", ("R", "P")),  # 0 for its own, minus infinity for the rest
         *_source_inputs(cache_dtype),
         *_cross(decoder_layers, cache_dtype, ""),
@@ -93,17 +98,24 @@ def decoder_outputs(
 ) -> tuple[Port, ...]:
     """The K best next tokens of each row, best first, and the state after the step.
 
+    A wanted token has the log-probability that it would have among the best, bit for bit: minus
+    infinity if the model never says it. With a shortlist none is wanted.
+
     A state's output is meant to be bound to the memory of its input: the step then writes in place.
     int8 cross K/V come out as they went in, as their operator also could write to them.
     """
     return (
         Port("best_logprobs", "float32", ("R", "K")),  # natural logarithms; minus infinity: forbidden
         Port("best_ids", "int64", ("R", "K")),
+        Port("wanted_logprobs", "float32", ("R", "P")),
+        Port(QUERIES, "float16" if cache_dtype == "float16" else "float32", ("R", "1", "N")),
         *_state(decoder_layers, cache_dtype, autoregression, NEW),
         *(_cross(decoder_layers, cache_dtype, NEW) if cache_dtype == "int8" else ()),
     )
 
 
+QUERIES = "cross_queries"
+"""With which one layer read the source: the one that the manifest names as `alignment`."""
 NEW = "new_"
 """Stands before the name of a state's part, or of cross K/V, where it leaves the decoder graph."""
 

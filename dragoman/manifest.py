@@ -5,9 +5,9 @@ docs/bundle-format.md describes every field for people.
 
 import reprlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import PurePosixPath
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION, Autoregression, CacheDType
 from dragoman.errors import BundleError
@@ -79,6 +79,18 @@ class DecodingDefaults:
 
 
 @dataclass(frozen=True, slots=True)
+class Alignment:
+    """Which attention tells what of the source a target token says."""
+
+    layer: int
+    """Of the decoder; 0 is the first."""
+    heads: tuple[int, ...]
+    """Whose weights are averaged."""
+    reads_token: bool
+    """Of the step that reads the token, after it was said; else of the step that says it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """Facts about a model."""
 
@@ -96,6 +108,7 @@ class Manifest:
     source_tokenizer: TokenizerFiles
     target_tokenizer: TokenizerFiles
     decoding: DecodingDefaults
+    alignment: Alignment
     files: Mapping[str, FileRecord]
     """By path inside the bundle, with forward slashes; the manifest itself is not among them."""
     licence: str
@@ -105,12 +118,16 @@ class Manifest:
     """Measured quality, by test set."""
 
 
+AlignmentStep = Literal["reading", "saying"]
+"""How a manifest spells `Alignment.reads_token`: true, false."""
+
 T = TypeVar("T")
 Counts = TypeVar("Counts", Sizes, SpecialIds, Limits)
-Choice = TypeVar("Choice", CacheDType, Autoregression)
+Choice = TypeVar("Choice", CacheDType, Autoregression, AlignmentStep)
 
 CACHE_DTYPES: Mapping[str, CacheDType] = {name: name for name in get_args(CacheDType)}
 AUTOREGRESSIONS: Mapping[str, Autoregression] = {name: name for name in get_args(Autoregression)}
+ALIGNMENT_STEPS: Mapping[str, AlignmentStep] = {name: name for name in get_args(AlignmentStep)}
 
 JSON_TYPES: Mapping[type, str] = {
     dict: "an object",
@@ -152,6 +169,7 @@ def parse_manifest(content: object, bundle: str) -> Manifest:
         source_tokenizer=reader.take_tokenizer("source_tokenizer"),
         target_tokenizer=reader.take_tokenizer("target_tokenizer"),
         decoding=reader.take_decoding("decoding"),
+        alignment=reader.take_alignment("alignment"),
         files=reader.take_files("files"),
         licence=reader.take_text("licence"),
         origin=reader.take_object("origin"),
@@ -159,16 +177,41 @@ def parse_manifest(content: object, bundle: str) -> Manifest:
     )
     problems = reader.finish()
     if not problems:
-        problems = _unlisted(manifest)
+        problems = _unlisted(manifest) + _misaligned(manifest)
     if problems:
         raise BundleError(bundle, tuple(f"{MANIFEST_FILE}: {problem}" for problem in problems))
     return manifest
+
+
+def manifest_content(manifest: Manifest) -> dict[str, Any]:
+    """What `parse_manifest` reads, as JSON holds it."""
+    content = asdict(manifest)
+    alignment = content["alignment"]
+    alignment["step"] = "reading" if alignment.pop("reads_token") else "saying"
+    return content
 
 
 def _unlisted(manifest: Manifest) -> list[str]:
     tokenizers = (*manifest.source_tokenizer.files, *manifest.target_tokenizer.files)
     needed = {ENCODER_FILE, DECODER_FILE, *tokenizers}
     return [f"files: {name} is not listed" for name in sorted(needed - manifest.files.keys())]
+
+
+def _misaligned(manifest: Manifest) -> list[str]:
+    sizes, alignment = manifest.sizes, manifest.alignment
+    problems = []
+    if alignment.layer >= sizes.decoder_layers:
+        problems.append(
+            f"alignment.layer is {alignment.layer}, the decoder's layers are 0 to {sizes.decoder_layers - 1}"
+        )
+    problems += [
+        f"alignment.heads: {head} is no head of 0 to {sizes.heads - 1}"
+        for head in alignment.heads
+        if head >= sizes.heads
+    ]
+    if len(set(alignment.heads)) < len(alignment.heads):
+        problems.append("alignment.heads names one twice")
+    return problems
 
 
 class _Reader:
@@ -246,6 +289,15 @@ class _Reader:
         )
         self.problems += inner.finish()
         return defaults
+
+    def take_alignment(self, field: str) -> Alignment:
+        inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
+        step = inner.take_choice("step", ALIGNMENT_STEPS)
+        alignment = Alignment(
+            inner.take_count("layer", 0), inner.take_ids("heads", least=1), reads_token=step == "reading"
+        )
+        self.problems += inner.finish()
+        return alignment
 
     def take_entries(self, field: str) -> "dict[str, _Reader]":
         """Readers of a nested object's objects, by their names; at least one."""

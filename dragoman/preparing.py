@@ -11,21 +11,30 @@ from dragoman.manifest import Limits
 from dragoman.text.segment import Document, has_letters, segment_to_fit
 from dragoman.text.tokenise import Tokenizer
 from dragoman.text.validity import check_text
-from dragoman.types import Pair
+from dragoman.types import Pair, Splitting
 
 Ids = list[int]
 
 
 @dataclass(frozen=True, slots=True)
+class ToSearch:
+    """A segment that is searched for."""
+
+    number: int
+    """Position among those of its text."""
+    ids: Ids
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedText:
-    """A text ready to be searched for: its segments' ids, None where a segment is copied."""
+    """A text ready to be searched for; None in the place of a segment that is copied."""
 
     document: Document
-    sources: tuple[Ids | None, ...]
+    sources: tuple[ToSearch | None, ...]
     pair: Pair
 
     @property
-    def to_search(self) -> list[Ids]:
+    def to_search(self) -> list[ToSearch]:
         return [source for source in self.sources if source is not None]
 
 
@@ -37,24 +46,50 @@ class Preparer:
         self._limits = limits
         self._tokenizer = tokenizer
 
-    def prepare(self, text: str, pair: Pair, item: int | None) -> PreparedText | InputError:
+    def prepare(
+        self, text: str, pair: Pair, item: int | None, splitting: Splitting = Splitting.SENTENCES
+    ) -> PreparedText | InputError:
         """Take a text apart.
 
         Args:
             text: of any length.
             pair: one that the bundle serves, in its own codes.
             item: position in the caller's list, for the error; None where there is no list.
+            splitting: where it is cut.
         """
         before, after = self.around(pair)
         most = self._limits.max_source_tokens - len(before) - len(after)
         try:
             check_text(text, item)
-            document = segment_to_fit(text, pair.source, self._tokenizer.count, most)
+            document = segment_to_fit(text, pair.source, self._tokenizer.count, most, splitting)
         except InputError as error:
             return InputError(error.field, error.problem, item)
-        encoded = iter(self.encode(list(filter(has_letters, document.segments)), pair))
-        sources = tuple(next(encoded) if has_letters(segment) else None for segment in document.segments)
+        encoded = enumerate(self.encode(list(filter(has_letters, document.segments)), pair))
+        sources = tuple(
+            ToSearch(*next(encoded)) if has_letters(segment) else None for segment in document.segments
+        )
         return PreparedText(document, sources, pair)
+
+    def prepare_one(self, segment: str, pair: Pair, field: str) -> Ids:
+        """A segment that is not cut, as ids with all that its languages put around them.
+
+        Raises:
+            InputError: naming the field; it cannot be read, there is nothing in it, or it is too long.
+        """
+        try:
+            check_text(segment, None)
+        except InputError as error:
+            raise InputError(field, error.problem) from error
+        (ids,) = self.encode([segment], pair)
+        most = self._limits.max_source_tokens
+        if len(ids) > most:
+            raise InputError(field, f"{len(ids)} tokens are over this model's limit of {most} a segment")
+        return ids
+
+    def most_target_limits(self, pair: Pair) -> SourceLimits:
+        """As long as the model's targets may be."""
+        num_forced = len(self.begin(pair)) - 1
+        return SourceLimits(self._limits.max_target_tokens + num_forced, num_forced)
 
     def encode(self, segments: Sequence[str], pair: Pair) -> list[Ids]:
         """Segments to ids, with all that the languages put around them; limits are not looked at."""
@@ -70,12 +105,14 @@ class Preparer:
         """Ids that a target begins with."""
         return self._languages.targets[pair.target].begin
 
-    def target_limits(self, source: Sequence[int], pair: Pair, options: SearchOptions) -> SourceLimits:
+    def target_limits(
+        self, source: Sequence[int], pair: Pair, options: SearchOptions, prefix_len: int
+    ) -> SourceLimits:
         """A translation seldom has twice its source's tokens; a loop would have no end.
 
-        Forced ids count among a search's tokens, but not among those that a caller limits.
+        Ids that the pair forces count among a search's tokens, but not among those that a caller limits.
         """
         num_forced = len(self.begin(pair)) - 1
-        default = max(2 * len(source) + 20, options.min_length)
+        default = max(2 * len(source) + 20 + prefix_len, options.min_length)
         most = options.max_length or min(default, self._limits.max_target_tokens)
         return SourceLimits(max_tokens=most + num_forced, min_tokens=max(1, options.min_length) + num_forced)

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import fields
 
+from dragoman.batching.meters import NO_METER, Meter
 from dragoman.batching.replica import Outcome
 from dragoman.decoding.strategy import Source
 from dragoman.types import Hypothesis, SearchKind
@@ -19,9 +20,10 @@ _FIELDS = tuple(field.name for field in fields(Source) if field.name != "ids")
 class Recall:
     """The hypotheses of the last `max_segments` sources asked for. Safe to use from several threads."""
 
-    def __init__(self, max_segments: int) -> None:
+    def __init__(self, max_segments: int, meter: Meter = NO_METER) -> None:
         """0 recalls nothing."""
         self._max_segments = max_segments
+        self._meter = meter
         self._found: OrderedDict[Hashable, tuple[Hypothesis, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -37,7 +39,10 @@ class Recall:
             found = self._found.get(key)
             if found is not None:
                 self._found.move_to_end(key)
-        return None if found is None else list(found)
+        if found is None:
+            return None
+        self._meter.recalled()
+        return list(found)
 
     def keeping(
         self, source: Source, kind: SearchKind, tell: Callable[[Outcome], None]

@@ -1,13 +1,22 @@
 """Segments' hypotheses to whole translations."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.scoring import text_score
 from dragoman.text.segment import Document
-from dragoman.types import Alternative, FinishReason, Hypothesis, SegmentTranslation, Span, Translation
+from dragoman.types import (
+    Alternative,
+    FinishReason,
+    Hypothesis,
+    Link,
+    SegmentTranslation,
+    Span,
+    Token,
+    Translation,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +28,10 @@ class Piece:
     hypotheses: tuple[Hypothesis, ...]
     targets: tuple[str, ...]
     """The hypotheses as text."""
+    links: tuple[Link, ...] | None = None
+    """Of `source` and the best target, by places in these two; None when not asked for."""
+    tokens: tuple[Token, ...] | None = None
+    """Of the best target; None when not asked for."""
 
     def target(self, rank: int) -> str:
         """Text of the n-th best hypothesis, or of the last one there is."""
@@ -73,6 +86,15 @@ class Presenter:
             num_target_tokens=0 if best is None else best.num_tokens,
             source_span=Span(source_start, self._source_end),
             span=Span(start, self._end),
+            links=None if piece.links is None else tuple(_move(piece.links, source_start, start)),
+            tokens=piece.tokens,
+        )
+
+
+def _move(links: Iterable[Link], source_by: int, target_by: int) -> Iterator[Link]:
+    for (source_start, source_end), (start, end) in links:
+        yield Link(
+            Span(source_start + source_by, source_end + source_by), Span(start + target_by, end + target_by)
         )
 
 

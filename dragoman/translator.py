@@ -1,33 +1,37 @@
 """The whole path of a text, on one page."""
 
-import math
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self, overload
 
+from dragoman.asking import Asked, Asking, check_one_row
+from dragoman.batching.meters import NO_METER, Meter, QueueState
 from dragoman.batching.replica import Outcome, Ticket
 from dragoman.batching.scheduler import Gathering, Scheduler, SchedulerOptions
 from dragoman.bundle import Bundle, open_bundle
-from dragoman.decoding.loop import Lane, open_strategy
-from dragoman.decoding.options import DecodingOptions, SearchOptions
-from dragoman.decoding.strategy import Source, TargetVocabulary
+from dragoman.decoding.lanes import open_lane
+from dragoman.decoding.loop import AnyLane
+from dragoman.decoding.options import DecodingOptions
+from dragoman.decoding.strategy import TargetVocabulary
 from dragoman.errors import InputError
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.pages import compacted_memory
 from dragoman.graphs.session import SessionOptions
 from dragoman.opening import open_shortlist, open_tokenizers, scheduler_options
-from dragoman.pending import PendingText
-from dragoman.preparing import PreparedText, Preparer
+from dragoman.pending import PendingText, resolve
+from dragoman.preparing import PreparedText, Preparer, ToSearch
 from dragoman.providers import Provider
 from dragoman.recall import Recall
-from dragoman.rejoin import Piece, rejoin
+from dragoman.rejoin import rejoin
+from dragoman.tickets import TicketMaker
 from dragoman.types import Hypothesis, Pair, Priority, SearchKind, SegmentTranslation, Translation
+from dragoman.writing import Writer
 
 DEFAULTS = DecodingOptions()
 READ_AHEAD_TEXTS = 512
@@ -39,18 +43,10 @@ Ids = list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Wishes:
-    """What a caller asks for, nothing left open."""
-
-    options: SearchOptions
-    pair: Pair
-
-
-@dataclass(frozen=True, slots=True)
 class _Search:
     """Sources under way for a caller who waits."""
 
-    tickets: list[Ticket]
+    asked: Asked
     gathering: Gathering
 
 
@@ -68,12 +64,15 @@ class Translator:
         self._preparer = Preparer(self.manifest.languages, self.manifest.limits, source_tokenizer)
         with compacted_memory():
             encoder, decoder = Encoder(bundle, session), Decoder(bundle, session)
+        self._asking = Asking(self.manifest, self._target_tokenizer)
+        alignment = self.manifest.alignment
+        self._writer = Writer(self._preparer, source_tokenizer, self._target_tokenizer, alignment)
         target = TargetVocabulary(self.manifest.special_ids.eos, self.manifest.sizes.target_vocab)
 
         self._shortlist = open_shortlist(bundle)
 
-        def open_lane(kind: SearchKind) -> Lane[CrossKV]:
-            return Lane(kind, decoder.open_steps(kind), open_strategy(kind.beam_size, target))
+        def lane_of(kind: SearchKind) -> AnyLane[CrossKV]:
+            return open_lane(kind, decoder.open_steps(kind), target)
 
         def encode(sources: Sequence[Sequence[int]]) -> CrossKV:
             cross = encoder.run(sources)
@@ -81,8 +80,9 @@ class Translator:
                 cross.candidates = [self._shortlist.candidates(source) for source in sources]
             return cross
 
-        self._scheduler = Scheduler(encode, open_lane, scheduling)
-        self._recall = recall
+        self._scheduler = Scheduler(encode, lane_of, scheduling)
+        has_shortlist = self._shortlist is not None
+        self._tickets = TicketMaker(self._preparer, recall, self._scheduler.go_on, has_shortlist)
 
     @classmethod
     def open(
@@ -94,6 +94,7 @@ class Translator:
         queue_size: int = QUEUE_SIZE,
         providers: Sequence[Provider] = ("cpu",),
         recall_segments: int = 0,
+        meter: Meter = NO_METER,
     ) -> "Translator":
         """Verify and load a bundle.
 
@@ -106,14 +107,19 @@ class Translator:
             providers: what the graphs run on, the most wanted first.
             recall_segments: segments, of those translated last, whose translations are kept in memory and not
                 searched for again.
+            meter: is told what the engine does.
 
         Raises:
             BundleError: naming every file or field at fault.
             ProviderError: a provider cannot be used; no other takes its place.
         """
         session = SessionOptions(threads, tuple(providers))
-        scheduling = scheduler_options(session, replicas, queue_size)
-        return cls(open_bundle(Path(path)), session, scheduling, Recall(recall_segments))
+        scheduling = replace(scheduler_options(session, replicas, queue_size), meter=meter)
+        return cls(open_bundle(Path(path)), session, scheduling, Recall(recall_segments, meter))
+
+    def queue(self) -> QueueState:
+        """How many segments wait and run now."""
+        return self._scheduler.queue()
 
     def close(self) -> None:
         """End the threads; what is under way fails with `TranslatorClosed`. Not for callbacks to call."""
@@ -152,10 +158,10 @@ class Translator:
             InputError: for a single text that cannot be translated, or options beyond the model's limits.
             UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
         """
-        wishes = self._wishes(options, pair)
+        asked = self._asking.asked(options, pair, Priority.INTERACTIVE)
         if not isinstance(text, str):
-            return self._translate_window(text, wishes, first_item=0)
-        (outcome,) = self._translate_window([text], wishes, first_item=None)
+            return self._translate_window(text, asked, first_item=0)
+        (outcome,) = self._translate_window([text], asked, first_item=None)
         if isinstance(outcome, InputError):
             raise outcome
         return outcome
@@ -173,19 +179,19 @@ class Translator:
         Yields:
             Per text its translation, or the error that names it by its position.
         """
-        wishes = self._wishes(options, pair)
+        asked = self._asking.asked(options, pair, Priority.JOB)
         under_way: deque[tuple[PreparedText | InputError, _Search]] = deque()
         try:
             for item, text in enumerate(texts):
-                prepared = self._preparer.prepare(text, wishes.pair, item)
+                prepared = self._preparer.prepare(text, asked.pair, item, asked.options.splitting)
                 sources = [] if isinstance(prepared, InputError) else prepared.to_search
-                under_way.append((prepared, self._begin(sources, wishes, Priority.JOB)))
+                under_way.append((prepared, self._begin(sources, asked.again())))
                 if len(under_way) >= read_ahead:
-                    yield self._next_outcome(under_way, wishes)
+                    yield self._next_outcome(under_way)
             while under_way:
-                yield self._next_outcome(under_way, wishes)
+                yield self._next_outcome(under_way)
         finally:  # the caller may stop before the end
-            self._scheduler.cancel(ticket for _, search in under_way for ticket in search.tickets)
+            self._scheduler.cancel(ticket for _, search in under_way for ticket in search.asked.tickets)
 
     def search(
         self,
@@ -204,7 +210,8 @@ class Translator:
         Returns:
             Per source its hypotheses, best first.
         """
-        return self._results(self._begin(sources, self._wishes(options, pair), Priority.JOB))
+        to_search = [ToSearch(number, list(source)) for number, source in enumerate(sources)]
+        return self._results(self._begin(to_search, self._asking.asked(options, pair, Priority.JOB)))
 
     def submit(
         self,
@@ -242,80 +249,122 @@ class Translator:
             Overloaded: too much is waiting already.
             TranslatorClosed: closed before.
         """
-        deadline_s = math.inf if timeout_s is None else time.monotonic() + timeout_s
-        wishes = self._wishes(options, pair)
-        if on_token is not None and wishes.options.beam_size > 1:
-            problem = f"wants greedy search; set beam_size to 1, not {wishes.options.beam_size}"
-            raise InputError("on_token", problem)
-        prepared = self._preparer.prepare(text, wishes.pair, None)
+        asked = self._asking.asked(options, pair, priority, timeout_s)
+        if on_token is not None:
+            check_one_row(asked.options)
+        prepared = self._preparer.prepare(text, asked.pair, None, asked.options.splitting)
         if isinstance(prepared, InputError):
             raise prepared
         pending = PendingText(
             prepared.document,
-            wishes.options,
-            lambda index, found: self._piece(prepared, index, found),
+            asked.options,
+            lambda index, found: self._writer.piece(prepared, index, found, asked.options),
             on_segment,
         )
         tickets: list[Ticket] = []
-        known: list[tuple[int, Sequence[Hypothesis]]] = []
+        known: list[Callable[[], None]] = []
         for index, source in enumerate(prepared.sources):
             if source is None:
-                known.append((index, ()))
+                known.append(partial(pending.add, index, ()))
                 continue
-            ticket = self._ticket(source, wishes, priority, pending.receiver(index))
-            ticket.deadline_s, ticket.timeout_s = deadline_s, timeout_s or math.inf
+            ticket, found = self._tickets.make(source, asked, pending.receiver(index))
             ticket.on_step = None if on_token is None else self._text_so_far(index, on_token)
-            found = self._recall.find(ticket.source, ticket.kind) if on_token is None else None
-            if found is None:
+            if found is None or on_token is not None:
                 tickets.append(ticket)
             else:
-                known.append((index, found))
+                known.append(partial(ticket.on_done, found))
         self._scheduler.submit(tickets)
-        for index, hypotheses in known:
-            pending.add(index, hypotheses)
+        for tell in known:
+            tell()
         pending.resolve_if_complete()
         # Cancelled, or failed in one segment: the others are of no use.
-        pending.future.add_done_callback(lambda _: self._scheduler.cancel(tickets))
+        pending.future.add_done_callback(lambda _: self._scheduler.cancel(asked.tickets))
         return pending.future
 
+    def score(
+        self,
+        source: str,
+        target: str,
+        *,
+        pair: Pair | None = None,
+        priority: Priority = Priority.INTERACTIVE,
+        timeout_s: float | None = None,
+    ) -> Future[SegmentTranslation]:
+        """Begin to read a given target: how probable the model finds it, token by token.
+
+        Args:
+            source: one segment; it is not cut.
+            target: its translation, by whoever made it.
+            pair: languages; None where the bundle has only one pair.
+            priority: who goes first when more waits than can run.
+            timeout_s: seconds from now after which it is given up.
+
+        Returns:
+            The target to come, with its score (normalised by its length), tokens and links. It may be
+            cancelled.
+
+        Raises:
+            InputError: one of them is beyond the model's limits, or cannot be read.
+            UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
+            Overloaded: too much is waiting already.
+            TranslatorClosed: closed before.
+        """
+        options = DecodingOptions(length_penalty=1.0, return_alignment=True, return_tokens=True)
+        asked = self._asking.asked(options, pair, priority, timeout_s)
+        ids = self._preparer.prepare_one(source, asked.pair, "source")
+        given = self._asking.target_ids(target, "target")
+        future: Future[SegmentTranslation] = Future()
+
+        def receive(outcome: Outcome) -> None:
+            if isinstance(outcome, Exception):
+                resolve(future, outcome)
+            else:
+                resolve(future, self._writer.scored((source, target), ids, outcome[0], asked.pair))
+
+        ticket = self._tickets.scoring(ids, given, asked, receive)
+        self._scheduler.submit([ticket])
+        future.add_done_callback(lambda _: self._scheduler.cancel(asked.tickets))
+        return future
+
     def _translate_window(
-        self, texts: Sequence[str], wishes: _Wishes, first_item: int | None
+        self, texts: Sequence[str], asked: Asked, first_item: int | None
     ) -> list[Translation | InputError]:
+        splitting = asked.options.splitting
         prepared = [
-            self._preparer.prepare(text, wishes.pair, None if first_item is None else first_item + index)
+            self._preparer.prepare(
+                text, asked.pair, None if first_item is None else first_item + index, splitting
+            )
             for index, text in enumerate(texts)
         ]
         sources = [source for text in prepared if isinstance(text, PreparedText) for source in text.to_search]
-        hypotheses = iter(self._results(self._begin(sources, wishes, Priority.INTERACTIVE)))
+        hypotheses = iter(self._results(self._begin(sources, asked)))
         return [
-            text if isinstance(text, InputError) else self._finish(text, hypotheses, wishes)
+            text if isinstance(text, InputError) else self._finish(text, hypotheses, asked)
             for text in prepared
         ]
 
     def _next_outcome(
-        self, under_way: "deque[tuple[PreparedText | InputError, _Search]]", wishes: _Wishes
+        self, under_way: "deque[tuple[PreparedText | InputError, _Search]]"
     ) -> Translation | InputError:
         text, search = under_way[0]
         hypotheses = iter(self._results(search))
         under_way.popleft()
-        return text if isinstance(text, InputError) else self._finish(text, hypotheses, wishes)
+        return text if isinstance(text, InputError) else self._finish(text, hypotheses, search.asked)
 
-    def _begin(self, sources: Sequence[Sequence[int]], wishes: _Wishes, priority: Priority) -> _Search:
+    def _begin(self, sources: Sequence[ToSearch], asked: Asked) -> _Search:
         """Let sources wait for a replica."""
-        gathering = Gathering(len(sources))
-        search = _Search([], gathering)
+        search = _Search(asked, Gathering(len(sources)))
+        waiting: list[Ticket] = []
         for index, source in enumerate(sources):
-            receiver = gathering.receiver(index)
-            ticket = self._ticket(source, wishes, priority, receiver)
-            found = self._recall.find(ticket.source, ticket.kind)
+            ticket, found = self._tickets.make(source, asked, search.gathering.receiver(index))
             if found is None:
-                search.tickets.append(ticket)
+                waiting.append(ticket)
             else:
-                receiver(found)
+                ticket.on_done(found)
         try:
-            self._scheduler.feed(search.tickets)
+            self._scheduler.feed(waiting)
         except BaseException:  # a list is fed while its beginning is searched for
-            self._scheduler.cancel(search.tickets)
+            self._scheduler.cancel(asked.tickets)
             raise
         return search
 
@@ -324,27 +373,8 @@ class Translator:
         try:
             return search.gathering.results()
         except BaseException:  # an interrupt, or an error in one: the others are of no use
-            self._scheduler.cancel(search.tickets)
+            self._scheduler.cancel(search.asked.tickets)
             raise
-
-    def _ticket(
-        self,
-        ids: Sequence[int],
-        wishes: _Wishes,
-        priority: Priority,
-        on_done: Callable[[Outcome], None],
-    ) -> Ticket:
-        options = wishes.options
-        source = Source(
-            ids=ids,
-            begin=self._preparer.begin(wishes.pair),
-            limits=self._preparer.target_limits(ids, wishes.pair, options),
-            length_penalty=options.length_penalty,
-            num_hypotheses=options.num_hypotheses,
-            early_stopping=options.early_stopping,
-        )
-        kind = SearchKind(options.beam_size, options.use_shortlist and self._shortlist is not None)
-        return Ticket(source, kind, priority, self._recall.keeping(source, kind, on_done))
 
     def _text_so_far(self, segment: int, on_token: Callable[[int, str], object]) -> Callable[[Ids], None]:
         """Half a character, of which more bytes are to come, is not shown."""
@@ -355,34 +385,12 @@ class Translator:
 
         return tell
 
-    def _piece(self, text: PreparedText, index: int, found: Sequence[Hypothesis]) -> Piece:
-        """A segment's hypotheses to text."""
-        targets = self._target_tokenizer.decode([hypothesis.ids for hypothesis in found])
-        num_tokens = len(text.sources[index] or ())
-        return Piece(text.document.segments[index], num_tokens, tuple(found), tuple(targets))
-
     def _finish(
-        self, text: PreparedText, hypotheses: Iterator[list[Hypothesis]], wishes: _Wishes
+        self, text: PreparedText, hypotheses: Iterator[list[Hypothesis]], asked: Asked
     ) -> Translation:
         """Hypotheses to text."""
         pieces = [
-            self._piece(text, index, [] if source is None else next(hypotheses))
+            self._writer.piece(text, index, [] if source is None else next(hypotheses), asked.options)
             for index, source in enumerate(text.sources)
         ]
-        return rejoin(text.document, pieces, wishes.options)
-
-    def _wishes(self, options: DecodingOptions, pair: Pair | None) -> _Wishes:
-        """What a caller asks for, with the bundle's own answers where it does not say.
-
-        Raises:
-            InputError: an option is beyond the model's limits.
-            UnsupportedPair: no such pair, or none was named.
-        """
-        most = self.manifest.limits.max_target_tokens
-        for field, value in (("max_length", options.max_length), ("min_length", options.min_length)):
-            if value is not None and value > most:
-                raise InputError(field, f"{value} is over this model's limit of {most} tokens a segment")
-        source, target = (None, None) if pair is None else pair
-        defaults = self.manifest.decoding
-        resolved = options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
-        return _Wishes(resolved, self.manifest.languages.pair(source, target))
+        return rejoin(text.document, pieces, asked.options)

@@ -28,6 +28,17 @@ class Priority(IntEnum):
     """Part of a long list; goes on at the latest when it was passed over a few times."""
 
 
+class Splitting(StrEnum):
+    """Where a text is cut into segments. What is too long for the model is cut in any case."""
+
+    SENTENCES = "sentences"
+    """At line breaks and at sentence ends."""
+    NO_NEWLINES = "no_newlines"
+    """At sentence ends only: line breaks are white space."""
+    OFF = "off"
+    """Not at all."""
+
+
 class Pair(NamedTuple):
     """Languages as BCP-47 codes: `de`, `zh-Hans`."""
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 import time
@@ -12,9 +13,10 @@ from typing import Any
 
 from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.errors import BundleError
-from dragoman.manifest import Limits
+from dragoman.manifest import ALIGNMENT_STEPS, Alignment, AlignmentStep, Limits
 from dragoman.preparing import Preparer
 from dragoman.text.tokenise import Tokenizer
+from export.alignment import DEEP, default_alignment
 from export.bundle import BundleFacts, ExportError, num_forced, staged_folder, write_bundle, write_tokenizer
 from export.calibration import Sample
 from export.checkpoint import CheckpointError
@@ -133,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
         help="take the shortlist of a bundle with the same vocabulary",
     )
     parser.add_argument("--known-limits", type=Path, help="Markdown for the model card")
+    _add_alignment(parser)
     parser.add_argument(
         "--max-source-tokens",
         type=int,
@@ -153,6 +156,44 @@ def _parser() -> argparse.ArgumentParser:
         "English ones are built in",
     )
     return parser
+
+
+def _add_alignment(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "word alignment",
+        "which attention tells what of the source a target token says; default: what the model was trained "
+        f"to, else all heads: of a decoder of {DEEP} or more layers the middle one's at the step that reads "
+        "the token, of a shallower one the last one's at the step that says it",
+    )
+    group.add_argument("--alignment-layer", type=int, metavar="L", help="of the decoder; 0 is the first")
+    group.add_argument(
+        "--alignment-heads", type=_heads, metavar="H[,H...]", help="averaged; 0 is the first; default: all"
+    )
+    group.add_argument(
+        "--alignment-step",
+        choices=tuple(ALIGNMENT_STEPS),
+        help="whether the step counts that reads the token, or the one before, that says it",
+    )
+
+
+def _heads(listed: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d+(,\d+)*", listed):
+        raise argparse.ArgumentTypeError(f"{listed!r} is no list of heads such as 0,3")
+    return tuple(map(int, listed.split(",")))
+
+
+def chosen_alignment(
+    layer: int | None, heads: tuple[int, ...] | None, step: AlignmentStep | None, original: Original
+) -> Alignment:
+    """What was asked for, and for the rest what the model was trained to, or the default."""
+    config = original.model.config
+    usual = original.alignment or default_alignment(config)
+    every_head = tuple(range(config.heads))
+    return Alignment(
+        layer=usual.layer if layer is None else layer,
+        heads=heads or (usual.heads if layer is None else every_head),
+        reads_token=usual.reads_token if step is None else step == "reading",
+    )
 
 
 def _codes(listed: str) -> tuple[str, ...]:
@@ -182,7 +223,10 @@ def _facts(arguments: argparse.Namespace, original: Original) -> BundleFacts:
         "limits": known_limits,
     }
     card = render_card(fields, original, scores)
-    return BundleFacts(name=name, licence=licence, limits=limits, scores=scores, model_card=card)
+    alignment = chosen_alignment(
+        arguments.alignment_layer, arguments.alignment_heads, arguments.alignment_step, original
+    )
+    return BundleFacts(name, licence, limits, scores, alignment, card)
 
 
 def choose_limits(max_source_tokens: int | None, max_target_tokens: int | None, original: Original) -> Limits:

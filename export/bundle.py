@@ -1,6 +1,5 @@
 """Writes a bundle: graphs, tokenizers, manifest; first beside its place, then validated, then renamed."""
 
-import dataclasses
 import json
 import shutil
 import tempfile
@@ -17,6 +16,7 @@ from dragoman.errors import InputError
 from dragoman.languages import Languages
 from dragoman.manifest import (
     MANIFEST_FILE,
+    Alignment,
     DecodingDefaults,
     FileRecord,
     Limits,
@@ -24,7 +24,9 @@ from dragoman.manifest import (
     Sizes,
     SpecialIds,
     TokenizerFiles,
+    manifest_content,
 )
+from export.alignment import alignment_problems, default_alignment
 from export.balance import balance_caches, balance_feed_forward
 from export.calibration import Calibration, Sample, cache_steps, calibrate, maps_of_a_step
 from export.graph.decoder import write_decoder
@@ -52,6 +54,8 @@ class BundleFacts:
     licence: str
     limits: Limits
     scores: Mapping[str, Any] = field(default_factory=dict)
+    alignment: Alignment | None = None
+    """None: what the model was trained to, or the default."""
     model_card: str | None = None
     """Markdown, written as README.md of the bundle."""
 
@@ -118,7 +122,9 @@ def write_bundle(
     """
     config = original.model.config
     check_exportable(config, original.languages, original.decoding, facts.limits)
-    cache_dtype = _write_graphs(folder, original.model, precision, samples, external_from_bytes)
+    alignment = _alignment(original, facts)
+    plan = _Plan(precision, alignment.layer, external_from_bytes)
+    cache_dtype = _write_graphs(folder, original.model, plan, samples)
     source_tokenizer = write_tokenizer(folder, "source", original.source_tokenizer)
     target_tokenizer = source_tokenizer
     if original.target_tokenizer != original.source_tokenizer:
@@ -144,6 +150,7 @@ def write_bundle(
         source_tokenizer=source_tokenizer,
         target_tokenizer=target_tokenizer,
         decoding=original.decoding,
+        alignment=alignment,
         files={
             path.name: FileRecord(sha256_of(path), path.stat().st_size) for path in sorted(folder.iterdir())
         },
@@ -155,20 +162,33 @@ def write_bundle(
     return manifest
 
 
-def _write_graphs(
-    folder: Path,
-    model: Transformer,
-    precision: str,
-    samples: Sequence[Sample],
-    external_from_bytes: int,
-) -> CacheDType:
+def _alignment(original: Original, facts: BundleFacts) -> Alignment:
+    config = original.model.config
+    alignment = facts.alignment or original.alignment or default_alignment(config)
+    if problems := alignment_problems(alignment, config):
+        raise ExportError("; ".join(problems))
+    return alignment
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How the graphs are written."""
+
+    precision: str
+    alignment_layer: int
+    external_from_bytes: int
+
+
+def _write_graphs(folder: Path, model: Transformer, plan: _Plan, samples: Sequence[Sample]) -> CacheDType:
     """Both; tells how K/V are kept."""
     calibration = None
-    if precision in CALIBRATED:
-        model, calibration = _calibrate(model, precision, samples)
-    writers = make_writers(precision, calibration)
-    write_encoder(model, writers.encoder, PRODUCER).save(folder / ENCODER_FILE, external_from_bytes)
-    write_decoder(model, writers.decoder, PRODUCER).save(folder / DECODER_FILE, external_from_bytes)
+    if plan.precision in CALIBRATED:
+        model, calibration = _calibrate(model, plan.precision, samples)
+    writers = make_writers(plan.precision, calibration)
+    write_encoder(model, writers.encoder, PRODUCER).save(folder / ENCODER_FILE, plan.external_from_bytes)
+    write_decoder(model, writers.decoder, plan.alignment_layer, PRODUCER).save(
+        folder / DECODER_FILE, plan.external_from_bytes
+    )
     return writers.decoder.cache_dtype
 
 
@@ -198,7 +218,7 @@ def _calibrate(
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    content = json.dumps(dataclasses.asdict(manifest), indent=2, ensure_ascii=False, allow_nan=False)
+    content = json.dumps(manifest_content(manifest), indent=2, ensure_ascii=False, allow_nan=False)
     (folder / MANIFEST_FILE).write_text(content + "\n", encoding="utf8")
 
 

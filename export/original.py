@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.languages import Languages
-from dragoman.manifest import DecodingDefaults
+from dragoman.manifest import Alignment, DecodingDefaults
 from export.model import Transformer
 
 
@@ -55,6 +55,8 @@ class Original:
     licence: str | None
     origin: Mapping[str, Any]
     """For the manifest: what it was made of, and the options that shaped it."""
+    alignment: Alignment | None = None
+    """The attention that was trained to align; None where none was."""
 
     def with_origin(self, facts: Mapping[str, Any]) -> "Original":
         """Knowing more of where it comes from."""

@@ -1,4 +1,5 @@
-"""Writes the tiny graphs that move K/V on a device: `python -m export.row_graphs`.
+"""Writes the engine's own tiny graphs: `python -m export.row_graphs`. They move K/V on a device, and tell
+from queries and keys what of its source a row has read.
 
 The engine ships them as files, since it has no library to write graphs with. The opset is old on purpose:
 a kernel of onnxruntime serves the versions of an operator that it names, and CUDA's Pad names none after 18.
@@ -10,6 +11,7 @@ import onnx
 from onnx import parser
 
 from dragoman.graphs.device import FOLDER, ROW_GRAPHS
+from dragoman.graphs.reading import ATTENTION_GRAPH
 
 HEADER = '<ir_version: 8, opset_import: ["" : 18]>'
 SOURCES = {
@@ -37,6 +39,53 @@ SOURCES = {
 }
 TYPES = {"float16": "float16", "float32": "float"}
 """int8 K/V never lie on a device."""
+ATTENTION = """attention ({query}[R,1,N] queries, {key}[B,H,S,D] keys, int32[B] source_ends, int64[h] heads)
+    => (float[R,S] attention)
+    <int64[1] rest = {{-1}}, int64[1] one = {{1}}, int64[1] last = {{-1}}, int64[3] beside = {{1,2,3}},
+     int64[1] end = {{9223372036854775807}}, int64[1] by_head = {{2}}, float[1] impossible = {{-inf}}> {{
+        sources = Shape<start = 0, end = 1>(keys)
+        num_heads = Shape<start = 1, end = 2>(keys)
+        head_size = Shape<start = 3, end = 4>(keys)
+        split = Concat<axis = 0>(sources, rest, num_heads, one, head_size)
+        all_queries = Reshape(queries, split)
+        some_queries = Gather<axis = 2>(all_queries, heads)
+        real_queries = Cast<to = 1>(some_queries)
+        some_keys = Gather<axis = 1>(keys, heads)
+        real_keys = Cast<to = 1>(some_keys)
+        shared_keys = Unsqueeze(real_keys, one)
+        products = Mul(real_queries, shared_keys)
+        scores = ReduceSum<keepdims = 0>(products, last)
+        size = Cast<to = 1>(head_size)
+        root = Sqrt(size)
+        scaled = Div(scores, root)
+        width = Shape<start = 2, end = 3>(keys)
+        num_tokens = Squeeze(width)
+        zero = Constant<value_int = 0>()
+        step = Constant<value_int = 1>()
+        places = Range(zero, num_tokens, step)
+        ends = Cast<to = 7>(source_ends)
+        own_ends = Unsqueeze(ends, beside)
+        is_token = LessOrEqual(places, own_ends)
+        possible = Where(is_token, scaled, impossible)
+        largest = ReduceMax(possible, last)
+        distance = Sub(possible, largest)
+        shares = Exp(distance)
+        axis = Constant<value_int = -1>()
+        sums = CumSum(shares, axis)
+        total = Slice(sums, last, end, last)
+        weights = Div(shares, total)
+        mean = ReduceMean<keepdims = 0>(weights, by_head)
+        attention = Flatten<axis = 2>(mean)
+    }}"""
+"""Softmax over a source's own tokens of query times key over the square root of D (Vaswani et al. 2017,
+equation 1), the mean over h heads. Products are added up by ReduceSum, and shares from left to right: with
+MatMul and Softmax a row's sums would depend on how wide the others' sources are."""
+ATTENTION_TYPES = {
+    "int8": ("float", "int8"),
+    "float16": ("float16", "float16"),
+    "float32": ("float", "float"),
+}
+"""Of queries and keys, by that of K/V; int8 ones are in steps of one."""
 
 
 def make(name: str, dtype: str) -> onnx.ModelProto:
@@ -44,12 +93,19 @@ def make(name: str, dtype: str) -> onnx.ModelProto:
     return parser.parse_model(HEADER + SOURCES[name].format(type=TYPES[dtype]))
 
 
+def make_attention(dtype: str) -> onnx.ModelProto:
+    """For one kind of K/V."""
+    query, key = ATTENTION_TYPES[dtype]
+    return parser.parse_model(HEADER + ATTENTION.format(query=query, key=key))
+
+
 def main() -> int:
     FOLDER.mkdir(exist_ok=True)
-    for dtype in TYPES:
-        for name in ROW_GRAPHS:
-            onnx.checker.check_model(make(name, dtype), full_check=True)
-            onnx.save(make(name, dtype), FOLDER / f"{name}.{dtype}.onnx")
+    graphs = {f"{name}.{dtype}": make(name, dtype) for name in ROW_GRAPHS for dtype in TYPES}
+    graphs |= {f"{ATTENTION_GRAPH}.{dtype}": make_attention(dtype) for dtype in ATTENTION_TYPES}
+    for name, graph in graphs.items():
+        onnx.checker.check_model(graph, full_check=True)
+        onnx.save(graph, FOLDER / f"{name}.onnx")
     return 0
 
 

@@ -167,7 +167,7 @@ def _compare_greedy(
 def _sources(preparer: Preparer, text: Text) -> Ids:
     """Segments of all lines as ids, the shortest first."""
     prepared = [preparer.prepare(line, text.pair, item) for item, line in enumerate(text.lines())]
-    sources = [source for one in prepared if isinstance(one, PreparedText) for source in one.to_search]
+    sources = [source.ids for one in prepared if isinstance(one, PreparedText) for source in one.to_search]
     return sorted(sources, key=len)
 
 

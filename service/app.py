@@ -10,13 +10,15 @@ from fastapi.middleware.cors import CORSMiddleware
 from dragoman.routing.router import Router
 from service.accounts.accounts import Accounts
 from service.accounts.rates import Rates
-from service.apis import Premises, offered_apis
+from service.apis import offered_apis
 from service.desk.desk import Desk
 from service.desk.inference import Inference
 from service.desk.sources import Detection
 from service.front.door import KEY_HEADER, Door
 from service.front.errors import ErrorForms, SafeJSONResponse, UnexpectedErrors, install_error_handlers
-from service.front.limits import BodyLimit, TextLimits
+from service.front.limits import BodyLimit, BodyLimits, TextLimits
+from service.front.premises import Api, Premises
+from service.front.readiness import Readiness
 from service.native.health import health_routes
 from service.settings import Settings, split_names
 from service.versions import installed_version
@@ -55,10 +57,11 @@ def create_app(router: Router, settings: Settings, preloaded: Sequence[str]) -> 
 
     app = _bare_app(work_beside)
     apis = offered_apis(Premises(desk, Door(accounts, rates), watcher, settings))
-    _surround(app, settings, ErrorForms(tuple(api.errors for api in apis if api.errors is not None)))
+    _surround(app, settings, apis)
     for api in apis:
         app.include_router(api.routes)
-    app.include_router(health_routes(inference))
+    app.state.readiness = Readiness(inference)
+    app.include_router(health_routes(app.state.readiness))
     return app
 
 
@@ -76,10 +79,17 @@ def _bare_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) 
     )
 
 
-def _surround(app: FastAPI, settings: Settings, forms: ErrorForms) -> None:
+def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api]) -> None:
     """What every request passes; the last one added is the first to see it."""
+    forms = ErrorForms(tuple(api.errors for api in apis if api.errors is not None))
     install_error_handlers(app, forms)
-    app.add_middleware(BodyLimit, max_body_bytes=settings.max_body_bytes, forms=forms)
+    limits = BodyLimits(
+        settings.max_body_bytes,
+        settings.max_document_bytes,
+        settings.client_timeout_s,
+        frozenset[str]().union(*(api.document_paths for api in apis)),
+    )
+    app.add_middleware(BodyLimit, limits=limits, forms=forms)
     app.add_middleware(UnexpectedErrors, forms=forms)
     if origins := split_names(settings.cors_origins):
         app.add_middleware(

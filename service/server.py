@@ -9,7 +9,11 @@ import uvicorn
 
 from service.app import create_app
 from service.engine import open_router, preloaded
+from service.front.listening import DrainingServer, patient_protocol
 from service.settings import Settings
+
+EXIT_NOT_STARTED = 3
+"""As uvicorn has it: the port is taken, say."""
 
 
 def serve(settings: Settings) -> None:
@@ -29,13 +33,18 @@ def serve(settings: Settings) -> None:
         names = preloaded(settings, router)
         router.preload(names)
         app = create_app(router, settings, names)
-        uvicorn.run(
+        config = uvicorn.Config(
             app,
             host=settings.host,
             port=settings.port,
             log_level=settings.log_level,
+            http=patient_protocol(settings.client_timeout_s),
             forwarded_allow_ips=settings.trusted_proxies,
         )
+        server = DrainingServer(config, settings.drain_s, app.state.readiness.begin_to_drain)
+        server.run()
+        if not server.started:
+            sys.exit(EXIT_NOT_STARTED)
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:

@@ -91,7 +91,8 @@ class Settings(BaseSettings):
     watch_s: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     """Seconds between looks at the bundles' folders for new and changed ones; 0 looks at the start alone."""
     reload_endpoint: bool = False
-    """Whether `POST /v1/models/reload` looks at them too. Anybody who reaches the server may call it."""
+    """Whether `POST /v1/models/reload` looks at them too. With `requires_key` it takes a key of the scope
+    `admin`; else anybody who reaches the server may call it."""
     host: str = "127.0.0.1"
     """Address to listen on; `0.0.0.0` listens on all."""
     port: int = Field(default=8000, ge=0, le=65535)
@@ -110,8 +111,15 @@ class Settings(BaseSettings):
     """Segments, of those translated last, whose translations are kept in memory and not searched for anew."""
     request_timeout_s: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """Seconds after which a request is given up."""
+    client_timeout_s: float = Field(default=30.0, gt=0, allow_inf_nan=False)
+    """Seconds that a client may take to say what it wants, and again so many to send it."""
+    drain_s: float = Field(default=2.0, ge=0, allow_inf_nan=False)
+    """Seconds between SIGTERM, from which on `/readyz` answers 503, and the end of listening. Requests that
+    have come by then are answered."""
     max_body_bytes: int = Field(default=2**20, ge=1)
     """Largest request body in bytes."""
+    max_document_bytes: int = Field(default=10 * 2**20, ge=1)
+    """The same where a file is sent to be translated."""
     max_texts: int = Field(default=1000, ge=1)
     """Most texts in a request."""
     max_characters: int = Field(default=100_000, ge=1)

@@ -6,14 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from dragoman.batching.meters import NO_METER, Ending, Meter, Passage
 from dragoman.batching.policy import Capacity, LaneLoad, Load, encoder_batches, is_time_to_join
 from dragoman.decoding.loop import AnyLane
 from dragoman.decoding.strategy import Source
 from dragoman.errors import DeadlineExceeded
-from dragoman.types import Hypothesis, Priority, SearchKind
+from dragoman.types import Hypothesis, Method, Priority, SearchKind
 
 MAX_IDLE_LANES = 2
 """Lanes without sources whose memory is kept for the next of their kind."""
+READINGS = (Method.SCORE, Method.ALIGN)
+"""Methods that are given the target, and find no token."""
 
 Encoded = TypeVar("Encoded")
 Outcome = list[Hypothesis] | Exception
@@ -39,6 +42,12 @@ class Ticket:
     is_cancelled: bool = False
     num_reported: int = 0
     """Ids that `on_step` was called with: a source that is searched for again says nothing twice."""
+    asked_s: float = 0.0
+    """When it began to wait, on the same clock as its deadline."""
+    joined_s: float | None = None
+    """When a replica took it."""
+    mark: object = None
+    """A meter's, see `Meter.mark`."""
 
     @property
     def num_tokens(self) -> int:
@@ -49,6 +58,33 @@ class Ticket:
         if not self.is_cancelled:
             self.on_done(outcome)
 
+    def passage(self, outcome: Outcome | None) -> Passage:
+        """What a meter is told of it now that it leaves; without an outcome it was given up."""
+        best = outcome[0] if isinstance(outcome, list) and outcome else None
+        return Passage(
+            kind=self.kind,
+            ending=Ending.CANCELLED if self.is_cancelled else _ending(outcome),
+            asked_s=self.asked_s,
+            joined_s=self.joined_s,
+            left_s=time.monotonic(),
+            num_source_tokens=self.num_tokens,
+            num_target_tokens=0 if best is None else best.num_tokens,
+            finish_reason=None if best is None else best.finish_reason,
+            mark=self.mark,
+        )
+
+
+def _ending(outcome: Outcome | None) -> Ending:
+    match outcome:
+        case None:
+            return Ending.CANCELLED
+        case DeadlineExceeded():
+            return Ending.EXPIRED
+        case Exception():
+            return Ending.FAILED
+        case _:
+            return Ending.DONE
+
 
 class Replica(Generic[Encoded]):
     """Searches for the sources that joined it, in one lane for each kind of search. For one thread."""
@@ -58,10 +94,12 @@ class Replica(Generic[Encoded]):
         encode: Callable[[Sequence[Sequence[int]]], Encoded],
         open_lane: Callable[[SearchKind], AnyLane[Encoded]],
         capacity: Capacity,
+        meter: Meter = NO_METER,
     ) -> None:
         self._encode = encode
         self._open_lane = open_lane
         self._capacity = capacity
+        self._meter = meter
         self._lanes: dict[SearchKind, AnyLane[Encoded]] = {}
         self._apart: list[AnyLane[Encoded]] = []  # of one source each, which may have made a step fail
         self._tickets: dict[Source, Ticket] = {}
@@ -70,6 +108,7 @@ class Replica(Generic[Encoded]):
         self._num_cancels_seen = 0
         self._steps_since_join = 0
         self._refused_at = -1
+        self._beginning: list[Ticket] = []  # which have made no step yet
 
     @property
     def num_sources(self) -> int:
@@ -104,9 +143,14 @@ class Replica(Generic[Encoded]):
         """Encode sources and begin to search for them; one that cannot be encoded fails alone."""
         self._steps_since_join = 0
         by_kind: dict[SearchKind, list[Ticket]] = {}
+        now_s = time.monotonic()
         for ticket in tickets:
+            ticket.joined_s = now_s
             by_kind.setdefault(ticket.kind, []).append(ticket)
-        for group in by_kind.values():
+        for kind, group in by_kind.items():
+            self._meter.joined(kind, [now_s - ticket.asked_s for ticket in group])
+            if kind.method not in READINGS:
+                self._beginning += group
             lengths = [ticket.num_tokens for ticket in group]
             for batch in encoder_batches(lengths, self._capacity.encoder_tokens):
                 self._join_together([group[index] for index in batch])
@@ -114,9 +158,17 @@ class Replica(Generic[Encoded]):
     def step(self) -> None:
         """One token further in every lane; what is done is handed out."""
         self._steps_since_join += 1
+        began_s, num_sources, num_rows = time.monotonic(), self.num_sources, 0
+        beginning = [ticket for ticket in self._beginning if ticket.source in self._tickets]
+        self._beginning.clear()
         for lane in (*self._lanes.values(), *self._apart):
             if lane.sources:
+                num_rows += len(lane.sources) * lane.kind.beam_size
                 self._step(lane)
+        ended_s = time.monotonic()
+        if beginning:
+            self._meter.began([ended_s - ticket.asked_s for ticket in beginning])
+        self._meter.stepped(num_rows, num_sources, self._capacity.max_rows, ended_s - began_s)
         self._apart = [lane for lane in self._apart if lane.sources]
         idle = [kind for kind, lane in self._lanes.items() if not lane.sources]
         for kind in idle[:-MAX_IDLE_LANES]:
@@ -130,12 +182,14 @@ class Replica(Generic[Encoded]):
         """
         if num_cancels != self._num_cancels_seen:
             self._num_cancels_seen = num_cancels
-            self._drop([ticket for ticket in self._tickets.values() if ticket.is_cancelled])
+            cancelled = [ticket for ticket in self._tickets.values() if ticket.is_cancelled]
+            self._drop(cancelled)
+            if cancelled:
+                self._meter.left([ticket.passage(None) for ticket in cancelled])
         if self._next_deadline_s < math.inf and (now_s := time.monotonic()) >= self._next_deadline_s:
             late = [ticket for ticket in self._tickets.values() if ticket.deadline_s <= now_s]
             self._drop(late)
-            for ticket in late:
-                ticket.finish(DeadlineExceeded(ticket.timeout_s))
+            self._hand_out([(ticket, DeadlineExceeded(ticket.timeout_s)) for ticket in late])
             remaining = (ticket.deadline_s for ticket in self._tickets.values())
             self._next_deadline_s = min(remaining, default=math.inf)
 
@@ -145,6 +199,7 @@ class Replica(Generic[Encoded]):
         self._lanes.clear()
         self._apart.clear()
         self._tickets.clear()
+        self._beginning.clear()
         return tickets
 
     def _join_together(self, tickets: Sequence[Ticket]) -> None:
@@ -164,13 +219,13 @@ class Replica(Generic[Encoded]):
     def _join_apart(self, tickets: Sequence[Ticket], error: Exception) -> None:
         """After an error that concerns one of several: each again, in a lane of its own."""
         if len(tickets) == 1:
-            self._finish(tickets[0], error)
+            self._hand_out([(tickets[0], error)])
             return
         for ticket in tickets:
             try:
                 encoded = self._encode([ticket.source.ids])
             except Exception as own_error:  # noqa: BLE001 -- the same
-                self._finish(ticket, own_error)
+                self._hand_out([(ticket, own_error)])
                 continue
             self._register(ticket)
             lane = self._open_lane(ticket.kind)
@@ -190,8 +245,7 @@ class Replica(Generic[Encoded]):
         except Exception as error:  # noqa: BLE001 -- the same
             self._break_up(lane, [self._tickets[source] for source in lane.sources], error)
             return
-        for one in found:
-            self._finish(self._tickets[one.source], one.error or one.hypotheses)
+        self._hand_out([(self._tickets[one.source], one.error or one.hypotheses) for one in found])
         if self._num_watched:
             self._report(lane)
 
@@ -222,8 +276,7 @@ class Replica(Generic[Encoded]):
             except Exception as fault:  # noqa: BLE001 -- a caller's own code: it fails the caller's text
                 faults.append((ticket, fault))
         self._drop([ticket for ticket, _ in faults])
-        for ticket, error in faults:
-            ticket.finish(error)
+        self._hand_out(faults)
 
     def _register(self, ticket: Ticket) -> None:
         if ticket.source not in self._tickets:
@@ -236,9 +289,14 @@ class Replica(Generic[Encoded]):
         if self._tickets.pop(ticket.source, None) is not None:
             self._num_watched -= ticket.on_step is not None
 
-    def _finish(self, ticket: Ticket, outcome: Outcome) -> None:
-        self._forget(ticket)
-        ticket.finish(outcome)
+    def _hand_out(self, outcomes: Sequence[tuple[Ticket, Outcome]]) -> None:
+        if not outcomes:
+            return
+        for ticket, _ in outcomes:
+            self._forget(ticket)
+        self._meter.left([ticket.passage(outcome) for ticket, outcome in outcomes])
+        for ticket, outcome in outcomes:
+            ticket.finish(outcome)
 
     def _drop(self, tickets: Sequence[Ticket]) -> None:
         sources = {ticket.source for ticket in tickets}

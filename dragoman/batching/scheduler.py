@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from dragoman.batching.meters import NO_METER, Meter, QueueState
 from dragoman.batching.policy import Capacity, WaitingList, fair_share
 from dragoman.batching.replica import Outcome, Replica, Ticket
-from dragoman.decoding.loop import Lane
+from dragoman.decoding.loop import AnyLane
 from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
 from dragoman.types import Hypothesis, SearchKind
 
@@ -32,6 +33,8 @@ class SchedulerOptions:
     queue_size: int
     """Sources that may wait because of `submit`."""
     capacity: Capacity = field(default_factory=Capacity)
+    meter: Meter = NO_METER
+    """Is told what is done."""
 
     def __post_init__(self) -> None:
         for name, value in (("replicas", self.replicas), ("queue_size", self.queue_size)):
@@ -49,7 +52,7 @@ class Scheduler(Generic[Encoded]):
     def __init__(
         self,
         encode: Callable[[Sequence[Sequence[int]]], Encoded],
-        open_lane: Callable[[SearchKind], Lane[Encoded]],
+        open_lane: Callable[[SearchKind], AnyLane[Encoded]],
         options: SchedulerOptions,
     ) -> None:
         """Start nothing yet.
@@ -60,7 +63,10 @@ class Scheduler(Generic[Encoded]):
             options: replicas, queue size, capacity.
         """
         self._desk = _Desk(options)
-        replicas = [Replica(encode, open_lane, options.capacity) for _ in range(options.replicas)]
+        replicas = [
+            Replica(encode, open_lane, options.capacity, options.meter) for _ in range(options.replicas)
+        ]
+        self._meter = options.meter
         self._replicas = replicas
         self._threads: list[threading.Thread] = []
         # The threads know the desk and their replica but not this object, so that it can be collected.
@@ -73,9 +79,29 @@ class Scheduler(Generic[Encoded]):
             Overloaded: the queue has no room for them. An empty queue has room for any number.
             TranslatorClosed: closed before.
         """
+        mark = self._meter.mark()
+        for ticket in tickets:
+            ticket.mark = mark
+        try:
+            with self._desk.lock:
+                self._start()
+                self._desk.accept(tickets)
+        except Overloaded:
+            self._meter.refused(len(tickets))
+            raise
+
+    def go_on(self, tickets: Sequence[Ticket]) -> None:
+        """Let sources wait, however many do: they are the rest of work that was accepted before.
+
+        One that cannot, since the scheduler was closed, is failed with `TranslatorClosed`.
+        """
         with self._desk.lock:
-            self._start()
-            self._desk.accept(tickets)
+            is_closed = self._desk.is_closed
+            if not is_closed:
+                self._start()
+                self._desk.add(tickets)
+        for ticket in tickets if is_closed else ():
+            ticket.finish(TranslatorClosed("the translator was closed before this was done"))
 
     def feed(self, tickets: Sequence[Ticket]) -> None:
         """Let sources of a list wait, as room comes; returns when all do.
@@ -104,7 +130,16 @@ class Scheduler(Generic[Encoded]):
         No outcome follows.
         """
         with self._desk.lock:
-            self._desk.cancel(tickets)
+            removed = self._desk.cancel(tickets)
+        if removed:
+            self._meter.left([ticket.passage(None) for ticket in removed])
+
+    def queue(self) -> QueueState:
+        """What waits and runs now."""
+        with self._desk.lock:
+            num_waiting = self._desk.num_submitted
+        num_running = sum(replica.num_sources for replica in self._replicas)
+        return QueueState(num_waiting, self._desk.options.queue_size, num_running)
 
     def close(self) -> None:
         """Fail what waits or runs with `TranslatorClosed` and end the threads. Idempotent."""
@@ -144,21 +179,29 @@ class _Desk:
         self.running = [0] * options.replicas
         self.waiting: WaitingList[Ticket] = WaitingList(options.capacity)
 
+    @property
+    def num_submitted(self) -> int:
+        """Sources that wait and are of no list."""
+        return len(self.waiting) - self.num_fed
+
     def accept(self, tickets: Sequence[Ticket]) -> None:
-        num_waiting, queue_size = len(self.waiting) - self.num_fed, self.options.queue_size
+        num_waiting, queue_size = self.num_submitted, self.options.queue_size
         if num_waiting and num_waiting + len(tickets) > queue_size:
             raise Overloaded(num_waiting, queue_size, len(tickets))
         self.add(tickets)
 
     def add(self, tickets: Sequence[Ticket]) -> None:
+        now_s = time.monotonic()
         for ticket in tickets:
             if not ticket.is_cancelled:
+                ticket.asked_s = now_s
                 self.waiting.add(ticket)
                 self.num_fed += ticket.is_fed
         for _ in range(min(len(tickets), len(self.sleepers))):
             self.sleepers.pop().notify()
 
-    def cancel(self, tickets: Iterable[Ticket]) -> None:
+    def cancel(self, tickets: Iterable[Ticket]) -> list[Ticket]:
+        """Those that waited, which are taken out."""
         removed = []
         for ticket in tickets:
             ticket.is_cancelled = True
@@ -167,6 +210,7 @@ class _Desk:
             else:
                 self.num_cancels += 1
         self._count_out(removed)
+        return removed
 
     def expire(self) -> list[Ticket]:
         """Take out what has waited beyond its deadline."""
@@ -222,8 +266,7 @@ def _serve(desk: _Desk, replica: Replica[Encoded], number: int) -> None:
         error = fault
     with desk.lock:
         waiting = desk.close()
-    for ticket in (*waiting, *replica.release()):
-        ticket.finish(error)
+    _finish_all(desk, (*waiting, *replica.release()), lambda _: error)
 
 
 def _take(desk: _Desk, replica: Replica[Encoded], number: int) -> bool:
@@ -242,20 +285,29 @@ def _take(desk: _Desk, replica: Replica[Encoded], number: int) -> bool:
             if not (expired or admitted or replica.num_sources):
                 desk.sleep()
                 continue
-        for ticket in expired:
-            ticket.finish(DeadlineExceeded(ticket.timeout_s))
+        _finish_all(desk, expired, lambda ticket: DeadlineExceeded(ticket.timeout_s))
         replica.join(admitted)
         replica.give_up(desk.num_cancels)
         if replica.num_sources:
             return True
 
 
+def _finish_all(desk: _Desk, tickets: Sequence[Ticket], fail: Callable[[Ticket], Exception]) -> None:
+    """Tell the meter and then their callers of tickets that get no hypotheses."""
+    failed = [(ticket, fail(ticket)) for ticket in tickets]
+    if failed:
+        desk.options.meter.left([ticket.passage(error) for ticket, error in failed])
+    for ticket, error in failed:
+        ticket.finish(error)
+
+
 def _stop(desk: _Desk, threads: list[threading.Thread]) -> None:
     """Close the desk and wait for the threads: on request, on collection, or at exit."""
     with desk.lock:
         waiting = desk.close()
-    for ticket in waiting:
-        ticket.finish(TranslatorClosed("the translator was closed before this was translated"))
+    _finish_all(
+        desk, waiting, lambda _: TranslatorClosed("the translator was closed before this was translated")
+    )
     for thread in threads:
         # A callback may close from a replica's own thread; after a fork there is none to wait for.
         if thread is not threading.current_thread() and thread.is_alive():

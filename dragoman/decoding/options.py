@@ -1,10 +1,9 @@
 """What a caller may ask of the search."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from dragoman.errors import InputError
-from dragoman.types import Method, SearchKind
+from dragoman.types import Method, SearchKind, Splitting
 
 MAX_BEAM_SIZE = 32
 MAX_LENGTH_PENALTY = 10.0
@@ -12,17 +11,6 @@ MAX_REPETITION_PENALTY = 10.0
 MAX_NGRAM_SIZE = 32
 MAX_TEMPERATURE = 10.0
 MAX_SEED = 2**63 - 1
-
-
-class Splitting(StrEnum):
-    """Where a text is cut into segments. What is too long for the model is cut in any case."""
-
-    SENTENCES = "sentences"
-    """At line breaks and at sentence ends."""
-    NO_NEWLINES = "no_newlines"
-    """At sentence ends only: line breaks are white space."""
-    OFF = "off"
-    """Not at all."""
 
 
 @dataclass(frozen=True, slots=True)

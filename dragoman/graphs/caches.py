@@ -178,6 +178,11 @@ class CrossCaches:
         """S."""
         return self.memory.shape[3]
 
+    @property
+    def ends(self) -> NDArray[np.int32]:
+        """Position of the last token of each entry's source, int32 [E]; written in place."""
+        return self._ends[: self.num_entries]
+
     def join(self, cross: CrossKV) -> bool:
         """Copy more sources in after the others; whether the memory is another one now."""
         before, first = self.memory, self.num_entries
@@ -207,7 +212,7 @@ class CrossCaches:
         if self._is_shared:
             return {"source_mask": self._mask[: self.num_entries]}
         return {
-            "source_ends": self._ends[: self.num_entries],
+            "source_ends": self.ends,
             "source_width": np.array(self.width, np.int32),
         }
 

@@ -17,6 +17,26 @@ WIDTH_MULTIPLE = 64
 Ids = NDArray[np.int64]
 
 
+def every_token(num_rows: int, num_wanted: int = 0) -> dict[str, NDArray[Any]]:
+    """The decoder graph's inputs where no row has a shortlist; wanted tokens are the caller's to write.
+
+    Args:
+        num_rows: R.
+        num_wanted: tokens whose log-probability is wanted in each row, 1 or 0.
+    """
+    return {
+        "has_shortlist": np.array(False),  # noqa: FBT003 -- the value
+        "shortlist": np.zeros(0, np.int64),
+        "candidates": np.zeros((num_rows, num_wanted), np.int64),
+        "candidate_bias": np.zeros((num_rows, num_wanted), np.float32),
+    }
+
+
+def no_token(num_rows: int) -> dict[str, NDArray[Any]]:
+    """The decoder graph's inputs where none is looked at: there is a shortlist, and nothing is on it."""
+    return every_token(num_rows) | {"has_shortlist": np.array(True)}  # noqa: FBT003 -- the value
+
+
 class Candidates:
     """Which tokens each row may use next; empty as long as no shortlist joins."""
 
@@ -47,12 +67,13 @@ class Candidates:
 
     def inputs(self, num_rows: int) -> dict[str, NDArray[Any]]:
         """The decoder graph's inputs."""
-        has_shortlist = len(self.shortlist) > 0
+        if not len(self.shortlist):
+            return every_token(num_rows)
         return {
-            "has_shortlist": np.array(has_shortlist),
+            "has_shortlist": np.array(True),  # noqa: FBT003 -- the value
             "shortlist": self.shortlist,
-            "candidates": self._rows if has_shortlist else np.zeros((num_rows, 0), np.int64),
-            "candidate_bias": self._bias if has_shortlist else np.zeros((num_rows, 0), np.float32),
+            "candidates": self._rows,
+            "candidate_bias": self._bias,
         }
 
     def _lay_out(self) -> None:

@@ -1,11 +1,11 @@
 """Decoder steps on onnxruntime, for rows that come and go, with the state written in place.
 
-Shapes: B sources, R rows (B x beams, the beams of a source side by side), K candidates.
+Shapes: B sources, R rows (B x beams, the beams of a source side by side), K candidates, S source tokens.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,11 @@ from onnxruntime import IOBinding, OrtValue
 from dragoman import contract
 from dragoman.bundle import Bundle
 from dragoman.graphs.caches import Cells, CrossCaches, SelfCaches, State
-from dragoman.graphs.candidates import Candidates
+from dragoman.graphs.candidates import Candidates, every_token, no_token
 from dragoman.graphs.device import Device
 from dragoman.graphs.encoder import CrossKV
 from dragoman.graphs.memory import Host, MemoryMaker
+from dragoman.graphs.reading import Attention, BoundAttention
 from dragoman.graphs.session import SessionOptions, open_session
 from dragoman.types import SearchKind
 
@@ -42,6 +43,7 @@ class Decoder:
         self._state_maker = self.maker
         if self.autoregression == "ssru" and self.cache_dtype != contract.CELL_DTYPE:
             self._state_maker = _maker(options, contract.CELL_DTYPE)
+        self.attention = Attention(bundle.manifest, options)
         self.is_on_device = options.device_type is not None
 
     def open_steps(self, kind: SearchKind) -> "DecoderSteps":
@@ -62,15 +64,25 @@ class Decoder:
         return steps
 
 
+class _Question(NamedTuple):
+    """What is asked of a step."""
+
+    num_rows: int
+    num_best: int
+    """0: given tokens are read, and no candidates looked for."""
+    num_wanted: int
+    """Tokens whose log-probability is wanted in each row: 1 or 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """What onnxruntime was told for one number of rows and candidates, and the memory it then uses."""
+    """What onnxruntime was told for one question, and the memory it then uses."""
 
     binding: IOBinding
-    last_ids: NDArray[np.int64]  # [R]
-    lengths: NDArray[np.int32]  # [R]
-    best_logprobs: NDArray[np.float32]  # [R, K]
-    best_ids: NDArray[np.int64]  # [R, K]
+    inputs: dict[str, NDArray[Any]]
+    outputs: dict[str, NDArray[Any]]
+    attention: BoundAttention | None
+    """What follows a step that reads."""
     kept: list[object]
     """What the binding does not keep alive; the state first, which may be bound anew."""
 
@@ -91,7 +103,7 @@ class DecoderSteps:
         self._last_ids = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int32)
         self._total_length = np.zeros((), np.int32)
-        self._bounds: dict[tuple[int, int], _Bound] = {}  # by rows and candidates
+        self._bounds: dict[_Question, _Bound] = {}
 
     def join(self, cross: CrossKV) -> None:
         """Take more sources in: `beam_size` rows each, after all others. `cross` is copied."""
@@ -125,18 +137,34 @@ class DecoderSteps:
             Log-probabilities float32 [R, K], best first, and their ids int64 [R, K]. Theirs until the next
             step only.
         """
-        total_length = self._longest + 1
-        if self._state.reserve(self._num_rows, total_length, (self._num_rows, self._longest)):
-            self._bind_state_again()
-        bound = self._bounds.get((self._num_rows, num_best)) or self._bind(num_best)
-        bound.last_ids[:] = last_ids
-        self._total_length[...] = total_length
-        if self._decoder.is_on_device:
-            self._send(bound)
-        self._decoder.session.run_with_iobinding(bound.binding)
-        np.add(bound.lengths, 1, out=bound.lengths)
-        self._longest = total_length
-        return bound.best_logprobs, bound.best_ids
+        bound = self._prepare(_Question(self._num_rows, num_best, 0), last_ids)
+        self._run(bound)
+        return bound.outputs["best_logprobs"], bound.outputs["best_ids"]
+
+    def read(
+        self, last_ids: NDArray[np.int64], wanted_ids: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32]]:
+        """Extend every row by one token of a target that is given. All tokens may be said, listed or not.
+
+        Args:
+            last_ids: int64 [R], the tokens of the row that come next.
+            wanted_ids: int64 [R], the tokens after them; None to look at none, which spares the output
+                projection.
+
+        Returns:
+            Log-probabilities float32 [R] of the wanted tokens, as `step` would show them, minus infinity for
+            what the model never says; None if no token is wanted. And the attention of the step, float32
+            [R, S]: how much of each source token its rows read, 0 behind the row's own source. Theirs until
+            the next step only.
+        """
+        question = _Question(self._num_rows, 0, 0 if wanted_ids is None else 1)
+        bound = self._prepare(question, last_ids)
+        if wanted_ids is not None:
+            bound.inputs["candidates"][:, 0] = wanted_ids
+        self._run(bound)
+        assert bound.attention is not None, "it was asked for"  # noqa: S101 -- no way but a bug
+        attention = bound.attention.run()
+        return None if wanted_ids is None else bound.outputs["wanted_logprobs"][:, 0], attention
 
     def select(self, rows: NDArray[np.int64]) -> None:
         """Go on with `len(rows)` rows: new row i continues old row rows[i].
@@ -162,51 +190,85 @@ class DecoderSteps:
         if has_moved:
             self._bounds.clear()
 
-    def _bind(self, num_best: int) -> _Bound:
-        """Tell onnxruntime where everything lies: once for each number of rows and candidates."""
-        num_rows = self._num_rows
-        last_ids, lengths = self._last_ids[:num_rows], self._lengths[:num_rows]
-        best_logprobs = np.empty((num_rows, num_best), np.float32)
-        best_ids = np.empty((num_rows, num_best), np.int64)
+    def _prepare(self, question: _Question, last_ids: NDArray[np.int64]) -> _Bound:
+        """Where one more position has room, and these tokens are its first."""
+        total_length = self._longest + 1
+        if self._state.reserve(self._num_rows, total_length, (self._num_rows, self._longest)):
+            self._bind_state_again()
+        bound = self._bounds.get(question) or self._bind(question)
+        bound.inputs["last_ids"][:] = last_ids
+        self._total_length[...] = total_length
+        return bound
+
+    def _run(self, bound: _Bound) -> None:
+        if self._decoder.is_on_device:
+            self._send(bound)
+        self._decoder.session.run_with_iobinding(bound.binding)
+        lengths = bound.inputs["lengths"]
+        np.add(lengths, 1, out=lengths)
+        self._longest += 1
+
+    def _bind(self, question: _Question) -> _Bound:
+        """Tell onnxruntime where everything lies: once for each question."""
+        num_rows = question.num_rows
         decoder, cross = self._decoder, self._cross
         binding = decoder.session.io_binding()
-        kept = [
+        kept: list[object] = [
             self._state.bind(binding, decoder.state_ports, num_rows),
             cross.bind(binding, decoder.cross_ports),
         ]
         # On the CPU these share the arrays' memory: what is written there later is what a step reads.
         inputs: dict[str, NDArray[Any]] = {
-            "last_ids": last_ids,
-            "lengths": lengths,
+            "last_ids": self._last_ids[:num_rows],
+            "lengths": self._lengths[:num_rows],
             "total_length": self._total_length,
-            "num_best": np.array(num_best, np.int64),
+            "num_best": np.array(question.num_best or question.num_wanted, np.int64),
             **cross.inputs(),
-            **self._candidates.inputs(num_rows),
+            **self._tokens(question),
         }
         for name, array in inputs.items():
             binding.bind_cpu_input(name, array)
-        kept.append(inputs)
-        for name, array in (("best_logprobs", best_logprobs), ("best_ids", best_ids)):
+        outputs = _outputs(question)
+        for name, array in outputs.items():
             value = OrtValue.ortvalue_from_numpy(array)
             binding.bind_ortvalue_output(name, value)
             kept.append(value)
-        bound = _Bound(binding, last_ids, lengths, best_logprobs, best_ids, kept)
-        self._bounds[num_rows, num_best] = bound
+        attention = None if question.num_best else decoder.attention.bind(binding, cross, num_rows)
+        bound = self._bounds[question] = _Bound(binding, inputs, outputs, attention, kept)
         return bound
+
+    def _tokens(self, question: _Question) -> dict[str, NDArray[Any]]:
+        """Inputs that tell which tokens are looked at."""
+        if question.num_best:
+            return self._candidates.inputs(question.num_rows)
+        if question.num_wanted:
+            return every_token(question.num_rows, question.num_wanted)
+        return no_token(question.num_rows)
 
     def _bind_state_again(self) -> None:
         """Only the state lies elsewhere than before: the rest of what onnxruntime was told still holds."""
-        self._bounds = {key: bound for key, bound in self._bounds.items() if key[0] == self._num_rows}
+        num_rows = self._num_rows
+        self._bounds = {each: bound for each, bound in self._bounds.items() if each.num_rows == num_rows}
         for bound in self._bounds.values():
             bound.kept[0] = self._state.bind(bound.binding, self._decoder.state_ports, self._num_rows)
 
     def _send(self, bound: _Bound) -> None:
         """What is bound to a device is a copy: what has changed since on the host is bound anew."""
         binding = bound.binding
-        binding.bind_cpu_input("last_ids", bound.last_ids)
-        binding.bind_cpu_input("lengths", bound.lengths)
-        binding.bind_cpu_input("total_length", self._total_length)
+        for name in ("last_ids", "lengths", "total_length", "candidates"):
+            binding.bind_cpu_input(name, bound.inputs[name])
         binding.synchronize_inputs()
+
+
+def _outputs(question: _Question) -> dict[str, NDArray[Any]]:
+    """Those that are asked for; onnxruntime drops the others."""
+    num_rows, num_best, num_wanted = question
+    if num_best:
+        return {
+            "best_logprobs": np.empty((num_rows, num_best), np.float32),
+            "best_ids": np.empty((num_rows, num_best), np.int64),
+        }
+    return {"wanted_logprobs": np.empty((num_rows, num_wanted), np.float32)} if num_wanted else {}
 
 
 def _ports(names: Sequence[str], outputs: Collection[str]) -> tuple[tuple[str, str], ...]:

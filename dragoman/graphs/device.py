@@ -114,6 +114,8 @@ class DeviceMemory:
         address = self.value.data_ptr()
         layer_bytes = int(np.prod(self.shape[1:])) * dtype.itemsize
         for layer, (name, output) in enumerate(ports):
+            if not name:
+                continue
             place = (device.type, DEVICE_ID, dtype.type, shape, address + layer * layer_bytes)
             binding.bind_input(name, *place)
             if output:

@@ -53,7 +53,7 @@ class Memory(Protocol):
         Args:
             binding: of a session's run.
             ports: for each of the L, the input's name and that of the output which is written in its place;
-                "" where there is none.
+                "" where there is none. What has no input is not bound.
             num_rows: [num_rows, *row_shape] is what the graph sees.
             row_shape: H, T, D, or as many elements in another shape; always the same for one memory.
 
@@ -108,6 +108,8 @@ class HostMemory:
             layers = [layer.reshape(num_rows, *row_shape) for layer in self.array[:, :num_rows]]
             values = self._values[num_rows] = [OrtValue.ortvalue_from_numpy(layer) for layer in layers]
         for (name, output), value in zip(ports, values, strict=True):
+            if not name:
+                continue
             binding.bind_ortvalue_input(name, value)
             if output:
                 binding.bind_ortvalue_output(output, value)

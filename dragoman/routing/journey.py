@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dragoman.batching.meters import QueueState
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import DeadlineExceeded, InputError, TranslatorClosed
 from dragoman.manifest import Manifest
@@ -44,6 +45,18 @@ class PairTranslator(Protocol):
         *,
         pair: Pair | None = ...,
     ) -> Iterator[Translation | InputError]: ...
+
+    def queue(self) -> QueueState: ...
+
+    def score(
+        self,
+        source: str,
+        target: str,
+        *,
+        pair: Pair | None = ...,
+        priority: Priority = ...,
+        timeout_s: float | None = ...,
+    ) -> Future[SegmentTranslation]: ...
 
     def close(self) -> None: ...
 

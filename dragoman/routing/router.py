@@ -3,11 +3,14 @@
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from dragoman.batching.meters import NO_METER, Meter, QueueState, add_queues
 from dragoman.bundle import Bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import BundleError, InputError, TranslatorClosed
@@ -21,9 +24,10 @@ from dragoman.routing.many import translate_windows
 from dragoman.routing.memory import reckoned_bytes
 from dragoman.routing.results import RoutedTranslation, combine
 from dragoman.routing.routes import PIVOTS, Offer, Route, Routes
+from dragoman.routing.scoring import Scoring, step_to_score
 from dragoman.routing.shelf import Lease, Shelf
 from dragoman.translator import DEFAULTS, QUEUE_SIZE, READ_AHEAD_TEXTS, Translator
-from dragoman.types import Priority
+from dragoman.types import Priority, SegmentTranslation
 
 Models = Mapping[str, str | Path] | str | Path
 """A folder of bundles, which go by their folders' names; or folders by name."""
@@ -40,6 +44,7 @@ class TranslatorOptions:
     queue_size: int = QUEUE_SIZE
     providers: tuple[Provider, ...] = ("cpu",)
     recall_segments: int = 0
+    meter: Meter = NO_METER
 
     def open(self, path: Path) -> Translator:
         return Translator.open(
@@ -49,6 +54,7 @@ class TranslatorOptions:
             queue_size=self.queue_size,
             providers=self.providers,
             recall_segments=self.recall_segments,
+            meter=self.meter,
         )
 
     def reckon_bytes(self, manifest: Manifest) -> int:
@@ -182,6 +188,15 @@ class Router:
             for name, bundle in sorted(self._shelf.bundles().items())
         )
 
+    def queue(self) -> QueueState:
+        """How many segments wait and run now, in all open bundles together."""
+        return add_queues(translator.queue() for translator in self._shelf.opened())
+
+    @property
+    def used_bytes(self) -> int:
+        """Memory that open bundles are reckoned to take."""
+        return self._shelf.used_bytes
+
     def route(self, source: str | None = None, target: str | None = None, model: str | None = None) -> Route:
         """The way from one language to another; see `Routes.find`.
 
@@ -252,7 +267,14 @@ class Router:
     ) -> Future[RoutedTranslation]:
         """`submit`, for a route that was found before; `watch` is told of the last step's progress."""
         wishes = Wishes.beginning_now(options, priority, timeout_s, watch)
-        journey = Journey(route, wishes, self._shelf, self._run_beside)
+        context = (
+            copy_context()
+        )  # a meter marks sources by their caller's, on whatever thread they are asked for
+
+        def run_beside(work: Callable[[], None]) -> None:
+            self._run_beside(partial(context.copy().run, work))
+
+        journey = Journey(route, wishes, self._shelf, run_beside)
         with self._lock:
             if self._is_closed:
                 raise TranslatorClosed("the router is closed")
@@ -264,6 +286,24 @@ class Router:
             raise
         journey.future.add_done_callback(lambda _: self._journeys.discard(journey))
         return journey.future
+
+    def score(
+        self,
+        route: Route,
+        source: str,
+        target: str,
+        priority: Priority = Priority.INTERACTIVE,
+        timeout_s: float | None = None,
+    ) -> Future[SegmentTranslation]:
+        """Begin to read a given target; see `Translator.score`. Errors are those of `submit`.
+
+        Raises:
+            InputError: the route has two steps.
+        """
+        wishes = Wishes.beginning_now(DEFAULTS, priority, timeout_s, NOBODY)
+        scoring = Scoring(step_to_score(route), wishes, self._shelf, self._run_beside)
+        scoring.begin(source, target)
+        return scoring.future
 
     def translate_many(
         self,

@@ -127,6 +127,11 @@ class Shelf(Generic[T]):
         with self._changed:
             return frozenset(name for name, place in self._current.items() if place.opened is not None)
 
+    def opened(self) -> tuple[T, ...]:
+        """Bundles that are open now. They are not leased: they may be closed at any time."""
+        with self._changed:
+            return tuple(place.opened for place in self._places if place.opened is not None)
+
     @property
     def used_bytes(self) -> int:
         """Memory that open bundles are reckoned to take, those that are being opened or closed included."""

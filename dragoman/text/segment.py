@@ -1,13 +1,14 @@
 """Text to segments and back: what is translated is taken out, what lies between is kept verbatim."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import sentencex
 
 from dragoman.errors import InputError
 from dragoman.text.boundaries import best_cut
+from dragoman.types import Splitting
 
 WINDOW_CHARS = 4096
 """Most characters shown to the sentence splitter at once: it takes quadratic time over unpaired quotes."""
@@ -65,23 +66,30 @@ class Document:
         return self.gaps[0] + "".join(between)
 
 
-def segment(text: str, language: str) -> Document:
+def segment(text: str, language: str, splitting: Splitting = Splitting.SENTENCES) -> Document:
     """Split at line breaks and tabs, then into sentences.
 
     Args:
         text: any text. `check_text` comes first: lone surrogates pass here and are refused by the tokenizer.
         language: ISO 639-1 code, a region after it ignored; English rules where the code is unknown.
+        splitting: which of the two, or neither.
     """
-    return _take_apart(text, _sentence_spans(text, language))
+    return _take_apart(text, _SPANS[splitting](text, language))
 
 
-def segment_to_fit(text: str, language: str, count_tokens: Callable[[str], int], max_tokens: int) -> Document:
+def segment_to_fit(
+    text: str,
+    language: str,
+    count_tokens: Callable[[str], int],
+    max_tokens: int,
+    splitting: Splitting = Splitting.SENTENCES,
+) -> Document:
     """`segment`, with every segment that has letters in it split where it is too long.
 
     Raises:
         InputError: not even one character fits.
     """
-    document = segment(text, language)
+    document = segment(text, language, splitting)
     segments: list[str] = []
     gaps = [document.gaps[0]]
     for sentence, gap in zip(document.segments, document.gaps[1:], strict=True):
@@ -143,15 +151,24 @@ def _take_apart(text: str, spans: Iterable[Span]) -> Document:
     return Document(tuple(segments), (*gaps, text[gap_start:]))
 
 
+def _line_spans(text: str, language: str) -> Iterator[Span]:
+    for line in _LINE.finditer(text):
+        for start, end in _sentence_spans(line.group(), language):
+            yield line.start() + start, line.start() + end
+
+
 def _sentence_spans(text: str, language: str) -> Iterator[Span]:
     code = re.split("[-_]", language)[0].lower()
     if not code.isascii():
         code = "en"
-    for line in _LINE.finditer(text):
-        start = line.start()
-        for end in _sentence_ends(line.group(), code):
-            yield from _without_spaces(text, start, line.start() + end)
-            start = line.start() + end
+    start = 0
+    for end in _sentence_ends(text, code):
+        yield from _without_spaces(text, start, end)
+        start = end
+
+
+def _whole_span(text: str, _language: str) -> Iterator[Span]:
+    return _without_spaces(text, 0, len(text))
 
 
 def _without_spaces(text: str, start: int, end: int) -> Iterator[Span]:
@@ -203,3 +220,10 @@ def _sentences(text: str, code: str) -> list[str]:
             raise
         return [text]
     return sentences if "".join(sentences) == text else [text]
+
+
+_SPANS: Mapping[Splitting, Callable[[str, str], Iterator[Span]]] = {
+    Splitting.SENTENCES: _line_spans,
+    Splitting.NO_NEWLINES: _sentence_spans,
+    Splitting.OFF: _whole_span,
+}

@@ -9,8 +9,9 @@ from typing import Protocol
 import sentencepiece
 
 from dragoman.errors import BundleError
-from dragoman.text.normalise import normalise_segment
+from dragoman.text.normalise import normalise_segment, normalised_places
 from dragoman.text.validity import check_text
+from dragoman.types import Span
 
 MAX_VOCABULARY_BYTES = 64 * 2**20
 """Of a vocabulary file; 256,000 pieces of many languages take 5 MiB."""
@@ -28,7 +29,11 @@ class _Ids(Protocol):
 
     def encode(self, text: str) -> list[int]: ...
 
+    def places(self, text: str) -> list[tuple[int, int]]: ...
+
     def decode(self, ids: list[int]) -> str: ...
+
+    def piece(self, index: int) -> str: ...
 
 
 class Tokenizer:
@@ -86,6 +91,35 @@ class Tokenizer:
         """Pieces of a segment; raises as `encode` does."""
         return len(self._encode_one(segment))
 
+    def source_spans(self, segment: str) -> list[Span]:
+        """Where each piece of `encode([segment])` stands in the segment, without white space around it.
+
+        A piece that is part of a character has that character's place, or an empty one beside it.
+        """
+        check_text(segment, None)
+        text = normalise_segment(segment) if self._normalises else segment
+        places = normalised_places(segment) if self._normalises else range(len(segment) + 1)
+        spans = []
+        for piece_start, piece_end in self._ids.places(text):
+            start = piece_end - len(text[piece_start:piece_end].lstrip())
+            end = start + len(text[start:piece_end].rstrip())
+            spans.append(Span(places[start], places[end]))
+        return spans
+
+    def target_spans(self, ids: Sequence[int]) -> list[Span]:
+        """Where each id's text stands in `decode([ids])`, without white space before it."""
+        spans, start = [], 0
+        for count in range(1, len(ids) + 1):
+            text = self._decode_one(list(ids[:count])).rstrip("\N{REPLACEMENT CHARACTER}")
+            end = max(start, len(text))
+            spans.append(Span(end - len(text[start:end].lstrip()), end))
+            start = end
+        return spans
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Each id's piece as the vocabulary spells it."""
+        return [self._ids.piece(index) for index in ids]
+
     # One at a time: given a list, SentencePiece starts a thread, which takes ten times as long as a sentence.
 
     def _encode_one(self, segment: str) -> list[int]:
@@ -110,9 +144,16 @@ class _OwnIds:
         ids: list[int] = self._processor.encode(text)
         return ids
 
+    def places(self, text: str) -> list[tuple[int, int]]:
+        return _places(self._processor, text)
+
     def decode(self, ids: list[int]) -> str:
         text: str = self._processor.decode(ids)
         return text
+
+    def piece(self, index: int) -> str:
+        piece: str = self._processor.id_to_piece(index)
+        return piece
 
 
 class _ListedIds:
@@ -133,10 +174,22 @@ class _ListedIds:
         pieces: list[str] = self._processor.encode(text, out_type=str)
         return [self._id_of.get(piece, self.unk_id) for piece in pieces]
 
+    def places(self, text: str) -> list[tuple[int, int]]:
+        return _places(self._processor, text)
+
     def decode(self, ids: list[int]) -> str:
         pieces = [self._pieces[index] for index in ids if index not in self._silent_ids]
         text: str = self._processor.decode_pieces(pieces)
         return text.replace(_SPACE_SIGN, " ").strip()
+
+    def piece(self, index: int) -> str:
+        return self._pieces[index]
+
+
+def _places(processor: sentencepiece.SentencePieceProcessor, text: str) -> list[tuple[int, int]]:
+    """From and up to which character of the text each of its pieces goes."""
+    places: list[tuple[int, int]] = processor.encode(text, return_type="offset_mapping")["offsets"]
+    return places
 
 
 def _load_processor(path: Path) -> sentencepiece.SentencePieceProcessor:

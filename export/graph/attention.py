@@ -11,7 +11,7 @@ from export.graph.builder import CONTRIB
 from export.model.attention import Attention
 
 CrossAttention = Callable[[str, int, Attention], str]
-"""From states [R, 1, d], a layer's number and its attention to [R, 1, d]."""
+"""From queries [R, 1, d], a layer's number and its attention to [R, 1, d]."""
 
 
 def self_attention(writer: Writer, inputs: str, layer: int, attention: Attention) -> str:
@@ -47,9 +47,8 @@ def _shared_by_beams(writer: Writer) -> CrossAttention:
     num_sources = graph.op("Shape", "source_mask", attributes={"start": 0, "end": 1})
     by_source = graph.op("Concat", num_sources, graph.ints(-1, width), attributes={"axis": 0})
 
-    def attend(inputs: str, layer: int, attention: Attention) -> str:
+    def attend(queries: str, layer: int, attention: Attention) -> str:
         name = f"decoder.{layer}.cross_attention"
-        queries = writer.linear(inputs, f"{name}.query", attention.query)
         mixed = graph.op(
             "MultiHeadAttention",
             graph.op("Reshape", queries, by_source),
@@ -73,9 +72,8 @@ def _own_to_each_row(writer: Writer, states: str) -> CrossAttention:
     graph = writer.graph
     nothing = graph.op("Slice", states, graph.ints(1), graph.ints(1), graph.ints(1))  # [R, 0, d]
 
-    def attend(inputs: str, layer: int, attention: Attention) -> str:
+    def attend(queries: str, layer: int, attention: Attention) -> str:
         name = f"decoder.{layer}.cross_attention"
-        queries = writer.linear(inputs, f"{name}.query", attention.query)
         caches = (contract.cross_key(layer), contract.cross_value(layer))
         lengths = ("source_ends", "source_width")
         mixed = _read_caches(writer, (name, attention), (queries, nothing, nothing), caches, lengths)

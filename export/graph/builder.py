@@ -34,7 +34,7 @@ class GraphBuilder:
         """A graph, or a branch inside of `outer`, which sees all that stands there and shares its weights."""
         self.name = name
         self._outer = outer
-        self._prefix = "" if outer is None else f"{name}."
+        self._prefix: str = "" if outer is None else f"{outer._prefix}{name}."  # noqa: SLF001 -- our own
         self._nodes: list[onnx.NodeProto] = []
         self._weights: dict[str, NDArray[Any]] = {} if outer is None else outer._weights  # noqa: SLF001 -- our own
         self._cuts: set[tuple[str, tuple[int, ...]]] = set()
@@ -96,6 +96,12 @@ class GraphBuilder:
         node.attribute.extend(helper.make_attribute(key, value) for key, value in (attributes or {}).items())
         self._nodes.append(node)
 
+    def rename(self, value: str, name: str) -> str:
+        """Give the latest node's only output, which nothing reads yet, the name of a graph's output."""
+        (node,) = (node for node in self._nodes[-1:] if list(node.output) == [value])
+        node.output[0] = name
+        return name
+
     def named(self, name: str) -> str:
         """A value's name that no other branch has."""
         return f"{self._prefix}{name}"
@@ -109,17 +115,24 @@ class GraphBuilder:
             condition: a scalar bool.
             then: the branch where it is true.
             otherwise: the branch where it is false.
-            outputs: names with their element types; each branch has a value BRANCH.NAME for each.
+            outputs: names with their element types; the graph and both branches have a value `named` so for
+                each.
         """
         branches = {
             "then_branch": then._branch(outputs),  # noqa: SLF001 -- our own
             "else_branch": otherwise._branch(outputs),  # noqa: SLF001
         }
-        self.node("If", (condition,), tuple(outputs), attributes=branches)
+        self.node("If", (condition,), [self.named(name) for name in outputs], attributes=branches)
+
+    def leave_empty(self, outputs: Mapping[str, str]) -> None:
+        """Values [0, 0] of such names and element types."""
+        for name, dtype in outputs.items():
+            empty = helper.make_tensor(name, ELEMENT_TYPES[dtype], (0, 0), ())
+            self.op("Constant", output=self.named(name), attributes={"value": empty})
 
     def _branch(self, outputs: Mapping[str, str]) -> onnx.GraphProto:
         values = [
-            helper.make_tensor_value_info(f"{self._prefix}{name}", ELEMENT_TYPES[dtype], None)
+            helper.make_tensor_value_info(self.named(name), ELEMENT_TYPES[dtype], None)
             for name, dtype in outputs.items()
         ]
         return helper.make_graph(self._nodes, self.name, [], values)

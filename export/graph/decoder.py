@@ -1,19 +1,23 @@
 """The decoder graph: one step for every row, from the last token to the K best next ones."""
 
+from dataclasses import dataclass
+
 from dragoman import contract
 from export.graph.attention import CrossAttention, cross_attention, self_attention
 from export.graph.blocks import Writer
 from export.graph.builder import GraphBuilder
 from export.graph.precision import Precision
-from export.graph.projection import write_best
+from export.graph.projection import write_logprobs
 from export.graph.recurrence import self_recurrence
 from export.graph.written import WrittenGraph
 from export.model import Transformer
 from export.model.layers import DecoderLayer
 
 
-def write_decoder(model: Transformer, precision: Precision, producer: str) -> WrittenGraph:
-    """Shapes: R rows, B sources, d model width, V target vocabulary, K candidates asked for."""
+def write_decoder(
+    model: Transformer, precision: Precision, alignment_layer: int, producer: str
+) -> WrittenGraph:
+    """Shapes: R rows, d model width. `alignment_layer` is the one whose queries leave the graph."""
     writer = Writer(GraphBuilder("decoder"), model, precision)
     graph, config = writer.graph, model.config
     table = writer.position_table(model.target_positions)
@@ -22,22 +26,29 @@ def write_decoder(model: Transformer, precision: Precision, producer: str) -> Wr
     states = writer.embed(last_ids, positions, model.target_embedding)  # [R, 1, d] from here on
     states = writer.norm(states, "decoder.embedding_norm", model.decoder_embedding_norm)
     attend_to_source = cross_attention(writer, states)
+    reading = _Reading(alignment_layer, attend_to_source)
     for index, layer in enumerate(model.decoder_layers()):
-        states = _layer(writer, states, (index, layer), attend_to_source)
+        states = _layer(writer, states, (index, layer), reading)
     states = writer.norm(states, "decoder.norm", model.decoder_norm)
-    write_best(writer, graph.reshape(states, -1, config.d_model))
+    write_logprobs(writer, graph.reshape(states, -1, config.d_model))
     shape = (config.decoder_layers, precision.cache_dtype, config.autoregression)
     return graph.finish(
         contract.decoder_inputs(*shape),
         contract.decoder_outputs(*shape),
-        {"H": config.heads, "D": config.head_size, "N": config.d_model},
+        {"H": config.heads, "D": config.head_size, "N": config.d_model, "1": 1},
         producer,
     )
 
 
-def _layer(
-    writer: Writer, states: str, indexed: tuple[int, DecoderLayer], attend_to_source: CrossAttention
-) -> str:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How layers read the source."""
+
+    alignment_layer: int
+    attend: CrossAttention
+
+
+def _layer(writer: Writer, states: str, indexed: tuple[int, DecoderLayer], reading: _Reading) -> str:
     index, layer = indexed
     name = f"decoder.{index}"
 
@@ -47,7 +58,11 @@ def _layer(
         return self_attention(writer, inputs, index, layer.self_attention)
 
     def read_source(inputs: str) -> str:
-        return attend_to_source(inputs, index, layer.cross_attention)
+        attention = layer.cross_attention
+        queries = writer.linear(inputs, f"{name}.cross_attention.query", attention.query)
+        if index == reading.alignment_layer:
+            queries = writer.graph.rename(queries, contract.QUERIES)
+        return reading.attend(queries, index, attention)
 
     def feed_forward(inputs: str) -> str:
         return writer.feed_forward(inputs, f"{name}.feed_forward", layer.feed_forward)

@@ -1,11 +1,12 @@
-"""The end of a decoder step: from states to the K best tokens of each row.
+"""The end of a decoder step: from states to the K best tokens of each row, and to those asked about.
 
 Shapes: R rows, B sources, d model width, V target vocabulary, K candidates asked for, C tokens on the batch's
-shortlist, P tokens on the longest shortlist of a source.
+shortlist, P tokens on the longest shortlist of a source, or without shortlists those that are wanted: 1 or 0.
 """
 
 import itertools
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from export.graph.precision import Output
 MAX_PART_TOKENS = 8192
 """Logits of 32 rows and as many tokens are 1 MiB: what a core's own cache still holds beside the weights."""
 BEST = {"best_logprobs": "float32", "best_ids": "int64"}
+WANTED = {"wanted_logprobs": "float32"}
 BLOCK_TOKENS = 64
 """Side by side, of which the largest logit is found before the best of all are looked for."""
 MANY_ROWS = 16
@@ -24,42 +26,69 @@ MANY_ROWS = 16
 HAS_MANY_ROWS = "has_many_rows"
 
 
-def write_best(writer: Writer, states: str) -> None:
-    """[R, d] -> best_logprobs, best_ids [R, K]: of its source's shortlist, or of all tokens without one."""
+def write_logprobs(writer: Writer, states: str) -> None:
+    """[R, d] -> best_logprobs, best_ids [R, K], wanted_logprobs [R, P].
+
+    Of its source's shortlist, or of all tokens without one; a precision without shortlists takes one as a
+    wish for nothing.
+    """
     graph = writer.graph
     num_rows = graph.op("Shape", states, attributes={"start": 0, "end": 1})
     few = graph.weight("few_rows", np.array([MANY_ROWS - 1], np.int64))
     graph.op("Squeeze", graph.op("Greater", num_rows, few), output=HAS_MANY_ROWS)
-    if not writer.precision.takes_shortlists:
-        _best_of_all(writer, states)
-        return
-    shortlisted = GraphBuilder("shortlisted", graph)
-    complete = GraphBuilder("complete", graph)
-    _best_of_shortlist(replace(writer, graph=shortlisted), states)
+    shortlisted, complete = GraphBuilder("shortlisted", graph), GraphBuilder("complete", graph)
+    if writer.precision.takes_shortlists:
+        _best_of_shortlist(replace(writer, graph=shortlisted), states)
+        shortlisted.leave_empty(WANTED)
+    else:
+        shortlisted.leave_empty(BEST | WANTED)
     _best_of_all(replace(writer, graph=complete), states)
-    graph.choose("has_shortlist", shortlisted, complete, BEST)
+    graph.choose("has_shortlist", shortlisted, complete, BEST | WANTED)
 
 
 def _best_of_all(writer: Writer, states: str) -> None:
     """The vocabulary is projected in parts, each small enough for its logits to stay in a core's cache until
     its best are picked. A part's own log-softmax gives its logsumexp, and those of the parts add up.
+    A wanted token is picked among the same numbers.
     """
     graph, parts = writer.graph, _parts(writer)
     num_best = graph.reshape("num_best", 1)
     if len(parts) == 1:
         (tokens,) = parts
         logprobs = graph.op("LogSoftmax", _logits(writer, states, tokens), attributes={"axis": -1})
-        outputs = (graph.named("best_logprobs"), graph.named("best_ids"))
-        _top_of_many(graph, _forbid(writer, logprobs, tokens), num_best, outputs, len(tokens))
+        allowed = _forbid(writer, logprobs, tokens)
+        _top_of_many(graph, allowed, num_best, ("best_logprobs", "best_ids"), len(tokens))
+        wanted = graph.named("wanted_logprobs")
+        graph.op("GatherElements", allowed, "candidates", output=wanted, attributes={"axis": 1})
         return
-    found = [_best_of_part(writer, states, tokens) for tokens in parts if _is_reachable(writer, tokens)]
+    own_places = graph.op("Mod", "candidates", graph.ints(len(parts[0])))
+    found = [
+        _best_of_part(writer, (states, own_places), tokens)
+        for tokens in parts
+        if _is_reachable(writer, tokens)
+    ]
     logits, ids, normalisers = (
-        graph.op("Concat", *each, attributes={"axis": 1}) for each in zip(*found, strict=True)
+        graph.op("Concat", *(getattr(part, name) for part in found), attributes={"axis": 1})
+        for name in ("best_logits", "best_ids", "normaliser")
     )
     normaliser = graph.op("ReduceLogSumExp", normalisers, graph.ints(1))
     places = graph.named("places")
     _top(graph, graph.op("Sub", logits, normaliser), num_best, (graph.named("best_logprobs"), places))
     graph.op("GatherElements", ids, places, output=graph.named("best_ids"), attributes={"axis": 1})
+    wanted = _wanted_of_parts(writer, {part.tokens: part.wanted_logits for part in found})
+    graph.op("Sub", wanted, normaliser, output=graph.named("wanted_logprobs"))
+
+
+def _wanted_of_parts(writer: Writer, found: Mapping[range, str]) -> str:
+    """Logits [R, P] of the wanted tokens, each from the part that it is in; [R, P] in every part."""
+    graph, parts = writer.graph, _parts(writer)
+    if len(found) < len(parts):
+        impossible = graph.weight("impossible", np.array([-np.inf], np.float32))
+        nowhere = graph.op("Expand", impossible, graph.op("Shape", "candidates"))
+        found = {tokens: found.get(tokens, nowhere) for tokens in parts}
+    joined = graph.op("Concat", *(found[tokens] for tokens in parts), attributes={"axis": 1})
+    part = graph.op("Div", "candidates", graph.ints(len(parts[0])))
+    return graph.op("GatherElements", joined, part, attributes={"axis": 1})
 
 
 def _parts(writer: Writer) -> tuple[range, ...]:
@@ -73,16 +102,40 @@ def _parts(writer: Writer) -> tuple[range, ...]:
     return tuple(range(*part) for part in itertools.pairwise(bounds))
 
 
-def _best_of_part(writer: Writer, states: str, tokens: range) -> tuple[str, str, str]:
-    """Of some tokens side by side: the best ones' logits and ids [R, K'], and logsumexp [R, 1] of all."""
-    graph = writer.graph
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is known of some tokens side by side."""
+
+    tokens: range
+    best_logits: str
+    """[R, K'], K' at most their number."""
+    best_ids: str
+    """[R, K']."""
+    normaliser: str
+    """Logsumexp of all of them, [R, 1]."""
+    wanted_logits: str
+    """[R, P]; they mean something where the wanted token is one of these."""
+
+
+def _best_of_part(writer: Writer, read: tuple[str, str], tokens: range) -> _Part:
+    """`read`: states [R, d], and [R, P] places of the wanted tokens, each in the part that it is in."""
+    graph, (states, own_places) = writer.graph, read
     first = tokens.start
     logits = _logits(writer, states, tokens)
-    best_logprobs, places = graph.named(f"{first}.logprobs"), graph.named(f"{first}.places")
+    names = (f"{first}.logprobs", f"{first}.places")
+    best_logprobs, places = map(graph.named, names)
     num_best = graph.op("Min", graph.reshape("num_best", 1), graph.ints(len(tokens)))
     logprobs = graph.op("LogSoftmax", logits, attributes={"axis": -1})
     allowed = _forbid(writer, logprobs, tokens)
-    _top_of_many(graph, allowed, num_best, (best_logprobs, places), len(tokens))
+    _top_of_many(graph, allowed, num_best, names, len(tokens))
+    if len(tokens) < len(_parts(writer)[0]):
+        own_places = graph.op("Min", own_places, graph.ints(len(tokens) - 1))
+    wanted = graph.op(
+        "GatherElements",
+        logits if allowed == logprobs else allowed,
+        own_places,
+        attributes={"axis": 1},
+    )
     if allowed == logprobs:
         best_logits = graph.op("GatherElements", logits, places, attributes={"axis": 1})
         shifts = graph.op("Sub", best_logits, best_logprobs)  # all alike but for rounding
@@ -90,7 +143,8 @@ def _best_of_part(writer: Writer, states: str, tokens: range) -> tuple[str, str,
     else:
         normaliser = _normaliser(writer, logits, logprobs, tokens)
         best_logits = graph.op("Add", best_logprobs, normaliser)
-    return best_logits, graph.op("Add", places, graph.ints(first)), normaliser
+        wanted = graph.op("Add", wanted, normaliser)
+    return _Part(tokens, best_logits, graph.op("Add", places, graph.ints(first)), normaliser, wanted)
 
 
 def _normaliser(writer: Writer, logits: str, logprobs: str, tokens: range) -> str:
@@ -155,9 +209,12 @@ def _top(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str])
 def _top_of_many(
     graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str], num_values: int
 ) -> None:
-    """`_top` of values [R, num_values]; both ways find the same, equal values included."""
+    """`_top` of values [R, num_values]; both ways find the same, equal values included.
+
+    `outputs` are not yet `named`.
+    """
     if num_values % BLOCK_TOKENS:
-        _top(graph, values, count, outputs)
+        _top(graph, values, count, (graph.named(outputs[0]), graph.named(outputs[1])))
         return
     by_value, by_block = (GraphBuilder(f"{outputs[0]}.{way}", graph) for way in ("by_value", "by_block"))
     _top(by_value, values, count, (by_value.named(outputs[0]), by_value.named(outputs[1])))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import sha256_of
+from export.marian.alignment import read_alignment
 from export.marian.files import Files, find_files, looks_like_marian
 from export.marian.languages import find_languages
 from export.marian.model import Rows, build_model
@@ -73,6 +74,7 @@ def load(path: Path, wanted: WantedLanguages) -> Original:
         max_target_tokens=None,
         licence=read_licence(path),
         origin=_origin(files, options, search, has_learned_positions=has_learned_positions),
+        alignment=read_alignment(options, files.decoder_options, model.config.decoder_layers),
     )
 
 

@@ -29,7 +29,8 @@ WITHOUT_EFFECT = frozenset(
         *("dim-rnn", "enc-type", "enc-cell", "enc-cell-depth", "dec-cell-base-depth", "dec-cell-high-depth"),
         *("skip", "best-deep", "transformer-dim-aan", "transformer-aan-depth", "transformer-aan-activation"),
         *("transformer-aan-nogate", "bert-train-type-embeddings", "bert-type-vocab-size"),
-        *("transformer-guided-alignment-layer", "transformer-depth-scaling", "version"),
+        *("transformer-guided-alignment-layer", "guided-alignment", "guided-alignment-cost"),
+        *("guided-alignment-weight", "transformer-depth-scaling", "version"),
         *("ulr-dim-emb", "ulr-trainable-transformation"),  # `ulr` itself says whether they matter
         # Marian's translation models do not read it; those with learned positions have an array of them.
         "transformer-train-position-embeddings",

@@ -144,7 +144,7 @@ class RatesInvalid(AccountsError):  # noqa: N818 -- as above
     """A setting of rates cannot be used."""
 
     field: str
-    """`rate_limit` or `rate_storage`."""
+    """`rate_limit` or `rate_storage_url`."""
     problem: str
 
     def __str__(self) -> str:

@@ -210,7 +210,7 @@ def _open_redis(url: str) -> RedisStorage:
     try:
         scheme = urlsplit(url).scheme
         if scheme not in {"redis", "rediss"}:
-            raise RatesInvalid("rate_storage", problem)
+            raise RatesInvalid("rate_storage_url", problem)
         return RedisStorage(f"async+{url}", wrap_exceptions=True, implementation="redispy")
     except (ConfigurationError, ValueError):  # which quote it
-        raise RatesInvalid("rate_storage", f"{problem}, and Redis needs the package redis") from None
+        raise RatesInvalid("rate_storage_url", f"{problem}, and Redis needs the package redis") from None

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -19,13 +19,14 @@ from service.accounts.accounts import Accounts
 from service.accounts.callers import Caller
 from service.accounts.errors import StoreError
 from service.accounts.usage import Charge
+from service.desk.detection import detect
 from service.desk.inference import Errand, Inference, Outcome
-from service.desk.marking import MarkedUp, parse
-from service.desk.order import UNDETERMINED, Answer, Detected, Order
+from service.desk.order import AUTO, UNDETERMINED, Answer, Detected, Order
 from service.desk.sharing import Sharing
 from service.desk.sources import Detection, find_source
 from service.front.limits import TextLimits
 from service.front.threads import beside
+from service.markup.marked_up import MarkedUp, parse
 from service.markup.options import MarkupError, MarkupOptions
 
 logger = logging.getLogger(__name__)
@@ -93,8 +94,8 @@ class Desk:
     ) -> None:
         self.inference = inference
         self._accounts = accounts
-        self._limits = limits
-        self._detection = detection
+        self.limits = limits
+        self.detection = detection
         self._sharing: Sharing[list[Answer]] = Sharing()
 
     async def translate(self, order: Order, caller: Caller) -> list[Answer]:
@@ -113,7 +114,7 @@ class Desk:
             TextsRefusedError: texts cannot be translated; all such are named.
             DragomanError: see `Inference.run`.
         """
-        self._limits.check(order.texts)
+        self.limits.check(order.texts)
         if order.options.sampling is not None and order.options.sampling.seed is None:
             return await self._translate(order, caller)
         asked = (caller.key_id, order)
@@ -126,11 +127,43 @@ class Desk:
 
         Arguments and errors are those of `translate`. What ends the iteration gives the work up.
         """
-        self._limits.check(order.texts)
-        async with self._charged(order, caller):
+        self.limits.check(order.texts)
+        async with self.charged(order.num_characters, caller):
             plans = await self._plan(order)
-            async for progress in self._follow(plans, telling):
-                yield progress
+            async with aclosing(self._follow(plans, telling)) as followed:
+                async for progress in followed:
+                    yield progress
+
+    async def score(
+        self, pairs: Sequence[tuple[str, str]], route: Route, caller: Caller
+    ) -> list[SegmentTranslation]:
+        """What the model makes of each source and the target given for it; both are charged.
+
+        Raises:
+            ApiError: there are more texts or characters than a request may carry.
+            QuotaExceeded: the caller has not so many characters left.
+            InputError: naming the pair and which of its texts cannot be read.
+            DragomanError: see `Inference.run`.
+        """
+        texts = [text for pair in pairs for text in pair]
+        self.limits.check(texts)
+        async with self.charged(sum(map(len, texts)), caller):
+            return await self.inference.score(route, pairs)
+
+    async def detect(self, texts: Sequence[str], caller: Caller) -> list[list[Detected]]:
+        """The languages, among all served, that each text may be in, the most likely first.
+
+        Raises:
+            ApiError: there are more texts or characters than a request may carry.
+            InputError: no language is detected here.
+            QuotaExceeded: the caller has not so many characters left.
+        """
+        self.detection.is_wanted(AUTO)
+        self.limits.check(texts)
+        routes = self.inference.router.routes
+        among = sorted({*routes.sources(), *routes.targets()})
+        async with self.charged(sum(map(len, texts)), caller):
+            return await self.inference.beside(lambda: [detect(text, among) for text in texts])
 
     async def _follow(
         self, plans: Sequence[_Plan], telling: Telling
@@ -156,21 +189,24 @@ class Desk:
             working.cancel()
 
     async def _translate(self, order: Order, caller: Caller) -> list[Answer]:
-        async with self._charged(order, caller):
+        async with self.charged(order.num_characters, caller):
             plans = await self._plan(order)
             outcomes = await self.inference.run([errand for plan in plans for errand in plan.errands])
             return await self.inference.beside(lambda: _answer_all(plans, outcomes))
 
     async def _plan(self, order: Order) -> list[_Plan]:
-        return await self.inference.beside(lambda: _plan_all(order, self.inference.router, self._detection))
+        return await self.inference.beside(lambda: _plan_all(order, self.inference.router, self.detection))
 
     @asynccontextmanager
-    async def _charged(self, order: Order, caller: Caller) -> AsyncIterator[None]:
-        """Charge before the work, so that a quota holds however many requests come at once."""
+    async def charged(self, characters: int, caller: Caller) -> AsyncIterator[None]:
+        """Charge before the work, so that a quota holds however many requests come at once.
+
+        What fails in the block, or is given up, is not charged.
+        """
         if caller.key_id is None:
             yield
             return
-        charge = await beside(lambda: self._accounts.charge(caller, order.num_characters))
+        charge = await beside(lambda: self._accounts.charge(caller, characters))
         try:
             yield
         except BaseException:

@@ -15,6 +15,7 @@ from dragoman.routing.journey import NOBODY, Watch
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
+from dragoman.types import SegmentTranslation
 
 WARM_UP_TEXT = "Guten Morgen."
 """In German to models of any language: nobody reads what comes of it, and it takes the way of every text,
@@ -77,6 +78,27 @@ class Inference:
             return await asyncio.gather(*map(_outcome, request.submitted))
         finally:
             request.give_up()
+
+    async def score(self, route: Route, pairs: Sequence[tuple[str, str]]) -> list[SegmentTranslation]:
+        """What the model makes of each source and the target given for it; errors as `run` has them.
+
+        Cancelled, or failed in one pair, it gives all up.
+        """
+        coming: list[Future[SegmentTranslation]] = []
+
+        def submit() -> None:
+            for item, (source, target) in enumerate(pairs):
+                try:
+                    coming.append(self.router.score(route, source, target, timeout_s=self._timeout_s))
+                except InputError as error:
+                    raise InputError(error.field, error.problem, item) from error
+
+        try:
+            await self.beside(submit)
+            return list(await asyncio.gather(*map(asyncio.wrap_future, coming)))
+        finally:
+            for future in coming:
+                future.cancel()
 
     def _submit(self, request: "_Request") -> None:
         for errand in request.errands:

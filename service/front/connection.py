@@ -1,9 +1,9 @@
 """A client that waits, and one that has gone."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fastapi import Request
 
@@ -12,7 +12,7 @@ from service.front.errors import ClientGoneError
 Result = TypeVar("Result")
 
 
-async def while_connected(connection: Request, work: Coroutine[Any, Any, Result]) -> Result:
+async def while_connected(connection: Request, work: Awaitable[Result]) -> Result:
     """Await work for a client, and give it up when the client has gone.
 
     Raises:

@@ -36,6 +36,8 @@ RETRY_AFTER: Mapping[str, str] = {"Retry-After": "2"}
 CLIENT_GONE = 499
 """A status for the log alone, as nginx has it."""
 
+SERVER_FAILED = "the server failed; its log says where"
+
 logger = logging.getLogger(__name__)
 
 
@@ -47,6 +49,7 @@ class ErrorKind(StrEnum):
     FORBIDDEN = "forbidden"
     NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
+    CLIENT_TIMEOUT = "client_timeout"
     TOO_LARGE = "too_large"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     INVALID_INPUT = "invalid_input"
@@ -66,6 +69,7 @@ STATUSES: Mapping[ErrorKind, int] = {
     ErrorKind.FORBIDDEN: 403,
     ErrorKind.NOT_FOUND: 404,
     ErrorKind.METHOD_NOT_ALLOWED: 405,
+    ErrorKind.CLIENT_TIMEOUT: 408,
     ErrorKind.TOO_LARGE: 413,
     ErrorKind.UNSUPPORTED_MEDIA_TYPE: 415,
     ErrorKind.INVALID_INPUT: 422,
@@ -161,8 +165,27 @@ class ErrorForms:
 
 def error_response(error: ApiError) -> SafeJSONResponse:
     """In Dragoman's own form."""
-    body = ErrorResponse(error=ErrorBody(type=error.kind, message=error.message, fields=list(error.fields)))
-    return SafeJSONResponse(body.model_dump(mode="json"), STATUSES[error.kind], dict(error.headers))
+    return SafeJSONResponse(error_body(error), STATUSES[error.kind], dict(error.headers))
+
+
+def error_body(error: ApiError) -> dict[str, Any]:
+    """The same, as what becomes JSON."""
+    body = ErrorBody(type=error.kind, message=error.message, fields=list(error.fields))
+    return ErrorResponse(error=body).model_dump(mode="json")
+
+
+def any_api_error(error: Exception) -> ApiError:
+    """`as_api_error`, for what has begun to be answered: what is none of a client's business is logged."""
+    try:
+        return as_api_error(error)
+    except Exception as unexpected:  # noqa: BLE001 -- that is what it is for
+        log_unexpected(unexpected)
+        return ApiError(ErrorKind.INTERNAL, SERVER_FAILED)
+
+
+def log_unexpected(error: Exception) -> None:
+    """The traceback without the exceptions' messages, since these may quote a client's text."""
+    logger.error("request failed\n%s", "".join(_traceback_without_messages(error)))
 
 
 def invalid_input(
@@ -183,6 +206,15 @@ def document_errors(reasons: Mapping[ErrorKind, str]) -> dict[int | str, dict[st
     for kind, reason in reasons.items():
         by_status.setdefault(STATUSES[kind], {})[kind] = reason
     return {status: _document(kinds) for status, kinds in by_status.items()}
+
+
+def document_stream_errors(reasons: Mapping[ErrorKind, str]) -> dict[int | str, dict[str, Any]]:
+    """The same of a route whose other answers are no JSON: else FastAPI says that errors are none either."""
+    documented = document_errors(reasons)
+    for failure in documented.values():
+        del failure["model"]
+        failure["content"]["application/json"]["schema"] = {"$ref": "#/components/schemas/ErrorResponse"}
+    return documented
 
 
 def _document(reasons: Mapping[ErrorKind, str]) -> dict[str, Any]:
@@ -328,10 +360,10 @@ class UnexpectedErrors:
         try:
             await self.app(scope, receive, note_start)
         except Exception as error:
-            logger.error("request failed\n%s", "".join(_traceback_without_messages(error)))  # noqa: TRY400 -- the message stays out
+            log_unexpected(error)
             if scope["type"] != "http" or has_started:
                 raise
-            failure = ApiError(ErrorKind.INTERNAL, "the server failed; its log says where")
+            failure = ApiError(ErrorKind.INTERNAL, SERVER_FAILED)
             await self.forms.respond(failure, scope["path"])(scope, receive, send)
 
 

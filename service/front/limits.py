@@ -1,5 +1,6 @@
 """How much one request may carry."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,15 +31,30 @@ class TextLimits:
         raise invalid_input([FieldProblem(field="text", problem=problem)], total=1, kind=ErrorKind.TOO_LARGE)
 
 
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    """Of one request."""
+
+    max_body_bytes: int
+    max_document_bytes: int
+    timeout_s: float
+    """Within which the body must have come."""
+    document_paths: frozenset[str] = frozenset()
+    """Where files are sent."""
+
+    def most_bytes(self, path: str) -> int:
+        return self.max_document_bytes if path in self.document_paths else self.max_body_bytes
+
+
 class BodyLimit:
-    """ASGI middleware: refuses a body over `max_body_bytes` before anything parses it.
+    """ASGI middleware: refuses a body that is too large or too slow before anything parses it.
 
     The size announced is checked first; a body sent in chunks is counted as it comes.
     """
 
-    def __init__(self, app: ASGIApp, max_body_bytes: int, forms: ErrorForms) -> None:
+    def __init__(self, app: ASGIApp, limits: BodyLimits, forms: ErrorForms) -> None:
         self.app = app
-        self.max_body_bytes = max_body_bytes
+        self.limits = limits
         self.forms = forms
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -46,35 +62,24 @@ class BodyLimit:
             await self.app(scope, receive, send)
             return
         try:
-            body = await self._read(_announced_bytes(scope), receive)
-        except _TooLargeError:
-            await self.forms.respond(self._refusal(), scope["path"])(scope, receive, send)
+            async with asyncio.timeout(self.limits.timeout_s):
+                body = await _read(_announced_bytes(scope), self.limits.most_bytes(scope["path"]), receive)
+        except (_TooLargeError, TimeoutError) as error:
+            await self.forms.respond(self._refusal(scope["path"], error), scope["path"])(scope, receive, send)
         except _ClientGoneError:
             return
         else:
             await self.app(scope, _replay(body, receive), send)
 
-    async def _read(self, announced_bytes: int, receive: Receive) -> bytes:
-        if announced_bytes > self.max_body_bytes:
-            raise _TooLargeError
-        body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise _ClientGoneError
-            body += message.get("body", b"")
-            if len(body) > self.max_body_bytes:
-                raise _TooLargeError
-            if not message.get("more_body", False):
-                return bytes(body)
-
-    def _refusal(self) -> ApiError:
-        return ApiError(
-            ErrorKind.TOO_LARGE,
-            f"the body has more than {self.max_body_bytes} bytes; send the texts in several requests",
-            # The rest of the body is not read, so nothing can follow it on this connection.
-            headers={"Connection": "close"},
-        )
+    def _refusal(self, path: str, error: Exception) -> ApiError:
+        # The rest of the body is not read, so nothing can follow it on this connection.
+        headers = {"Connection": "close"}
+        if isinstance(error, TimeoutError):
+            problem = f"the body did not come within {self.limits.timeout_s:g} s; send it at once"
+            return ApiError(ErrorKind.CLIENT_TIMEOUT, problem, headers=headers)
+        most = self.limits.most_bytes(path)
+        problem = f"the body has more than {most} bytes; send the texts in several requests"
+        return ApiError(ErrorKind.TOO_LARGE, problem, headers=headers)
 
 
 class _TooLargeError(Exception):
@@ -83,6 +88,21 @@ class _TooLargeError(Exception):
 
 class _ClientGoneError(Exception):
     pass
+
+
+async def _read(announced_bytes: int, max_bytes: int, receive: Receive) -> bytes:
+    if announced_bytes > max_bytes:
+        raise _TooLargeError
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _ClientGoneError
+        body += message.get("body", b"")
+        if len(body) > max_bytes:
+            raise _TooLargeError
+        if not message.get("more_body", False):
+            return bytes(body)
 
 
 def _announced_bytes(scope: Scope) -> int:

@@ -1,7 +1,32 @@
-"""Whether the server can translate now."""
+"""Whether the server can translate now, and whether it should be sent more to translate."""
 
 from service.desk.inference import Inference
 from service.front.errors import RETRY_AFTER, ApiError, ErrorKind
+
+FULL_SHARE = 0.9
+"""Of the queue: from here on others had better be sent what comes."""
+
+
+class Readiness:
+    """What a load balancer is told."""
+
+    def __init__(self, inference: Inference) -> None:
+        self._inference = inference
+        self._is_draining = False
+
+    def begin_to_drain(self) -> None:
+        """The server is going to stop: what comes is still answered, and should come no more."""
+        self._is_draining = True
+
+    def require(self) -> None:
+        """Raise an ApiError that says why the server should be sent nothing."""
+        require_ready(self._inference)
+        if self._is_draining:
+            raise ApiError(ErrorKind.NOT_READY, "the server is about to stop", headers=RETRY_AFTER)
+        queue = self._inference.router.queue()
+        if queue.num_waiting and queue.num_waiting >= FULL_SHARE * queue.queue_size:
+            problem = f"{queue.num_waiting} segments wait already, of {queue.queue_size} that may"
+            raise ApiError(ErrorKind.NOT_READY, problem, headers=RETRY_AFTER)
 
 
 def require_ready(inference: Inference) -> None:

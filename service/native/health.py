@@ -2,13 +2,12 @@
 
 from fastapi import APIRouter
 
-from service.desk.inference import Inference
 from service.front.errors import ErrorKind, document_errors
-from service.front.readiness import require_ready
+from service.front.readiness import Readiness
 from service.native.responses import Status
 
 
-def health_routes(inference: Inference) -> APIRouter:
+def health_routes(readiness: Readiness) -> APIRouter:
     """How the server is."""
     router = APIRouter(tags=["health"])
 
@@ -19,13 +18,15 @@ def health_routes(inference: Inference) -> APIRouter:
 
     @router.get(
         "/readyz",
-        summary="Whether the server can translate",
+        summary="Whether the server can take more",
         response_description="Every model that is loaded at the start has translated a warm-up sentence",
-        responses=document_errors({ErrorKind.NOT_READY: "One has not yet translated it"}),
+        responses=document_errors(
+            {ErrorKind.NOT_READY: "One has not done so yet, the queue is nearly full, or the server stops"}
+        ),
     )
     async def readyz() -> Status:
         """For load balancers: send requests only while this is 200."""
-        require_ready(inference)
+        readiness.require()
         return Status(status="ready")
 
     return router

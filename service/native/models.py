@@ -1,9 +1,11 @@
 """Routes that tell of the models, and one that looks for new ones."""
 
 import anyio.to_thread
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from dragoman.routing.router import Router
+from service.accounts.keys import Scope
+from service.front.door import Door, key_in_headers
 from service.front.errors import ErrorKind, document_errors
 from service.native.catalogue import (
     LanguagesResponse,
@@ -16,11 +18,12 @@ from service.native.catalogue import (
 from service.watching import Watcher
 
 
-def model_routes(router: Router, watcher: Watcher | None) -> APIRouter:
+def model_routes(router: Router, door: Door, watcher: Watcher | None) -> APIRouter:
     """What there is.
 
     Args:
         router: has the bundles.
+        door: lets operators in.
         watcher: looks at their folders on request; None where clients may not ask for that.
     """
     routes = APIRouter(prefix="/v1", tags=["models"])
@@ -56,10 +59,18 @@ def model_routes(router: Router, watcher: Watcher | None) -> APIRouter:
             "/models/reload",
             summary="Look for new, changed and removed models",
             response_description="What has changed",
-            responses=failures,
+            responses=document_errors(
+                {
+                    ErrorKind.UNAUTHENTICATED: "There is no API key, and the server wants one",
+                    ErrorKind.FORBIDDEN: "The API key has not the scope `admin`",
+                    ErrorKind.INTERNAL: "The server failed",
+                }
+            ),
         )
-        async def reload() -> ReloadResponse:
+        async def reload(connection: Request) -> ReloadResponse:
             """Requests under way are finished with the models they began with."""
+            if door.accounts.requires_key:
+                await door.admit(connection, key_in_headers(connection), Scope.ADMIN)
             return present_report(await watcher.look())
 
     return routes

@@ -14,8 +14,8 @@ from dragoman.decoding.options import (
     MAX_SEED,
     MAX_TEMPERATURE,
     Sampling,
-    Splitting,
 )
+from dragoman.types import Splitting
 from service.desk.order import Order
 
 DEFAULTS = DecodingOptions()
@@ -229,3 +229,51 @@ class StreamRequest(TranslateRequest):
         False,  # noqa: FBT003 -- a field's default
         description="Whether the beginnings of segments are told token by token; wants a `beam_size` of 1.",
     )
+
+
+class GivenPair(StrictRequest):
+    """A segment and a translation that somebody made of it."""
+
+    source: str = Field(description="A sentence or so; it is not cut.")
+    target: str = Field(description="Its translation.")
+
+
+class ScoreRequest(StrictRequest):
+    """Translations to be read by a model."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "pairs": [{"source": "Ein Hund rennt.", "target": "A dog is running."}],
+                    "source": "de",
+                    "target": "en",
+                }
+            ]
+        },
+    )
+
+    pairs: list[GivenPair] = Field(description="What is read, each pair by itself.")
+    source: str | None = Field(
+        None, description="Language of the sources. May be left out where only one is possible."
+    )
+    target: str | None = Field(
+        None, description="Language of the targets. May be left out where only one is possible."
+    )
+    model: str | None = Field(None, description="The model that reads, by its name or its folder's.")
+
+    def texts(self) -> list[tuple[str, str]]:
+        """Source and target of each pair."""
+        return [(pair.source, pair.target) for pair in self.pairs]
+
+
+class DetectRequest(StrictRequest):
+    """Texts whose languages are asked for."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": ["Guten Morgen.", "Good morning."]}]})
+
+    text: Texts = Field(description="One text, or a list of them.")
+
+    def texts(self) -> list[str]:
+        """The texts, one or many."""
+        return [self.text] if isinstance(self.text, str) else self.text

@@ -1,12 +1,14 @@
 """What clients get: the OpenAPI document is made of these."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dragoman import DecodingOptions, FinishReason, Translation
+from dragoman import DecodingOptions, FinishReason, SegmentTranslation, Translation
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route, Way
+from service.desk.desk import SegmentDone, SegmentSoFar
 from service.desk.order import Answer, Detected
 
 
@@ -119,6 +121,52 @@ class TranslateResponse(BaseModel):
     translations: list[TranslationOut] = Field(description="As many as there were texts.")
 
 
+class ScoreOut(BaseModel):
+    """What a model makes of a given translation."""
+
+    score: float = Field(description="Mean log-probability of its tokens; higher is better.")
+    confidence: float = Field(description="Geometric mean of their probabilities, 0 to 1.")
+    tokens: list[TokenOut] = Field(description="Of the translation, its end included.")
+    alignment: list[LinkOut] = Field(description="Words that say the same, in the translation's order.")
+
+
+class ScoreResponse(BaseModel):
+    """Scores in the order of the request's pairs."""
+
+    model: str = Field(description="Name of the model that read them.")
+    scores: list[ScoreOut] = Field(description="As many as there were pairs.")
+
+
+class DetectResponse(BaseModel):
+    """Languages in the order of the request's texts."""
+
+    detections: list[list[DetectedOut]] = Field(
+        description="For each text the served languages that it may be in, the most likely first; `und` "
+        "alone where it is in none of them."
+    )
+
+
+class SegmentEvent(BaseModel):
+    """A segment is done, and so are all before it in its text. Sent as the event `segment`."""
+
+    item: int = Field(description="Position of its text in the request.")
+    number: int = Field(description="Position in its text.")
+    source: str = Field(description="The segment.")
+    text: str = Field(description="Its translation.")
+    source_span: tuple[int, int] = Field(description="From and up to which character of the text it goes.")
+    span: tuple[int, int] = Field(description="From and up to which character of the translation it goes.")
+    score: float | None = Field(description="Null when not asked for.")
+    finish_reason: FinishReason
+
+
+class TokensEvent(BaseModel):
+    """The beginning of a segment, which replaces what was told of it before. Sent as the event `tokens`."""
+
+    item: int = Field(description="Position of its text in the request.")
+    number: int = Field(description="Position in its text.")
+    text: str = Field(description="Its translation so far.")
+
+
 class Status(BaseModel):
     """How the server is."""
 
@@ -160,6 +208,35 @@ def present_answer(answer: Answer, options: DecodingOptions) -> TranslationOut:
     return presented
 
 
+def present_progress(progress: SegmentDone | SegmentSoFar) -> SegmentEvent | TokensEvent:
+    """What is told on the way."""
+    if isinstance(progress, SegmentSoFar):
+        return TokensEvent(item=progress.item, number=progress.number, text=progress.text)
+    segment = progress.segment
+    return SegmentEvent(
+        item=progress.item,
+        number=progress.number,
+        source=segment.source,
+        text=segment.text,
+        source_span=segment.source_span,
+        span=segment.span,
+        score=segment.score,
+        finish_reason=segment.finish_reason,
+    )
+
+
+def present_scores(model: str, scored: Sequence[SegmentTranslation]) -> ScoreResponse:
+    """Scores as clients see them."""
+    return ScoreResponse(model=model, scores=[_present_score(one) for one in scored])
+
+
+def _present_score(scored: SegmentTranslation) -> ScoreOut:
+    score = scored.score or 0.0
+    return ScoreOut(
+        score=score, confidence=math.exp(score), tokens=_tokens([scored]), alignment=_links([scored])
+    )
+
+
 def present_detected(detected: Detected) -> DetectedOut:
     return DetectedOut(language=detected.language, confidence=round(detected.confidence, 4))
 
@@ -172,17 +249,25 @@ def _add_translation(presented: TranslationOut, translation: Translation, option
             AlternativeOut(text=other.text, score=other.score) for other in translation.alternatives[1:]
         ]
     if options.return_alignment:
-        presented.alignment = [
-            LinkOut(source=link.source, target=link.target)
-            for segment in translation.segments
-            for link in segment.links or ()
-        ]
+        presented.alignment = _links(translation.segments)
     if options.return_tokens:
-        presented.tokens = [
-            TokenOut(text=token.text, logprob=token.logprob)
-            for segment in translation.segments
-            for token in segment.tokens or ()
-        ]
+        presented.tokens = _tokens(translation.segments)
+
+
+def _links(segments: Iterable[SegmentTranslation]) -> list[LinkOut]:
+    return [
+        LinkOut(source=link.source, target=link.target)
+        for segment in segments
+        for link in segment.links or ()
+    ]
+
+
+def _tokens(segments: Iterable[SegmentTranslation]) -> list[TokenOut]:
+    return [
+        TokenOut(text=token.text, logprob=token.logprob)
+        for segment in segments
+        for token in segment.tokens or ()
+    ]
 
 
 def _steps(route: Route, routed: RoutedTranslation) -> list[StepOut]:

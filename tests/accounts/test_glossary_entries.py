@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.accounts.errors import GlossaryInvalid
@@ -23,6 +23,7 @@ def parse(text: str, form: EntriesFormat = TSV) -> dict[str, str]:
     return parse_entries(text, form, "de", "en")
 
 
+@settings(deadline=None)
 @given(ENTRIES)
 def test_what_is_written_as_tsv_is_read_as_it_was(entries: dict[str, str]) -> None:
     written = write_tsv(entries)
@@ -30,6 +31,7 @@ def test_what_is_written_as_tsv_is_read_as_it_was(entries: dict[str, str]) -> No
     assert read_tsv(written) == entries
 
 
+@settings(deadline=None)
 @given(ENTRIES, st.sampled_from(["\n", "\r\n"]), st.sampled_from([(), ("de", "EN")]))
 def test_what_another_program_writes_as_csv_is_read_as_it_was(
     entries: dict[str, str], line_end: str, languages: tuple[str, ...]
@@ -39,6 +41,7 @@ def test_what_another_program_writes_as_csv_is_read_as_it_was(
     assert list(parse(written.getvalue(), CSV).items()) == list(entries.items())
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from('ab\t,"\n\r \u2028\x00é'), max_size=40), st.sampled_from(list(EntriesFormat)))
 def test_any_text_is_entries_or_is_refused(text: str, form: EntriesFormat) -> None:
     try:

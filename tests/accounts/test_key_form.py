@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.accounts.errors import KeyInvalid
@@ -72,6 +72,7 @@ def test_what_has_another_form_is_no_key(presented: str) -> None:
     assert parse_key(presented) is None
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_a_key_or_none(presented: str) -> None:
     parts = parse_key(presented)

@@ -44,6 +44,7 @@ def good_manifest() -> dict[str, Any]:
         "source_tokenizer": {"model": "source.spm", "vocabulary": None, "normalises": True},
         "target_tokenizer": {"model": "target.spm", "vocabulary": "target.vocab.json", "normalises": False},
         "decoding": {"beam_size": 5, "length_penalty": 0.6, "early_stopping": True},
+        "alignment": {"layer": 1, "heads": [3, 0], "step": "saying"},
         "files": {
             name: {"sha256": hashlib.sha256(content).hexdigest(), "size_bytes": len(content)}
             for name, content in FILES.items()

@@ -1,6 +1,5 @@
 import copy
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from dragoman.bundle import read_bundle
 from dragoman.contract import FORMAT_VERSION
 from dragoman.errors import BundleError
-from dragoman.manifest import Manifest, parse_manifest
+from dragoman.manifest import Alignment, Manifest, manifest_content, parse_manifest
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 400) | st.floats() | st.text(),
@@ -28,6 +27,7 @@ FIELDS = [
         "autoregression",
         "sizes",
         "decoding",
+        "alignment",
     ),
     *(
         "special_ids",
@@ -48,6 +48,7 @@ WRONG_TYPES: dict[str, tuple[object, str, str]] = {
     "cache_dtype": (8, "a string", "an integer"),
     "autoregression": (True, "a string", "true or false"),
     "decoding": (4, "an object", "an integer"),
+    "alignment": (["last"], "an object", "an array"),
     "sizes": ([2, 4, 8], "an object", "an array"),
     "special_ids": ("0 1 2 3", "an object", "a string"),
     "limits": (64, "an object", "an integer"),
@@ -77,7 +78,7 @@ def outcome_of(content: object) -> type:
 def test_every_field_is_read_as_written(manifest: dict[str, Any]) -> None:
     parsed = parse_manifest(manifest, "de-en")
 
-    assert json.loads(json.dumps(asdict(parsed))) == manifest
+    assert json.loads(json.dumps(manifest_content(parsed))) == manifest
 
 
 def test_a_manifest_is_read_from_its_folder(folder: Path, manifest: dict[str, Any]) -> None:
@@ -250,6 +251,40 @@ def test_a_bundle_without_languages_is_refused(side: str, manifest: dict[str, An
     manifest["languages"][side] = {}
 
     assert problems_of(manifest) == (f"manifest.json: languages.{side} is empty",)
+
+
+@pytest.mark.parametrize(("step", "reads_token"), [("reading", True), ("saying", False)])
+def test_an_alignment_names_layer_heads_and_step(
+    step: str, reads_token: object, manifest: dict[str, Any]
+) -> None:
+    manifest["alignment"]["step"] = step
+
+    assert parse_manifest(manifest, "de-en").alignment == Alignment(1, (3, 0), reads_token=bool(reads_token))
+
+
+@pytest.mark.parametrize(
+    ("changes", "problems"),
+    [
+        ({"layer": 2}, {"alignment.layer is 2, the decoder's layers are 0 to 1"}),
+        ({"layer": -1}, {"alignment.layer is -1, must be at least 0"}),
+        ({"layer": True}, {"alignment.layer must be an integer, not true or false"}),
+        ({"heads": []}, {"alignment.heads must have 1 or more ids, none below 0"}),
+        ({"heads": [-1]}, {"alignment.heads must have 1 or more ids, none below 0"}),
+        (
+            {"heads": [1, 4, 1]},
+            {"alignment.heads: 4 is no head of 0 to 3", "alignment.heads names one twice"},
+        ),
+        ({"heads": ["0"]}, {"alignment.heads must hold an integer each"}),
+        ({"step": "last"}, {"alignment.step must be one of reading, saying, not 'last'"}),
+        ({"colour": 1}, {"alignment.colour is not a known field"}),
+    ],
+)
+def test_an_alignment_is_one_that_the_model_has(
+    changes: dict[str, Any], problems: set[str], manifest: dict[str, Any]
+) -> None:
+    manifest["alignment"] |= changes
+
+    assert {f"manifest.json: {problem}" for problem in problems} <= set(problems_of(manifest))
 
 
 def test_a_length_penalty_may_be_written_without_a_fraction(manifest: dict[str, Any]) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from dragoman.decoding.options import DecodingOptions, Sampling, SearchOptions, Splitting
+from dragoman.decoding.options import DecodingOptions, Sampling, SearchOptions
 from dragoman.errors import InputError
-from dragoman.types import Method, SearchKind
+from dragoman.types import Method, SearchKind, Splitting
 
 
 @pytest.mark.parametrize(

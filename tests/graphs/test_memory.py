@@ -16,7 +16,8 @@ from dragoman.graphs.caches import Cells, CrossCaches, SelfCaches
 from dragoman.graphs.device import FOLDER, ROW_GRAPHS, Device, DeviceMemory
 from dragoman.graphs.encoder import CrossKV, padded_width
 from dragoman.graphs.memory import Host, HostMemory, Memory
-from dragoman.graphs.session import SessionOptions
+from dragoman.graphs.reading import ATTENTION_GRAPH
+from dragoman.graphs.session import SessionOptions, new_session
 from export import row_graphs
 
 LAYERS, HEADS, HEAD_SIZE = 2, 2, 3
@@ -210,3 +211,29 @@ def test_the_graphs_shipped_are_those_that_the_script_writes(name: str, dtype: s
 
     onnx.checker.check_model(made, full_check=True)
     assert onnx.load(FOLDER / f"{name}.{dtype}.onnx") == made
+
+
+@pytest.mark.parametrize("dtype", get_args(CacheDType))
+def test_the_graph_of_attention_is_the_one_that_the_script_writes(dtype: str) -> None:
+    made = row_graphs.make_attention(dtype)
+
+    onnx.checker.check_model(made, full_check=True)
+    assert onnx.load(FOLDER / f"{ATTENTION_GRAPH}.{dtype}.onnx") == made
+
+
+def test_what_has_no_input_is_not_bound() -> None:
+    """Of a layer's key and value, the key alone."""
+    session = new_session(FOLDER / "attention.float32.onnx", SessionOptions())
+    for maker in (Host(), DEVICES["float32"]):
+        memory = maker.zeros((2, 3, HEADS, 8, HEAD_SIZE), "float32")
+        binding = session.io_binding()
+        kept = memory.bind(binding, [("keys", ""), ("", "")], 3, memory.shape[2:])
+        binding.bind_cpu_input("queries", np.ones((3, 1, HEADS * HEAD_SIZE), np.float32))
+        binding.bind_cpu_input("source_ends", np.array([0, 1, 7], np.int32))
+        binding.bind_cpu_input("heads", np.array([0], np.int64))
+        binding.bind_output("attention")
+        session.run_with_iobinding(binding)
+
+        (found,) = binding.copy_outputs_to_cpu()
+        np.testing.assert_array_equal(found[:, 0], np.array([1.0, 0.5, 0.125], np.float32))
+        assert kept is not None

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
+from typing import TypeVar
 
+from dragoman.batching.meters import QueueState
 from dragoman.bundle import open_bundle, sha256_of
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
 from dragoman.decoding.options import DecodingOptions
@@ -22,9 +24,20 @@ from dragoman.manifest import (
     TokenizerFiles,
     parse_manifest,
 )
+from dragoman.pending import resolve
 from dragoman.routing.routes import Offer
-from dragoman.types import Alternative, FinishReason, Pair, Priority, SegmentTranslation, Span, Translation
+from dragoman.types import (
+    Alternative,
+    FinishReason,
+    Pair,
+    Priority,
+    SegmentTranslation,
+    Span,
+    Token,
+    Translation,
+)
 
+Result = TypeVar("Result")
 TIMEOUT_S = 60
 DEFAULTS = DecodingOptions()
 
@@ -70,6 +83,7 @@ def write_bundle(
         "source_tokenizer": asdict(TokenizerFiles("source.model", None, normalises=True)),
         "target_tokenizer": asdict(TokenizerFiles("target.model", None, normalises=True)),
         "decoding": asdict(DecodingDefaults()),
+        "alignment": {"layer": 1, "heads": [0], "step": "saying"},
         "files": {file_name: asdict(record) for file_name, record in records.items()},
         "licence": "CC-BY-4.0",
         "origin": {"steps": 1000},
@@ -110,6 +124,26 @@ def tell(
             on_segment(segment)
 
 
+def scored(source: str, target: str) -> SegmentTranslation:
+    """Every word is a token, of log-probability -1."""
+    if "unusable" in target:
+        raise InputError("target", "is not usable")
+    tokens = tuple(Token(word, -1.0) for word in target.split())
+    spans = Span(0, len(source)), Span(0, len(target))
+    return SegmentTranslation(
+        source, target, -1.0, FinishReason.STOP, 1, len(tokens), *spans, links=(), tokens=tokens
+    )
+
+
+def answer(future: Future[Result], make: Callable[[], Result]) -> None:
+    """Resolve a future that may have been cancelled."""
+    try:
+        outcome: Result | Exception = make()
+    except Exception as error:  # noqa: BLE001 -- the caller sees it
+        outcome = error
+    resolve(future, outcome)
+
+
 class DoubleTranslator:
     """Puts its name behind every segment, as in `Hallo|de-en`; segments are lines. Words make it misbehave.
 
@@ -119,7 +153,7 @@ class DoubleTranslator:
 
     def __init__(self, manifest: Manifest, score: float = -1.0) -> None:
         self.manifest = manifest
-        self.score = score
+        self.usual_score = score
         self.released = threading.Event()
         self.is_waiting = threading.Event()
         self.is_closed = False
@@ -132,6 +166,9 @@ class DoubleTranslator:
         self.cancelled: list[str] = []
         self._counting = threading.Lock()
         self._threads = ThreadPoolExecutor(8, "double-engine")
+
+    def queue(self) -> QueueState:
+        return QueueState(self.num_under_way, 1, 0)
 
     def close(self) -> None:
         assert not (self.num_under_way and self.minds_closing), "closed in use"
@@ -165,16 +202,10 @@ class DoubleTranslator:
         future: Future[Translation] = Future()
         self._count(1)
 
-        def resolve() -> None:
-            try:
-                outcome = self._translate(text, options)
-                tell(outcome, on_segment, on_token)
-            except Exception as error:  # noqa: BLE001 -- the caller sees it
-                if future.set_running_or_notify_cancel():
-                    future.set_exception(error)
-            else:
-                if future.set_running_or_notify_cancel():
-                    future.set_result(outcome)
+        def translate() -> Translation:
+            outcome = self._translate(text, options)
+            tell(outcome, on_segment, on_token)
+            return outcome
 
         def note(done: Future[Translation]) -> None:
             self._count(-1)
@@ -182,7 +213,7 @@ class DoubleTranslator:
                 self.cancelled.append(text)
 
         future.add_done_callback(note)
-        self._threads.submit(resolve)
+        self._threads.submit(answer, future, translate)
         return future
 
     def translate_many(
@@ -206,6 +237,25 @@ class DoubleTranslator:
         finally:
             self._count(-1)
 
+    def score(
+        self,
+        source: str,
+        target: str,
+        *,
+        pair: Pair | None = None,
+        priority: Priority = Priority.INTERACTIVE,
+        timeout_s: float | None = None,
+    ) -> Future[SegmentTranslation]:
+        """Every word of the target is a token."""
+        assert priority is Priority.INTERACTIVE
+        self.pairs.append(pair)
+        self.timeouts_s.append(timeout_s)
+        self._count(1)
+        future: Future[SegmentTranslation] = Future()
+        future.add_done_callback(lambda _: self._count(-1))
+        self._threads.submit(answer, future, lambda: scored(source, target))
+        return future
+
     def _count(self, change: int) -> None:
         with self._counting:
             self.num_under_way += change
@@ -222,7 +272,7 @@ class DoubleTranslator:
             (reason for word, reason in REASONS.items() if word in text),
             FinishReason.STOP,
         )
-        score = self.score if options.return_scores else None
+        score = self.usual_score if options.return_scores else None
         lines = text.split("\n")
         targets = [line and f"{line}|{self.manifest.name}" for line in lines]
         segments = line_segments(lines, targets, score, reason)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.batching.meters import NO_METER
 from dragoman.bundle import read_bundle
 from dragoman.errors import BundleError, InputError, UnsupportedPair
 from dragoman.routing.inspection import bundle_folders
@@ -221,6 +222,7 @@ def test_every_option_of_a_translator_is_handed_on(models: Path, monkeypatch: py
             "queue_size": 100,
             "providers": ("cuda", "cpu"),
             "recall_segments": 50,
+            "meter": NO_METER,
         }
     ]
     assert reckoned["a"] == reckoned_bytes(router.models()[0].manifest, 3)

@@ -30,6 +30,7 @@ from dragoman import (
     Translation,
     Translator,
 )
+from dragoman.batching.meters import NO_METER, Meter, QueueState
 from dragoman.bundle import open_bundle
 from dragoman.manifest import Manifest
 from dragoman.providers import Provider
@@ -41,7 +42,7 @@ from service import cli
 from service.app import create_app
 from service.engine import preloaded
 from service.settings import Settings, load_settings
-from tests.routing.doubles import DoubleBundles, line_segments, tell, until, write_bundle
+from tests.routing.doubles import DoubleBundles, answer, line_segments, scored, tell, until, write_bundle
 
 __all__ = ["until", "write_bundle"]
 
@@ -67,12 +68,16 @@ class DoubleTranslator:
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
+        self.queue_state = QueueState(0, 1, 0)
         self.released = threading.Event()
         self.is_waiting = threading.Event()
         self.seen: list[tuple[str, DecodingOptions]] = []
         self.timeouts_s: list[float | None] = []
         self.cancelled: list[str] = []
         self._threads = ThreadPoolExecutor(8)
+
+    def queue(self) -> QueueState:
+        return self.queue_state
 
     def close(self) -> None:
         self.released.set()
@@ -102,23 +107,34 @@ class DoubleTranslator:
             raise Overloaded(num_waiting=8, queue_size=9, num_sources=2)
         future: Future[Translation] = Future()
 
-        def resolve() -> None:
-            try:
-                outcome = self._translate(text, options)
-                tell(outcome, on_segment, on_token)
-            except Exception as error:  # noqa: BLE001 -- the caller sees it
-                if future.set_running_or_notify_cancel():
-                    future.set_exception(error)
-            else:
-                if future.set_running_or_notify_cancel():
-                    future.set_result(outcome)
+        def translate() -> Translation:
+            outcome = self._translate(text, options)
+            tell(outcome, on_segment, on_token)
+            return outcome
 
         def note(done: Future[Translation]) -> None:
             if done.cancelled():
                 self.cancelled.append(text)
 
         future.add_done_callback(note)
-        self._threads.submit(resolve)
+        self._threads.submit(answer, future, translate)
+        return future
+
+    def score(
+        self,
+        source: str,
+        target: str,
+        *,
+        pair: Pair | None = None,
+        priority: Priority = Priority.INTERACTIVE,
+        timeout_s: float | None = None,
+    ) -> Future[SegmentTranslation]:
+        """See `scored`."""
+        assert priority is Priority.INTERACTIVE
+        assert pair in set(self.manifest.languages.pairs())
+        self.timeouts_s.append(timeout_s)
+        future: Future[SegmentTranslation] = Future()
+        self._threads.submit(answer, future, lambda: scored(source, target))
         return future
 
     def translate_many(
@@ -363,11 +379,13 @@ def open_double(
     queue_size: int = 1,
     recall_segments: int = 0,
     providers: Sequence[Provider] = ("cpu",),
+    meter: Meter = NO_METER,
 ) -> DoubleTranslator:
     """In place of Translator.open; the bundle is verified all the same."""
     assert min(replicas or 1, threads, queue_size) >= 1
     assert recall_segments >= 0
     assert tuple(providers) == ("cpu",)
+    assert meter is not None
     return DoubleTranslator(open_bundle(Path(path)).manifest)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman import BundleError
+from dragoman.batching.meters import NoMeter
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from service.engine import find_models, open_router, preloaded
 from service.settings import SettingsError, load_settings
@@ -107,6 +108,7 @@ def test_every_setting_reaches_the_engine(several: Path, monkeypatch: pytest.Mon
 
     open_router(load_settings(overrides={"models_dir": several, **wishes}))
 
+    assert isinstance(given.pop("meter"), NoMeter)
     assert given == {
         "replicas": 3,
         "threads": 2,

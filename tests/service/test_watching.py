@@ -208,7 +208,9 @@ def test_every_operation_documents_its_purpose_and_its_errors(client: httpx.Clie
     error = "#/components/schemas/ErrorResponse"
 
     documented: dict[str, set[str]] = {}
-    for path, operations in document["paths"].items():
+    prefixes = ("/v1/", "/healthz", "/readyz")
+    ours = {path: each for path, each in document["paths"].items() if path.startswith(prefixes)}
+    for path, operations in ours.items():
         for method, operation in operations.items():
             assert operation["summary"], path
             assert operation["description"], path
@@ -217,8 +219,12 @@ def test_every_operation_documents_its_purpose_and_its_errors(client: httpx.Clie
             for failure in failures.values():
                 assert failure["content"]["application/json"]["schema"] == {"$ref": error}
 
+    works = {"400", "401", "403", "413", "415", "422", "429", "500", "503", "504"}
     assert documented == {
-        "post /v1/translate": {"400", "401", "403", "413", "415", "422", "429", "500", "503", "504"},
+        "post /v1/translate": works,
+        "post /v1/translate/stream": works,
+        "post /v1/score": works,
+        "post /v1/detect": works,
         "get /v1/models": {"500"},
         "get /v1/languages": {"500"},
         "get /healthz": set(),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits.aio.strategies import MovingWindowRateLimiter
 
@@ -100,6 +100,7 @@ def test_several_servers_count_together_in_redis(redis_url: str) -> None:
     asyncio.run(hit())
 
 
+@settings(deadline=None)
 @given(
     amount=st.integers(1, 4),
     hits=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 40)), max_size=40),
@@ -122,7 +123,7 @@ def test_in_no_stretch_of_a_window_do_more_pass_and_none_is_refused_for_nothing(
                 with pytest.raises(RateLimited) as refused:
                     await rates.hit(identity, limits)
                 wait_s = recent[0] + 60 - now
-                assert refused.value.retry_after_s in {wait_s, wait_s + 1}  # the clock ran a little between
+                assert abs(refused.value.retry_after_s - wait_s) <= 2  # the real clock ran on between
 
     asyncio.run(check())
 
@@ -217,7 +218,7 @@ def test_a_rate_that_cannot_be_read_is_refused_at_the_start(text: str) -> None:
 def test_a_storage_of_another_kind_is_refused_and_not_quoted(url: str) -> None:
     with pytest.raises(RatesInvalid) as refused:
         Rates.open(url, None)
-    assert refused.value.field == "rate_storage"
+    assert refused.value.field == "rate_storage_url"
     assert "hunter2" not in str(refused.value)
 
 

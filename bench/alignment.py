@@ -1,0 +1,337 @@
+"""Which attention aligns best: error rates of every layer, head and step, against links made by hand.
+
+`python -m bench.alignment CHECKPOINT --bundle BUNDLE --pairs FILE... --output bench/results/alignment.json`
+
+Error rate and links, sure or possible, are those of Och and Ney 2003, "A Systematic Comparison of Various
+Statistical Alignment Models", Computational Linguistics 29(1), section 6. Words are made and linked by the
+engine's own code; only the attention that it reads is varied.
+Shapes: L decoder layers, H heads, T target tokens said, the end of sentence among them, S source tokens.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bench.provenance import provenance, write_result
+from dragoman.aligning import link_words
+from dragoman.bundle import open_bundle
+from dragoman.graphs.decoder import Decoder
+from dragoman.graphs.encoder import Encoder
+from dragoman.graphs.session import SessionOptions
+from dragoman.manifest import Alignment
+from dragoman.text.tokenise import Tokenizer
+from dragoman.text.words import words_of
+from dragoman.types import Link, Method, SearchKind, Span
+from export.checkpoint import load_checkpoint
+from export.model import Transformer
+from export.model.attention import Attention
+from export.shortlist.align import link_pieces
+from export.shortlist.pairs import TokenPairs
+from export.shortlist.text import evenly_spaced, read_pairs
+
+GOLD = Path(__file__).parent / "gold" / "de-en.tsv"
+WORD = re.compile(r"\w+(?:[\u2019'\-.,:]\w+)*|[^\w\s]")
+"""A gold word: letters and digits with what joins them, or one other character."""
+LINK = re.compile(r"(\d+)([-?])(\d+)")
+EM_ITERATIONS = 5
+MEANS_OF_BEST = (2, 3, 4)
+"""So many of a layer's heads are averaged, those that align best alone."""
+MAX_PAIRS = 150_000
+
+Weights = NDArray[np.float32]
+Place = tuple[int, int]
+"""Numbers of a source word and of a target word."""
+Reader = Callable[["Tokens"], Weights]
+"""From a pair to the attention of its target's pieces, [target pieces, source pieces]."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPair:
+    """A source and a target with the links that a person made."""
+
+    source: str
+    target: str
+    sure: frozenset[Place]
+    possible: frozenset[Place]
+    """The sure ones among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A pair as ids of pieces, without those that stand for no text."""
+
+    source: tuple[int, ...]
+    target: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How well one way to align does."""
+
+    name: str
+    error_rate: float
+    error_rate_first_half: float
+    error_rate_second_half: float
+
+
+def read_gold(path: Path) -> list[GoldPair]:
+    """Lines of source, target and links, tabs between them; 3-4 is sure, 3?4 possible, counted from 0.
+
+    Raises:
+        ValueError: a line has other columns, or a link to no word.
+    """
+    pairs = []
+    for number, line in enumerate(path.read_text(encoding="utf8").splitlines(), start=1):
+        source, target, listed = line.split("\t")
+        sizes = (len(gold_words(source)), len(gold_words(target)))
+        sure, possible = set(), set()
+        for link in listed.split():
+            match = LINK.fullmatch(link)
+            place = (int(match[1]), int(match[3])) if match else (-1, -1)
+            if match is None or place in possible or place[0] >= sizes[0] or place[1] >= sizes[1]:
+                raise ValueError(f"{path}:{number}: {link} is no link of {sizes[0]} to {sizes[1]} words")
+            possible.add(place)
+            if match[2] == "-":
+                sure.add(place)
+        pairs.append(GoldPair(source, target, frozenset(sure), frozenset(possible)))
+    return pairs
+
+
+def gold_words(text: str) -> list[Span]:
+    """Words between white space, with punctuation split off."""
+    return [Span(*match.span()) for match in WORD.finditer(text)]
+
+
+def alignment_error_rate(found: Iterable[set[Place]], gold: Iterable[GoldPair]) -> float:
+    """AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), over all pairs together."""
+    agreed = total = 0
+    for links, pair in zip(found, gold, strict=True):
+        agreed += len(links & pair.sure) + len(links & pair.possible)
+        total += len(links) + len(pair.sure)
+    return 1.0 - agreed / total
+
+
+def by_gold_words(links: Iterable[Link], source: Sequence[Span], target: Sequence[Span]) -> set[Place]:
+    """Links of the engine's words as links of the gold's; one that touches no word of it is left out."""
+    return {
+        (from_word, to_word)
+        for link in links
+        for from_word in _touched(link.source, source)
+        for to_word in _touched(link.target, target)
+    }
+
+
+def _touched(part: Span, words: Sequence[Span]) -> list[int]:
+    return [number for number, word in enumerate(words) if word.start < part.end and part.start < word.end]
+
+
+def align(tokenizer: Tokenizer, pair: GoldPair, read: Reader) -> set[Place]:
+    """Read a pair's target, and link its words as the engine does."""
+    tokens = tokens_of(tokenizer, pair)
+    source_words = words_of(pair.source, tokenizer.source_spans(pair.source))
+    target_words = words_of(pair.target, tokenizer.target_spans(tokens.target))
+    links = link_words(read(tokens), source_words, target_words)
+    return by_gold_words(links, gold_words(pair.source), gold_words(pair.target))
+
+
+def tokens_of(tokenizer: Tokenizer, pair: GoldPair) -> Tokens:
+    source, target = tokenizer.encode([pair.source, pair.target])
+    return Tokens(tuple(source), tuple(target))
+
+
+def rate(name: str, gold: Sequence[GoldPair], found: Sequence[set[Place]]) -> Rate:
+    """Of all pairs, and of each half alone: what they differ by tells how far a difference can be trusted."""
+    half = len(gold) // 2
+    parts = (slice(None), slice(half), slice(half, None))
+    return Rate(name, *(round(alignment_error_rate(found[part], gold[part]), 4) for part in parts))
+
+
+@torch.inference_mode()
+def attentions(model: Transformer, tokens: Tokens) -> Weights:
+    """The model's own attention to a source, while it says a given target: [L, H, T, S]."""
+    seen: list[Weights] = []
+
+    def watch(attention: Attention, inputs: tuple[torch.Tensor, ...], _: object) -> None:
+        states, keys, _values, bias = inputs
+        queries = attention.query(states).unflatten(2, (attention.heads, -1)).transpose(1, 2)
+        scores = queries @ keys.transpose(2, 3) * attention.head_size**-0.5 + bias
+        seen.append(scores.softmax(dim=-1)[0].numpy())
+
+    hooks = [layer.cross_attention.register_forward_hook(watch) for layer in model.decoder_layers()]
+    source = torch.tensor([[*tokens.source, model.config.eos_id]])
+    model(
+        source,
+        torch.ones_like(source, dtype=torch.bool),
+        torch.tensor([[model.config.bos_id, *tokens.target]]),
+    )
+    for hook in hooks:
+        hook.remove()
+    return np.stack(seen)
+
+
+def of_pieces(attention: Weights, tokens: Tokens, *, reads_token: bool) -> Weights:
+    """What each target piece attends to among the source's pieces, of attention [T, S]."""
+    first = int(reads_token)
+    return attention[first : first + len(tokens.target), : len(tokens.source)]
+
+
+def rates_of_model(model: Transformer, tokenizer: Tokenizer, gold: Sequence[GoldPair]) -> list[Rate]:
+    """Every head; and the means of each layer's best few, of all its heads and of all layers."""
+    kept = {tokens_of(tokenizer, pair): attentions(model, tokens_of(tokenizer, pair)) for pair in gold}
+    layers, heads = model.config.decoder_layers, model.config.heads
+
+    def measure(name: str, choose: Callable[[Weights], Weights], *, reads_token: bool) -> Rate:
+        def read(tokens: Tokens) -> Weights:
+            return of_pieces(choose(kept[tokens]), tokens, reads_token=reads_token)
+
+        return rate(name, gold, [align(tokenizer, pair, read) for pair in gold])
+
+    def measure_heads(alignment: Alignment) -> Rate:
+        choose = partial(_mean_of_heads, layer=alignment.layer, heads=alignment.heads)
+        return measure(_shown(alignment), choose, reads_token=alignment.reads_token)
+
+    rates = []
+    for reads_token in (False, True):
+        step = "reading" if reads_token else "saying"
+        rates.append(measure(f"all layers, {step}", _mean_of_layers, reads_token=reads_token))
+        for layer in range(layers):
+            single = [measure_heads(Alignment(layer, (head,), reads_token)) for head in range(heads)]
+            best_first = sorted(range(heads), key=lambda head: single[head].error_rate)
+            together = [
+                measure_heads(Alignment(layer, tuple(sorted(best_first[:count])), reads_token))
+                for count in (*MEANS_OF_BEST, heads)
+            ]
+            rates += [*single, *together]
+    return rates
+
+
+def _mean_of_heads(attention: Weights, layer: int, heads: Sequence[int]) -> Weights:
+    mean: Weights = attention[layer, list(heads)].mean(axis=0)
+    return mean
+
+
+def _mean_of_layers(attention: Weights) -> Weights:
+    mean: Weights = attention.mean(axis=(0, 1))
+    return mean
+
+
+def rate_of_bundle(folder: Path, tokenizer: Tokenizer, gold: Sequence[GoldPair]) -> Rate:
+    """The alignment that a bundle's manifest names, by the engine's own graphs."""
+    bundle = open_bundle(folder)
+    alignment, begin = bundle.manifest.alignment, next(iter(bundle.manifest.languages.targets.values())).begin
+    encoder, decoder = Encoder(bundle, SessionOptions()), Decoder(bundle, SessionOptions())
+
+    def read(tokens: Tokens) -> Weights:
+        steps = decoder.open_steps(SearchKind(1, method=Method.ALIGN))
+        steps.join(encoder.run([[*tokens.source, bundle.manifest.special_ids.eos]]))
+        rows = [steps.read(np.array([token]), None)[1][0].copy() for token in (*begin, *tokens.target)]
+        return of_pieces(np.stack(rows)[len(begin) - 1 :], tokens, reads_token=alignment.reads_token)
+
+    found = [align(tokenizer, pair, read) for pair in gold]
+    return rate(f"{folder.name} {bundle.manifest.precision}, {_shown(alignment)}", gold, found)
+
+
+def _shown(alignment: Alignment) -> str:
+    heads = ", ".join(map(str, alignment.heads))
+    return f"layer {alignment.layer} heads {heads}, {'reading' if alignment.reads_token else 'saying'}"
+
+
+def rate_of_model_1(tokenizer: Tokenizer, files: Sequence[Path], gold: Sequence[GoldPair]) -> Rate:
+    """IBM Model 1 learned on other pairs: what can be had without a translation model."""
+    pairs = evenly_spaced(read_pairs(files), MAX_PAIRS)
+    sources, targets = (tokenizer.encode([pair[side] for pair in pairs]) for side in (0, 1))
+    own = [tokens_of(tokenizer, pair) for pair in gold]  # as such aligners do, it learns on these too
+    learned = [*zip(sources, targets, strict=True), *((one.source, one.target) for one in own)]
+    size = tokenizer.vocab_size
+    table = TokenPairs.of(learned)
+    links = link_pieces(table, size, size, EM_ITERATIONS)
+    num_pieces = np.bincount(table.sources.ids, minlength=size)
+    shares: Mapping[Place, float] = {
+        (source, target): count / num_pieces[source]
+        for source, target, count in zip(
+            links.source_ids.tolist(), links.target_ids.tolist(), links.num_tokens.tolist(), strict=True
+        )
+    }
+
+    def read(tokens: Tokens) -> Weights:
+        found = np.array(
+            [[shares.get((one, other), 0.0) for one in tokens.source] for other in tokens.target]
+        )
+        normalised: Weights = (found / np.maximum(found.sum(axis=1, keepdims=True), 1e-9)).astype(np.float32)
+        return normalised
+
+    name = f"IBM Model 1 on {len(learned)} pairs"
+    return rate(name, gold, [align(tokenizer, pair, read) for pair in gold])
+
+
+def rate_of_diagonal(tokenizer: Tokenizer, gold: Sequence[GoldPair]) -> Rate:
+    """Every word says what stands at its place: what anything must be better than."""
+
+    def read(tokens: Tokens) -> Weights:
+        places = (np.arange(len(tokens.target)) * len(tokens.source)) // len(tokens.target)
+        return np.eye(len(tokens.source), dtype=np.float32)[places]
+
+    return rate("diagonal", gold, [align(tokenizer, pair, read) for pair in gold])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.alignment", description=__doc__)
+    parser.add_argument("checkpoint", type=Path, help="a folder written by `python -m training`")
+    parser.add_argument("--gold", type=Path, default=GOLD, help="links made by hand; default: %(default)s")
+    parser.add_argument("--bundle", dest="bundles", type=Path, action="append", required=True)
+    parser.add_argument("--pairs", type=Path, nargs="*", default=[], help="parallel text for IBM Model 1")
+    parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/alignment.json")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    gold = read_gold(arguments.gold)
+    checkpoint = load_checkpoint(arguments.checkpoint)
+    tokenizer = Tokenizer.load(checkpoint.source_tokenizer)
+    references = [rate_of_diagonal(tokenizer, gold)]
+    if arguments.pairs:
+        references.append(rate_of_model_1(tokenizer, arguments.pairs, gold))
+    groups = {
+        "references": references,
+        "model": rates_of_model(checkpoint.model, tokenizer, gold),
+        "bundles": [rate_of_bundle(bundle, tokenizer, gold) for bundle in arguments.bundles],
+    }
+    for name, rates in groups.items():
+        for each in sorted(rates, key=lambda one: one.error_rate):
+            halves = f"{each.error_rate_first_half:.1%}, {each.error_rate_second_half:.1%}"
+            print(f"{name:10} {each.error_rate:6.1%}  ({halves})  {each.name}")
+    if arguments.output:
+        _write(arguments, gold, groups)
+    return 0
+
+
+def _write(
+    arguments: argparse.Namespace, gold: Sequence[GoldPair], groups: Mapping[str, Sequence[Rate]]
+) -> None:
+    bundle = arguments.bundles[0]
+    pairs = " ".join(path.name for path in arguments.pairs)
+    command = f"python -m bench.alignment {arguments.checkpoint} --bundle {bundle} --pairs {pairs}"
+    figures: dict[str, Any] = {
+        "gold": {
+            "file": arguments.gold.name,
+            "pairs": len(gold),
+            "sure": sum(len(pair.sure) for pair in gold),
+            "possible": sum(len(pair.possible - pair.sure) for pair in gold),
+        },
+        **{
+            name: [{field: getattr(one, field) for field in Rate.__slots__} for one in rates]
+            for name, rates in groups.items()
+        },
+    }
+    write_result(arguments.output, provenance(bundle, command), figures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

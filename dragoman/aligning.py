@@ -1,0 +1,33 @@
+"""Which words of a segment and of its translation say the same, from the attention of a reading.
+
+Every target word goes with the source word that it attends to most, all pieces of both added up: Garg et al.
+2019, "Jointly Learning to Align and Translate with Transformer Models", arXiv:1909.02074, take the maximum
+by piece. docs/decisions tells which attention is read, and how often it is right.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.text.words import Word
+from dragoman.types import Link
+
+
+def link_words(
+    attention: NDArray[np.float32], source: Sequence[Word], target: Sequence[Word]
+) -> tuple[Link, ...]:
+    """A link for each target word, in their order; none where there is no source word.
+
+    Args:
+        attention: float32 [target pieces, source pieces]; what a source's own tokens that are no piece of
+            its text attract is left out before.
+        source: words whose pieces are columns.
+        target: words whose pieces are rows.
+    """
+    if not source or not target:
+        return ()
+    columns = np.stack([attention[:, list(word.pieces)].sum(axis=1) for word in source], axis=1)
+    by_word = np.stack([columns[list(word.pieces)].sum(axis=0) for word in target])
+    best = by_word.argmax(axis=1).tolist()
+    return tuple(Link(source[column].span, word.span) for column, word in zip(best, target, strict=True))

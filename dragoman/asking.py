@@ -1,0 +1,86 @@
+"""What a caller asks for, checked against what the bundle can do."""
+
+import math
+import time
+from dataclasses import dataclass, field, replace
+
+from dragoman.batching.replica import Ticket
+from dragoman.decoding.options import DecodingOptions, SearchOptions
+from dragoman.errors import InputError
+from dragoman.manifest import Manifest
+from dragoman.text.tokenise import Tokenizer
+from dragoman.text.validity import check_text
+from dragoman.types import Pair, Priority
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What all segments of one call have in common; nothing is left open."""
+
+    options: SearchOptions
+    pair: Pair
+    prefix: tuple[int, ...] = ()
+    """Ids that the target of a text's first segment begins with."""
+    priority: Priority = Priority.JOB
+    deadline_s: float = math.inf
+    """On the clock of `time.monotonic`."""
+    timeout_s: float = math.inf
+    tickets: list[Ticket] = field(default_factory=list)
+    """All that were made, so that they can be given up."""
+
+    def within(self, timeout_s: float) -> "Asked":
+        """The same, given up so many seconds from now."""
+        return replace(self, deadline_s=time.monotonic() + timeout_s, timeout_s=timeout_s)
+
+    def again(self) -> "Asked":
+        """The same for another text, whose tickets are given up by themselves."""
+        return replace(self, tickets=[])
+
+
+class Asking:
+    """Puts a bundle's own answers where a caller has none. Safe for several threads."""
+
+    def __init__(self, manifest: Manifest, tokenizer: Tokenizer) -> None:
+        self._manifest = manifest
+        self._tokenizer = tokenizer
+
+    def asked(
+        self, options: DecodingOptions, pair: Pair | None, priority: Priority, timeout_s: float | None = None
+    ) -> Asked:
+        """What a caller asks for, with the bundle's own answers where it does not say.
+
+        Raises:
+            InputError: an option is beyond the model's limits.
+            UnsupportedPair: no such pair, or none was named.
+        """
+        most = self._manifest.limits.max_target_tokens
+        for name, value in (("max_length", options.max_length), ("min_length", options.min_length)):
+            if value is not None and value > most:
+                raise InputError(name, f"{value} is over this model's limit of {most} tokens a segment")
+        source, target = (None, None) if pair is None else pair
+        defaults = self._manifest.decoding
+        resolved = options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
+        served = self._manifest.languages.pair(source, target)
+        prefix = self.target_ids(options.target_prefix, "target_prefix")
+        asked = Asked(resolved, served, prefix, priority)
+        return asked if timeout_s is None else asked.within(timeout_s)
+
+    def target_ids(self, text: str, field: str) -> tuple[int, ...]:
+        """Ids of a text in the target's language; an InputError names the field where it cannot be read."""
+        try:
+            check_text(text, None)
+        except InputError as error:
+            raise InputError(field, error.problem) from error
+        (ids,) = self._tokenizer.encode([text])
+        return tuple(ids)
+
+
+def check_one_row(options: SearchOptions) -> None:
+    """Raise an InputError where what is told token by token could change its mind."""
+    if options.beam_size > 1:
+        problem = f"wants greedy search; set beam_size to 1, not {options.beam_size}"
+    elif options.num_hypotheses > 1:
+        problem = f"wants a single draw; set num_hypotheses to 1, not {options.num_hypotheses}"
+    else:
+        return
+    raise InputError("on_token", problem)

@@ -1,0 +1,84 @@
+"""What of their sources rows have read: attention, from a step's queries and the cross keys.
+
+The operators that attend keep their weights to themselves. What one layer's heads have looked at is worked
+out beside the decoder graph, by a tiny one that belongs to the engine (`python -m export.row_graphs` writes
+it), and only for targets that are read: a search does not pay for it. Which heads to ask, the manifest says.
+
+Shapes: R rows, S source tokens, H heads, D head size, N = H x D.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnxruntime import IOBinding, OrtValue
+
+from dragoman import contract
+from dragoman.graphs.caches import CrossCaches
+from dragoman.graphs.device import FOLDER
+from dragoman.graphs.session import DEVICE_ID, SessionOptions, new_session
+from dragoman.manifest import Manifest
+
+ATTENTION_GRAPH = "attention"
+
+
+class Attention:
+    """The tiny graph for one bundle's layer and heads. Safe to use from several threads."""
+
+    def __init__(self, manifest: Manifest, options: SessionOptions) -> None:
+        if options.is_gpu:  # TensorRT would build an engine for each size that it meets
+            options = replace(options, providers=("cuda",))
+        sizes, alignment = manifest.sizes, manifest.alignment
+        self._heads = np.array(alignment.heads, np.int64)
+        names = contract.cross_names(sizes.decoder_layers)
+        self._ports = [("keys" if name == contract.cross_key(alignment.layer) else "", "") for name in names]
+        self._device_type = options.device_type or "cpu"
+        self._query_dtype = np.float16 if manifest.cache_dtype == "float16" else np.float32
+        self._width = sizes.heads * sizes.head_size
+        self._session = new_session(FOLDER / f"{ATTENTION_GRAPH}.{manifest.cache_dtype}.onnx", options)
+
+    def bind(self, binding: IOBinding, cross: CrossCaches, num_rows: int) -> "BoundAttention":
+        """Have a step leave its queries where they are read.
+
+        Args:
+            binding: of a run of the decoder graph.
+            cross: what its rows read.
+            num_rows: R.
+        """
+        shape = [num_rows, 1, self._width]
+        queries = OrtValue.ortvalue_from_shape_and_type(
+            shape, self._query_dtype, self._device_type, DEVICE_ID
+        )
+        binding.bind_ortvalue_output(contract.QUERIES, queries)
+        own = self._session.io_binding()
+        own.bind_ortvalue_input("queries", queries)
+        inputs = {"source_ends": cross.ends, "heads": self._heads}
+        for name, array in inputs.items():
+            own.bind_cpu_input(name, array)
+        weights = np.empty((num_rows, cross.width), np.float32)
+        output = OrtValue.ortvalue_from_numpy(weights)
+        own.bind_ortvalue_output("attention", output)
+        kept = [queries, inputs, output, cross.bind(own, self._ports)]
+        return BoundAttention(self, own, weights, kept)
+
+    def run(self, binding: IOBinding) -> None:
+        binding.synchronize_inputs()
+        self._session.run_with_iobinding(binding)
+
+
+class BoundAttention:
+    """Where one number of rows finds its queries, and leaves what they have read."""
+
+    def __init__(
+        self, attention: Attention, binding: IOBinding, weights: NDArray[np.float32], kept: list[Any]
+    ) -> None:
+        self._attention = attention
+        self._binding = binding
+        self._weights = weights
+        self._kept = kept  # what the binding does not keep alive
+
+    def run(self) -> NDArray[np.float32]:
+        """Of the step that has just run, [R, S]. The same array each time."""
+        self._attention.run(self._binding)
+        return self._weights

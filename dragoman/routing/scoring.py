@@ -1,0 +1,106 @@
+"""A given target on its way to the bundle that reads it."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from dragoman.errors import InputError, TranslatorClosed
+from dragoman.pending import resolve
+from dragoman.routing.journey import PairTranslator, Wishes
+from dragoman.routing.routes import Route, Step
+from dragoman.routing.shelf import Lease, Shelf
+from dragoman.types import SegmentTranslation
+
+
+def step_to_score(route: Route) -> Step:
+    """The only step of a route.
+
+    Raises:
+        InputError: there are two. What one model makes of a pivot nobody gave cannot be told.
+    """
+    if len(route.steps) > 1:
+        pivot = route.steps[0].pair.target
+        raise InputError("target", f"no model here is for {route.pair}, which goes through {pivot}")
+    return route.steps[0]
+
+
+class Scoring:
+    """Leases the bundle and resolves the future."""
+
+    def __init__(
+        self,
+        step: Step,
+        wishes: Wishes,
+        shelf: Shelf[PairTranslator],
+        run_beside: Callable[[Callable[[], None]], None],
+    ) -> None:
+        """Nothing has begun; arguments are those of a `Journey`, of one step."""
+        self.future: Future[SegmentTranslation] = Future()
+        """Pending until it is done, so that it can be cancelled all the time."""
+        self._step = step
+        self._wishes = wishes
+        self._shelf = shelf
+        self._run_beside = run_beside
+        self._waits_for: Future[Any] | None = None
+        self.future.add_done_callback(lambda _: self._stop())
+
+    def begin(self, source: str, target: str) -> None:
+        """Set out; where the bundle is not open, once it is."""
+        lease = self._shelf.lease(self._step.offer.name, self._wishes.deadline_s)
+        if lease.done():
+            self._read(source, target, lease.result())
+            return
+        self._watch(lease)
+        lease.add_done_callback(lambda asked: self._board(source, target, asked))
+
+    def _board(self, source: str, target: str, asked: Future[Lease[PairTranslator]]) -> None:
+        if asked.cancelled():
+            return
+
+        def read() -> None:
+            try:
+                self._read(source, target, asked.result())
+            except Exception as error:  # noqa: BLE001 -- the caller sees it
+                resolve(self.future, error)
+
+        try:
+            self._run_beside(read)
+        except RuntimeError:
+            resolve(self.future, TranslatorClosed("the router was closed before this was read"))
+
+    def _read(self, source: str, target: str, lease: Lease[PairTranslator]) -> None:
+        try:
+            found = lease.opened.score(
+                source,
+                target,
+                pair=self._step.pair,
+                priority=self._wishes.priority,
+                timeout_s=self._wishes.remaining_s(),
+            )
+        except BaseException:
+            lease.release()
+            raise
+        self._watch(found)
+        found.add_done_callback(lambda found: self._arrive(found, lease))
+
+    def _arrive(self, found: Future[SegmentTranslation], lease: Lease[PairTranslator]) -> None:
+        lease.release()
+        if found.cancelled():
+            self.future.cancel()
+            return
+        error = found.exception()
+        if isinstance(error, Exception):
+            resolve(self.future, error)
+        else:
+            resolve(self.future, found.result())
+
+    def _watch(self, awaited: Future[Any]) -> None:
+        """What is to be given up if the whole is."""
+        self._waits_for = awaited
+        if self.future.done():
+            awaited.cancel()
+
+    def _stop(self) -> None:
+        awaited, self._waits_for = self._waits_for, None
+        if awaited is not None:
+            awaited.cancel()

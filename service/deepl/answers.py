@@ -1,0 +1,112 @@
+"""What every answer of this API has: its form of errors, and an id to ask about it by."""
+
+import secrets
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
+
+from service.accounts.errors import GlossaryError, NoDatabase
+from service.documents.errors import DocumentError, StoreFull, UnknownDocument
+from service.front.errors import (
+    RETRY_AFTER,
+    STATUSES,
+    ApiError,
+    ErrorForm,
+    ErrorKind,
+    FieldProblem,
+    SafeJSONResponse,
+    as_api_error,
+    invalid_input,
+)
+
+ROOT = "/v2"
+TRACE_HEADER = "X-Trace-ID"
+TRACE_SIZE_BYTES = 16
+MAX_QUERY_BYTES = 8192
+"""Of a URL: what proxies and servers commonly take of one. Longer ones are to be bodies."""
+URL_TOO_LONG = 414
+OWN_STATUSES: Mapping[ErrorKind, int] = {
+    ErrorKind.INVALID_INPUT: 400,
+    ErrorKind.UNAUTHENTICATED: 403,
+    ErrorKind.QUOTA_EXCEEDED: 456,
+}
+"""Where DeepL has another one than Dragoman."""
+FIELD_NAMES = {"source": "source_lang", "target": "target_lang"}
+"""What the desk calls otherwise."""
+
+
+def owns(path: str) -> bool:
+    return path == ROOT or path.startswith(f"{ROOT}/")
+
+
+def respond(error: ApiError) -> Response:
+    """An error as DeepL's clients read it."""
+    body = {"message": error.message}
+    fields = [(FIELD_NAMES.get(each.field, each.field), _reworded(each.problem)) for each in error.fields]
+    if len(fields) == 1:
+        body["message"] = f"{fields[0][0]}: {fields[0][1]}"
+        if fields[0][0] == "entries":  # its clients look for it there
+            body["detail"] = fields[0][1]
+    elif fields:
+        body["detail"] = "; ".join(f"{name}: {problem}" for name, problem in fields)
+    # A challenge belongs to a status that this API never has.
+    headers = {name: value for name, value in error.headers.items() if name != "WWW-Authenticate"}
+    return SafeJSONResponse(body, status_of(error.kind), {**headers, TRACE_HEADER: new_trace_id()})
+
+
+FORM = ErrorForm(owns, respond)
+
+
+def status_of(kind: ErrorKind) -> int:
+    return OWN_STATUSES.get(kind, STATUSES[kind])
+
+
+def new_trace_id() -> str:
+    return secrets.token_hex(TRACE_SIZE_BYTES)
+
+
+class DeepLRoute(APIRoute):
+    """Gives every answer an id, and errors of rooms behind it a form that the application knows."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def traced(request: Request) -> Response:
+            if len(request.scope["query_string"]) > MAX_QUERY_BYTES:
+                response: Response = JSONResponse(
+                    {"message": f"the URL's query has more than {MAX_QUERY_BYTES} bytes; send a POST"},
+                    URL_TOO_LONG,
+                )
+            else:
+                try:
+                    response = await handle(request)
+                except (DocumentError, NoDatabase, GlossaryError) as error:
+                    raise worded(error) from error
+            response.headers[TRACE_HEADER] = new_trace_id()
+            return response
+
+        return traced
+
+
+def worded(error: Exception) -> ApiError:
+    """What a client is told of an error; raises what is none of its business."""
+    match error:
+        case UnknownDocument():
+            return ApiError(ErrorKind.NOT_FOUND, str(error))
+        case StoreFull():
+            return ApiError(ErrorKind.NO_ROOM, str(error), headers=RETRY_AFTER)
+        case DocumentError():
+            return invalid_input([FieldProblem(field="file", problem=str(error))], total=1)
+        case NoDatabase():  # no trying again helps, as the answer to other failures of the database has it
+            return ApiError(
+                ErrorKind.MALFORMED, "this server keeps no glossaries; its operator must set database_url"
+            )
+        case _:
+            return as_api_error(error)
+
+
+def _reworded(problem: str) -> str:
+    return problem.replace("`source`", "`source_lang`").replace("`target`", "`target_lang`")

@@ -1,0 +1,41 @@
+"""All of it, as the application takes it in."""
+
+from fastapi import APIRouter, Depends
+from fastapi.security import APIKeyHeader
+
+from service.deepl.answers import FORM, ROOT
+from service.deepl.catalogue import catalogue_routes
+from service.deepl.document_jobs import DocumentJobs
+from service.deepl.documents import document_routes
+from service.deepl.glossaries import glossary_routes
+from service.deepl.translation import translation_routes
+from service.front.premises import Api, Premises
+
+DOCUMENT_PATHS = frozenset({f"{ROOT}/document", f"{ROOT}/glossaries"})
+"""Where more comes than texts: DeepL's clients may send 10 MiB of a glossary."""
+KEY_HEADER = APIKeyHeader(
+    name="Authorization",
+    scheme_name="DeepL",
+    description="`DeepL-Auth-Key KEY`, where the server wants a key.",
+    auto_error=False,
+)
+"""For the document alone; `entrance` reads it."""
+
+
+def deepl_api(premises: Premises) -> Api:
+    """DeepL's paths, all under `/v2`."""
+    desk, door = premises.desk, premises.door
+    jobs = None if premises.documents is None else DocumentJobs(desk, premises.documents)
+    routes = APIRouter(
+        prefix=ROOT,
+        dependencies=[Depends(KEY_HEADER)],
+        lifespan=None if jobs is None else lambda _app: jobs.working(),
+    )
+    for each in (
+        translation_routes(desk, door),
+        catalogue_routes(desk, door),
+        glossary_routes(desk, door),
+        document_routes(desk, door, jobs),
+    ):
+        routes.include_router(each)
+    return Api(routes, FORM, DOCUMENT_PATHS)

@@ -1,0 +1,145 @@
+"""Glossaries: made, listed, read and deleted. No translation uses them."""
+
+from collections.abc import Callable
+from datetime import UTC
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from service.accounts.callers import Caller
+from service.accounts.errors import NoDatabase, UnknownGlossary
+from service.accounts.glossaries import Glossary, NewGlossary
+from service.accounts.glossary_entries import EntriesFormat
+from service.accounts.keys import Scope
+from service.deepl.answers import DeepLRoute
+from service.deepl.describing import (
+    CREATE_GLOSSARY,
+    DELETE_GLOSSARY,
+    GLOSSARY,
+    GLOSSARY_ENTRIES,
+    GLOSSARY_LANGUAGE_PAIRS,
+    LIST_GLOSSARIES,
+)
+from service.deepl.entrance import enter, enter_with_any_key
+from service.deepl.languages import PairsServed, base_of
+from service.desk.desk import Desk
+from service.front.door import Door
+from service.front.errors import ApiError, ErrorKind, SafeJSONResponse
+from service.front.fields import Fields, field_error
+from service.front.threads import beside
+
+CREATED, NO_CONTENT = 201, 204
+ONE = "/glossaries/{glossary_id}"
+TSV = "text/tab-separated-values"
+ACCEPTED = frozenset({TSV, "text/*", "*/*"})
+
+Result = TypeVar("Result")
+
+
+def glossary_routes(desk: Desk, door: Door) -> APIRouter:
+    """All of a key's own."""
+    router = APIRouter(route_class=DeepLRoute)
+    pairs = PairsServed(desk.inference)
+
+    @router.get(
+        "/glossary-language-pairs", summary="Pairs of glossaries", openapi_extra=GLOSSARY_LANGUAGE_PAIRS
+    )
+    async def language_pairs(connection: Request) -> Response:
+        """All that is translated."""
+        await enter_with_any_key(connection, door)
+        served = [{"source_lang": source, "target_lang": target} for source, target in await pairs.current()]
+        return SafeJSONResponse({"supported_languages": served})
+
+    @router.post("/glossaries", status_code=CREATED, summary="Keep a glossary", openapi_extra=CREATE_GLOSSARY)
+    async def create(connection: Request) -> Response:
+        """Of terms in one language and what they are in another."""
+        caller, fields = await enter(connection, door, Scope.GLOSSARIES)
+        new = _new_glossary(fields)
+        if (new.source, new.target) not in await pairs.current():
+            raise field_error(
+                "target_lang", f"{new.source[:40]} is not translated into {new.target[:40]} here"
+            )
+        made = await beside(lambda: door.accounts.add_glossary(caller, new))
+        return SafeJSONResponse(_present(made), CREATED)
+
+    @router.get("/glossaries", summary="All glossaries", openapi_extra=LIST_GLOSSARIES)
+    async def all_glossaries(connection: Request) -> Response:
+        """The oldest first."""
+        caller, _ = await enter(connection, door, Scope.GLOSSARIES)
+        found = await beside(lambda: door.accounts.list_glossaries(caller))
+        return SafeJSONResponse({"glossaries": [_present(glossary) for glossary in found]})
+
+    _add_routes_of_one(router, door)
+    return router
+
+
+def _add_routes_of_one(router: APIRouter, door: Door) -> None:
+    async def find(connection: Request, look: Callable[[Caller, str], Result]) -> Result:
+        caller, _ = await enter(connection, door, Scope.GLOSSARIES)
+        glossary_id = str(connection.path_params["glossary_id"])
+        return await _known(lambda: look(caller, glossary_id), glossary_id)
+
+    @router.get(ONE, summary="One glossary", openapi_extra=GLOSSARY)
+    async def one(connection: Request) -> Response:
+        """All there is to know but its entries."""
+        return SafeJSONResponse(_present(await find(connection, door.accounts.get_glossary)))
+
+    @router.get(
+        f"{ONE}/entries",
+        summary="A glossary's entries",
+        response_class=Response,
+        openapi_extra=GLOSSARY_ENTRIES,
+    )
+    async def entries(connection: Request) -> Response:
+        """Source term, tab, target term, line feed."""
+        _require_tsv(connection)
+        return Response(await find(connection, door.accounts.glossary_tsv), media_type=TSV)
+
+    @router.delete(ONE, status_code=NO_CONTENT, summary="Delete a glossary", openapi_extra=DELETE_GLOSSARY)
+    async def delete(connection: Request) -> Response:
+        """For good."""
+        await find(connection, door.accounts.delete_glossary)
+        return Response(status_code=NO_CONTENT)
+
+
+async def _known(look: Callable[[], Result], glossary_id: str) -> Result:
+    """Where none can be kept, there is none of any id."""
+    try:
+        return await beside(look)
+    except NoDatabase as error:
+        raise UnknownGlossary(glossary_id) from error
+
+
+def _new_glossary(fields: Fields) -> NewGlossary:
+    values = []
+    for name in ("name", "source_lang", "target_lang", "entries", "entries_format"):
+        value = fields.string(name)
+        if value is None:
+            raise field_error(name, "is missing")
+        values.append(value)
+    name, source, target, entries, entries_format = values
+    if entries_format not in tuple(EntriesFormat):
+        raise field_error("entries_format", f"must be one of {', '.join(EntriesFormat)}")
+    # A glossary is of all regions of a language.
+    languages = (base_of(source).lower(), base_of(target).lower())
+    return NewGlossary(name, *languages, entries, EntriesFormat(entries_format))
+
+
+def _require_tsv(connection: Request) -> None:
+    accepted = connection.headers.get("accept", TSV).split(",")
+    if not any(each.split(";")[0].strip().lower() in ACCEPTED for each in accepted):
+        raise ApiError(ErrorKind.UNSUPPORTED_MEDIA_TYPE, f"entries are {TSV}; accept that")
+
+
+def _present(glossary: Glossary) -> dict[str, Any]:
+    created_at = glossary.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return {
+        "glossary_id": glossary.id,
+        "name": glossary.name,
+        "ready": True,
+        "source_lang": glossary.source,
+        "target_lang": glossary.target,
+        "creation_time": created_at,  # clients want fractions of a second
+        "entry_count": glossary.entry_count,
+    }

@@ -1,0 +1,46 @@
+"""Names that HTML may declare its encoding by, and what browsers take them for.
+
+From the Encoding Standard (https://encoding.spec.whatwg.org/#names-and-labels), where Latin-1 is Windows' own
+superset of it, and so on. Those of several states, and ones out of use, are left out.
+"""
+
+from collections.abc import Mapping
+
+_LABELS = {
+    "utf-8": "utf-8 utf8 unicode-1-1-utf-8 x-unicode20utf8 utf-16 utf-16le utf-16be",  # declared in ASCII
+    "cp1252": "windows-1252 cp1252 x-cp1252 iso-8859-1 iso8859-1 iso88591 iso_8859-1 latin1 l1 ascii",
+    "cp1250": "windows-1250 cp1250 x-cp1250",
+    "cp1251": "windows-1251 cp1251 x-cp1251",
+    "cp1253": "windows-1253 cp1253 x-cp1253",
+    "cp1254": "windows-1254 cp1254 x-cp1254 iso-8859-9 iso8859-9 iso_8859-9 latin5 l5",
+    "cp1255": "windows-1255 cp1255 x-cp1255",
+    "cp1256": "windows-1256 cp1256 x-cp1256",
+    "cp1257": "windows-1257 cp1257 x-cp1257",
+    "cp1258": "windows-1258 cp1258 x-cp1258",
+    "cp866": "ibm866 cp866 866",
+    "cp874": "windows-874 tis-620 iso-8859-11 iso8859-11",
+    "iso8859-2": "iso-8859-2 iso8859-2 iso_8859-2 latin2 l2",
+    "iso8859-3": "iso-8859-3 iso8859-3 iso_8859-3 latin3 l3",
+    "iso8859-4": "iso-8859-4 iso8859-4 iso_8859-4 latin4 l4",
+    "iso8859-5": "iso-8859-5 iso8859-5 iso_8859-5 cyrillic",
+    "iso8859-6": "iso-8859-6 iso8859-6 iso_8859-6 arabic",
+    "iso8859-7": "iso-8859-7 iso8859-7 iso_8859-7 greek",
+    "iso8859-8": "iso-8859-8 iso8859-8 iso_8859-8 hebrew",
+    "iso8859-10": "iso-8859-10 iso8859-10 latin6 l6",
+    "iso8859-13": "iso-8859-13 iso8859-13",
+    "iso8859-14": "iso-8859-14 iso8859-14",
+    "iso8859-15": "iso-8859-15 iso8859-15 iso_8859-15 l9 latin9",
+    "iso8859-16": "iso-8859-16",
+    "koi8-r": "koi8-r koi8 koi koi8_r",
+    "koi8-u": "koi8-u koi8-ru",
+    "mac-roman": "macintosh mac x-mac-roman",
+    "gb18030": "gb18030 gbk gb2312 gb_2312-80 x-gbk chinese",
+    "big5hkscs": "big5 big5-hkscs cn-big5 x-x-big5",
+    "euc-jp": "euc-jp x-euc-jp",
+    "cp932": "shift_jis shift-jis sjis x-sjis windows-31j ms_kanji",
+    "cp949": "euc-kr korean ks_c_5601-1987 ksc5601 windows-949",
+}
+DECLARABLE: Mapping[str, str] = {
+    label: codec for codec, labels in _LABELS.items() for label in labels.split()
+}
+"""Python's codecs by labels in lower case."""

@@ -1,0 +1,35 @@
+"""What an API is given, and what the application takes of it."""
+
+from dataclasses import dataclass
+
+from fastapi import APIRouter
+
+from service.desk.desk import Desk
+from service.documents.store import DocumentStore
+from service.front.door import Door
+from service.front.errors import ErrorForm
+from service.settings import Settings
+from service.watching import Watcher
+
+
+@dataclass(frozen=True, slots=True)
+class Premises:
+    """What every API works with."""
+
+    desk: Desk
+    door: Door
+    watcher: Watcher
+    settings: Settings
+    documents: DocumentStore | None = None
+    """Keeps translated files until they are fetched; None where files are not translated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """An API as the application takes it in."""
+
+    routes: APIRouter
+    errors: ErrorForm | None = None
+    """Its own form of them; None for Dragoman's."""
+    document_paths: frozenset[str] = frozenset()
+    """Where files are sent, which may be larger than other bodies."""

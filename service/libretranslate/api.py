@@ -1,0 +1,62 @@
+"""LibreTranslate's API: its routes, and what they have in common."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.openapi.utils import get_openapi
+from starlette.responses import Response
+
+from service.front.errors import SafeJSONResponse
+from service.front.premises import Api, Premises
+from service.libretranslate.about import server_routes
+from service.libretranslate.files import file_routes
+from service.libretranslate.languages import Catalogues
+from service.libretranslate.refusals import PATHS, TRANSLATE_FILE, error_form
+from service.libretranslate.texts import text_routes
+from service.versions import installed_version
+
+CORS: Mapping[str, str] = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type",
+}
+
+
+def libretranslate_api(premises: Premises) -> Api:
+    """All of it, on the paths that LibreTranslate has it on.
+
+    Any page may call it from a browser, as its clients expect, unless the settings name the pages that may.
+    """
+    headers: Mapping[str, str] = {} if premises.settings.cors_origins else CORS
+    catalogues = Catalogues(premises.desk.inference)
+    routes = APIRouter(tags=["libretranslate"])
+    for part in (text_routes, file_routes, server_routes):
+        routes.include_router(part(premises, catalogues, headers))
+    _add_specification(routes, headers)
+    _add_preflights(routes, headers)
+    return Api(routes, error_form(headers), frozenset({TRANSLATE_FILE}))
+
+
+def _add_specification(routes: APIRouter, headers: Mapping[str, str]) -> None:
+    known: dict[str, Any] = {}
+
+    @routes.get("/spec", summary="This API as OpenAPI", response_description="The document")
+    async def specification() -> Response:
+        """Of these routes alone; `/openapi.json` has all that the server offers."""
+        if not known:
+            described = get_openapi(
+                title="LibreTranslate's API", version=installed_version("dragoman"), routes=routes.routes
+            )
+            known.update(described)
+        return SafeJSONResponse(known, headers=headers)
+
+
+def _add_preflights(routes: APIRouter, headers: Mapping[str, str]) -> None:
+    """What a browser asks before it sends JSON to another origin."""
+
+    async def preflight() -> Response:
+        return Response(headers=dict(headers))
+
+    for path in PATHS:
+        routes.add_api_route(path, preflight, methods=["OPTIONS"], include_in_schema=False)

@@ -1,0 +1,88 @@
+"""Routes that translate texts and detect their languages."""
+
+from collections.abc import Mapping
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from service.accounts.keys import Scope
+from service.desk.desk import TextsRefusedError
+from service.desk.detection import detect, detectable
+from service.desk.sources import Detection
+from service.front.connection import while_connected
+from service.front.errors import SafeJSONResponse
+from service.front.fields import read_fields
+from service.front.limits import TextLimits
+from service.front.premises import Premises
+from service.front.readiness import require_ready
+from service.libretranslate.documentation import DETECT, OF_WORK, TRANSLATE, form_body, responses
+from service.libretranslate.languages import Catalogues
+from service.libretranslate.refusals import admit, check_detection, required, texts_refused
+from service.libretranslate.requests import check_limits, read_wishes, single_line_ends
+from service.libretranslate.responses import (
+    DetectedOut,
+    TranslateOut,
+    present_answers,
+    present_copies,
+    present_detected,
+)
+
+MAX_DETECTED = 3
+"""Languages that a text may be in, of which clients are told."""
+
+
+def text_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
+    """Texts in, translations out.
+
+    Args:
+        premises: where they are translated.
+        catalogues: the languages there are.
+        headers: of every response.
+    """
+    routes = APIRouter()
+    desk, door, settings = premises.desk, premises.door, premises.settings
+    limits = TextLimits(settings.max_texts, settings.max_characters)
+
+    @routes.post(
+        "/translate",
+        summary="Translate a text, or an array of them",
+        responses=responses({"model": TranslateOut, "description": "The translations"}, OF_WORK),
+        openapi_extra=form_body(
+            TRANSLATE, {"q": "Good morning", "source": "en", "target": "de", "alternatives": 2}
+        ),
+    )
+    async def translate(request: Request) -> Response:
+        """Fields come in JSON, in a form or in the URL's query."""
+        require_ready(desk.inference)
+        fields = await read_fields(request)
+        caller = await admit(door, request, fields, Scope.TRANSLATE)
+        wishes = read_wishes(fields, await catalogues.current(), limits)
+        if wishes.pair.is_copied:
+            return SafeJSONResponse(present_copies(wishes), headers=headers)
+        try:
+            answers = await while_connected(request, desk.translate(wishes.order(), caller))
+        except TextsRefusedError as error:
+            raise texts_refused(error, is_list=wishes.is_list) from error
+        return SafeJSONResponse(present_answers(answers, wishes), headers=headers)
+
+    @routes.post(
+        "/detect",
+        summary="Detect the language of a text",
+        responses=responses(
+            {"model": list[DetectedOut], "description": "Up to three, the most likely first"}, OF_WORK
+        ),
+        openapi_extra=form_body(DETECT, {"q": "Bonjour tout le monde"}),
+    )
+    async def detect_language(request: Request) -> Response:
+        """Among the languages that are served. Fields come in JSON, in a form or in the URL's query."""
+        fields = await read_fields(request)
+        await admit(door, request, fields, Scope.TRANSLATE)
+        check_detection(Detection(settings.detection))
+        text = required(fields, "q")
+        text = text if fields.is_json("q") else single_line_ends(text)
+        check_limits([text], limits)
+        served = await catalogues.current()
+        found = await desk.inference.beside(lambda: detect(text, detectable(served.served)))
+        return SafeJSONResponse([present_detected(each) for each in found[:MAX_DETECTED]], headers=headers)
+
+    return routes

@@ -1,0 +1,157 @@
+"""Tokens to blocks: running text, and the markup in it as marks between its characters."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from service.markup.tokens import Kind, MarkupToken
+
+SPACES = "\t\n\f\r "
+"""White space of HTML and XML; a no-break space is none."""
+
+_RUN = re.compile(f"[{SPACES}]+|[^{SPACES}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Markup between two characters of a text."""
+
+    kind: Kind
+    """TEXT for white space that says nothing beside the white space before it."""
+    at: int
+    """Of the character after it."""
+    raw: str
+    partner: int | None = None
+    """Of OPEN and CLOSE: the other half among the block's marks; -1 or their number where it stands in
+    another block, before or after this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A CDATA section in a text."""
+
+    start: int
+    end: int
+    raw: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Text to be translated as a whole, with all that stands in it."""
+
+    text: str
+    raws: Sequence[str]
+    """How each character of `text` is written; within CDATA sections, how it would be outside."""
+    marks: Sequence[Mark]
+    """In the order of the markup."""
+    sections: Sequence[Section]
+
+
+def beside(marks: Sequence[Mark], i: int, step: int) -> Kind | None:
+    """What stands before (`step` -1) or after (1) a mark, but for tags and points; None for a character."""
+    at = marks[i].at
+    i += step
+    while 0 <= i < len(marks) and marks[i].at == at:
+        if marks[i].kind in {Kind.TEXT, Kind.WORD}:
+            return marks[i].kind
+        i += step
+    return None
+
+
+def is_spaced(block: Block, i: int, step: int) -> bool:
+    """Whether a mark has white space before (`step` -1) or after (1) it."""
+    kind, at = beside(block.marks, i, step), block.marks[i].at
+    if kind is not None:
+        return kind is Kind.TEXT
+    return (block.text[at - 1 : at] if step < 0 else block.text[at : at + 1]).isspace()
+
+
+def blocks(tokens: Sequence[MarkupToken]) -> list[Block | str]:
+    """Blocks, and between them markup that holds no text."""
+    parts: list[Block | str] = []
+    start = 0
+    for end in [*(i for i, token in enumerate(tokens) if token.kind is Kind.BREAK), len(tokens)]:
+        if any(token.kind is Kind.TEXT and token.text.strip() for token in tokens[start:end]):
+            builder = _Builder(start)
+            for i in range(start, end):
+                builder.add(i, tokens[i])
+            parts.append(builder.finish())
+        else:
+            parts += [token.raw for token in tokens[start:end]]
+        parts += [token.raw for token in tokens[end : end + 1]]
+        start = end + 1
+    return parts
+
+
+@dataclass(slots=True)
+class _Builder:
+    """A block in the making."""
+
+    first_token: int
+    text: list[str] = field(default_factory=list)
+    raws: list[str] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+    mark_of: dict[int, int] = field(default_factory=dict)
+    """Tokens' marks."""
+    is_folded: bool = False
+    """Whether the last character is white space that more of it would say nothing beside."""
+    is_apart: bool = False
+    """Whether a word that is not in the text came after the last character."""
+
+    def add(self, i: int, token: MarkupToken) -> None:
+        if token.kind is Kind.TEXT:
+            if token.keeps_space:
+                self._add_characters(token.text, token.raws)
+                self.is_folded = False
+            else:
+                self._fold(token)
+            if token.is_section:
+                end = len(self.text)
+                self.sections.append(Section(end - len(token.text), end, token.raw))
+            return
+        self.mark_of[i] = len(self.marks)
+        self.marks.append(Mark(token.kind, len(self.text), token.raw, token.partner))
+        self.is_apart = self.is_apart or token.kind is Kind.WORD
+        if token.ends_line and self.text and not self.text[-1].isspace():
+            self._add_characters(" ", [""])
+            self.is_folded = True
+
+    def finish(self) -> Block:
+        """Less white space at the end, which becomes a mark."""
+        if self.is_folded:
+            self.text.pop()
+            at, raw = len(self.text), self.raws.pop()
+            num_before = sum(mark.at <= at for mark in self.marks)
+            after = [Mark(mark.kind, at, mark.raw, mark.partner) for mark in self.marks[num_before:]]
+            self.marks[num_before:] = [Mark(Kind.TEXT, at, raw), *after]
+            for token, mark in self.mark_of.items():
+                self.mark_of[token] = mark + (mark >= num_before)
+        marks = [Mark(mark.kind, mark.at, mark.raw, self._partner(mark)) for mark in self.marks]
+        return Block("".join(self.text), self.raws, marks, self.sections)
+
+    def _partner(self, mark: Mark) -> int | None:
+        if mark.partner is None:
+            return None
+        elsewhere = -1 if mark.partner < self.first_token else len(self.marks)
+        return self.mark_of.get(mark.partner, elsewhere)
+
+    def _fold(self, token: MarkupToken) -> None:
+        for run in _RUN.finditer(token.text):
+            raws = token.raws[run.start() : run.end()]
+            if run[0][0] not in SPACES:
+                self._add_characters(run[0], raws)
+                self.is_folded = False
+            elif self.is_folded or not self.text:
+                self.marks.append(Mark(Kind.TEXT, len(self.text), "".join(raws)))
+            else:
+                self._add_characters(" ", ["".join(raws)])
+                self.is_folded = True
+
+    def _add_characters(self, text: str, raws: Sequence[str]) -> None:
+        if self.is_apart and self.text and self.text[-1].isalnum() and text[0].isalnum():
+            self.text.append(" ")  # "pre<img>post" is two words
+            self.raws.append("")
+        self.is_apart = False
+        self.text += text
+        self.raws += raws

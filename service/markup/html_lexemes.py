@@ -1,0 +1,176 @@
+"""HTML cut into start tags, end tags, text and the rest, where the HTML standard does (13.2.5, Tokenization).
+
+turbohtml finds them. Done here is what its tokenizer leaves to a tree builder: SVG and MathML, in which other
+tags hold plain text, and `noscript`, which holds tags to readers without scripts; and what it has no token for:
+`</>`, and a tag that the document ends in. Time is linear in the size of the document.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import groupby
+
+from turbohtml import Token, Tokenizer, TokenType
+
+from service.markup.html_names import FOREIGN, RAW_TEXT, RAW_TEXT_WITH_SCRIPTS
+from service.markup.references import Characters
+
+
+class LexemeKind(StrEnum):
+    """What part of a document it is."""
+
+    TEXT = "text"
+    START = "start"
+    END = "end"
+    OTHER = "other"
+    """A comment, a doctype, the content of a script, a tag that the document ends in."""
+
+
+_NO_CHARACTERS = Characters("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Lexeme:
+    """Part of a document, as it is written there; all together are the document."""
+
+    kind: LexemeKind
+    raw: str
+    name: str = ""
+    """Of START and END, in lower case."""
+    attributes: dict[str, str] = field(default_factory=dict)
+    """Of START; names in lower case, the first of each."""
+    is_empty: bool = False
+    """Of START: ended by `/>` where that means something."""
+    characters: Characters = _NO_CHARACTERS
+    """Of TEXT: what it says."""
+
+
+_NOTHING = "</>"
+_SECTION = "<![CDATA["
+_MISLEADING = re.compile(
+    rf"<!\[CDATA\[|<(?:{'|'.join(sorted(RAW_TEXT_WITH_SCRIPTS))})(?=[\t\n\f\r />])", re.IGNORECASE
+)
+"""After which the tokenizer may have to begin anew."""
+
+
+def lex(html: str) -> Iterator[Lexeme]:
+    """Parts of a document, in order; any text is one."""
+    for kind, parts in groupby(_Reader(html).parts(), lambda part: part.kind):
+        if kind is LexemeKind.TEXT:
+            yield _join(list(parts))
+        else:
+            yield from parts
+
+
+class _Reader:
+    """Finds in a document what its tokens were made of: they come in order, and tell how long they are."""
+
+    def __init__(self, html: str) -> None:
+        self._html = html
+        self._unix = html.replace("\r", "\n")  # of the same length: \r\n would be one character to turbohtml
+        self._bounds = [*(found.start() for found in _MISLEADING.finditer(html)), len(html)]
+        self._at = 0
+        self._num_foreign = 0
+        self._raw_text = ""
+        """The element that holds no tags but its own end tag, if in one."""
+
+    def parts(self) -> Iterator[Lexeme]:
+        while self._at < len(self._html):
+            for token in self._tokens():
+                yield from self._nothings()
+                if token.type is TokenType.TEXT:
+                    yield from self._texts(len(token.data or ""))
+                    continue
+                part = self._part(token)
+                self._at += len(part.raw)
+                yield part
+                if self._misleads(token):
+                    break
+            else:
+                yield from self._nothings()
+                if self._at < len(self._html):
+                    yield Lexeme(LexemeKind.OTHER, self._html[self._at :])
+                return
+
+    def _tokens(self) -> Iterator[Token]:
+        """Tokens from here on. Little is read ahead, as this may be given up after any misleading tag."""
+        tokenizer = Tokenizer(resolve_references=False, capture_source=True)
+        at = self._at
+        for i in range(bisect_right(self._bounds, at), len(self._bounds)):
+            yield from tokenizer.feed(self._unix[at : self._bounds[i]])
+            at = self._bounds[i]
+        yield from tokenizer.close()
+
+    def _nothings(self) -> Iterator[Lexeme]:
+        """`</>`, of which there is no token; in raw text it is text."""
+        while not self._raw_text and self._html.startswith(_NOTHING, self._at):
+            self._at += len(_NOTHING)
+            yield Lexeme(LexemeKind.OTHER, _NOTHING)
+
+    def _texts(self, num_chars: int) -> Iterator[Lexeme]:
+        """Text of so many characters, and what parts it."""
+        while num_chars > 0:
+            end = self._at + num_chars
+            if not self._raw_text:
+                found = self._html.find(_NOTHING, self._at, end + len(_NOTHING) - 1)
+                end = end if found < 0 else found
+            raw = self._html[self._at : end]
+            self._at, num_chars = end, num_chars - len(raw)
+            yield self._text(raw, Characters(raw, raw))
+            if num_chars:
+                yield from self._nothings()
+
+    def _text(self, raw: str, characters: Characters) -> Lexeme:
+        if self._raw_text in {"", "title"}:
+            return Lexeme(LexemeKind.TEXT, raw, characters=characters)
+        return Lexeme(LexemeKind.OTHER, raw)
+
+    def _part(self, token: Token) -> Lexeme:
+        raw = self._html[self._at : self._at + len(token.source or "")]
+        name = token.tag or ""
+        match token.type:
+            case TokenType.CHARACTER_REFERENCE:
+                return self._text(raw, _written(raw, token.data or ""))
+            case TokenType.START_TAG:
+                is_foreign = self._num_foreign > 0 or name in FOREIGN
+                is_empty = is_foreign and token.self_closing
+                if name in FOREIGN and not is_empty:
+                    self._num_foreign += 1
+                if name in RAW_TEXT and not is_foreign:
+                    self._raw_text = name
+                return Lexeme(LexemeKind.START, raw, name, dict(token.attrs or ()), is_empty)
+            case TokenType.END_TAG:
+                self._raw_text = ""
+                if name in FOREIGN:
+                    self._num_foreign = max(0, self._num_foreign - 1)
+                return Lexeme(LexemeKind.END, raw, name)
+            case _:
+                if self._num_foreign and raw.startswith(_SECTION):
+                    end = self._html.find("]]>", self._at)
+                    raw = self._html[self._at :] if end < 0 else self._html[self._at : end + 3]
+                return Lexeme(LexemeKind.OTHER, raw)
+
+    def _misleads(self, token: Token) -> bool:
+        """Whether the tokenizer goes on otherwise than it should."""
+        if token.type is TokenType.START_TAG:
+            return token.tag in RAW_TEXT_WITH_SCRIPTS and not self._raw_text
+        return self._num_foreign > 0 and (token.source or "").startswith(_SECTION)
+
+
+def _written(raw: str, said: str) -> Characters:
+    """How each character of a reference is written: in `&notit`, `&not` is one, and `it` stands for itself."""
+    end = len(said)
+    while end > 1 and said[end - 1] == raw[end - 1 - len(said)]:
+        end -= 1
+    num_rest = len(said) - end
+    return Characters(said, [raw[: len(raw) - num_rest], *[""] * (end - 1), *said[end:]])
+
+
+def _join(texts: list[Lexeme]) -> Lexeme:
+    if len(texts) == 1:
+        return texts[0]
+    raws = [raw for text in texts for raw in text.characters.raws]
+    said = "".join(text.characters.text for text in texts)
+    return Lexeme(LexemeKind.TEXT, "".join(text.raw for text in texts), characters=Characters(said, raws))

@@ -1,0 +1,39 @@
+"""Text whose characters may be written as references (`&amp;`, `&#8211;`)."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_REFERENCE = re.compile(
+    r"&(?:#x(?P<hexadecimal>[0-9a-fA-F]+)|#(?P<decimal>[0-9]+)|(?P<name>amp|lt|gt|quot|apos));"
+)
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+
+
+class Characters(NamedTuple):
+    """A text and how each of its characters is written."""
+
+    text: str
+    raws: Sequence[str]
+
+
+def read_xml(raw: str) -> Characters:
+    """Text of well-formed XML that declares no entities."""
+    if "&" not in raw:
+        return Characters(raw, raw)
+    text: list[str] = []
+    raws: list[str] = []
+    at = 0
+    for found in _REFERENCE.finditer(raw):
+        raws += [*raw[at : found.start()], found[0]]
+        text += [*raw[at : found.start()], _character(found)]
+        at = found.end()
+    raws += raw[at:]
+    text += raw[at:]
+    return Characters("".join(text), raws)
+
+
+def _character(reference: re.Match[str]) -> str:
+    if reference["name"]:
+        return _NAMED[reference["name"]]
+    return chr(int(reference["hexadecimal"] or reference["decimal"], 16 if reference["hexadecimal"] else 10))

@@ -1,0 +1,207 @@
+"""XML as tokens: expat reads it and says where everything begins."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from xml.parsers import expat
+
+from service.markup.escaping import escape_xml
+from service.markup.options import MarkupError, MarkupOptions
+from service.markup.references import Characters, read_xml
+from service.markup.tokens import Kind, MarkupToken, join_empty
+
+MAX_DEPTH = 1000
+"""Most elements inside each other."""
+
+_WRAPPER = "<r>", "</r>"
+_PROLOG = re.compile(r"\ufeff?(?:<\?xml\s|\s*+(?:(?><!--.*?-->|<\?.*?\?>)\s*+)*+<!DOCTYPE\b)", re.DOTALL)
+_SPACES = re.compile(r"[\t\n\r ]")
+
+
+class _EventKind(StrEnum):
+    START = "start"
+    END = "end"
+    TEXT = "text"
+    SECTION = "section"
+    """A CDATA section."""
+    ENTITY = "entity"
+    """A reference that nothing was declared for."""
+    POINT = "point"
+    BREAK = "break"
+
+
+_OTHERS = {_EventKind.ENTITY: Kind.WORD, _EventKind.POINT: Kind.POINT, _EventKind.BREAK: Kind.BREAK}
+
+
+@dataclass(slots=True)
+class _Event:
+    """Something that begins at a byte."""
+
+    kind: _EventKind
+    start_byte: int
+    name: str = ""
+    partner: int | None = None
+    keeps_space: bool = False
+    has_text: bool = False
+    """Of START: whether there is text right in it."""
+    parent: int = -1
+
+
+def xml_tokens(xml: str, options: MarkupOptions) -> list[MarkupToken]:
+    """Tokens of a document, or of a fragment of any number of elements with text between them.
+
+    Raises:
+        MarkupError: not well-formed, nested too deeply, or entities are declared.
+    """
+    before, after = ("", "") if _PROLOG.match(xml) else _WRAPPER
+    try:
+        encoded = (before + xml + after).encode()
+    except UnicodeEncodeError as error:
+        raise MarkupError(f"lone surrogate at character {error.start - len(before)}; send Unicode") from error
+    events = _Reader(len(before)).read(encoded)
+    bounds = [*(event.start_byte for event in events), len(encoded)]
+    raws = [encoded[start:end].decode() for start, end in pairwise(bounds)]
+    if before:
+        raws[0] = raws[-1] = ""
+    start = MarkupToken(Kind.BREAK, encoded[: bounds[0]].decode())  # white space, or a byte order mark
+    return join_empty([start, *_tokens(events, raws, options)])
+
+
+class _Reader:
+    """Lists what expat sees."""
+
+    def __init__(self, num_before: int) -> None:
+        self.events: list[_Event] = []
+        self._open: list[int] = []
+        self._num_before = num_before
+        self._in_doctype = self._in_section = False
+        self._parser = parser = expat.ParserCreate("utf-8")
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.StartCdataSectionHandler = self._start_section
+        parser.EndCdataSectionHandler = self._end_section
+        parser.CommentHandler = lambda _: self._add(_EventKind.POINT)
+        parser.ProcessingInstructionHandler = lambda *_: self._add(_EventKind.POINT)
+        parser.SkippedEntityHandler = lambda *_: self._add(_EventKind.ENTITY)
+        parser.XmlDeclHandler = lambda *_: self._add(_EventKind.BREAK)
+        parser.StartDoctypeDeclHandler = self._start_doctype
+        parser.EndDoctypeDeclHandler = self._end_doctype
+        parser.EntityDeclHandler = _refuse_entity
+
+    def read(self, encoded: bytes) -> list[_Event]:
+        try:
+            self._parser.Parse(encoded, True)  # noqa: FBT003 -- expat takes it by position only
+        except expat.ExpatError as error:
+            column = 1 + error.offset - (self._num_before if error.lineno == 1 else 0)
+            raise MarkupError(
+                f"not well-formed XML: {expat.ErrorString(error.code)}, line {error.lineno}, column {column};"
+                " every tag must be closed, and only &amp; &lt; &gt; &quot; &apos; and numbers be referred to"
+            ) from error
+        return self.events
+
+    def _add(self, kind: _EventKind, name: str = "") -> None:
+        if self._in_doctype:
+            return
+        parent = self._open[-1] if self._open else -1
+        keeps_space = parent >= 0 and self.events[parent].keeps_space
+        start_byte = self._parser.CurrentByteIndex
+        self.events.append(_Event(kind, start_byte, name, None, keeps_space, parent=parent))
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._add(_EventKind.START, name)
+        event = self.events[-1]
+        event.keeps_space = attributes.get("xml:space", "preserve" if event.keeps_space else "") == "preserve"
+        self._open.append(len(self.events) - 1)
+        if len(self._open) > MAX_DEPTH:
+            raise MarkupError(f"more than {MAX_DEPTH} elements inside each other; send it in parts")
+
+    def _end(self, name: str) -> None:
+        start = self._open.pop()
+        self._add(_EventKind.END, name)
+        self.events[-1].partner = start
+        self.events[start].partner = len(self.events) - 1
+
+    def _text(self, text: str) -> None:
+        if self._open and text.strip("\t\n\r "):
+            self.events[self._open[-1]].has_text = True
+        is_begun = bool(self.events) and self.events[-1].kind is _EventKind.TEXT
+        if not self._in_section and not is_begun:
+            self._add(_EventKind.TEXT)
+
+    def _start_section(self) -> None:
+        self._add(_EventKind.SECTION)
+        self._in_section = True
+
+    def _end_section(self) -> None:
+        self._in_section = False
+
+    def _start_doctype(self, *_: object) -> None:
+        self._add(_EventKind.BREAK)
+        self._in_doctype = True
+
+    def _end_doctype(self) -> None:
+        self._in_doctype = False
+
+
+def _refuse_entity(name: str, *_: object) -> None:
+    raise MarkupError(
+        f"entity {name!r} is declared; declarations of entities are not read, so leave them out"
+    )
+
+
+def _tokens(events: list[_Event], raws: list[str], options: MarkupOptions) -> list[MarkupToken]:
+    """A token for every event; all of an element that is left alone is in its first one."""
+    tokens: list[MarkupToken] = []
+    ignored_until = -1
+    for i, (event, raw) in enumerate(zip(events, raws, strict=True)):
+        if i <= ignored_until:
+            tokens.append(MarkupToken(Kind.POINT, ""))
+        elif (
+            event.kind is _EventKind.START and event.name in options.ignore_tags and event.partner is not None
+        ):
+            ignored_until = event.partner
+            kind = Kind.BREAK if _splits(event, events, options) else Kind.WORD
+            tokens.append(MarkupToken(kind, "".join(raws[i : ignored_until + 1])))
+        else:
+            tokens.append(_token(event, raw, events, options))
+    return tokens
+
+
+def _token(event: _Event, raw: str, events: list[_Event], options: MarkupOptions) -> MarkupToken:
+    match event.kind:
+        case _EventKind.TEXT:
+            text, raws = read_xml(raw)
+            return MarkupToken(Kind.TEXT, raw, None, text, raws, event.keeps_space)
+        case _EventKind.SECTION:
+            return _section(raw, keeps_space=event.keeps_space)
+        case _EventKind.START | _EventKind.END:
+            if _splits(event, events, options):
+                return MarkupToken(Kind.BREAK, raw)
+            kind = Kind.OPEN if event.kind is _EventKind.START else Kind.CLOSE
+            # One later than its event: a token stands before all of them.
+            return MarkupToken(kind, raw, None if event.partner is None else event.partner + 1)
+        case other:
+            return MarkupToken(_OTHERS[other], raw)
+
+
+def _splits(event: _Event, events: list[_Event], options: MarkupOptions) -> bool:
+    """Whether an element parts texts: if it stands among no text, unless its name says otherwise."""
+    if event.name in options.splitting_tags:
+        return True
+    if event.parent < 0:
+        return True
+    is_among_text = events[event.parent].has_text
+    return event.name not in options.non_splitting_tags and options.finds_outline and not is_among_text
+
+
+def _section(raw: str, *, keeps_space: bool) -> MarkupToken:
+    """White space of a section is never folded, as no marks may stand in it."""
+    said = raw.removeprefix("<![CDATA[").removesuffix("]]>")
+    if not said:
+        return MarkupToken(Kind.POINT, raw)
+    text = said if keeps_space else _SPACES.sub(" ", said)
+    characters = Characters(text, [escape_xml(character) for character in text])
+    return MarkupToken(Kind.TEXT, raw, None, *characters, keeps_space=True, is_section=True)

@@ -1,0 +1,56 @@
+"""Routes about texts that do not translate them: scores of given translations, and languages."""
+
+from fastapi import APIRouter, Depends, Request
+
+from dragoman import InputError
+from service.accounts.keys import Scope
+from service.desk.desk import Desk
+from service.front.connection import while_connected
+from service.front.door import Door, key_in_headers
+from service.front.errors import FieldProblem, document_errors, invalid_input
+from service.front.readiness import require_ready
+from service.native.requests import DetectRequest, ScoreRequest
+from service.native.responses import DetectResponse, ScoreResponse, present_detected, present_scores
+from service.native.translation import REASONS, require_json
+
+PAIR_FIELDS = frozenset({"source", "target"})
+"""Of a pair's texts; the same names mean languages where there is no position."""
+
+
+def reading_routes(desk: Desk, door: Door) -> APIRouter:
+    """Texts in, what they are out."""
+    router = APIRouter(prefix="/v1", tags=["reading"], dependencies=[Depends(require_json)])
+
+    @router.post(
+        "/score",
+        summary="Tell how probable a model finds given translations",
+        response_description="Scores, token by token, in the order of the pairs",
+        responses=document_errors(REASONS),
+    )
+    async def score(request: ScoreRequest, connection: Request) -> ScoreResponse:
+        """Nothing is searched for: the model reads each target as it is given, as one segment."""
+        require_ready(desk.inference)
+        caller = await door.admit(connection, key_in_headers(connection), Scope.TRANSLATE)
+        route = desk.inference.router.route(request.source, request.target, request.model)
+        try:
+            scored = await while_connected(connection, desk.score(request.texts(), route, caller))
+        except InputError as error:
+            if error.item is None or error.field not in PAIR_FIELDS:
+                raise
+            problem = FieldProblem(field=f"pairs[{error.item}].{error.field}", problem=error.problem)
+            raise invalid_input([problem], total=1) from error
+        return present_scores(route.steps[0].offer.title, scored)
+
+    @router.post(
+        "/detect",
+        summary="Tell which language texts are in",
+        response_description="Languages, the most likely first, in the order of the texts",
+        responses=document_errors(REASONS),
+    )
+    async def detect(request: DetectRequest, connection: Request) -> DetectResponse:
+        """Among the languages that are served."""
+        caller = await door.admit(connection, key_in_headers(connection), Scope.TRANSLATE)
+        found = await while_connected(connection, desk.detect(request.texts(), caller))
+        return DetectResponse(detections=[[present_detected(one) for one in each] for each in found])
+
+    return router

@@ -1,0 +1,83 @@
+"""Translations as they come: server-sent events."""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import StreamingResponse
+from fastapi.sse import format_sse_event
+
+from dragoman import DecodingOptions
+from service.accounts.keys import Scope
+from service.desk.desk import Desk, Progress, Telling
+from service.desk.order import Answer
+from service.front.connection import while_connected
+from service.front.door import Door, key_in_headers
+from service.front.errors import any_api_error, document_stream_errors, error_body
+from service.front.readiness import require_ready
+from service.native.requests import StreamRequest
+from service.native.responses import SegmentEvent, present_answers, present_progress
+from service.native.translation import REASONS, naming_texts, require_json
+
+EVENTS = """A stream of events. `segment`: a segment is done (see `SegmentEvent`). `tokens`: the beginning of
+a segment (`TokensEvent`), only with `stream_tokens`. `done`: everything, as `/v1/translate` answers, and the
+last event. `error`: the body of an error, and the last event. What is at fault before the first event is
+answered with a status."""
+
+
+class EventStream(StreamingResponse):
+    """Server-sent events. FastAPI's own class wants all errors after the first byte."""
+
+    media_type = "text/event-stream"
+
+
+def streaming_routes(desk: Desk, door: Door) -> APIRouter:
+    """Texts in, events out."""
+    router = APIRouter(prefix="/v1", tags=["translation"])
+
+    @router.post(
+        "/translate/stream",
+        summary="Translate, and tell of it on the way",
+        response_description=EVENTS,
+        response_class=EventStream,
+        dependencies=[Depends(require_json)],
+        responses=document_stream_errors(REASONS),
+    )
+    async def stream(request: StreamRequest, connection: Request) -> StreamingResponse:
+        """A client that leaves takes its texts with it."""
+        require_ready(desk.inference)
+        caller = await door.admit(connection, key_in_headers(connection), Scope.TRANSLATE)
+        order = request.order()
+        telling = Telling.TOKENS if request.stream_tokens else Telling.SEGMENTS
+        progress = desk.stream(order, caller, telling)
+        with naming_texts(request):  # what fails before anything is told has a status
+            first = await while_connected(connection, anext(progress))
+        return EventStream(_events(first, progress, request, order.options))
+
+    return router
+
+
+async def _events(
+    first: Progress | list[Answer],
+    progress: AsyncGenerator[Progress | list[Answer]],
+    request: StreamRequest,
+    options: DecodingOptions,
+) -> AsyncIterator[bytes]:
+    async with aclosing(progress):
+        try:
+            yield _event(first, options)
+            with naming_texts(request):
+                async for told in progress:
+                    yield _event(told, options)
+        except Exception as error:  # noqa: BLE001 -- the answer has begun, and so its end is told in it
+            yield format_sse_event(event="error", data_str=json.dumps(error_body(any_api_error(error))))
+
+
+def _event(told: Progress | list[Answer], options: DecodingOptions) -> bytes:
+    if isinstance(told, list):
+        done = present_answers(told, options)
+        return format_sse_event(event="done", data_str=done.model_dump_json(exclude_unset=True))
+    event = present_progress(told)
+    name = "segment" if isinstance(event, SegmentEvent) else "tokens"
+    return format_sse_event(event=name, data_str=event.model_dump_json())

@@ -1,0 +1,54 @@
+"""The route that metrics are read from."""
+
+from typing import Literal
+
+from fastapi import APIRouter, Request
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from starlette.responses import Response
+
+from service.accounts.errors import MissingKey
+from service.accounts.keys import Scope
+from service.front.door import Door, key_in_headers
+from service.front.errors import ErrorKind, document_errors
+from service.front.threads import beside
+from service.observing.metrics import Metrics
+
+Access = Literal["open", "key", "off"]
+"""Who may read metrics: anybody, who has a key for the server itself, nobody."""
+REASONS = {
+    ErrorKind.UNAUTHENTICATED: "There is no API key, and metrics want one; or there is none like it",
+    ErrorKind.FORBIDDEN: "The API key is not for this",
+    ErrorKind.RATE_LIMITED: "Too many requests came; `Retry-After` says when to come back",
+    ErrorKind.STORE_UNAVAILABLE: "The key cannot be looked up",
+}
+
+
+def metrics_routes(metrics: Metrics, door: Door, access: Access) -> APIRouter:
+    """`GET /metrics`, unless access is off."""
+    routes = APIRouter(tags=["health"])
+    if access == "off":
+        return routes
+    wants_key = access == "key"
+
+    @routes.get(
+        "/metrics",
+        summary="Metrics for Prometheus",
+        response_class=Response,
+        responses={
+            200: {
+                "description": "All of them, in Prometheus's text format",
+                "content": {CONTENT_TYPE_PLAIN_0_0_4: {"schema": {"type": "string"}}},
+            },
+            **(document_errors(REASONS) if wants_key else {}),
+        },
+    )
+    async def read_metrics(connection: Request) -> Response:
+        """Counts and durations of requests and of the engine; nothing that a client wrote."""
+        if wants_key:
+            presented = key_in_headers(connection)
+            if not presented:
+                raise MissingKey
+            await door.admit(connection, presented, Scope.ADMIN)
+        return Response(await beside(metrics.exposition), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+    return routes

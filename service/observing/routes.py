@@ -1,0 +1,30 @@
+"""What a request is called by: words of the server's own, few enough to label counts with."""
+
+from starlette.types import Scope
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+OTHER = "other"
+"""A method that is none of these, a path that is no route's, an endpoint that is in no API's room."""
+ROOMS = "service"
+
+
+def method_of(scope: Scope) -> str:
+    """A client may make up methods."""
+    method: str = scope["method"]
+    return method if method in METHODS else OTHER
+
+
+def route_of(scope: Scope) -> str:
+    """The path as its route has it, with the names of its parameters; known once the request was routed."""
+    return str(getattr(scope.get("route"), "path", OTHER))
+
+
+def api_of(scope: Scope) -> str:
+    """The API by its room: the package that the route's endpoint stands in."""
+    packages = getattr(scope.get("endpoint"), "__module__", "").split(".")
+    return packages[1] if packages[0] == ROOMS and len(packages) > 1 else OTHER
+
+
+def status_class_of(status: int) -> str:
+    """`2xx`."""
+    return f"{status // 100}xx"

@@ -1,0 +1,111 @@
+"""Alignment error rates: what is counted, and between which words."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from bench.alignment import (
+    GOLD,
+    GoldPair,
+    Tokens,
+    align,
+    alignment_error_rate,
+    attentions,
+    by_gold_words,
+    gold_words,
+    of_pieces,
+    rate_of_bundle,
+    read_gold,
+)
+from dragoman.bundle import open_bundle
+from dragoman.text.tokenise import Tokenizer
+from dragoman.types import Link, Span
+from export.checkpoint import load_checkpoint
+
+TINY = Path(__file__).parents[1] / "tiny"
+PAIR = GoldPair("a b", "c d", frozenset({(0, 0)}), frozenset({(0, 0), (1, 1)}))
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ({(0, 0), (1, 1)}, 0.0),  # a possible link does no harm
+        ({(0, 0)}, 0.0),  # nor does it have to be there
+        ({(1, 1)}, 0.5),  # a sure one has: 1 - (0 + 1) / (1 + 1)
+        ({(0, 0), (1, 0)}, 1 / 3),  # 1 - (1 + 1) / (2 + 1)
+        (set(), 1.0),
+    ],
+)
+def test_the_error_rate_is_that_of_och_and_ney(found: set[tuple[int, int]], expected: float) -> None:
+    assert alignment_error_rate([found], [PAIR]) == pytest.approx(expected)
+
+
+def test_all_pairs_are_counted_together() -> None:
+    assert alignment_error_rate([{(0, 0)}, {(1, 1)}], [PAIR, PAIR]) == pytest.approx(1 - (1 + 2) / (2 + 2))
+
+
+def test_words_are_parted_by_white_space_and_from_punctuation() -> None:
+    text = "„Don't\", she said: 3.5 well-known (odd) ones..."
+
+    assert [text[word.start : word.end] for word in gold_words(text)] == [
+        *("„", "Don't", '"', ",", "she", "said", ":", "3.5", "well-known", "(", "odd", ")", "ones"),
+        *(".", ".", "."),
+    ]
+
+
+def test_links_of_smaller_words_are_links_of_those_they_are_part_of() -> None:
+    source, target = gold_words("I can't go"), gold_words("ich kann nicht")
+    links = [Link(Span(2, 5), Span(4, 8)), Link(Span(6, 7), Span(9, 14)), Link(Span(1, 2), Span(0, 3))]
+
+    assert by_gold_words(links, source, target) == {(1, 1), (1, 2)}
+
+
+@pytest.mark.parametrize(
+    "line", ["a b\tc\t0-1", "a b\tc\t2?0", "a b\tc\t0-0 0?0", "a b\tc\t0 0", "a b\tc\t0=0"]
+)
+def test_a_link_to_no_word_is_refused(line: str, tmp_path: Path) -> None:
+    file = tmp_path / "gold.tsv"
+    file.write_text(f"a\tb\t0-0\n{line}\n", encoding="utf8")
+
+    with pytest.raises(ValueError, match=r"gold.tsv:2: .* is no link"):
+        read_gold(file)
+
+
+def test_the_committed_links_can_be_read_and_leave_little_alone() -> None:
+    pairs = read_gold(GOLD)
+    aligned = sum(len({word for _, word in pair.possible}) for pair in pairs)
+    words = sum(len(gold_words(pair.target)) for pair in pairs)
+
+    assert len(pairs) == 100
+    assert aligned > 0.98 * words
+
+
+def test_the_step_that_reads_a_token_comes_after_the_one_that_says_it() -> None:
+    steps = np.arange(4, dtype=np.float32)[:, None] * np.ones(3, np.float32)  # said: two pieces, then the end
+    tokens = Tokens((5, 6), (7, 8, 9))
+
+    assert of_pieces(steps, tokens, reads_token=False).tolist() == [[0, 0], [1, 1], [2, 2]]
+    assert of_pieces(steps, tokens, reads_token=True).tolist() == [[1, 1], [2, 2], [3, 3]]
+
+
+def test_the_model_is_asked_for_what_the_engine_reads() -> None:
+    """In fp32, the rate of a bundle is that of the model's own attention."""
+    torch.set_num_threads(1)
+    checkpoint, manifest = load_checkpoint(TINY / "checkpoint"), open_bundle(TINY / "bundle-fp32").manifest
+    tokenizer = Tokenizer.load(checkpoint.source_tokenizer)
+    lines = (TINY / "pairs.tsv").read_text(encoding="utf8").splitlines()
+    texts = [line.split("\t")[-2:] for line in lines[:12]]
+    gold = [GoldPair(source, target, frozenset({(0, 0)}), frozenset({(0, 0)})) for source, target in texts]
+    alignment = manifest.alignment
+
+    def read(tokens: Tokens) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        of_layer = attentions(checkpoint.model, tokens)[alignment.layer, list(alignment.heads)]
+        return of_pieces(of_layer.mean(axis=0), tokens, reads_token=alignment.reads_token)
+
+    found = [align(tokenizer, pair, read) for pair in gold]
+
+    rate = rate_of_bundle(TINY / "bundle-fp32", tokenizer, gold).error_rate
+    assert rate == pytest.approx(alignment_error_rate(found, gold), abs=1e-4)
+    assert 0 < rate < 1

@@ -1,0 +1,285 @@
+"""Texts through DeepL's own client, and as others send them."""
+
+from typing import Any
+
+import deepl
+import httpx
+import pytest
+
+from dragoman.types import Splitting
+from tests.deepl.conftest import ClientOf, Keys, error_of, translate
+from tests.service.conftest import DoubleTranslator
+
+GERMAN = "Das Wetter ist heute sehr schön, und wir gehen in den Garten."
+ENGLISH = "The weather is very nice today and we are going to the garden."
+
+Auth = dict[str, str]
+
+
+@pytest.fixture(autouse=True)
+def forgetful(double: DoubleTranslator) -> None:
+    double.seen.clear()
+
+
+def test_one_text_comes_back_with_its_language_and_what_it_cost(client: deepl.DeepLClient) -> None:
+    result = client.translate_text("Größe?", target_lang="EN-GB")
+    assert isinstance(result, deepl.TextResult)
+    assert (result.text, result.detected_source_lang, result.billed_characters) == ("GRÖSSE?", "DE", 6)
+
+
+def test_many_texts_come_back_in_their_order(client: deepl.DeepLClient) -> None:
+    results = client.translate_text([f"text {i}" for i in range(60)], target_lang="EN-US", source_lang="de")
+    assert isinstance(results, list)
+    assert [result.text for result in results] == [f"TEXT {i}" for i in range(60)]
+    assert {result.detected_source_lang for result in results} == {"DE"}
+
+
+@pytest.mark.parametrize("target", ["EN", "en", "EN-GB", "en-us", "En-Gb"])
+def test_targets_are_known_in_any_case_and_of_any_region(http: httpx.Client, auth: Auth, target: str) -> None:
+    assert translate(http, auth, target_lang=target)["text"] == "HALLO"
+
+
+@pytest.mark.parametrize("target", ["PT", "pt", "PT-BR", "pt-br"])
+def test_a_region_that_a_model_has_is_found_without_it(many: httpx.Client, target: str) -> None:
+    assert translate(many, text=[ENGLISH], target_lang=target)["text"] == f"{ENGLISH}|wide"
+
+
+def test_a_region_that_no_model_has_is_refused(many: httpx.Client) -> None:
+    response = many.post("/v2/translate", json={"text": ["Hi"], "target_lang": "PT-PT"})
+    status, message = error_of(response)
+    assert status == 400
+    assert message.startswith("target_lang: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "language"),
+    [(GERMAN, "EN-GB", "DE"), (ENGLISH, "FR", "EN"), (ENGLISH, "EN-GB", "EN"), ("12 + 3", "PT-BR", "PT")],
+)
+def test_the_language_is_told_in_upper_case_whatever_became_of_the_text(
+    many: httpx.Client, text: str, target: str, language: str
+) -> None:
+    assert translate(many, text=[text], target_lang=target)["detected_source_language"] == language
+
+
+def test_the_characters_charged_are_told_where_they_are_asked_for(http: httpx.Client, auth: Auth) -> None:
+    assert "billed_characters" not in translate(http, auth)
+    assert translate(http, auth, show_billed_characters=True)["billed_characters"] == 5
+
+
+@pytest.mark.parametrize(
+    ("asked", "used", "beam_size"),
+    [
+        ("quality_optimized", "quality_optimized", None),
+        ("prefer_quality_optimized", "quality_optimized", None),
+        ("latency_optimized", "latency_optimized", 1),
+    ],
+)
+def test_the_type_of_model_is_how_wide_the_search_is(
+    http: httpx.Client, auth: Auth, double: DoubleTranslator, asked: str, used: str, beam_size: int | None
+) -> None:
+    assert translate(http, auth, model_type=asked)["model_type_used"] == used
+    assert double.seen[-1][1].beam_size == beam_size
+    assert "model_type_used" not in translate(http, auth)
+
+
+@pytest.mark.parametrize(
+    ("fields", "splitting"),
+    [
+        ({}, Splitting.SENTENCES),
+        ({"split_sentences": "1"}, Splitting.SENTENCES),
+        ({"split_sentences": "0"}, Splitting.OFF),
+        ({"split_sentences": "nonewlines"}, Splitting.NO_NEWLINES),
+        ({"tag_handling": "html"}, Splitting.NO_NEWLINES),
+        ({"tag_handling": "html", "split_sentences": "1"}, Splitting.SENTENCES),
+        ({"tag_handling": "xml"}, Splitting.SENTENCES),
+    ],
+)
+def test_sentences_are_split_as_asked(
+    http: httpx.Client, auth: Auth, double: DoubleTranslator, fields: dict[str, str], splitting: Splitting
+) -> None:
+    translate(http, auth, **fields)
+    assert double.seen[-1][1].splitting is splitting
+
+
+def test_tags_are_handled_as_the_client_asks(client: deepl.DeepLClient) -> None:
+    result = client.translate_text(
+        "<p>Ein Hund.</p><code>var x</code><y>Ein <z>Hund</z></y>",
+        target_lang="EN-GB",
+        tag_handling="xml",
+        ignore_tags=["code", "w"],
+        splitting_tags="p,y",
+        non_splitting_tags=["z"],
+        outline_detection=False,
+    )
+    assert isinstance(result, deepl.TextResult)
+    assert result.text == "<p>EIN HUND.</p><code>var x</code><y>EIN <z>HUND</z></y>"
+
+
+def test_html_is_handled(http: httpx.Client, auth: Auth) -> None:
+    answer = translate(http, auth, text=["<p>Ein <b>Hund &amp; Katze</b><br>"], tag_handling="html")
+    assert (answer["text"], answer["tag_handling_version"]) == ("<p>EIN <b>HUND &amp; KATZE</b><br>", "v1")
+    answer = translate(http, auth, tag_handling="html", tag_handling_version="v2")
+    assert answer["tag_handling_version"] == "v2"
+
+
+def test_tags_are_text_where_nobody_asks_for_their_handling(http: httpx.Client, auth: Auth) -> None:
+    answer = translate(http, auth, text=["<b>x</b>"], ignore_tags=["b"])
+    assert answer == {"detected_source_language": "DE", "text": "<B>X</B>"}
+
+
+def test_xml_that_is_not_well_formed_is_refused_by_its_text(http: httpx.Client, auth: Auth) -> None:
+    wanted = {"text": ["<a>", "gut", "</b>"], "target_lang": "EN", "tag_handling": "xml"}
+    response = http.post("/v2/translate", json=wanted, headers=auth)
+    assert error_of(response)[0] == 400
+    assert all(name in response.json()["detail"] for name in ("text[0]: ", "text[2]: "))
+
+
+@pytest.mark.parametrize("formality", ["default", "prefer_more", "prefer_less"])
+def test_a_formality_that_is_only_preferred_changes_nothing(
+    client: deepl.DeepLClient, formality: str
+) -> None:
+    result = client.translate_text("Hallo", target_lang="EN-GB", formality=formality)
+    assert str(result) == "HALLO"
+
+
+@pytest.mark.parametrize("formality", ["more", "less"])
+def test_a_formality_that_no_model_has_is_refused(client: deepl.DeepLClient, formality: str) -> None:
+    with pytest.raises(deepl.DeepLException, match=f"formality: .* prefer_{formality}"):
+        client.translate_text("Hallo", target_lang="EN-GB", formality=formality)
+
+
+def test_context_changes_nothing(client: deepl.DeepLClient, double: DoubleTranslator) -> None:
+    client.translate_text("Hallo", target_lang="EN-GB", context="Ein Gruß.", preserve_formatting=True)
+    assert [text for text, _ in double.seen] == ["Hallo"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("glossary_id", "def3a26b-3e84-45b3-84ae-0c0aaf3525f7"),
+        ("glossary_ids", ["a", "b"]),
+        ("style_id", "x"),
+        ("translation_memory_id", "x"),
+        ("translation_memory_threshold", 80),
+        ("custom_instructions", ["Be brief."]),
+    ],
+)
+def test_what_would_change_a_translation_and_cannot_be_met_is_refused(
+    http: httpx.Client, auth: Auth, double: DoubleTranslator, field: str, value: object
+) -> None:
+    wanted = {"text": ["Hallo"], "target_lang": "EN"}
+    status, message = error_of(http.post("/v2/translate", json={**wanted, field: value}, headers=auth))
+    assert status == 400
+    assert message.startswith(f"{field}: ")
+    assert double.seen == []
+    nothings: list[object] = [None, [], ""]
+    for nothing in nothings:
+        assert translate(http, auth, **{field: nothing})["text"] == "HALLO"
+
+
+def test_fields_that_nobody_knows_are_passed_over(client: deepl.DeepLClient) -> None:
+    result = client.translate_text(
+        "Hallo", target_lang="EN-GB", extra_body_parameters={"of_tomorrow": {"a": [1]}}
+    )
+    assert str(result) == "HALLO"
+
+
+def test_a_form_has_repeated_texts_and_lists_with_commas(http: httpx.Client, auth: Auth) -> None:
+    form = {
+        "text": ["Ein <x>Hund</x>", "Zwei"],
+        "target_lang": "EN-US",
+        "source_lang": "DE",
+        "tag_handling": "xml",
+        "ignore_tags": "w, x",
+        "outline_detection": "0",
+        "show_billed_characters": "1",
+    }
+    response = http.post("/v2/translate", data=form, headers=auth)
+    translations: list[dict[str, Any]] = response.json()["translations"]
+    assert [(each["text"], each["billed_characters"]) for each in translations] == [
+        ("EIN <x>Hund</x>", 15),
+        ("ZWEI", 4),
+    ]
+
+
+def test_a_url_will_do_and_may_have_the_key(http: httpx.Client, key: str) -> None:
+    fields = {"text": ["Hallo", "Welt"], "target_lang": "EN", "auth_key": key}
+    response = http.get("/v2/translate", params=fields)
+    assert [each["text"] for each in response.json()["translations"]] == ["HALLO", "WELT"]
+
+
+def test_weblate_is_answered(http: httpx.Client, auth: Auth) -> None:
+    """Its request, with placeholders that nothing may touch."""
+    wanted = {
+        "text": ['Hallo <x id="7"></x>, wie geht es <x id="12"></x>?'],
+        "source_lang": "DE",
+        "target_lang": "EN",
+        "formality": "default",
+        "tag_handling": "xml",
+        "ignore_tags": ["x"],
+    }
+    response = http.post("/v2/translate", json=wanted, headers=auth)
+    assert response.json() == {
+        "translations": [
+            {
+                "detected_source_language": "DE",
+                "text": 'HALLO <x id="7"></x>, WIE GEHT ES <x id="12"></x>?',
+                "tag_handling_version": "v1",
+            }
+        ]
+    }
+    for kind, expected in (("source", {"DE"}), ("target", {"EN-GB", "EN-US"})):
+        languages = http.get("/v2/languages", params={"type": kind}, headers=auth).json()
+        assert {each["language"] for each in languages} == expected
+
+
+def test_mastodon_is_answered(http: httpx.Client, auth: Auth) -> None:
+    """Its request: a form, several texts, plain `EN`, HTML."""
+    form = {
+        "text": ["<p>Hallo <a href='https://a.example/Ä'>Welt</a></p>", "Bild"],
+        "source_lang": "DE",
+        "target_lang": "en",
+        "tag_handling": "html",
+    }
+    response = http.post("/v2/translate", data=form, headers=auth)
+    translations = response.json()["translations"]
+    assert [each["text"] for each in translations] == [
+        "<p>HALLO <a href='https://a.example/Ä'>WELT</a></p>",
+        "BILD",
+    ]
+
+
+def test_languages_are_listed_for_the_client(client: deepl.DeepLClient) -> None:
+    assert [(each.code, each.name) for each in client.get_source_languages()] == [("DE", "German")]
+    targets = [(each.code, each.supports_formality) for each in client.get_target_languages()]
+    assert targets == [("EN-GB", False), ("EN-US", False)]
+
+
+def test_languages_are_what_is_served(many: httpx.Client) -> None:
+    listed = many.get("/v2/languages", params={"type": "target"}).json()
+    assert listed[-1] == {"language": "ZH-HANT", "name": "Chinese (Traditional)", "supports_formality": False}
+    assert [each["language"] for each in listed] == ["EN-GB", "EN-US", "FR", "PT-BR", "ZH-HANT"]
+    sources = many.get("/v2/languages").json()
+    assert [each["language"] for each in sources] == ["DE", "EN", "PT"]
+    assert all("supports_formality" not in each for each in sources)
+
+
+def test_usage_counts_what_was_translated(client_of: ClientOf, keys: Keys) -> None:
+    client = client_of(keys.make())
+    client.translate_text(["Größe", "ab"], target_lang="EN-GB")
+    usage = client.get_usage()
+    assert (usage.character.count, usage.character.limit) == (7, 10**12)
+    assert not usage.any_limit_reached
+
+
+def test_the_real_engine_translates(engine_http: httpx.Client) -> None:
+    client = deepl.DeepLClient("any", server_url=str(engine_http.base_url))
+    texts = ["<p>Guten <b>Morgen</b>.</p>", "<p>Ein Hund rennt.</p>"]
+    results = client.translate_text(texts, target_lang="EN-GB", source_lang="DE", tag_handling="html")
+    client.close()  # type: ignore[no-untyped-call]
+    assert isinstance(results, list)
+    for text, result in zip(texts, results, strict=True):
+        assert result.text.startswith("<p>")
+        assert result.text.endswith("</p>")
+        assert result.text.count("<b>") == text.count("<b>")
+        assert result.billed_characters == len(text)

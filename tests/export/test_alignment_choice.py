@@ -1,0 +1,124 @@
+"""Which attention a bundle names as the one that aligns."""
+
+import dataclasses
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.bundle import read_bundle
+from dragoman.manifest import Alignment, Limits
+from export import trained
+from export.__main__ import chosen_alignment
+from export.alignment import default_alignment
+from export.bundle import BundleFacts, ExportError, write_bundle
+from export.marian.alignment import read_alignment
+from export.model import ModelConfig
+from export.original import Original, WantedLanguages
+
+CHECKPOINT = Path(__file__).parents[1] / "tiny" / "checkpoint"
+TRAINED = Alignment(0, (3,), reads_token=True)
+
+
+def original(alignment: Alignment | None = None) -> Original:
+    """Two decoder layers of five heads."""
+    return dataclasses.replace(trained.load(CHECKPOINT, WantedLanguages()), alignment=alignment)
+
+
+def written(folder: Path, model: Original, alignment: Alignment | None) -> Alignment:
+    facts = BundleFacts("tiny", "CC0-1.0", Limits(48, 64), alignment=alignment)
+    write_bundle(folder, model, "fp32", facts, [])
+    return read_bundle(folder).manifest.alignment
+
+
+def test_a_bundle_names_what_was_asked_for_or_trained_or_the_default(tmp_path: Path) -> None:
+    asked = Alignment(1, (4, 0), reads_token=False)
+    folders = (tmp_path / str(number) for number in itertools.count())
+
+    def name(model: Original, alignment: Alignment | None) -> Alignment:
+        folder = next(folders)
+        folder.mkdir()
+        return written(folder, model, alignment)
+
+    assert name(original(TRAINED), asked) == asked
+    assert name(original(TRAINED), None) == TRAINED
+    assert name(original(), None) == default_alignment(original().model.config)
+
+
+@pytest.mark.parametrize(
+    ("alignment", "problem"),
+    [
+        (Alignment(2, (0,), reads_token=True), "alignment layer 2: the decoder's layers are 0 to 1"),
+        (Alignment(-1, (0,), reads_token=True), "alignment layer -1: the decoder's layers are 0 to 1"),
+        (Alignment(0, (), reads_token=True), "alignment heads must be one or more, each named once"),
+        (Alignment(0, (1, 1), reads_token=True), "alignment heads must be one or more, each named once"),
+        (Alignment(0, (5,), reads_token=True), "alignment head 5: a layer's heads are 0 to 4"),
+    ],
+)
+def test_attention_that_the_model_has_not_is_refused(
+    alignment: Alignment, problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ExportError) as caught:
+        written(tmp_path, original(), alignment)
+
+    assert str(caught.value) == problem
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((None, None, None), TRAINED),
+        ((None, None, "saying"), Alignment(0, (3,), reads_token=False)),
+        ((None, (1, 2), None), Alignment(0, (1, 2), reads_token=True)),
+        ((1, None, None), Alignment(1, (0, 1, 2, 3, 4), reads_token=True)),
+        ((1, (4,), "saying"), Alignment(1, (4,), reads_token=False)),
+    ],
+)
+def test_what_the_command_does_not_say_is_as_trained(arguments: Any, expected: Alignment) -> None:
+    """But for the heads of another layer: those of the trained one mean nothing there."""
+    layer, heads, step = arguments
+
+    assert chosen_alignment(layer, heads, step, original(TRAINED)) == expected
+
+
+@pytest.mark.parametrize(
+    ("layers", "expected"),
+    [(1, (0, False)), (2, (1, False)), (3, (2, False)), (4, (1, True)), (6, (2, True))],
+)
+def test_by_default_a_deep_decoder_is_asked_in_the_middle_and_a_shallow_one_at_its_end(
+    layers: int, expected: tuple[int, bool]
+) -> None:
+    config = ModelConfig(source_vocab_size=9, target_vocab_size=9, decoder_layers=layers, heads=2, d_model=16)
+
+    found = default_alignment(config)
+
+    assert (found.layer, found.reads_token) == expected
+    assert found.heads == (0, 1)
+
+
+LAYER = "transformer-guided-alignment-layer"
+
+
+@pytest.mark.parametrize(
+    ("options", "decoder_options", "layer"),
+    [
+        ({}, {}, None),
+        ({LAYER: "last"}, {}, None),
+        ({LAYER: "last", "guided-alignment": "none"}, {"alignment": False}, None),
+        ({LAYER: "2"}, {}, 1),
+        ({LAYER: 1}, {}, 0),
+        ({LAYER: "last"}, {"alignment": "soft"}, 5),
+        ({"guided-alignment": "corpus.aln.gz"}, {}, 5),
+        ({LAYER: "2", "guided-alignment": "corpus.aln.gz"}, {}, 1),
+        ({LAYER: "7"}, {}, None),
+        ({LAYER: "first"}, {}, None),
+    ],
+)
+def test_marian_names_the_layer_whose_first_head_it_trained(
+    options: dict[str, Any], decoder_options: dict[str, Any], layer: int | None
+) -> None:
+    expected = None if layer is None else Alignment(layer, (0,), reads_token=False)
+
+    assert read_alignment(options, decoder_options, 6) == expected

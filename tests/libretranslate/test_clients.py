@@ -1,0 +1,141 @@
+"""Programs that speak to LibreTranslate, unchanged, and requests just as others make them."""
+
+from urllib.error import HTTPError
+
+import httpx
+import pytest
+from deep_translator import LibreTranslator
+from deep_translator.exceptions import AuthorizationException, ServerException
+from libretranslatepy import LibreTranslateAPI
+
+from service.accounts.keys import Limits
+from tests.libretranslate.conftest import MakeKey, Serve
+
+GERMAN = "Das ist ein schönes Haus am Ufer des Flusses"
+
+
+def test_libretranslatepy_translates_detects_and_lists(client: httpx.Client) -> None:
+    api = LibreTranslateAPI(str(client.base_url).rstrip("/"))
+
+    assert api.translate("Guten Tag & äöü", "de", "en") == "Guten Tag & äöü|german"
+    assert api.translate(GERMAN, "auto", "en") == f"{GERMAN}|german"
+    found = api.detect(GERMAN)
+    assert found[0]["language"] == "de"
+    assert found[0]["confidence"] > found[-1]["confidence"]
+    assert {"code": "fr", "name": "French", "targets": ["fr"]} in api.languages()
+
+
+def test_libretranslatepy_with_a_key(serve: Serve, database_url: str, make_key: MakeKey) -> None:
+    address = str(serve(database_url=database_url, requires_key=True).base_url)
+
+    assert LibreTranslateAPI(address, make_key()).translate("Hallo", "de", "en") == "Hallo|german"
+    for key, status in ((None, 400), ("nonsense", 403)):
+        with pytest.raises(HTTPError) as refused:
+            LibreTranslateAPI(address, key).translate("Hallo", "de", "en")
+        assert refused.value.code == status
+        refused.value.close()
+    # Without a key, and with one that is sent in the body of a GET.
+    assert LibreTranslateAPI(address).languages() == LibreTranslateAPI(address, "nonsense").languages()
+
+
+def test_libretranslatepy_with_the_real_engine(engine_client: httpx.Client) -> None:
+    api = LibreTranslateAPI(str(engine_client.base_url))
+
+    translated = api.translate("Ein Hund rennt.", "de", "en")
+
+    assert translated
+    assert translated != "Ein Hund rennt."
+
+
+def test_deep_translator_translates(client: httpx.Client) -> None:
+    translator = LibreTranslator(
+        source="German", target="en", api_key="any", custom_url=f"{client.base_url}/"
+    )
+
+    assert translator.translate("Guten Tag & äöü") == "Guten Tag & äöü|german"
+    assert translator.translate_batch(["eins", "zwei"]) == ["eins|german", "zwei|german"]
+
+
+def test_deep_translator_is_told_of_its_key_and_of_rates(
+    serve: Serve, database_url: str, make_key: MakeKey
+) -> None:
+    client = serve(database_url=database_url, requires_key=True)
+    key = make_key(Limits(requests_per_minute=1))
+
+    def translate(api_key: str) -> str:
+        address = f"{client.base_url}/"
+        translated: str = LibreTranslator("de", "en", api_key, custom_url=address).translate("Hallo")
+        return translated
+
+    with pytest.raises(AuthorizationException):
+        translate("nonsense")
+    assert translate(key) == "Hallo|german"
+    with pytest.raises(ServerException):
+        translate(key)
+
+
+def test_as_mastodon_asks(client: httpx.Client) -> None:
+    response = client.post(
+        "/translate",
+        json={
+            "q": ["<p>Das ist ein schönes Haus</p>", "Ein Bild"],
+            "source": "auto",
+            "target": "en",
+            "format": "html",
+            "api_key": None,
+        },
+    )
+
+    answer = response.json()
+    assert answer["translatedText"] == ["<p>Das ist ein schönes Haus|german</p>", "Ein Bild|german"]
+    assert [found["language"] for found in answer["detectedLanguage"]] == ["de", "de"]
+    for language in client.get("/languages").json():
+        assert set(language["targets"]) >= {language["code"]}
+
+
+def test_as_discourse_asks(client: httpx.Client) -> None:
+    found = client.post("/detect", data={"q": GERMAN, "api_key": ""}).json()
+    assert found[0]["language"] == "de"
+    codes = [language["code"] for language in client.get("/languages").json()]
+    assert {"de", "en"} <= set(codes)
+    answer = client.post(
+        "/translate",
+        data={
+            "q": "<b>Hallo</b>",
+            "source": found[0]["language"],
+            "target": "en",
+            "format": "html",
+            "api_key": "",
+        },
+    ).json()
+    assert answer == {"translatedText": "<b>Hallo|german</b>"}
+
+
+def test_as_weblate_asks(client: httpx.Client) -> None:
+    strings = [f"Zeile {number}" for number in range(20)]
+    body = {"api_key": "", "q": strings, "source": "de", "target": "en"}
+
+    assert "de" in [language["code"] for language in client.get("/languages").json()]
+    answer = client.post("/translate", json=body).json()
+    assert answer["translatedText"] == [f"{string}|german" for string in strings]
+
+
+def test_as_a_page_of_another_origin_asks(client: httpx.Client) -> None:
+    origin = {"Origin": "https://example.org"}
+    asked = client.options("/translate", headers={**origin, "Access-Control-Request-Method": "POST"})
+    answered = client.post("/translate", json={"q": "a", "source": "de", "target": "en"}, headers=origin)
+
+    for response in (asked, answered):
+        assert response.status_code == 200
+        assert response.headers["access-control-allow-origin"] == "*"
+        assert response.headers["access-control-allow-methods"] == "GET, POST"
+        assert response.headers["access-control-allow-headers"] == "Authorization, Content-Type"
+
+
+def test_pages_that_the_settings_name_are_the_only_ones(serve: Serve) -> None:
+    client = serve(cors_origins="https://own.example")
+
+    for origin, allowed in (("https://own.example", "https://own.example"), ("https://other.example", None)):
+        for path in ("/languages", "/nothing", "/suggest"):
+            response = client.get(path, headers={"Origin": origin})
+            assert response.headers.get("access-control-allow-origin") == allowed

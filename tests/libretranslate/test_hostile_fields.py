@@ -1,0 +1,219 @@
+"""Whatever is sent as fields, the answer is a clear one of this API, and never the server's fault."""
+
+import json
+import logging
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from service.front.forms import Upload, read_multipart
+from tests.libretranslate.conftest import error_of
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data; boundary=b"
+GOOD = {"q": "a", "source": "de", "target": "en"}
+
+many_examples = settings(
+    deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+names = st.sampled_from(["q", "source", "target", "format", "alternatives", "api_key"]) | st.text(max_size=3)
+
+
+def post(client: httpx.Client, content: bytes, kind: str, path: str = "/translate") -> httpx.Response:
+    return client.post(path, content=content, headers={"Content-Type": kind})
+
+
+def part(name: str, value: bytes, more: str = "") -> bytes:
+    return f'--b\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n'.encode() + value + b"\r\n"
+
+
+GOOD_PARTS = b"".join(part(name, value.encode()) for name, value in GOOD.items())
+
+
+@pytest.mark.parametrize("path", ["/translate", "/detect", "/suggest", "/translate_file"])
+@pytest.mark.parametrize(
+    ("kind", "content", "status"),
+    [
+        (JSON, b"{", 400),
+        (JSON, b'{"q": NaN}', 400),
+        (JSON, b"[1]", 400),
+        (JSON, b"null", 400),
+        (JSON, b'"q"', 400),
+        (JSON, b"\xff\xfe\xfd", 400),
+        (JSON, b'{"q": "\xe4"}', 400),
+        (JSON, b"[" * 100_000, 400),
+        (JSON, b'{"q":' * 100_000, 400),
+        (JSON, b'{"q": ' + b"9" * 5000 + b"}", 400),
+        (JSON, b'{"q": "a", "q": "b"}', 400),
+        (JSON, json.dumps({f"x{number}": 1 for number in range(5000)}).encode(), 400),
+        (FORM, b"q=%ff", 400),
+        (FORM, b"q=\xff", 400),
+        (FORM, b"q=%ed%a0%80", 400),
+        (FORM, b"&".join(b"a=b" for _ in range(5000)), 400),
+        (MULTIPART, b"", 400),
+        (MULTIPART, b"no boundary", 400),
+        (MULTIPART, GOOD_PARTS, 400),
+        (MULTIPART, GOOD_PARTS[:-20], 400),
+        (MULTIPART, part("q", b"\xff") + b"--b--\r\n", 400),
+        (MULTIPART, b"--b\r\nContent-Disposition: form-data\r\n\r\na\r\n--b--\r\n", 400),
+        (MULTIPART, part("a", b"b") * 5000 + b"--b--\r\n", 400),
+        (
+            MULTIPART,
+            part("q", b"a", "\r\nContent-Transfer-Encoding: x") + b"--b--\r\n",
+            400,
+        ),
+        ("multipart/form-data", GOOD_PARTS, 400),
+        ("text/plain", b"q=a", 415),
+        ("application/xml", b"<q/>", 415),
+        (";", b"q=a", 415),
+        (f"{JSON}; charset=utf-16", b"{}", 415),
+        (f"{FORM}; charset=iso-8859-1", b"q=a", 415),
+        (f"{JSON}; charset*=x'y'z", b"{}", 415),
+    ],
+    ids=lambda value: repr(value[:30]) if isinstance(value, bytes) else None,
+)
+def test_a_body_that_cannot_be_read_is_refused(
+    client: httpx.Client, path: str, kind: str, content: bytes, status: int
+) -> None:
+    answered = post(client, content, kind, path)
+
+    if path == "/suggest" and not content:
+        status = 403
+    assert error_of(answered)[0] == status
+    assert len(answered.content) < 300
+
+
+def test_a_body_of_no_declared_type_is_refused(client: httpx.Client) -> None:
+    assert error_of(client.post("/translate", content=b"q=a"))[0] == 415
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [JSON, "Application/JSON ; charset=UTF-8", "application/problem+json", f'{JSON}; charset="utf-8"'],
+)
+def test_json_may_be_declared_in_several_ways(client: httpx.Client, kind: str) -> None:
+    assert post(client, json.dumps(GOOD).encode(), kind).json() == {"translatedText": "a|german"}
+
+
+def test_a_byte_order_mark_before_json_is_no_matter(client: httpx.Client) -> None:
+    content = b"\xef\xbb\xbf" + json.dumps(GOOD).encode()
+
+    assert post(client, content, JSON).status_code == 200
+
+
+def test_raw_bytes_in_a_form_are_utf_8(client: httpx.Client) -> None:
+    answered = post(client, "q=ä+ö%2B&source=de&target=en".encode(), FORM)
+
+    assert answered.json() == {"translatedText": "ä ö+|german"}
+
+
+@pytest.mark.parametrize("name", ["source", "target", "format", "alternatives", "api_key"])
+def test_a_field_of_one_value_that_comes_twice_is_refused(client: httpx.Client, name: str) -> None:
+    fields = {"format": "text", "alternatives": "1", "api_key": "x", **GOOD}
+    repeated = [*fields.items(), (name, fields[name])]
+    content = urlencode(repeated)
+
+    assert error_of(post(client, content.encode(), FORM))[0] == 400
+    assert error_of(client.post("/translate?" + content))[0] == 400
+
+
+@pytest.mark.parametrize("way", ["json", "data"])
+def test_a_field_in_the_url_and_in_the_body_is_refused(client: httpx.Client, way: str) -> None:
+    answered = client.request("POST", "/translate?source=fr", **{way: GOOD})  # type: ignore[arg-type]
+
+    status, message = error_of(answered)
+    assert status == 400
+    assert "'source'" in message
+
+
+def test_a_url_that_is_not_utf_8_is_refused(client: httpx.Client) -> None:
+    assert error_of(client.post("/translate?q=%ff"))[0] == 400
+
+
+def test_a_file_in_place_of_a_text_is_refused_and_a_text_in_place_of_a_file(client: httpx.Client) -> None:
+    file = {"q": ("a.txt", b"a")}
+    texts = {"source": "de", "target": "en"}
+
+    assert error_of(client.post("/translate", data=texts, files=file))[0] == 400
+    twice = [("file", ("a.txt", b"a")), ("file", ("b.txt", b"a"))]
+    assert error_of(client.post("/translate_file", data=texts, files=twice))[0] == 400
+    both = client.post("/translate_file", data=texts | {"file": "x"}, files={"file": ("a.txt", b"a")})
+    assert error_of(both)[0] == 400
+    unnamed = part("file", b"a", '; filename=""')
+    pair = b"".join(part(name, value.encode()) for name, value in texts.items())
+    refused = post(client, unnamed + pair + b"--b--\r\n", MULTIPART, "/translate_file")
+    assert error_of(refused) == (400, "Invalid request: empty file")
+
+
+def test_nothing_that_was_sent_is_logged(client: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        post(client, part("geheim", b"geheim", "; x=geheim")[:-9], MULTIPART)
+        post(client, b'{"geheim": geheim', JSON)
+
+    assert "geheim" not in "".join(record.getMessage() for record in caplog.records if record.name != "httpx")
+
+
+@many_examples
+@given(body=st.dictionaries(names, json_values, max_size=6))
+def test_any_json_is_answered_and_never_500(client: httpx.Client, body: dict[str, object]) -> None:
+    answered = post(client, json.dumps(GOOD | body).encode(), JSON)
+
+    assert answered.status_code in {200, 400}, answered.text
+    assert isinstance(answered.json(), dict)
+
+
+@many_examples
+@given(content=st.binary(max_size=60), kind=st.sampled_from([JSON, FORM, MULTIPART]), end=st.booleans())
+def test_any_bytes_are_answered_and_never_500(
+    client: httpx.Client, content: bytes, kind: str, *, end: bool
+) -> None:
+    if kind == MULTIPART:
+        content = b"--b\r\n" + content + (b"\r\n--b--\r\n" if end else b"")
+
+    answered = post(client, content, kind)
+
+    assert answered.status_code in {200, 400}, answered.text
+    assert isinstance(answered.json(), dict)
+
+
+@many_examples
+@given(fields=st.lists(st.tuples(names, st.text(st.characters(exclude_categories=["Cs"]))), max_size=8))
+def test_any_form_is_answered_alike_in_a_body_and_in_the_url(
+    client: httpx.Client, fields: list[tuple[str, str]]
+) -> None:
+    encoded = urlencode(fields)
+
+    in_body = post(client, encoded.encode(), FORM)
+    in_url = client.post("/translate?" + encoded)
+
+    assert in_body.status_code in {200, 400}, in_body.text
+    assert (in_url.status_code, in_url.json()) == (in_body.status_code, in_body.json())
+
+
+@many_examples
+@given(
+    values=st.dictionaries(st.text("abcq", min_size=1), st.text(), max_size=5),
+    contents=st.dictionaries(st.text("xyz", min_size=1), st.binary(), max_size=3),
+)
+def test_a_form_in_parts_is_read_as_it_was_sent(values: dict[str, str], contents: dict[str, bytes]) -> None:
+    parts: list[tuple[str, tuple[str | None, bytes]]] = [
+        (name, (None, value.encode())) for name, value in values.items()
+    ]
+    parts += [(name, ("ä.txt", content)) for name, content in contents.items()]
+    if not parts:
+        return
+    request = httpx.Request("POST", "http://test", files=parts)
+
+    form = read_multipart(request.headers["content-type"], request.read())
+
+    assert form.strings == {name: [value] for name, value in values.items()}
+    assert form.uploads == {name: [Upload("ä.txt", content)] for name, content in contents.items()}

@@ -1,0 +1,246 @@
+"""`POST /translate`: what comes in, what goes out."""
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.router import Router
+from service.desk.order import Answer
+from service.libretranslate.requests import Pair, Wishes
+from service.libretranslate.responses import present_answers
+from tests.libretranslate.conftest import Serve, error_of, translate
+from tests.routing.doubles import DoubleBundles, write_bundle
+from tests.service.conftest import SIZE_BYTES, ready_client
+
+GERMAN = "Das ist ein schönes Haus am Ufer des Flusses"
+ENGLISH = "This is a beautiful house on the bank of the river"
+
+
+def test_a_text_gives_a_text_and_nothing_that_was_not_asked_for(client: httpx.Client) -> None:
+    assert translate(client) == {"translatedText": "Hallo|german"}
+
+
+@pytest.mark.parametrize("way", ["json", "data", "params", "files"])
+def test_fields_come_in_json_in_a_form_or_in_the_url(client: httpx.Client, way: str) -> None:
+    fields = {"q": "Grüße & mehr", "source": "de", "target": "en", "format": "text", "alternatives": "1"}
+    sent = {name: (None, value) for name, value in fields.items()} if way == "files" else fields
+
+    response = client.request("POST", "/translate", **{way: sent})  # type: ignore[arg-type]
+
+    assert response.json() == {
+        "translatedText": "Grüße & mehr|german",
+        "alternatives": ["Grüße & mehr|german!"],
+    }
+
+
+def test_an_array_gives_arrays_and_goes_to_the_engine_as_one(
+    client: httpx.Client, bundles: DoubleBundles
+) -> None:
+    answer = translate(client, q=["eins", "zwei", "wait"][:2], alternatives=1)
+
+    assert answer == {
+        "translatedText": ["eins|german", "zwei|german"],
+        "alternatives": [["eins|german!"], ["zwei|german!"]],
+    }
+    assert [text for text, _ in bundles.named("german").seen[-2:]] == ["eins", "zwei"]
+
+
+def test_an_array_of_one_gives_an_array(client: httpx.Client) -> None:
+    assert translate(client, q=["eins"]) == {"translatedText": ["eins|german"]}
+
+
+def test_a_form_with_several_texts_is_an_array(client: httpx.Client) -> None:
+    response = client.post("/translate", data={"q": ["eins", "zwei"], "source": "de", "target": "en"})
+
+    assert response.json() == {"translatedText": ["eins|german", "zwei|german"]}
+
+
+def test_line_ends_of_a_form_are_line_feeds_and_those_of_json_stay(
+    client: httpx.Client, bundles: DoubleBundles
+) -> None:
+    fields = {"q": "eins\r\nzwei\rdrei\n", "source": "de", "target": "en"}
+
+    client.post("/translate", data=fields)
+    client.post("/translate", json=fields)
+
+    seen = [text for text, _ in bundles.named("german").seen[-2:]]
+    assert seen == ["eins\nzwei\ndrei\n", "eins\r\nzwei\rdrei\n"]
+
+
+def test_line_ends_of_a_form_count_once_for_the_limit(serve: Serve) -> None:
+    fields = {"q": "ab\r\nc", "source": "de", "target": "en"}
+    client = serve(max_characters=4)
+
+    assert client.post("/translate", data=fields).status_code == 200
+    refused = client.post("/translate", json=fields)
+    assert error_of(refused) == (400, "Invalid request: request (5) exceeds text limit (4)")
+
+
+@pytest.mark.parametrize(
+    ("asked", "taken"),
+    [
+        ("PT-br", "german|wide"),
+        ("pb", "german|wide"),
+        ("zt", "german|wide"),
+        ("ZH-Hant", "german|wide"),
+        ("FR", "german|french"),
+    ],
+)
+def test_codes_are_taken_old_and_new_in_any_case(client: httpx.Client, asked: str, taken: str) -> None:
+    assert translate(client, source="DE", target=asked) == {"translatedText": f"Hallo|{taken}"}
+
+
+@pytest.mark.parametrize("asked", ["zh", "zh-Hans", "ZH-hans"])
+def test_a_model_with_an_old_code_is_found_by_the_new_one(client: httpx.Client, asked: str) -> None:
+    assert translate(client, source=asked) == {"translatedText": "Hallo|chinese"}
+
+
+def test_the_language_is_detected_and_told_when_the_source_is_auto(client: httpx.Client) -> None:
+    answer = translate(client, q=GERMAN, source="Auto")
+
+    assert answer["translatedText"] == f"{GERMAN}|german"
+    assert answer["detectedLanguage"]["language"] == "de"
+    assert 50 < answer["detectedLanguage"]["confidence"] <= 100
+
+
+def test_each_text_of_an_array_is_detected_by_itself(client: httpx.Client) -> None:
+    answer = translate(client, q=[GERMAN, ENGLISH], source="auto", target="fr")
+
+    assert answer["translatedText"] == [f"{GERMAN}|german|french", f"{ENGLISH}|french"]
+    assert [found["language"] for found in answer["detectedLanguage"]] == ["de", "en"]
+
+
+@pytest.mark.parametrize("text", ["🙂", "   ", "🙂 \n 🎉", "123"])
+def test_text_without_letters_stays_as_it_is_and_is_said_to_be_english(
+    client: httpx.Client, text: str
+) -> None:
+    assert translate(client, q=text, source="auto") == {
+        "translatedText": text,
+        "detectedLanguage": {"confidence": 0.0, "language": "en"},
+    }
+
+
+def test_text_in_the_target_language_already_stays_as_it_is(client: httpx.Client) -> None:
+    answer = translate(client, q=ENGLISH, source="auto", target="en", alternatives=2)
+
+    assert answer["translatedText"] == ENGLISH
+    assert answer["alternatives"] == []
+    assert answer["detectedLanguage"]["language"] == "en"
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "en"), ("EN", "en-US"), ("pb", "pt-BR")])
+def test_a_language_into_itself_leaves_texts_as_they_are(
+    client: httpx.Client, source: str, target: str
+) -> None:
+    answer = translate(client, q=["a", "b"], source=source, target=target, alternatives=1)
+
+    assert answer == {"translatedText": ["a", "b"], "alternatives": [[], []]}
+
+
+def test_a_model_of_a_language_into_itself_is_used(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "models" / "same", "corrector", ["en"], ["en"])
+    bundles = DoubleBundles()
+    router = Router(lambda: bundle_folders(tmp_path / "models"), bundles.open, lambda _: SIZE_BYTES)
+
+    with router, ready_client(router) as client:
+        assert translate(client, source="en", target="en") == {"translatedText": "Hallo|corrector"}
+
+
+def test_alternatives_come_best_first_without_the_best_of_all(client: httpx.Client) -> None:
+    answer = translate(client, alternatives=3)
+
+    assert answer["alternatives"] == ["Hallo|german!", "Hallo|german!!", "Hallo|german!!!"]
+
+
+def test_alternatives_that_say_the_same_are_told_once() -> None:
+    answer = Answer("best", "de", "en", None, None, (), ("other", "best", "other", "third"))
+    wishes = Wishes(("x",), False, Pair("de", "en", is_copied=False), False, 4)  # noqa: FBT003 -- a record
+
+    assert present_answers([answer], wishes)["alternatives"] == ["other", "third"]
+
+
+@pytest.mark.parametrize(("count", "beam_size"), [(1, 4), (3, 4), (4, 5), (31, 32)])
+def test_alternatives_come_of_a_beam_that_is_wide_enough(
+    client: httpx.Client, bundles: DoubleBundles, count: int, beam_size: int
+) -> None:
+    translate(client, alternatives=count)
+
+    options = bundles.named("german").seen[-1][1]
+    assert (options.num_hypotheses, options.beam_size) == (count + 1, beam_size)
+
+
+def test_without_alternatives_the_search_is_the_models_own(
+    client: httpx.Client, bundles: DoubleBundles
+) -> None:
+    translate(client, alternatives=0)
+
+    assert bundles.named("german").seen[-1][1].beam_size is None
+
+
+def test_html_keeps_its_markup_and_has_no_alternatives(client: httpx.Client, bundles: DoubleBundles) -> None:
+    answer = translate(client, q='<p class="a">Hallo</p><p>Welt</p>', format="html", alternatives=2)
+
+    assert answer["alternatives"] == []
+    assert answer["translatedText"] == '<p class="a">Hallo|german</p><p>Welt|german</p>'
+    assert {text for text, _ in bundles.named("german").seen[-2:]} == {"Hallo", "Welt"}
+
+
+def test_text_is_not_taken_for_html(client: httpx.Client) -> None:
+    assert translate(client, q="<p>a & b</p>", format="text") == {"translatedText": "<p>a & b</p>|german"}
+
+
+def test_null_is_as_good_as_nothing(client: httpx.Client) -> None:
+    answer = translate(client, api_key=None, format=None, alternatives=None)
+
+    assert answer == {"translatedText": "Hallo|german"}
+
+
+def test_a_field_that_nobody_knows_is_not_looked_at(client: httpx.Client) -> None:
+    assert translate(client, unknown=[{}]) == {"translatedText": "Hallo|german"}
+
+
+def test_lone_surrogates_are_answered(client: httpx.Client) -> None:
+    response = client.post(
+        "/translate",
+        content=json.dumps({"q": "a\ud800", "source": "de", "target": "en"}),
+        headers={"Content-Type": "application/json"},
+    )
+
+    assert response.status_code == 200
+
+
+def test_the_real_engine_finds_alternatives_of_the_same_best_translation(engine_client: httpx.Client) -> None:
+    text = "Ein Hund rennt."
+    plain = translate(engine_client, q=text)["translatedText"]
+
+    answer = translate(engine_client, q=[text, text], alternatives=3)
+
+    assert answer["translatedText"] == [plain, plain]
+    for alternatives in answer["alternatives"]:
+        assert alternatives
+        assert plain not in alternatives
+        assert len(alternatives) == len(set(alternatives)) <= 3
+
+
+def test_the_real_engine_translates_what_stands_between_tags(engine_client: httpx.Client) -> None:
+    words = translate(engine_client, q="Ein Hund rennt.")["translatedText"]
+
+    page = translate(engine_client, q="<ul><li>Ein Hund rennt.</li></ul>", format="html", source="auto")
+
+    assert page["translatedText"] == f"<ul><li>{words}</li></ul>"
+    assert page["detectedLanguage"]["language"] == "de"
+
+
+def test_the_real_engine_leaves_a_lone_surrogate_where_it_was_or_refuses_it(
+    engine_client: httpx.Client,
+) -> None:
+    response = engine_client.post(
+        "/translate",
+        content=json.dumps({"q": "Ein Hund\ud800", "source": "de", "target": "en"}),
+        headers={"Content-Type": "application/json"},
+    )
+
+    assert response.status_code in {200, 400}

@@ -1,0 +1,103 @@
+"""What of HTML is translated, and as which texts."""
+
+import pytest
+
+from service.markup.marked_up import parse
+from service.markup.options import MarkupLanguage, MarkupOptions
+
+HTML = MarkupOptions(MarkupLanguage.HTML)
+
+
+def blocks(html: str, options: MarkupOptions = HTML) -> tuple[str, ...]:
+    return parse(html, options).blocks
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>One <b>two</b> three.</p><p>Four.</p>", ("One two three.", "Four.")),
+        ("<p>One<p>Two", ("One", "Two")),
+        ("<ul><li>One<li>Two</ul>Three", ("One", "Two", "Three")),
+        ("<title>A &lt; <b></title>", ("A < <b>",)),
+        ("<td>&nbsp;</td><td> \n</td>", ()),
+        ('<img alt="A dog"><a title="A cat" aria-label="x"></a><input placeholder="y">', ()),
+        ("<!DOCTYPE html><!-- no -->Yes", ("Yes",)),
+        ("<noscript><p>One</p>Two</noscript>Three", ("One", "Two", "Three")),
+        ("<p>One<svg><script/><title/></svg></p>Two", ("One", "Two")),
+    ],
+)
+def test_blocks_part_texts(html: str, expected: tuple[str, ...]) -> None:
+    assert blocks(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>\n  One\n  <b> two</b> </p>", "One two"),
+        ("One<br>two", "One two"),
+        ("One <br> two", "One two"),
+        ("un<b>believ</b>able", "unbelievable"),
+        ("one<img>two", "one two"),
+        ("(<img>)", "()"),
+        ("a\u00a0\u00a0b", "a\u00a0\u00a0b"),
+        ("<pre>  a\n   b<br>c</pre>", "  a\n   b c"),
+        ("<pre>a\n</pre> b", "a\n"),
+    ],
+)
+def test_white_space_is_what_a_reader_sees(html: str, expected: str) -> None:
+    assert blocks(html)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("&lt;b&gt; &amp;amp; &#8211;&#x2013;", "<b> &amp; \u2013\u2013"),
+        ("AT&T &copy 2 &notit; &bogus; &", "AT&T © 2 ¬it; &bogus; &"),
+        ("&NotEqualTilde;", "\u2242\u0338"),
+        ("a&#xFDD0;b", "a\ufdd0b"),
+        ("&#128;&#0;&#xD800;", "\u20ac\ufffd\ufffd"),
+        ("&ampamp; &notnot", "&amp; ¬not"),
+    ],
+)
+def test_references_are_read_as_browsers_read_them(html: str, expected: str) -> None:
+    assert blocks(html) == (expected,)
+
+
+@pytest.mark.parametrize(
+    "ignored",
+    [
+        "<code>no <b>no</b></code>",
+        "<kbd>no</kbd>",
+        "<samp>no</samp>",
+        "<var>no</var>",
+        "<script>no</script>",
+        "<style>no</style>",
+        "<textarea>no</textarea>",
+        "<svg><title>no</title></svg>",
+        "<math><mi>no</mi></math>",
+        '<span translate="no">no <span>no</span> no</span>',
+        "<span TRANSLATE=NO><p>no</p></span>",
+        "<b class='x notranslate y'>no</b>",
+        "<x>no</x>",
+    ],
+)
+def test_ignored_content_is_not_in_the_text(ignored: str) -> None:
+    options = MarkupOptions(MarkupLanguage.HTML, ignore_tags=frozenset(["X"]))
+
+    assert blocks(f"<div>See {ignored} here.</div>", options) == ("See here.",)
+
+
+def test_an_ignored_element_without_end_tag_ends_as_in_a_browser() -> None:
+    assert blocks("<p>a <span translate=no>no<p>yes") == ("a", "yes")
+    assert blocks("<ul><li translate=no>no<b>no<li>yes</ul>") == ("yes",)
+    assert blocks("<div class=notranslate>no<p>no</div>yes") == ("yes",)
+
+
+def test_options_change_which_tags_part_texts() -> None:
+    options = MarkupOptions(
+        MarkupLanguage.HTML,
+        splitting_tags=frozenset(["br", "LI"]),
+        non_splitting_tags=frozenset(["li", "DIV"]),
+    )
+
+    assert blocks("a<br>b <div>c</div><li>d", options) == ("a", "b c", "d")

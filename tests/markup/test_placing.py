@@ -1,0 +1,221 @@
+"""Markup goes where the words went."""
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.types import Span
+from service.markup.marked_up import parse
+from service.markup.options import MarkupLanguage, MarkupOptions
+from tests.markup.translations import as_one, links, segment, translation
+
+HTML = MarkupOptions(MarkupLanguage.HTML)
+XML = MarkupOptions(MarkupLanguage.XML, ignore_tags=frozenset(["x"]))
+
+
+def translate(markup: str, target: str, pairs: list[tuple[int, int]], options: MarkupOptions = HTML) -> str:
+    marked_up = parse(markup, options)
+    (text,) = marked_up.blocks
+    return marked_up.rejoin([as_one(text, target, pairs)])
+
+
+@pytest.mark.parametrize(
+    ("html", "target", "pairs", "expected"),
+    [
+        pytest.param(
+            "<p>I <b>saw</b> it</p>", "Ich habe es gesehen", [(0, 0), (1, 3), (2, 2)],
+            "<p>Ich habe es <b>gesehen</b></p>", id="one word moves",
+        ),
+        pytest.param(
+            "<b>big</b> <i>dog</i>", "chien grand", [(0, 1), (1, 0)],
+            "<i>chien</i> <b>grand</b>", id="siblings change places",
+        ),
+        pytest.param(
+            "a <b>b <i>c</i></b> d", "D C x B A", [(0, 4), (1, 3), (2, 1), (3, 0)],
+            "D <b><i>C</i> x B</b> A", id="children stay inside, unlinked words between are taken in",
+        ),
+        pytest.param(
+            "a <b>b c</b> d", "B x y D C A", [(0, 5), (1, 0), (2, 4), (3, 3)],
+            "<b>B</b> x y D C A", id="words of others are not taken in for a tie",
+        ),
+        pytest.param(
+            "a <b>b c d</b> e", "B C E D A", [(0, 4), (1, 0), (2, 1), (3, 3), (4, 2)],
+            "<b>B C</b> E D A", id="the span with more of its own wins",
+        ),
+        pytest.param(
+            "of <b>the</b> dog", "du chien", [(0, 0), (1, 0), (2, 1)],
+            "<b>du</b> chien", id="a word that says more than the element is better than none",
+        ),
+        pytest.param(
+            "<b>un</b><i>believable</i> x", "unglaublich y", [(0, 0), (1, 1)],
+            "<b></b><i>unglaublich</i> y", id="of parts of a word the larger gets it",
+        ),
+        pytest.param(
+            "see <a>the</a> dog", "hund sehen", [(0, 1), (2, 0)],
+            "hund sehen<a></a>", id="nothing aligned: beside the neighbour",
+        ),
+        pytest.param(
+            "see<b> the dog </b>now", "nun den hund sehen", [(0, 3), (1, 1), (2, 2), (3, 0)],
+            "nun<b> den hund </b>sehen", id="white space inside stays inside",
+        ),
+        pytest.param(
+            "<i>big <b>red</b></i> dog", "perro rojo grande", [(0, 2), (1, 1), (2, 0)],
+            "perro <i><b>rojo</b> grande</i>", id="nested",
+        ),
+        pytest.param(
+            "<p><b>big dog</b></p>", "chien grand", [(0, 1), (1, 0)],
+            "<p><b>chien grand</b></p>", id="around all stays around all",
+        ),
+        pytest.param(
+            "one</b> two <i>three", "drei zwei eins", [(0, 2), (1, 1), (2, 0)],
+            "<i>drei zwei eins</b>", id="tags without another half move alone",
+        ),
+    ],
+)  # fmt: skip
+def test_elements_go_around_what_their_words_became(
+    html: str, target: str, pairs: list[tuple[int, int]], expected: str
+) -> None:
+    assert translate(html, target, pairs) == expected
+
+
+@pytest.mark.parametrize(
+    ("xml", "target", "pairs", "expected"),
+    [
+        ('See <x id="1"/> now', "Jetzt sehen", [(0, 1), (1, 0)], 'Jetzt sehen <x id="1"/>'),
+        ("See <x>a&amp;b</x> now", "Siehe jetzt", [(0, 0), (1, 1)], "Siehe <x>a&amp;b</x> jetzt"),
+        ("<x/> see now", "Jetzt sehen", [(0, 1), (1, 0)], "<x/> Jetzt sehen"),
+        ("see now <x/>", "Jetzt sehen", [(0, 1), (1, 0)], "Jetzt sehen <x/>"),
+        ("go (<x/>) now", "Jetzt () geh", [(0, 3), (1, 1), (2, 2), (3, 0)], "Jetzt (<x/>) geh"),
+        ("to <x/>s now", "jetzt zu s", [(0, 1), (1, 2), (2, 0)], "jetzt zu <x/>s"),
+        ("a<!-- c --> b", "B A", [(0, 1), (1, 0)], "B A<!-- c -->"),
+        ("a <?p?>b c", "B A C", [(0, 1), (1, 0), (2, 2)], "<?p?>B A C"),
+        ("go <x/><y/> now", "jetzt los", [(0, 1), (1, 0)], "jetzt los <x/><y/>"),
+        ("go <x/> now", "jetzt los", [(1, 0)], "<x/> jetzt los"),
+        ("go <x/> now", "", [], "<x/>"),
+    ],
+)
+def test_what_stands_between_words_goes_with_its_neighbour(
+    xml: str, target: str, pairs: list[tuple[int, int]], expected: str
+) -> None:
+    assert translate(xml, target, pairs, XML) == expected
+
+
+def test_line_breaks_go_with_the_word_before() -> None:
+    assert translate("one<br>two three", "zwei eins drei", [(0, 1), (1, 0), (2, 2)]) == "zwei eins<br> drei"
+
+
+def test_the_example_of_the_page_is_true() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "markup.md").read_text(encoding="utf-8")
+    source, target = (line.strip() for line in page.splitlines() if line.startswith("    <p>"))
+    pairs = [(0, 0), (1, 4), (2, 2), (3, 3), (4, 5)]
+
+    assert translate(source, "Ich habe den Hund gesehen.", pairs) == target
+
+
+def test_of_crossed_elements_the_outer_one_stays_whole() -> None:
+    html = "a <b>one <i>two</b> three</i> four"
+    pairs = [(0, 4), (1, 3), (2, 2), (3, 1), (4, 0)]
+
+    assert translate(html, "VIER DREI ZWEI EINS A", pairs) == "VIER DREI</i> <b><i>ZWEI EINS</b> A"
+
+
+def test_an_empty_pair_of_tags_stands_like_a_word() -> None:
+    html = '<p>see <i class="icon"></i> now</p>'
+
+    assert translate(html, "jetzt sehen", [(0, 1), (1, 0)]) == '<p>jetzt sehen <i class="icon"></i></p>'
+
+
+def test_what_stands_beside_an_element_does_not_get_into_it() -> None:
+    pairs = [(0, 1), (1, 0), (2, 2)]
+
+    assert translate("<b>one two</b><img> three", "zwei eins drei", pairs) == "<b>zwei eins</b><img> drei"
+    assert translate("three <img><b>one two</b>", "zwei eins drei", [(0, 2), (1, 1), (2, 0)]) == (
+        "<img><b>zwei eins</b> drei"
+    )
+
+
+def test_without_links_words_are_taken_to_follow_each_other() -> None:
+    assert translate("a b <i>c</i> d", "A B C D", []) == "A B <i>C</i> D"
+    assert translate("a b <i>c</i> d", "甲乙丙丁", []) == "甲乙<i>丙</i>丁"
+
+
+def test_changed_text_is_escaped_and_keeps_its_no_break_spaces() -> None:
+    assert translate("<p>a</p>", '<b>"1\u00a0€" & x', []) == '<p>&lt;b&gt;"1\u00a0€" &amp; x</p>'
+
+
+def test_text_before_a_change_cannot_become_markup() -> None:
+    for raw, text, said, expected in [
+        ("a <3", "a <", "b", "a &lt;b"),
+        ("AT&x", "AT&", "amp;", "AT&amp;amp;"),
+        ("&ampx", "&", "lt", "&amp;lt"),
+        ("&#65x", "A", "6", "A6"),
+    ]:
+        marked_up = parse(raw, HTML)
+        (source,) = marked_up.blocks
+        last = segment(len(text), source[len(text) :], len(text), said, None)
+        assert source.startswith(text)
+        assert marked_up.rejoin([translation(text + said, [last])]) == expected
+
+
+def test_a_reference_to_two_characters_is_cut_where_a_segment_is() -> None:
+    marked_up = parse("&NotEqualTilde;", HTML)
+    first, second = "\u2242", "\u0338"
+
+    changed_first = translation("x" + second, [segment(0, first, 0, "x", None)])
+    changed_second = translation(first + "x", [segment(1, second, 1, "x", None)])
+
+    assert marked_up.blocks == (first + second,)
+    assert marked_up.rejoin([changed_first]) == "x" + second
+    assert marked_up.rejoin([changed_second]) == first + "x"
+
+
+def test_a_segment_that_did_not_change_is_put_back_as_it_was_beside_one_that_did() -> None:
+    marked_up = parse("<p><i>A &gt;\n 1<!-- c --></i>. <b>Go</b> now</p>", HTML)
+    kept, changed = "A > 1.", "Jetzt geh"
+    pairs = links("Go now", changed, [(0, 1), (1, 0)])
+    shifted = tuple(
+        type(link)(Span(link.source[0] + 7, link.source[1] + 7), Span(link.target[0] + 7, link.target[1] + 7))
+        for link in pairs
+    )
+
+    assert marked_up.blocks == ("A > 1. Go now",)
+    again = marked_up.rejoin(
+        [
+            translation(
+                f"{kept} {changed}",
+                [segment(0, kept, 0, kept, None), segment(7, "Go now", 7, changed, shifted)],
+            )
+        ]
+    )
+    assert again == "<p><i>A &gt;\n 1<!-- c --></i>. Jetzt <b>geh</b></p>"
+
+
+def test_an_element_over_two_segments_begins_in_one_and_ends_in_the_other() -> None:
+    marked_up = parse("a <b>b. c</b> d.", HTML)
+    first = segment(0, "a b.", 0, "B A.", links("a b.", "B A.", [(0, 1), (1, 0), (2, 2)]))
+    target_links = links("a b. c d.", "B A. D C.", [(3, 4), (4, 3), (5, 5)])
+    second = segment(5, "c d.", 5, "D C.", target_links)
+
+    # B is before A now, and D before C: an element that must hold A's full stop and D's place holds no more.
+    assert marked_up.rejoin([translation("B A. D C.", [first, second])]) == "B A<b>. </b>D C."
+
+
+def test_what_stands_beside_such_an_element_stays_beside_it() -> None:
+    marked_up = parse("one <img> <b>two tva three</b>", HTML)
+    source, target = "one two tva", "eins zwei"
+    pairs = links(source, target, [(0, 0), (0, 1), (1, 1), (2, 1)])
+
+    again = marked_up.rejoin(
+        [
+            translation(
+                f"{target} drei",
+                [segment(0, source, 0, target, pairs), segment(12, "three", 10, "drei", None)],
+            )
+        ]
+    )
+    assert again == "eins <img> <b>zwei drei</b>"
+
+
+def test_a_wrong_number_of_translations_is_refused() -> None:
+    with pytest.raises(ValueError, match="0 translations for 1 blocks"):
+        parse("a", HTML).rejoin([])

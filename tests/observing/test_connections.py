@@ -1,0 +1,103 @@
+"""A server talks to nobody but those who talk to it: no telemetry, no updates, no names looked up."""
+
+import ipaddress
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.routing.doubles import until
+from tests.service.conftest import TINY_BUNDLE, is_ready
+
+PROJECT = Path(__file__).parents[2]
+TIMEOUT_S = 60
+ELSEWHERE = "192.0.2.1"
+"""Nobody's address: RFC 5737. Connecting a datagram socket to it sends nothing."""
+STRACE = shutil.which("strace")
+OPTIONS = ["-f", "-qq", "--seccomp-bpf", "-e", "trace=connect,sendto,sendmsg,sendmmsg"]
+
+WATCHING = """
+import sys
+
+path = sys.argv[1]
+
+def tell(event, arguments):
+    if event in ("socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname"):
+        with open(path, "a") as told:
+            print(event, *arguments[-1:] if event != "socket.getaddrinfo" else arguments[:1], file=told)
+
+sys.addaudithook(tell)
+sys.argv = sys.argv[:1] + sys.argv[2:]
+"""
+SERVING = WATCHING + "from service.cli import main\nmain()\n"
+CONNECTING = (
+    WATCHING
+    + f"import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(({ELSEWHERE!r}, 9))\n"
+)
+
+
+def watched(script: str, told: Path, *arguments: str) -> list[str]:
+    """A command whose connections are written to a file, by the kernel's account and by the interpreter's."""
+    python = [sys.executable, "-c", script, str(told), *arguments]
+    return python if STRACE is None else [STRACE, *OPTIONS, "-o", f"{told}.kernel", *python]
+
+
+def elsewhere(told: Path) -> list[str]:
+    """Whom a command talked to that is not on this machine."""
+    kernel = Path(f"{told}.kernel")
+    text = "".join(path.read_text() for path in (told, kernel) if path.exists())
+    addresses = re.findall(
+        r"inet_addr\(\"([^\"]+)\"|AF_INET6, \"([^\"]+)\"|^socket\.\w+ \('([^']+)'", text, re.MULTILINE
+    )
+    found = ["".join(address) for address in addresses]
+    named = re.findall(r"^socket\.get\w+ (\S+)", text, re.MULTILINE)
+    return [address for address in found if not ipaddress.ip_address(address).is_loopback] + [
+        name for name in named if name not in {"127.0.0.1", "localhost", "None"}
+    ]
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def test_a_connection_would_be_seen(tmp_path: Path) -> None:
+    subprocess.run(watched(CONNECTING, tmp_path / "told"), cwd=PROJECT, check=True, timeout=TIMEOUT_S)
+
+    assert elsewhere(tmp_path / "told") == [ELSEWHERE] * (1 if STRACE is None else 2)
+
+
+@pytest.mark.timeout(180)
+def test_nothing_leaves_the_machine_while_a_server_starts_and_translates(tmp_path: Path) -> None:
+    port = free_port()
+    command = watched(SERVING, tmp_path / "told", "serve", "--model", str(TINY_BUNDLE), "--port", str(port))
+    around = {name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")}
+    environment = {**around, "PYTHONPATH": str(PROJECT), "DRAGOMAN_APIS": "native"}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True) as server:
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=TIMEOUT_S) as client:
+                until(lambda: server.poll() is not None or _answers(client))
+                translated = client.post("/v1/translate", json={"text": "ab cd", "source": "de"})
+                client.post("/v1/translate", json={"text": "Das ist ein deutscher Satz."})
+        finally:
+            os.killpg(server.pid, signal.SIGTERM)
+            server.wait(TIMEOUT_S)
+
+    assert translated.status_code == 200
+    assert elsewhere(tmp_path / "told") == []
+
+
+def _answers(client: httpx.Client) -> bool:
+    try:
+        return is_ready(client)
+    except httpx.TransportError:
+        return False

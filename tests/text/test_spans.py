@@ -1,0 +1,94 @@
+"""Where pieces and words stand in their text."""
+
+import itertools
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dragoman.text.normalise import normalise_segment, normalised_places
+from dragoman.text.tokenise import Tokenizer
+from dragoman.text.words import words_of
+from dragoman.types import Span
+
+SHARED_TOKENIZER = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SEGMENTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\u2581"))
+PLAIN = st.text("aäß .,-日本1½e\u0301\u00ad\n")
+
+
+@given(text=SEGMENTS | PLAIN)
+def test_every_character_of_a_normalised_text_has_a_place_in_it(text: str) -> None:
+    places = normalised_places(text)
+
+    assert len(places) == len(normalise_segment(text)) + 1
+    assert places == sorted(places)
+    assert 0 <= places[0] <= places[-1] <= len(text)
+
+
+@given(text=PLAIN)
+def test_what_stands_at_the_places_normalises_to_the_characters(text: str) -> None:
+    places, normalised = normalised_places(text), normalise_segment(text)
+    bounds = [index for index in range(len(normalised)) if not index or places[index - 1] < places[index]]
+
+    for start, end in itertools.pairwise([*bounds, len(normalised)] if bounds else []):
+        between = text[places[start] : places[end]]
+        assert normalise_segment(between) == normalised[start:end].strip()
+
+
+def test_dropped_and_composed_characters_move_what_follows() -> None:
+    assert normalised_places(" \u00adGro\u0308\u00df  x ") == [2, 3, 4, 6, 7, 9, 10]
+
+
+@settings(SHARED_TOKENIZER)
+@given(segment=SEGMENTS | PLAIN)
+def test_the_pieces_of_a_source_stand_in_order_and_hold_all_that_is_visible(
+    tokenizer: Tokenizer, segment: str
+) -> None:
+    spans = tokenizer.source_spans(segment)
+
+    assert len(spans) == tokenizer.count(segment)
+    assert all(span.start <= span.end for span in spans)
+    assert spans == sorted(spans)
+    shown = "".join(segment[start:end] for start, end in spans)
+    assert normalise_segment(shown).replace(" ", "") == normalise_segment(segment).replace(" ", "")
+
+
+@settings(SHARED_TOKENIZER)
+@given(segment=SEGMENTS | PLAIN)
+def test_the_pieces_of_a_target_stand_in_its_text_in_order(tokenizer: Tokenizer, segment: str) -> None:
+    (ids,) = tokenizer.encode([segment])
+    (text,) = tokenizer.decode([ids])
+
+    spans = tokenizer.target_spans(ids)
+
+    assert len(spans) == len(ids)
+    assert spans == sorted(spans)
+    assert "".join(text[start:end] for start, end in spans) == "".join(text.split(" "))
+
+
+def words(text: str, *pieces: str) -> list[str]:
+    """Words of a text that is made of pieces, in order."""
+    spans, at = [], 0
+    for piece in pieces:
+        start = text.index(piece, at)
+        at = start + len(piece)
+        spans.append(Span(start, at))
+    found = words_of(text, spans)
+    assert sorted(piece for word in found for piece in word.pieces) == list(range(len(pieces)))
+    return [text[word.span.start : word.span.end] for word in found]
+
+
+def test_pieces_of_a_word_are_put_together_and_punctuation_stays_apart() -> None:
+    assert words("Fuß ball spielt.", "Fu", "ß", "ball", "spiel", "t", ".") == ["Fuß", "ball", "spielt", "."]
+    assert words('"Ja", sie.', '"', "Ja", '"', ",", "sie", ".") == ['"', "Ja", '"', ",", "sie", "."]
+
+
+def test_a_script_without_spaces_keeps_its_pieces_apart() -> None:
+    assert words("私は学生です。", "私", "は", "学生", "です", "。") == ["私", "は", "学生", "です", "。"]
+
+
+def test_parts_of_a_character_belong_to_the_word_that_it_is_in() -> None:
+    found = words_of("a½", [Span(0, 1), Span(1, 1), Span(1, 2)])
+
+    assert [(word.span, word.pieces) for word in found] == [(Span(0, 2), (0, 1, 2))]
+    assert words_of("a", [Span(0, 1), Span(1, 1)])[0].pieces == (0, 1)
+    assert words_of("", []) == []
