@@ -68,7 +68,6 @@ class Translator:
         alignment = self.manifest.alignment
         self._writer = Writer(self._preparer, source_tokenizer, self._target_tokenizer, alignment)
         target = TargetVocabulary(self.manifest.special_ids.eos, self.manifest.sizes.target_vocab)
-
         self._shortlist = open_shortlist(bundle)
 
         def lane_of(kind: SearchKind) -> AnyLane[CrossKV]:
@@ -120,6 +119,11 @@ class Translator:
     def queue(self) -> QueueState:
         """How many segments wait and run now."""
         return self._scheduler.queue()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it translates no more: by `close`, or by a fault of the engine's own."""
+        return self._scheduler.is_closed
 
     def close(self) -> None:
         """End the threads; what is under way fails with `TranslatorClosed`. Not for callbacks to call."""

@@ -2,6 +2,8 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from tempfile import mkdtemp
 
 import anyio
 from fastapi import FastAPI
@@ -14,12 +16,16 @@ from service.apis import offered_apis
 from service.desk.desk import Desk
 from service.desk.inference import Inference
 from service.desk.sources import Detection
+from service.documents.store import DocumentStore
 from service.front.door import KEY_HEADER, Door
-from service.front.errors import ErrorForms, SafeJSONResponse, UnexpectedErrors, install_error_handlers
+from service.front.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
 from service.front.limits import BodyLimit, BodyLimits, TextLimits
 from service.front.premises import Api, Premises
 from service.front.readiness import Readiness
+from service.front.threads import beside
 from service.native.health import health_routes
+from service.observing.observer import Observer, ObservingOptions
+from service.observing.requests import LineOptions
 from service.settings import Settings, split_names
 from service.versions import installed_version
 from service.watching import Watcher
@@ -28,15 +34,19 @@ DESCRIPTION = """Text in, text out. Every error has one form: a type for program
 and the fields at fault. The same text gives the same translation, whatever else the server is doing."""
 
 
-def create_app(router: Router, settings: Settings, preloaded: Sequence[str]) -> FastAPI:
-    """An application that serves all pairs of a router.
+def create_app(
+    router: Router, settings: Settings, preloaded: Sequence[str], observer: Observer | None = None
+) -> FastAPI:
+    """An application that serves all pairs of a router; what it does is told to `observer`.
 
     It answers at once; `/readyz` and what translates do so with 503 until each of the `preloaded` bundles,
     given by their names, has translated a warm-up sentence.
 
     Raises:
         StoreError: the database of accounts cannot be used.
+        OSError: there is no folder for documents.
     """
+    observer = observer or Observer(observing_options(settings))
     accounts = Accounts.open(settings.database_url, requires_key=settings.requires_key)
     rates = Rates.open(settings.rate_storage_url, settings.rate_limit)
     inference = Inference(router, settings.request_timeout_s, preloaded)
@@ -44,9 +54,13 @@ def create_app(router: Router, settings: Settings, preloaded: Sequence[str]) -> 
     desk = Desk(inference, accounts, limits, Detection(settings.detection))
     watcher = Watcher(router)
 
+    documents = _open_documents(settings)
+
     @asynccontextmanager
     async def work_beside(_app: FastAPI) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
+            if documents is not None:
+                tasks.start_soon(documents.keep_swept)
             tasks.start_soon(inference.warm_up)
             if settings.watch_s:
                 tasks.start_soon(watcher.look_every, settings.watch_s)
@@ -54,15 +68,33 @@ def create_app(router: Router, settings: Settings, preloaded: Sequence[str]) -> 
             tasks.cancel_scope.cancel()
         await rates.close()
         accounts.close()
+        if documents is not None:
+            documents.close()
+        await beside(observer.close)
 
     app = _bare_app(work_beside)
-    apis = offered_apis(Premises(desk, Door(accounts, rates), watcher, settings))
-    _surround(app, settings, apis)
+    door = Door(accounts, rates)
+    apis = offered_apis(Premises(desk, door, watcher, settings, documents))
+    _surround(app, settings, apis, observer)
     for api in apis:
         app.include_router(api.routes)
     app.state.readiness = Readiness(inference)
     app.include_router(health_routes(app.state.readiness))
+    app.include_router(observer.routes(inference, door))
     return app
+
+
+def observing_options(settings: Settings) -> ObservingOptions:
+    """What is watched, as the settings want it."""
+    lines = LineOptions(settings.log_addresses, settings.log_texts)
+    return ObservingOptions(settings.metrics, lines, settings.otlp_endpoint, settings.memory_budget_bytes)
+
+
+def _open_documents(settings: Settings) -> DocumentStore | None:
+    if settings.documents == "off":
+        return None
+    folder = settings.documents_dir or Path(mkdtemp(prefix="dragoman-"))
+    return DocumentStore(folder, settings.max_kept_bytes, settings.document_lifetime_s)
 
 
 def _bare_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
@@ -79,9 +111,9 @@ def _bare_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) 
     )
 
 
-def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api]) -> None:
+def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api], observer: Observer) -> None:
     """What every request passes; the last one added is the first to see it."""
-    forms = ErrorForms(tuple(api.errors for api in apis if api.errors is not None))
+    forms = observer.error_forms(api.errors for api in apis if api.errors is not None)
     install_error_handlers(app, forms)
     limits = BodyLimits(
         settings.max_body_bytes,
@@ -95,6 +127,8 @@ def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api]) -> None:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=origins,
-            allow_methods=["GET", "POST"],
+            allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["Authorization", "Content-Type", KEY_HEADER],
+            expose_headers=["X-Request-ID"],
         )
+    observer.surround(app)

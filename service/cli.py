@@ -12,14 +12,26 @@ from dragoman.bundle import read_bundle
 from dragoman.routing.inspection import bundle_folders
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Way
+from service.accounts.errors import AccountsError
 from service.commands.bundles import find_bundle, list_bundles
+from service.commands.keys import keys
 from service.commands.lines import UndecodableLineError
 from service.commands.output import open_output, write_lines
 from service.commands.tables import print_bundles, print_facts, print_languages, print_versions
 from service.engine import FixedPair, find_models, open_router
+from service.observing.tracing import TracingError
 from service.settings import SettingsError, load_settings
 from service.versions import installed_version
 
+USERS_OR_OPERATORS = (
+    DragomanError,
+    SettingsError,
+    AccountsError,
+    TracingError,
+    UndecodableLineError,
+    OSError,
+)
+"""Errors that one of them can mend."""
 EXIT_INCOMPLETE = 1
 EXIT_FAILED = 2
 STDIN = Path("-")
@@ -56,11 +68,14 @@ ConfigOption = Annotated[
 ]
 
 
+app.add_typer(keys)
+
+
 def main() -> None:
     """Run a command; what the user or operator can mend is said in one line, without a traceback."""
     try:
         app(prog_name="dragoman")
-    except (DragomanError, SettingsError, UndecodableLineError, OSError) as error:
+    except USERS_OR_OPERATORS as error:
         print(f"dragoman: {error}", file=sys.stderr)  # noqa: T201 -- a command speaks on stderr
         sys.exit(EXIT_FAILED)
 

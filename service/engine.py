@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman import DecodingOptions, InputError, Translation
+from dragoman.batching.meters import NO_METER, Meter
 from dragoman.providers import parse_providers
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.translator import DEFAULTS, READ_AHEAD_TEXTS
@@ -12,8 +13,12 @@ from service.commands.bundles import find_bundle
 from service.settings import Settings, SettingsError, split_names
 
 
-def open_router(settings: Settings) -> Router:
+def open_router(settings: Settings, meter: Meter = NO_METER) -> Router:
     """A router over the bundles that the settings name; none is open yet.
+
+    Args:
+        settings: which bundles, and how.
+        meter: is told what the engine does.
 
     Raises:
         SettingsError: there is no models folder, or two models have one name.
@@ -25,6 +30,7 @@ def open_router(settings: Settings) -> Router:
         queue_size=settings.queue_size,
         providers=parse_providers(settings.providers),
         recall_segments=settings.recall_segments,
+        meter=meter,
     )
     options = RouterOptions(settings.memory_budget_bytes, split_names(settings.pivots))
     if settings.model is not None:

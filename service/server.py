@@ -2,16 +2,21 @@
 
 import logging
 import signal
+import socket
 import sys
 from types import FrameType
 
 import uvicorn
 
-from service.app import create_app
+from service.app import create_app, observing_options
 from service.engine import open_router, preloaded
 from service.front.listening import DrainingServer, patient_protocol
+from service.observing.logs import configure_logs
+from service.observing.observer import Observer
 from service.settings import Settings
 
+KEEP_ALIVE_S = 75
+"""Longer than clients that poll every few seconds pause: uvicorn's own 5 s close just when DeepL's asks."""
 EXIT_NOT_STARTED = 3
 """As uvicorn has it: the port is taken, say."""
 
@@ -26,25 +31,47 @@ def serve(settings: Settings) -> None:
         BundleError: there is no such bundle, or it cannot be trusted.
         ProviderError: a provider cannot be used.
     """
-    logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s: %(name)s: %(message)s")
+    configure_logs(settings.log_format, settings.log_level)
+    # Its warnings may quote what a client sent.
+    logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
+    observer = Observer.open(observing_options(settings))
     # Uvicorn raises the signal again once it has stopped; being asked to stop is no failure.
     signal.signal(signal.SIGTERM, _stop)
-    with open_router(settings) as router:
+    with open_router(settings, observer.meter) as router:
         names = preloaded(settings, router)
         router.preload(names)
-        app = create_app(router, settings, names)
+        app = create_app(router, settings, names, observer)
         config = uvicorn.Config(
             app,
             host=settings.host,
             port=settings.port,
-            log_level=settings.log_level,
+            log_config=None,
+            access_log=False,
+            ws="none",
+            timeout_keep_alive=KEEP_ALIVE_S,
             http=patient_protocol(settings.client_timeout_s),
             forwarded_allow_ips=settings.trusted_proxies,
         )
         server = DrainingServer(config, settings.drain_s, app.state.readiness.begin_to_drain)
-        server.run()
+        server.run([_shared_socket(settings)] if settings.reuse_port else None)
         if not server.started:
             sys.exit(EXIT_NOT_STARTED)
+
+
+def _shared_socket(settings: Settings) -> socket.socket:
+    """Bound to a port that other processes may be bound to as well.
+
+    Raises:
+        OSError: it is not to be had.
+    """
+    [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(
+        settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    shared = socket.socket(family, kind, protocol)
+    shared.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    shared.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    shared.bind(address)
+    return shared
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:

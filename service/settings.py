@@ -7,9 +7,9 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -120,6 +120,14 @@ class Settings(BaseSettings):
     """Largest request body in bytes."""
     max_document_bytes: int = Field(default=10 * 2**20, ge=1)
     """The same where a file is sent to be translated."""
+    documents: Literal["on", "off"] = "on"
+    """Whether whole files are translated, for the APIs that have this."""
+    documents_dir: Path | None = None
+    """A folder of this process's own, where files wait to be fetched; None for a new temporary one."""
+    max_kept_bytes: int = Field(default=256 * 2**20, ge=1)
+    """Most bytes of files that wait to be fetched."""
+    document_lifetime_s: float = Field(default=1800.0, gt=0, allow_inf_nan=False)
+    """Seconds for which a file waits to be fetched."""
     max_texts: int = Field(default=1000, ge=1)
     """Most texts in a request."""
     max_characters: int = Field(default=100_000, ge=1)
@@ -142,8 +150,29 @@ class Settings(BaseSettings):
     """Origins whose pages may call this server from a browser, with commas between; `*` for all."""
     trusted_proxies: str = ""
     """Addresses of proxies that are believed when they say whom they speak for, with commas between."""
+    reuse_port: bool = False
+    """Whether several processes may listen on one port, among which the system shares out connections."""
+    metrics: Literal["open", "key", "off"] = "open"
+    """Who may read `/metrics`: anybody who reaches the server, keys of the scope `admin`, or nobody."""
+    otlp_endpoint: str | None = None
+    """Where OpenTelemetry traces are sent, as in `http://collector:4318`; None for nowhere. Wants the extra
+    `otel`."""
+    log_format: Literal["text", "json"] = "text"
+    """Of the log: for people, or an object a line."""
+    log_addresses: bool = False
+    """Whether the log names clients' addresses."""
+    log_texts: bool = False
+    """Whether the log has clients' texts in it, at the level `debug`."""
     log_level: Literal["critical", "error", "warning", "info", "debug"] = "info"
     """Least severity that is logged."""
+
+    @model_validator(mode="after")
+    def _has_keys_where_they_are_wanted(self) -> Self:
+        if self.metrics == "key" and self.database_url is None and not self.requires_key:
+            raise ValueError(
+                "metrics are for keys only, and there are none; set database_url or requires_key"
+            )
+        return self
 
     @classmethod
     def settings_customise_sources(

@@ -141,6 +141,11 @@ class Scheduler(Generic[Encoded]):
         num_running = sum(replica.num_sources for replica in self._replicas)
         return QueueState(num_waiting, self._desk.options.queue_size, num_running)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is taken any more: by `close`, or by a fault on a replica's thread."""
+        return self._desk.is_closed
+
     def close(self) -> None:
         """Fail what waits or runs with `TranslatorClosed` and end the threads. Idempotent."""
         self._finalizer()

@@ -25,6 +25,9 @@ class PairTranslator(Protocol):
     @property
     def manifest(self) -> Manifest: ...
 
+    @property
+    def is_closed(self) -> bool: ...
+
     def submit(
         self,
         text: str,

@@ -2,9 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
+
+from dragoman.manifest import Manifest
 
 T = TypeVar("T")
+
+
+class Opened(Protocol):
+    """What is on the shelf: an open bundle."""
+
+    @property
+    def manifest(self) -> Manifest: ...
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is of no more use: a fault of its own may have closed it."""
+        ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(eq=False, slots=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from dragoman.bundle import Bundle
 from dragoman.errors import BundleError, DeadlineExceeded, NoRoom, TranslatorClosed
@@ -25,18 +25,9 @@ from dragoman.graphs.pages import compacted_memory
 from dragoman.manifest import Manifest
 from dragoman.pending import resolve
 from dragoman.routing.inspection import open_settled
-from dragoman.routing.places import Place, choose_leaving
+from dragoman.routing.places import Opened, Place, choose_leaving
 
 logger = logging.getLogger(__name__)
-
-
-class Opened(Protocol):
-    """What is on the shelf: an open bundle."""
-
-    @property
-    def manifest(self) -> Manifest: ...
-
-    def close(self) -> None: ...
 
 
 T = TypeVar("T", bound=Opened)
@@ -229,6 +220,8 @@ class Shelf(Generic[T]):
         outcome: T | Exception
         try:
             outcome = open_settled(self._open_bundle, entry.bundle.path)
+            if outcome.is_closed:
+                outcome = TranslatorClosed(f"{place.name} was closed before anybody used it")
         except Exception as error:  # noqa: BLE001 -- whoever waits for the bundle sees it
             outcome = error
         with self._changed:
@@ -295,6 +288,9 @@ class Shelf(Generic[T]):
     def _grant(self, waiter: _Waiter[T]) -> Lease[T] | None:
         place = self._current.get(waiter.name)
         if place is None or place.opened is None or place in self._leaving:
+            return None
+        if place.opened.is_closed:
+            self._retire(place)  # its users have failed, or are about to; the next one opens the bundle anew
             return None
         place.num_users += 1
         self._touch(place)

@@ -28,6 +28,7 @@ from service.front.limits import TextLimits
 from service.front.threads import beside
 from service.markup.marked_up import MarkedUp, parse
 from service.markup.options import MarkupError, MarkupOptions
+from service.observing.notes import note_texts
 
 logger = logging.getLogger(__name__)
 
@@ -115,6 +116,7 @@ class Desk:
             DragomanError: see `Inference.run`.
         """
         self.limits.check(order.texts)
+        note_texts(order.texts)
         if order.options.sampling is not None and order.options.sampling.seed is None:
             return await self._translate(order, caller)
         asked = (caller.key_id, order)
@@ -128,6 +130,7 @@ class Desk:
         Arguments and errors are those of `translate`. What ends the iteration gives the work up.
         """
         self.limits.check(order.texts)
+        note_texts(order.texts)
         async with self.charged(order.num_characters, caller):
             plans = await self._plan(order)
             async with aclosing(self._follow(plans, telling)) as followed:
@@ -147,6 +150,7 @@ class Desk:
         """
         texts = [text for pair in pairs for text in pair]
         self.limits.check(texts)
+        note_texts(texts)
         async with self.charged(sum(map(len, texts)), caller):
             return await self.inference.score(route, pairs)
 
@@ -160,6 +164,7 @@ class Desk:
         """
         self.detection.is_wanted(AUTO)
         self.limits.check(texts)
+        note_texts(texts)
         routes = self.inference.router.routes
         among = sorted({*routes.sources(), *routes.targets()})
         async with self.charged(sum(map(len, texts)), caller):
@@ -198,7 +203,7 @@ class Desk:
         return await self.inference.beside(lambda: _plan_all(order, self.inference.router, self.detection))
 
     @asynccontextmanager
-    async def charged(self, characters: int, caller: Caller) -> AsyncIterator[None]:
+    async def charged(self, characters: int, caller: Caller, documents: int = 0) -> AsyncIterator[None]:
         """Charge before the work, so that a quota holds however many requests come at once.
 
         What fails in the block, or is given up, is not charged.
@@ -206,7 +211,7 @@ class Desk:
         if caller.key_id is None:
             yield
             return
-        charge = await beside(lambda: self._accounts.charge(caller, characters))
+        charge = await beside(lambda: self._accounts.charge(caller, characters, documents=documents))
         try:
             yield
         except BaseException:

@@ -2,8 +2,7 @@
 
 import json
 import logging
-import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
@@ -29,6 +28,7 @@ from service.accounts.errors import (
     TooManyGlossaries,
     UnknownGlossary,
 )
+from service.observing.logs import traceback_without_messages
 
 MAX_LISTED_PROBLEMS = 100
 MAX_SHOWN_NAME = 80
@@ -185,7 +185,7 @@ def any_api_error(error: Exception) -> ApiError:
 
 def log_unexpected(error: Exception) -> None:
     """The traceback without the exceptions' messages, since these may quote a client's text."""
-    logger.error("request failed\n%s", "".join(_traceback_without_messages(error)))
+    logger.error("request failed\n%s", "".join(traceback_without_messages(error)))
 
 
 def invalid_input(
@@ -365,12 +365,3 @@ class UnexpectedErrors:
                 raise
             failure = ApiError(ErrorKind.INTERNAL, SERVER_FAILED)
             await self.forms.respond(failure, scope["path"])(scope, receive, send)
-
-
-def _traceback_without_messages(error: BaseException | None) -> Iterator[str]:
-    while error is not None:
-        yield from traceback.format_tb(error.__traceback__)
-        yield f"{type(error).__module__}.{type(error).__qualname__}\n"
-        error = error.__cause__ or error.__context__
-        if error is not None:
-            yield "which came from\n"

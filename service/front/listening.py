@@ -24,10 +24,9 @@ class PatientProtocol(H11Protocol):
         super().data_received(data)
         if self._has_request():
             self._stop_waiting()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if not self._has_request():  # else another one was waiting behind it
+        elif (
+            self._impatience is None
+        ):  # uvicorn's own timer, for connections kept alive, has just been stopped
             self._begin_to_wait()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -1,8 +1,8 @@
 """HTML cut into start tags, end tags, text and the rest, where the HTML standard does (13.2.5, Tokenization).
 
 turbohtml finds them. Done here is what its tokenizer leaves to a tree builder: SVG and MathML, in which other
-tags hold plain text, and `noscript`, which holds tags to readers without scripts; and what it has no token for:
-`</>`, and a tag that the document ends in. Time is linear in the size of the document.
+tags hold plain text, and `noscript`, which holds tags to readers without scripts; and what it has no token
+for: `</>`, and a tag that the document ends in. Time is linear in the size of the document.
 """
 
 import re
@@ -160,7 +160,7 @@ class _Reader:
 
 
 def _written(raw: str, said: str) -> Characters:
-    """How each character of a reference is written: in `&notit`, `&not` is one, and `it` stands for itself."""
+    """How each character of a reference is written: of `&notit` `&not` is one, `it` stands for itself."""
     end = len(said)
     while end > 1 and said[end - 1] == raw[end - 1 - len(said)]:
         end -= 1

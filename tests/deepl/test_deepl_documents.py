@@ -7,26 +7,25 @@ from contextlib import ExitStack
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import deepl
 import httpx
 import pytest
 
-from dragoman.routing.router import Router
+from dragoman.bundle import open_bundle
 from service import apis
 from service.accounts.callers import ANYONE
 from service.accounts.keys import Limits, Scope
 from service.deepl import document_jobs
 from service.deepl.api import deepl_api
 from service.deepl.document_jobs import DocumentJobs
-from service.desk.desk import Desk
 from service.documents.errors import StoreFull, UnknownDocument
 from service.documents.store import ENTRY_SIZE_BYTES, DocumentStore
 from service.front.premises import Api, Premises
 from tests.deepl.conftest import ClientOf, Keys, error_of
 from tests.routing.doubles import until
-from tests.service.conftest import DoubleTranslator, ready_client
+from tests.service.conftest import DoubleTranslator, ready_client, router_of
 
 Auth = dict[str, str]
 Waiting = Callable[[], None]
@@ -213,10 +212,18 @@ Start = Callable[[DocumentStore | None], httpx.Client]
 
 
 @pytest.fixture
+def own_double(bundle: Path) -> Iterator[DoubleTranslator]:
+    """For a server that stops before the others."""
+    translator = DoubleTranslator(open_bundle(bundle).manifest)
+    yield translator
+    translator.close()
+
+
+@pytest.fixture
 def start(
-    double: DoubleTranslator, bundle: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
+    own_double: DoubleTranslator, bundle: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Start]:
-    """Another server, with this store; all such stop at the end, or when their clients are closed."""
+    """Another server, with this store."""
     with ExitStack() as running:
 
         def begin(store: DocumentStore | None) -> httpx.Client:
@@ -224,8 +231,8 @@ def start(
                 return deepl_api(replace(premises, documents=store))
 
             monkeypatch.setattr(apis, "KNOWN", {**apis.KNOWN, "deepl": with_store})
-            router = running.enter_context(Router(lambda: {"tiny": bundle}, lambda _: double, lambda _: 1))
-            return running.enter_context(ready_client(router, database_url=keys.url, preload="tiny"))
+            router = running.enter_context(router_of(own_double, bundle))
+            return running.enter_context(ready_client(router, database_url=keys.url))
 
         yield begin
 
@@ -249,18 +256,16 @@ def test_a_server_that_keeps_no_documents_has_no_paths_for_them(start: Start, au
 
 
 def test_what_is_under_way_when_the_server_stops_is_not_charged(
-    double: DoubleTranslator, bundle: Path, keys: Keys, release: Waiting
+    own_double: DoubleTranslator, bundle: Path, keys: Keys
 ) -> None:
     key = keys.make()
-    with (
-        Router(lambda: {"tiny": bundle}, lambda _: double, lambda _: 1) as router,
-        ready_client(router, database_url=keys.url, preload="tiny") as http,
-    ):
-        assert send(http, b"wait", {"Authorization": f"DeepL-Auth-Key {key}"}).status_code == 200
-        until(double.is_waiting.is_set)
-        until(lambda: keys.usage(key).characters == 4)
-    assert keys.usage(key).characters == 0
-    release()
+    with router_of(own_double, bundle) as router:
+        with ready_client(router, database_url=keys.url) as http:
+            assert send(http, b"wait", {"Authorization": f"DeepL-Auth-Key {key}"}).status_code == 200
+            until(own_double.is_waiting.is_set)
+            assert keys.usage(key).characters == 4
+        assert keys.usage(key).characters == 0
+        own_double.released.set()
 
 
 def test_who_has_many_documents_waiting_waits(
@@ -295,8 +300,9 @@ def test_who_has_many_documents_waiting_waits(
 def test_jobs_are_forgotten_when_their_time_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def watch() -> None:
         now_s = 0.0
+        no_desk: Any = None  # none of these is worked on
         with DocumentStore(tmp_path / "kept", 10**6, 60) as store:
-            jobs = DocumentJobs(cast("Desk", None), store, 60, lambda: now_s)
+            jobs = DocumentJobs(no_desk, store, 60, lambda: now_s)
             monkeypatch.setattr(document_jobs, "MAX_JOBS", 2)
             first = jobs.add_failed(ANYONE, 1, "no")
             now_s = 30

@@ -105,6 +105,29 @@ def test_references_in_attributes_are_read() -> None:
     assert lexeme.attributes == {"title": "a&b", "translate": "no", "x": "&"}
 
 
+def test_a_slash_ends_elements_of_svg_and_mathml_only() -> None:
+    lexemes = lex("<br/><svg><a/><b x=/><i></svg><math/><a/>")
+
+    assert [lexeme.raw for lexeme in lexemes if lexeme.is_empty] == ["<a/>", "<math/>"]
+
+
+@pytest.mark.parametrize(
+    ("html", "text", "raws"),
+    [
+        ("a&amp;b", "a&b", ["a", "&amp;", "b"]),
+        ("&notit;", "¬it;", ["&not", "i", "t", ";"]),
+        ("&NotEqualTilde;x", "\u2242\u0338x", ["&NotEqualTilde;", "", "x"]),
+        ("&#x41x&#10", "Ax\n", ["&#x41", "x", "&#10"]),
+        ("&bogus;", "&bogus;", list("&bogus;")),
+    ],
+)
+def test_each_character_is_known_by_how_it_is_written(html: str, text: str, raws: list[str]) -> None:
+    (lexeme,) = lex(html)
+
+    assert lexeme.characters.text == text
+    assert list(lexeme.characters.raws) == raws
+
+
 @settings(max_examples=2000, deadline=None)
 @given(BROKEN_HTML)
 def test_lexemes_are_all_of_a_document_and_characters_all_of_its_text(html: str) -> None:

@@ -15,15 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from dragoman.bundle import open_bundle
 from dragoman.routing.router import Router, TranslatorOptions
 from service import app as application
-from service.accounts.accounts import Accounts
-from service.accounts.callers import Caller
-from service.accounts.rates import Rates
-from service.desk.desk import Desk
-from service.desk.inference import Inference
-from service.desk.order import Answer, Order
 from service.engine import preloaded
-from service.front.door import Door
-from service.observing.notes import note_texts
 from service.observing.observer import Observer, ObservingOptions
 from service.settings import load_settings
 from tests.routing.doubles import until, write_bundle
@@ -35,31 +27,15 @@ Exposed = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 """Samples by name and labels."""
 
 
-class NotingDesk(Desk):
-    """Notes texts."""
-
-    async def translate(self, order: Order, caller: Caller) -> list[Answer]:
-        note_texts(order.texts)
-        return await super().translate(order, caller)
-
-
 @contextmanager
 def observed(router: Router, observer: Observer, **overrides: object) -> Iterator[httpx.Client]:
     """A client of a ready server that an observer surrounds."""
     with ExitStack() as opened:
         patch = opened.enter_context(pytest.MonkeyPatch.context())
         forget_settings(patch)
-        patch.setattr(application, "ErrorForms", observer.error_forms)
-        patch.setattr(application, "Desk", NotingDesk)
         settings = load_settings(overrides={"apis": "native", "detection": "off", **overrides})
         names = preloaded(settings, router)
-        app = application.create_app(router, settings, names)
-        accounts = opened.enter_context(
-            Accounts.open(settings.database_url, requires_key=settings.requires_key)
-        )
-        inference = Inference(router, 1.0, ())
-        app.include_router(observer.routes(inference, Door(accounts, Rates.open(None, None))))
-        observer.surround(app)
+        app = application.create_app(router, settings, names, observer)
         config = uvicorn.Config(app, port=0, loop="asyncio", log_config=None, access_log=False, ws="none")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run)

@@ -68,6 +68,7 @@ class DoubleTranslator:
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
+        self.is_closed = False
         self.queue_state = QueueState(0, 1, 0)
         self.released = threading.Event()
         self.is_waiting = threading.Event()
@@ -80,6 +81,7 @@ class DoubleTranslator:
         return self.queue_state
 
     def close(self) -> None:
+        self.is_closed = True
         self.released.set()
         self._threads.shutdown(cancel_futures=True)
 
