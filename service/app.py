@@ -61,7 +61,7 @@ def create_app(
         async with anyio.create_task_group() as tasks:
             if documents is not None:
                 tasks.start_soon(documents.keep_swept)
-            tasks.start_soon(inference.warm_up)
+            tasks.start_soon(desk.warm_up)
             if settings.watch_s:
                 tasks.start_soon(watcher.look_every, settings.watch_s)
             yield

@@ -20,7 +20,7 @@ from service.accounts.callers import Caller
 from service.accounts.errors import StoreError
 from service.accounts.usage import Charge
 from service.desk.detection import detect
-from service.desk.inference import Errand, Inference, Outcome
+from service.desk.inference import WARM_UP_TEXT, Errand, Inference, Outcome
 from service.desk.order import AUTO, UNDETERMINED, Answer, Detected, Order
 from service.desk.sharing import Sharing
 from service.desk.sources import Detection, find_source
@@ -99,6 +99,13 @@ class Desk:
         self.detection = detection
         self._sharing: Sharing[list[Answer]] = Sharing()
 
+    async def warm_up(self) -> None:
+        """What the first requests would wait for is done before the server is ready: see `Inference.warm_up`."""
+        if self.detection is Detection.ON:
+            among = self._served()
+            await self.inference.beside(lambda: detect(WARM_UP_TEXT, among))
+        await self.inference.warm_up()
+
     async def translate(self, order: Order, caller: Caller) -> list[Answer]:
         """An answer for each text, in their order.
 
@@ -165,10 +172,14 @@ class Desk:
         self.detection.is_wanted(AUTO)
         self.limits.check(texts)
         note_texts(texts)
-        routes = self.inference.router.routes
-        among = sorted({*routes.sources(), *routes.targets()})
+        among = self._served()
         async with self.charged(sum(map(len, texts)), caller):
             return await self.inference.beside(lambda: [detect(text, among) for text in texts])
+
+    def _served(self) -> list[str]:
+        """Codes of all languages."""
+        routes = self.inference.router.routes
+        return sorted({*routes.sources(), *routes.targets()})
 
     async def _follow(
         self, plans: Sequence[_Plan], telling: Telling

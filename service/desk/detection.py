@@ -14,6 +14,10 @@ from service.desk.order import UNDETERMINED, Detected
 
 MAX_LOOKED_AT = 2000
 """Characters from the beginning of a text: more would not change the answer, and cost time."""
+MAX_DETAILED = 20
+"""Languages up to which n-grams of other lengths than three are looked at as well. Those of all 75 take 900 MB
+and 7 s to read, and not 70 MB and 0.4 s; among 12 languages they tell 3 of a hundred sentences better, of short
+ones 10."""
 MAX_DETECTORS = 64
 """Sets of languages of which a detector is kept."""
 MACROLANGUAGES = {"no": "nb"}
@@ -71,4 +75,7 @@ def _languages() -> dict[str, Language]:
 @lru_cache(MAX_DETECTORS)
 def _detector(languages: frozenset[Language]) -> LanguageDetector:
     codes: list[IsoCode639_1] = sorted((language.iso_code_639_1 for language in languages), key=str)
-    return LanguageDetectorBuilder.from_iso_codes_639_1(*codes).build()
+    builder = LanguageDetectorBuilder.from_iso_codes_639_1(*codes)
+    if len(languages) > MAX_DETAILED:
+        builder = builder.with_low_accuracy_mode()
+    return builder.build()

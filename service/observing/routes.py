@@ -15,8 +15,19 @@ def method_of(scope: Scope) -> str:
 
 
 def route_of(scope: Scope) -> str:
-    """The path as its route has it, with the names of its parameters; known once the request was routed."""
-    return str(getattr(scope.get("route"), "path", OTHER))
+    """The path with the names of its parameters in place of what they are; known once it was routed.
+
+    A route knows its path only as far as its own router does.
+    """
+    if scope.get("route") is None:
+        return OTHER
+    segments = scope["path"].split("/")
+    for name, value in reversed(scope.get("path_params", {}).items()):
+        places = [place for place, segment in enumerate(segments) if segment == str(value)]
+        if not places:  # one that spans several segments, or was decoded
+            return str(scope["route"].path)
+        segments[places[-1]] = f"{{{name}}}"
+    return "/".join(segments)
 
 
 def api_of(scope: Scope) -> str:
