@@ -100,7 +100,7 @@ class Desk:
         self._sharing: Sharing[list[Answer]] = Sharing()
 
     async def warm_up(self) -> None:
-        """What the first requests would wait for is done before the server is ready: see `Inference.warm_up`."""
+        """Do before the server is ready what its first requests would wait for; see `Inference.warm_up`."""
         if self.detection is Detection.ON:
             among = self._served()
             await self.inference.beside(lambda: detect(WARM_UP_TEXT, among))
@@ -281,7 +281,7 @@ def _plan(text: str, order: Order, router: Router, detection: Detection) -> _Pla
     route = router.route(source, order.target, order.model)
     options = order.options if marked is None else replace(order.options, return_alignment=True)
     parts = (text,) if marked is None else marked.blocks
-    errands = tuple(Errand(route, part, options) for part in parts)
+    errands = tuple(Errand(route, part, options, order.priority) for part in parts)
     return _Plan(text, marked, route.pair.target, detected, route, errands)
 
 

@@ -15,9 +15,8 @@ from service.desk.order import UNDETERMINED, Detected
 MAX_LOOKED_AT = 2000
 """Characters from the beginning of a text: more would not change the answer, and cost time."""
 MAX_DETAILED = 20
-"""Languages up to which n-grams of other lengths than three are looked at as well. Those of all 75 take 900 MB
-and 7 s to read, and not 70 MB and 0.4 s; among 12 languages they tell 3 of a hundred sentences better, of short
-ones 10."""
+"""Languages up to which n-grams of all lengths are looked at. Those of all 75 languages take 900 MB and 7 s to
+read, where trigrams take 70 MB and 0.4 s and are wrong more often: docs/decisions/0013 has figures."""
 MAX_DETECTORS = 64
 """Sets of languages of which a detector is kept."""
 MACROLANGUAGES = {"no": "nb"}

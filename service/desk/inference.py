@@ -10,7 +10,7 @@ from typing import TypeVar
 import anyio.to_thread
 from anyio import CapacityLimiter
 
-from dragoman import DecodingOptions, InputError
+from dragoman import DecodingOptions, InputError, Priority
 from dragoman.routing.journey import NOBODY, Watch
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
@@ -36,6 +36,7 @@ class Errand:
     route: Route
     text: str
     options: DecodingOptions
+    priority: Priority = Priority.INTERACTIVE
     watch: Watch = NOBODY
 
 
@@ -104,7 +105,12 @@ class Inference:
         for errand in request.errands:
             try:
                 future = self.router.follow(
-                    errand.route, errand.text, errand.options, timeout_s=self._timeout_s, watch=errand.watch
+                    errand.route,
+                    errand.text,
+                    errand.options,
+                    errand.priority,
+                    self._timeout_s,
+                    errand.watch,
                 )
             except InputError as error:
                 if error.field != "text":  # it is the same for all texts

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dragoman import DecodingOptions
+from dragoman import DecodingOptions, Priority
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route
 from service.markup.options import MarkupOptions
@@ -28,6 +28,7 @@ class Order:
     options: DecodingOptions = DEFAULTS
     markup: MarkupOptions | None = None
     """What the texts are marked up in; None for plain text."""
+    priority: Priority = Priority.INTERACTIVE
     linger_s: float = 0.0
     """Seconds for which its work goes on after whoever waited has left, as the same order may come again."""
 

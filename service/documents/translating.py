@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import anyio
 
-from dragoman import Overloaded, Translation
+from dragoman import Overloaded, Priority, Translation
 from dragoman.text.segment import segment
 from service.accounts.callers import Caller
 from service.desk.desk import Desk, TextsRefusedError
@@ -52,9 +52,9 @@ async def translate_document(desk: Desk, content: bytes, name: str, order: Order
         Others: as `Desk.translate`.
     """
     document = await desk.inference.beside(lambda: read_document(content, name))
-    plain = replace(order, texts=(), markup=None, linger_s=0.0)
+    plain = replace(order, texts=(), markup=None, linger_s=0.0, priority=Priority.JOB)
     # The desk's own charge is of a part, which would be kept when a later part fails.
-    async with desk.charged(len(document.text), caller):
+    async with desk.charged(len(document.text), caller, documents=1):
         work = _Work(desk, document, plain, replace(caller, key_id=None))
         translated = await (work.html() if document.format is DocumentFormat.HTML else work.text())
     return content if translated is None else await desk.inference.beside(lambda: document.write(translated))

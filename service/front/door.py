@@ -3,7 +3,8 @@
 from fastapi import Request
 
 from service.accounts.accounts import Accounts
-from service.accounts.callers import Caller
+from service.accounts.callers import ANYONE, Caller
+from service.accounts.errors import KeyRefused
 from service.accounts.keys import Scope
 from service.accounts.rates import Rates
 from service.front.threads import beside
@@ -30,15 +31,21 @@ class Door:
         Raises:
             AccountsError: there must be a key, this is none, it is not for this, or it comes too often.
         """
-        # A key may have to be looked up in a database, for which an event loop must not wait.
-        caller = await beside(lambda: self.accounts.identify(presented)) if presented else self._nobody()
         address = "" if connection.client is None else connection.client.host
+        try:
+            caller = await self._identify(presented)
+        except KeyRefused:
+            await self.rates.admit(ANYONE, address)  # who guesses keys is counted as well
+            raise
         await self.rates.admit(caller, address)
         caller.require(scope)
         return caller
 
-    def _nobody(self) -> Caller:
-        return self.accounts.identify(None)
+    async def _identify(self, presented: str | None) -> Caller:
+        if not presented:
+            return self.accounts.identify(None)
+        # It may have to be looked up in a database, for which an event loop must not wait.
+        return await beside(lambda: self.accounts.identify(presented))
 
 
 def key_in_headers(connection: Request) -> str | None:

@@ -10,16 +10,46 @@ from service.front.errors import ErrorKind, SafeJSONResponse
 from service.front.fields import read_fields
 from service.front.premises import Premises
 from service.front.readiness import require_ready
-from service.libretranslate.documentation import OF_WORK, responses
+from service.libretranslate.documentation import (
+    OF_WORK,
+    SUGGEST,
+    WITH_ANY_KEY,
+    answered,
+    form_body,
+    responses,
+)
 from service.libretranslate.languages import Catalogues
 from service.libretranslate.refusals import admit, disabled
 from service.libretranslate.responses import (
     FrontendSettings,
     Health,
-    LanguageOut,
+    ListedLanguage,
     present_languages,
     present_settings,
 )
+
+LISTED = {
+    "two": [
+        {"code": "en", "name": "English", "targets": ["en"]},
+        {"code": "de", "name": "German", "targets": ["de", "en"]},
+    ]
+}
+SETTINGS = {
+    "with files, without keys": {
+        "charLimit": 100000,
+        "frontendTimeout": 500,
+        "apiKeys": False,
+        "keyRequired": False,
+        "suggestions": False,
+        "filesTranslation": True,
+        "supportedFilesFormat": [".txt", ".html", ".htm"],
+        "language": {
+            "source": {"code": "auto", "name": "Auto Detect"},
+            "target": {"code": "en", "name": "English"},
+        },
+    }
+}
+OF_SUGGESTING = [kind for kind in OF_WORK if kind is not ErrorKind.TIMEOUT]
 
 
 def server_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
@@ -29,9 +59,7 @@ def server_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[s
     @routes.get(
         "/languages",
         summary="The languages there are",
-        responses=responses(
-            {"model": list[LanguageOut], "description": "By their names"}, [ErrorKind.INTERNAL]
-        ),
+        responses=responses(answered(list[ListedLanguage], "By their names", LISTED), [ErrorKind.INTERNAL]),
     )
     async def languages() -> Response:
         """What each is translated into. It needs no API key, and a body is not looked at."""
@@ -41,7 +69,7 @@ def server_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[s
     @routes.get(
         "/frontend/settings",
         summary="What a page in front of the server needs to know",
-        responses=responses({"model": FrontendSettings, "description": "The settings"}, [ErrorKind.INTERNAL]),
+        responses=responses(answered(FrontendSettings, "The settings", SETTINGS), [ErrorKind.INTERNAL]),
     )
     async def frontend_settings() -> Response:
         """Limits, and what is offered. It needs no API key."""
@@ -54,7 +82,8 @@ def server_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[s
         "/health",
         summary="Whether the server can translate",
         responses=responses(
-            {"model": Health, "description": "It can"}, (ErrorKind.INTERNAL, ErrorKind.NOT_READY)
+            answered(Health, "It can", {"it can": {"status": "ok"}}),
+            (ErrorKind.INTERNAL, ErrorKind.NOT_READY),
         ),
     )
     async def health() -> Response:
@@ -65,7 +94,11 @@ def server_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[s
     @routes.post(
         "/suggest",
         summary="Suggest a better translation",
-        responses=responses({"description": "Never"}, OF_WORK),
+        dependencies=WITH_ANY_KEY,
+        responses=responses({"description": "Never"}, OF_SUGGESTING),
+        openapi_extra=form_body(
+            SUGGEST, {"q": "Good night", "s": "Gute Nacht", "source": "en", "target": "de"}
+        ),
     )
     async def suggest(request: Request) -> Response:
         """Always 403: this server does not keep suggestions."""

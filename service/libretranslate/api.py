@@ -7,9 +7,11 @@ from fastapi import APIRouter
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import Response
 
-from service.front.errors import SafeJSONResponse
+from service.front.documentation import operation_ids
+from service.front.errors import ErrorKind, SafeJSONResponse
 from service.front.premises import Api, Premises
 from service.libretranslate.about import server_routes
+from service.libretranslate.documentation import answered, responses
 from service.libretranslate.files import file_routes
 from service.libretranslate.languages import Catalogues
 from service.libretranslate.refusals import PATHS, TRANSLATE_FILE, error_form
@@ -30,7 +32,7 @@ def libretranslate_api(premises: Premises) -> Api:
     """
     headers: Mapping[str, str] = {} if premises.settings.cors_origins else CORS
     catalogues = Catalogues(premises.desk.inference)
-    routes = APIRouter(tags=["libretranslate"])
+    routes = APIRouter(tags=["libretranslate"], generate_unique_id_function=operation_ids("libretranslate"))
     for part in (text_routes, file_routes, server_routes):
         routes.include_router(part(premises, catalogues, headers))
     _add_specification(routes, headers)
@@ -41,7 +43,14 @@ def libretranslate_api(premises: Premises) -> Api:
 def _add_specification(routes: APIRouter, headers: Mapping[str, str]) -> None:
     known: dict[str, Any] = {}
 
-    @routes.get("/spec", summary="This API as OpenAPI", response_description="The document")
+    @routes.get(
+        "/spec",
+        summary="This API as OpenAPI",
+        responses=responses(
+            answered(dict[str, Any], "The document", {"its beginning": {"openapi": "3.1.0"}}),
+            [ErrorKind.INTERNAL],
+        ),
+    )
     async def specification() -> Response:
         """Of these routes alone; `/openapi.json` has all that the server offers."""
         if not known:

@@ -3,6 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fastapi import Security
+from fastapi.params import Depends
+from fastapi.security import APIKeyQuery
+
+from service.front.documentation import HEADERS, WITH_KEY, WITHOUT_KEY
 from service.front.errors import ErrorKind
 from service.libretranslate.refusals import STATUSES
 from service.libretranslate.requests import HTML, MAX_ALTERNATIVES, TEXT
@@ -13,6 +18,15 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 MULTIPART = FORMS[1]
 BYTES = "application/octet-stream"
 Schema = Mapping[str, Any]
+
+KEY_IN_QUERY = APIKeyQuery(
+    name="api_key",
+    scheme_name="LibreTranslate",
+    description="The key as a field `api_key`, of the URL or of the body.",
+    auto_error=False,
+)
+WITH_ANY_KEY: Sequence[Depends] = (Security(KEY_IN_QUERY), *WITH_KEY)
+"""For the document alone: `admit` reads keys."""
 
 KEY: Schema = {
     "type": ["string", "null"],
@@ -40,7 +54,12 @@ TRANSLATE: Schema = {
         "q": TEXT_OR_TEXTS,
         "source": SOURCE,
         "target": TARGET,
-        "format": {"type": ["string", "null"], "enum": [TEXT, HTML, None], "default": TEXT},
+        "format": {
+            "type": ["string", "null"],
+            "enum": [TEXT, HTML, None],
+            "default": TEXT,
+            "description": "What the texts are; tags of `html` stay around the words they stood around.",
+        },
         "alternatives": {
             "type": ["integer", "null"],
             "minimum": 0,
@@ -55,7 +74,10 @@ TRANSLATE: Schema = {
 DETECT: Schema = {
     "type": "object",
     "required": ["q"],
-    "properties": {"q": {"type": "string", "minLength": 1}, "api_key": KEY},
+    "properties": {
+        "q": {"type": "string", "minLength": 1, "description": "A text."},
+        "api_key": KEY,
+    },
 }
 FILE_TO_TRANSLATE: Schema = {
     "type": "object",
@@ -64,7 +86,17 @@ FILE_TO_TRANSLATE: Schema = {
         "file": {"type": "string", "contentMediaType": BYTES, "description": "Its name tells what it is."},
         "source": SOURCE,
         "target": TARGET,
-        "api_key": {"type": "string"},
+        "api_key": {"type": "string", "description": KEY["description"]},
+    },
+}
+SUGGEST: Schema = {
+    "type": "object",
+    "properties": {
+        "q": {"type": "string", "description": "A text."},
+        "s": {"type": "string", "description": "A better translation of it."},
+        "source": {"type": "string", "description": "Language of the text."},
+        "target": {"type": "string", "description": "Language of the translation."},
+        "api_key": KEY,
     },
 }
 FILE_NAME: Schema = {
@@ -74,19 +106,39 @@ FILE_NAME: Schema = {
     "description": "As `translatedFileUrl` has it.",
     "schema": {"type": "string"},
 }
-REASONS: Mapping[ErrorKind, str] = {
-    ErrorKind.MALFORMED: "Invalid request: missing q parameter",
-    ErrorKind.FORBIDDEN: "Invalid API key",
-    ErrorKind.NOT_FOUND: "there is no such document; it was fetched already, or kept for its time",
-    ErrorKind.CLIENT_TIMEOUT: "the body did not come within 30 s; send it at once",
-    ErrorKind.TOO_LARGE: "the body has more than 1048576 bytes; send the texts in several requests",
-    ErrorKind.UNSUPPORTED_MEDIA_TYPE: "send application/json, application/x-www-form-urlencoded or "
-    "multipart/form-data, and say which in the header Content-Type",
-    ErrorKind.RATE_LIMITED: "Slowdown: 20 per 1 minute",
-    ErrorKind.INTERNAL: "the server failed; its log says where",
-    ErrorKind.NOT_READY: "the server has not translated its warm-up sentences yet; try again",
-    ErrorKind.TIMEOUT: "not translated within 60 s",
+EXAMPLES: Mapping[int, Mapping[str, str]] = {
+    400: {
+        "missing field": "Invalid request: missing q parameter",
+        "unknown language": "zz is not supported",
+        "unserved pair": "French (fr) is not available as a target language from German (de)",
+        "missing key": "Please contact the server operator to get an API key",
+    },
+    403: {
+        "invalid key": "Invalid API key",
+        "used up": "1200 characters are asked for, and 499500 of 500000 are used in 2026-11 (UTC); send less, "
+        "or wait for the next month",
+        "not done here": "Language detection is disabled on this server.",
+    },
+    404: {"no such file": "there is no such document; it was fetched already, or kept for its time"},
+    408: {"too slow": "the body did not come within 30 s; send it at once"},
+    413: {"too large": "the body has more than 1048576 bytes; send the texts in several requests"},
+    415: {
+        "unknown form": "send application/json, application/x-www-form-urlencoded or multipart/form-data, "
+        "and say which in the header Content-Type"
+    },
+    429: {
+        "too many requests": "Slowdown: 20 per 1 minute",
+        "too much waiting": "4096 segments wait and at most 4096 may, so there is no room for 3 more; try "
+        "again later",
+    },
+    500: {"failed": "the server failed; its log says where"},
+    503: {
+        "starting": "the server has not translated its warm-up sentences yet; try again",
+        "no database": "keys and quotas cannot be looked up at the moment; try again later",
+    },
+    504: {"too long": "the translation was not done within 60 s; allow more time or send less text"},
 }
+"""What clients are told, by statuses."""
 DESCRIPTIONS: Mapping[int, str] = {
     400: "A field is missing or cannot be used, a language or pair is not served, or there is no API key and "
     "the server wants one",
@@ -121,28 +173,39 @@ def responses(good: Mapping[str, Any], kinds: Sequence[ErrorKind]) -> dict[int |
         good: of its status 200.
         kinds: of errors.
     """
-    return {200: dict(good), **{STATUSES[kind]: _failure(kind) for kind in kinds}}
+    return {
+        200: dict(good),
+        **{status: _failure(status) for status in sorted({STATUSES[kind] for kind in kinds})},
+    }
 
 
 def form_body(schema: Schema, example: Mapping[str, Any]) -> dict[str, Any]:
     """A body in JSON or in a form."""
-    content = {kind: {"schema": schema} for kind in FORMS}
-    return {"requestBody": {"required": True, "content": {JSON: _with_example(schema, example), **content}}}
+    content = {kind: {"schema": schema, "example": dict(example)} for kind in (JSON, *FORMS)}
+    return {"requestBody": {"required": True, "content": content}, **WITHOUT_KEY}
 
 
 def file_body(schema: Schema) -> dict[str, Any]:
     """A body with a file."""
-    return {"requestBody": {"required": True, "content": {MULTIPART: {"schema": schema}}}}
+    example = {"file": "Ein Hund rennt.", "source": "de", "target": "en"}
+    content = {MULTIPART: {"schema": schema, "example": example}}
+    return {"requestBody": {"required": True, "content": content}, **WITHOUT_KEY}
 
 
-def _with_example(schema: Schema, example: Mapping[str, Any]) -> dict[str, Any]:
-    return {"schema": schema, "example": dict(example)}
+def answered(model: object, description: str, examples: Mapping[str, Any]) -> dict[str, Any]:
+    """A good answer in JSON, with examples by what they are."""
+    return {"model": model, "description": description, "content": {JSON: {"examples": _named(examples)}}}
 
 
-def _failure(kind: ErrorKind) -> dict[str, Any]:
-    status = STATUSES[kind]
+def _failure(status: int) -> dict[str, Any]:
+    messages = {name: {"error": message} for name, message in EXAMPLES[status].items()}
     return {
         "model": ErrorOut,
         "description": DESCRIPTIONS[status],
-        "content": {JSON: {"example": {"error": REASONS[kind]}}},
+        "content": {JSON: {"examples": _named(messages)}},
+        **({"headers": dict(HEADERS[status])} if status in HEADERS else {}),
     }
+
+
+def _named(examples: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.replace(" ", "_"): {"summary": name, "value": each} for name, each in examples.items()}

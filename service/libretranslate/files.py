@@ -23,6 +23,8 @@ from service.libretranslate.documentation import (
     FILE_NAME,
     FILE_TO_TRANSLATE,
     OF_WORK,
+    WITH_ANY_KEY,
+    answered,
     file_body,
     responses,
 )
@@ -42,6 +44,13 @@ from service.libretranslate.responses import TranslatedFile
 MAX_NAME_LENGTH = 150
 """Characters at the end of a file's name that its address and its download have; each may become 12 there."""
 
+FETCHED_FROM = {
+    "a letter": {
+        "translatedFileUrl": "http://127.0.0.1:8000/download_file/c8dd4fa57269fb4bd6eaefd7f6090458.letter.txt"
+    }
+}
+FILE = {"type": "string", "contentMediaType": BYTES}
+
 
 def file_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
     """Files in, files out; arguments as for texts."""
@@ -51,7 +60,8 @@ def file_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
     @routes.post(
         TRANSLATE_FILE,
         summary="Translate a file",
-        responses=responses({"model": TranslatedFile, "description": "Where it can be fetched"}, OF_WORK),
+        dependencies=WITH_ANY_KEY,
+        responses=responses(answered(TranslatedFile, "Where it can be fetched", FETCHED_FROM), OF_WORK),
         openapi_extra=file_body(FILE_TO_TRANSLATE),
     )
     async def translate_file(request: Request) -> Response:
@@ -82,7 +92,7 @@ def file_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
         summary="Fetch a translated file",
         response_class=Response,
         responses=responses(
-            {"description": "The file", "content": {BYTES: {}}},
+            {"description": "The file", "content": {BYTES: {"schema": FILE, "example": "A dog runs."}}},
             (ErrorKind.FORBIDDEN, ErrorKind.NOT_FOUND, ErrorKind.INTERNAL),
         ),
         openapi_extra={"parameters": [FILE_NAME]},

@@ -19,7 +19,7 @@ a text that has none."""
 FRONTEND_TIMEOUT_MS = 500
 
 
-class DetectedOut(BaseModel):
+class DetectedLanguage(BaseModel):
     """A language that a text seems to be in."""
 
     confidence: float = Field(ge=0, le=PERCENT, description="0 to 100.")
@@ -35,13 +35,13 @@ class TranslateOut(BaseModel):
         description="Present only when asked for: other translations, the best first; for an array of texts "
         "an array of arrays. Fewer than asked for if there are no more; none of HTML.",
     )
-    detectedLanguage: DetectedOut | list[DetectedOut] = Field(  # noqa: N815
-        default_factory=list[DetectedOut],
+    detectedLanguage: DetectedLanguage | list[DetectedLanguage] = Field(  # noqa: N815
+        default_factory=list[DetectedLanguage],
         description="Present only when `source` was `auto`; for an array of texts an array.",
     )
 
 
-class LanguageOut(BaseModel):
+class ListedLanguage(BaseModel):
     """A language, and what it is translated into."""
 
     code: str

@@ -15,12 +15,20 @@ from service.front.fields import read_fields
 from service.front.limits import TextLimits
 from service.front.premises import Premises
 from service.front.readiness import require_ready
-from service.libretranslate.documentation import DETECT, OF_WORK, TRANSLATE, form_body, responses
+from service.libretranslate.documentation import (
+    DETECT,
+    OF_WORK,
+    TRANSLATE,
+    WITH_ANY_KEY,
+    answered,
+    form_body,
+    responses,
+)
 from service.libretranslate.languages import Catalogues
 from service.libretranslate.refusals import admit, check_detection, required, texts_refused
 from service.libretranslate.requests import check_limits, read_wishes, single_line_ends
 from service.libretranslate.responses import (
-    DetectedOut,
+    DetectedLanguage,
     TranslateOut,
     present_answers,
     present_copies,
@@ -29,6 +37,18 @@ from service.libretranslate.responses import (
 
 MAX_DETECTED = 3
 """Languages that a text may be in, of which clients are told."""
+TRANSLATED = {
+    "a text": {
+        "translatedText": "Guten Morgen",
+        "alternatives": ["Guten Tag"],
+        "detectedLanguage": {"confidence": 97.0, "language": "en"},
+    },
+    "an array": {"translatedText": ["Guten Morgen", "Ein Hund rennt."]},
+}
+FOUND = {
+    "French": [{"confidence": 97.0, "language": "fr"}, {"confidence": 3.0, "language": "en"}],
+    "no letters": [{"confidence": 0.0, "language": "en"}],
+}
 
 
 def text_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
@@ -46,7 +66,8 @@ def text_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
     @routes.post(
         "/translate",
         summary="Translate a text, or an array of them",
-        responses=responses({"model": TranslateOut, "description": "The translations"}, OF_WORK),
+        dependencies=WITH_ANY_KEY,
+        responses=responses(answered(TranslateOut, "The translations", TRANSLATED), OF_WORK),
         openapi_extra=form_body(
             TRANSLATE, {"q": "Good morning", "source": "en", "target": "de", "alternatives": 2}
         ),
@@ -68,8 +89,9 @@ def text_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
     @routes.post(
         "/detect",
         summary="Detect the language of a text",
+        dependencies=WITH_ANY_KEY,
         responses=responses(
-            {"model": list[DetectedOut], "description": "Up to three, the most likely first"}, OF_WORK
+            answered(list[DetectedLanguage], "Up to three, the most likely first", FOUND), OF_WORK
         ),
         openapi_extra=form_body(DETECT, {"q": "Bonjour tout le monde"}),
     )

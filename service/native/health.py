@@ -2,8 +2,10 @@
 
 from fastapi import APIRouter
 
-from service.front.errors import ErrorKind, document_errors
+from service.front.documentation import failures
+from service.front.errors import ErrorKind
 from service.front.readiness import Readiness
+from service.native.examples import ALIVE, READY, shown
 from service.native.responses import Status
 
 
@@ -11,18 +13,31 @@ def health_routes(readiness: Readiness) -> APIRouter:
     """How the server is."""
     router = APIRouter(tags=["health"])
 
-    @router.get("/healthz", summary="Whether the process is alive", response_description="It is")
+    @router.get(
+        "/healthz",
+        operation_id="healthz",
+        summary="Whether the process is alive",
+        response_description="It is",
+        responses=shown(ALIVE),
+    )
     async def healthz() -> Status:
         """Answers while a model is loaded or busy; says nothing about it."""
         return Status(status="alive")
 
     @router.get(
         "/readyz",
+        operation_id="readyz",
         summary="Whether the server can take more",
         response_description="Every model that is loaded at the start has translated a warm-up sentence",
-        responses=document_errors(
-            {ErrorKind.NOT_READY: "One has not done so yet, the queue is nearly full, or the server stops"}
-        ),
+        responses={
+            **shown(READY),
+            **failures(
+                {
+                    ErrorKind.NOT_READY: "One has not done so yet, the queue is nearly full, or the server "
+                    "stops"
+                }
+            ),
+        },
     )
     async def readyz() -> Status:
         """For load balancers: send requests only while this is 200."""

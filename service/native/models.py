@@ -5,8 +5,9 @@ from fastapi import APIRouter, Request
 
 from dragoman.routing.router import Router
 from service.accounts.keys import Scope
+from service.front.documentation import REASONS, WITH_KEY, WITHOUT_KEY, failures
 from service.front.door import Door, key_in_headers
-from service.front.errors import ErrorKind, document_errors
+from service.front.errors import ErrorKind
 from service.native.catalogue import (
     LanguagesResponse,
     ModelsResponse,
@@ -15,7 +16,18 @@ from service.native.catalogue import (
     present_models,
     present_report,
 )
+from service.native.examples import LANGUAGES, MODELS, RELOADED, shown
 from service.watching import Watcher
+
+OF_RELOADING = {
+    ErrorKind.UNAUTHENTICATED: REASONS[ErrorKind.UNAUTHENTICATED],
+    ErrorKind.FORBIDDEN: "The API key has not the scope `admin`",
+    ErrorKind.CLIENT_TIMEOUT: REASONS[ErrorKind.CLIENT_TIMEOUT],
+    ErrorKind.TOO_LARGE: "The body, of which none is needed, passes a limit",
+    ErrorKind.RATE_LIMITED: REASONS[ErrorKind.RATE_LIMITED],
+    ErrorKind.INTERNAL: "The server failed",
+    ErrorKind.STORE_UNAVAILABLE: REASONS[ErrorKind.STORE_UNAVAILABLE],
+}
 
 
 def model_routes(router: Router, door: Door, watcher: Watcher | None) -> APIRouter:
@@ -27,14 +39,15 @@ def model_routes(router: Router, door: Door, watcher: Watcher | None) -> APIRout
         watcher: looks at their folders on request; None where clients may not ask for that.
     """
     routes = APIRouter(prefix="/v1", tags=["models"])
-    failures = document_errors({ErrorKind.INTERNAL: "The server failed"})
+    failing = failures({ErrorKind.INTERNAL: "The server failed"})
     known: list[tuple[object, LanguagesResponse]] = []
 
     @routes.get(
         "/models",
+        operation_id="list_models",
         summary="The models served",
         response_description="Each as its manifest describes it",
-        responses=failures,
+        responses={**shown(MODELS), **failing},
     )
     async def models() -> ModelsResponse:
         """Languages, limits, measured quality and licence, and whether each is in memory."""
@@ -42,9 +55,10 @@ def model_routes(router: Router, door: Door, watcher: Watcher | None) -> APIRout
 
     @routes.get(
         "/languages",
+        operation_id="list_languages",
         summary="Which languages reach which",
         response_description="For each language what it is translated into, and how",
-        responses=failures,
+        responses={**shown(LANGUAGES), **failing},
     )
     async def languages() -> LanguagesResponse:
         """By a model of its own, by one of many languages, or by two through a third language."""
@@ -57,15 +71,12 @@ def model_routes(router: Router, door: Door, watcher: Watcher | None) -> APIRout
 
         @routes.post(
             "/models/reload",
+            operation_id="reload_models",
             summary="Look for new, changed and removed models",
             response_description="What has changed",
-            responses=document_errors(
-                {
-                    ErrorKind.UNAUTHENTICATED: "There is no API key, and the server wants one",
-                    ErrorKind.FORBIDDEN: "The API key has not the scope `admin`",
-                    ErrorKind.INTERNAL: "The server failed",
-                }
-            ),
+            dependencies=WITH_KEY,
+            responses={**shown(RELOADED), **failures(OF_RELOADING)},
+            openapi_extra=dict(WITHOUT_KEY),
         )
         async def reload(connection: Request) -> ReloadResponse:
             """Requests under way are finished with the models they began with."""

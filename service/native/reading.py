@@ -6,26 +6,36 @@ from dragoman import InputError
 from service.accounts.keys import Scope
 from service.desk.desk import Desk
 from service.front.connection import while_connected
+from service.front.documentation import REASONS, WITH_KEY, WITHOUT_KEY, failures
 from service.front.door import Door, key_in_headers
-from service.front.errors import FieldProblem, document_errors, invalid_input
+from service.front.errors import ErrorKind, FieldProblem, invalid_input
 from service.front.readiness import require_ready
+from service.native.examples import LANGUAGES_DETECTED, SCORED, shown
 from service.native.requests import DetectRequest, ScoreRequest
 from service.native.responses import DetectResponse, ScoreResponse, present_detected, present_scores
-from service.native.translation import REASONS, require_json
+from service.native.translation import require_json
 
 PAIR_FIELDS = frozenset({"source", "target"})
 """Of a pair's texts; the same names mean languages where there is no position."""
+OF_MODELS = frozenset({ErrorKind.OVERLOADED, ErrorKind.NO_ROOM, ErrorKind.NOT_READY, ErrorKind.TIMEOUT})
+"""Errors that only come where a model is asked."""
+OF_DETECTION = {kind: reason for kind, reason in REASONS.items() if kind not in OF_MODELS} | {
+    ErrorKind.INVALID_INPUT: "A field is unknown or ill-typed, or languages are not detected here",
+    ErrorKind.INTERNAL: "The server failed",
+}
 
 
 def reading_routes(desk: Desk, door: Door) -> APIRouter:
     """Texts in, what they are out."""
-    router = APIRouter(prefix="/v1", tags=["reading"], dependencies=[Depends(require_json)])
+    router = APIRouter(prefix="/v1", tags=["reading"], dependencies=[*WITH_KEY, Depends(require_json)])
 
     @router.post(
         "/score",
+        operation_id="score",
         summary="Tell how probable a model finds given translations",
         response_description="Scores, token by token, in the order of the pairs",
-        responses=document_errors(REASONS),
+        responses={**shown(SCORED), **failures(REASONS)},
+        openapi_extra=dict(WITHOUT_KEY),
     )
     async def score(request: ScoreRequest, connection: Request) -> ScoreResponse:
         """Nothing is searched for: the model reads each target as it is given, as one segment."""
@@ -43,12 +53,14 @@ def reading_routes(desk: Desk, door: Door) -> APIRouter:
 
     @router.post(
         "/detect",
+        operation_id="detect",
         summary="Tell which language texts are in",
         response_description="Languages, the most likely first, in the order of the texts",
-        responses=document_errors(REASONS),
+        responses={**shown(LANGUAGES_DETECTED), **failures(OF_DETECTION)},
+        openapi_extra=dict(WITHOUT_KEY),
     )
     async def detect(request: DetectRequest, connection: Request) -> DetectResponse:
-        """Among the languages that are served."""
+        """Among the languages that are served. No model is asked; characters are charged all the same."""
         caller = await door.admit(connection, key_in_headers(connection), Scope.TRANSLATE)
         found = await while_connected(connection, desk.detect(request.texts(), caller))
         return DetectResponse(detections=[[present_detected(one) for one in each] for each in found])

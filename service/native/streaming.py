@@ -13,23 +13,26 @@ from service.accounts.keys import Scope
 from service.desk.desk import Desk, Progress, Telling
 from service.desk.order import Answer
 from service.front.connection import while_connected
+from service.front.documentation import EVENTS, REASONS, WITH_KEY, WITHOUT_KEY, stream_failures
 from service.front.door import Door, key_in_headers
-from service.front.errors import any_api_error, document_stream_errors, error_body
+from service.front.errors import any_api_error, error_body
 from service.front.readiness import require_ready
+from service.native.examples import STREAMED, shown_events
 from service.native.requests import StreamRequest
 from service.native.responses import SegmentEvent, present_answers, present_progress
-from service.native.translation import REASONS, naming_texts, require_json
+from service.native.translation import naming_texts, require_json
 
-EVENTS = """A stream of events. `segment`: a segment is done (see `SegmentEvent`). `tokens`: the beginning of
-a segment (`TokensEvent`), only with `stream_tokens`. `done`: everything, as `/v1/translate` answers, and the
-last event. `error`: the body of an error, and the last event. What is at fault before the first event is
-answered with a status."""
+DESCRIPTION = """Server-sent events, each with a name and JSON. `segment`: a segment is done, and so are all
+before it in its text: `item`, `number`, `source`, `text`, `source_span`, `span`, `score`, `finish_reason`.
+`tokens`: the beginning of a segment, only with `stream_tokens`: `item`, `number`, `text`. `done`: everything,
+as `/v1/translate` answers, and the last event. `error`: the body of an error, and the last event. What is at
+fault before the first event is answered with a status."""
 
 
 class EventStream(StreamingResponse):
     """Server-sent events. FastAPI's own class wants all errors after the first byte."""
 
-    media_type = "text/event-stream"
+    media_type = EVENTS
 
 
 def streaming_routes(desk: Desk, door: Door) -> APIRouter:
@@ -38,14 +41,19 @@ def streaming_routes(desk: Desk, door: Door) -> APIRouter:
 
     @router.post(
         "/translate/stream",
+        operation_id="translate_stream",
         summary="Translate, and tell of it on the way",
-        response_description=EVENTS,
+        response_description=DESCRIPTION,
         response_class=EventStream,
-        dependencies=[Depends(require_json)],
-        responses=document_stream_errors(REASONS),
+        dependencies=[*WITH_KEY, Depends(require_json)],
+        responses={**shown_events(STREAMED), **stream_failures(REASONS)},
+        openapi_extra=dict(WITHOUT_KEY),
     )
     async def stream(request: StreamRequest, connection: Request) -> StreamingResponse:
-        """A client that leaves takes its texts with it."""
+        """Segments of a text come in their order, those of several texts as they are done.
+
+        A client that leaves takes its texts with it.
+        """
         require_ready(desk.inference)
         caller = await door.admit(connection, key_in_headers(connection), Scope.TRANSLATE)
         order = request.order()

@@ -74,6 +74,7 @@ class DoubleTranslator:
         self.is_waiting = threading.Event()
         self.seen: list[tuple[str, DecodingOptions]] = []
         self.timeouts_s: list[float | None] = []
+        self.priorities: list[Priority] = []
         self.cancelled: list[str] = []
         self._threads = ThreadPoolExecutor(8)
 
@@ -97,11 +98,11 @@ class DoubleTranslator:
         on_token: Callable[[int, str], object] | None = None,
     ) -> Future[Translation]:
         """As the engine does: the future may be cancelled until it is done."""
-        assert priority is Priority.INTERACTIVE
         assert pair in set(self.manifest.languages.pairs())
         defaults = self.manifest.decoding
         options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
         self.seen.append((text, options))
+        self.priorities.append(priority)
         self.timeouts_s.append(timeout_s)
         if "unusable" in text:
             raise InputError("text", "is not usable")

@@ -1,0 +1,56 @@
+"""The OpenAPI document of all that can be offered, as a file: `python -m service.openapi docs/openapi.json`.
+
+No model is opened for it. A server's own document, at `/openapi.json`, has the routes that it offers.
+"""
+
+import json
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NoReturn
+
+from dragoman.manifest import Manifest
+from dragoman.routing.router import Router
+from service.app import create_app
+from service.settings import APIS, Settings
+
+
+def whole_document() -> dict[str, Any]:
+    """With every API, and the routes that an operator must switch on. Settings of the environment do not count."""
+    with TemporaryDirectory() as folder, Router(dict, _open_nothing, _reckon_nothing) as router:
+        given: dict[str, Any] = {
+            **{name: field.get_default(call_default_factory=True) for name, field in FIELDS.items()},
+            "apis": ",".join(APIS),
+            "reload_endpoint": True,
+            "documents_dir": Path(folder),
+        }
+        return create_app(router, Settings(**given), ()).openapi()
+
+
+FIELDS = Settings.model_fields
+
+
+def _open_nothing(_folder: Path) -> NoReturn:
+    raise AssertionError("there is no model to open")
+
+
+def _reckon_nothing(_manifest: Manifest) -> NoReturn:
+    raise AssertionError("there is no model to reckon with")
+
+
+def as_text(document: dict[str, Any]) -> str:
+    """As it is kept in a file."""
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def main(arguments: list[str]) -> None:
+    """Write the document into the file named, or to stdout."""
+    text = as_text(whole_document())
+    if arguments:
+        Path(arguments[0]).write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
