@@ -17,7 +17,7 @@ README = (ROOT / "README.md").read_text(encoding="utf8")
 SERVER_IN_README = "http://127.0.0.1:8000"
 CONSOLE = re.compile(r"```console\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```", re.DOTALL)
 EXAMPLES = [(match["command"], match["output"]) for match in CONSOLE.finditer(README)]
-SCORE = re.compile(r'"score":\s*-?[0-9.]+')
+SCORE = re.compile(r'"(score|confidence)":\s*-?[0-9.]+')
 
 
 @pytest.fixture(scope="module")
