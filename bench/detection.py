@@ -1,4 +1,4 @@
-"""How often a text's language is told right, and what that takes: lingua as the service has it, and py3langid.
+"""How often a language is told right, and what that takes: lingua as the service has it, and py3langid.
 
 Each library and number of languages has a process of its own, as memory is measured. py3langid is measured
 where it is installed.

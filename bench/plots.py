@@ -74,11 +74,30 @@ def draw_growth(result: Result, figure: Figure) -> None:
         axes.legend(fontsize="small")
 
 
+def draw_soak(result: Result, figure: Figure) -> None:
+    """Latency and memory over time, under a load that does not end."""
+    rows = result["served"]["timeline"]
+    minutes = [row["at_s"] / 60 for row in rows]
+    latency, memory = _side_by_side(figure, 2)
+    for name in ("p50_ms", "p95_ms", "p99_ms"):
+        known = [(at, row[name]) for at, row in zip(minutes, rows, strict=True) if row[name] is not None]
+        latency.plot(*zip(*known, strict=True), label=name[:3])
+    latency.set_ylim(bottom=0)
+    latency.set_ylabel("latency, ms")
+    latency.legend(fontsize="small")
+    memory.plot(minutes, [row["resident_mib"] for row in rows])
+    memory.set_ylim(bottom=0)
+    memory.set_ylabel("resident memory of the server, MiB")
+    for axes in (latency, memory):
+        axes.set_xlabel(f"minutes, {result['clients']} clients")
+
+
 PLOTS: Mapping[str, tuple[str, Callable[[Result, Figure], None]]] = {
     "speed-real.png": ("offline-real.json", draw_speed),
     "speed-forced.png": ("offline-forced.json", draw_speed),
     "online.png": ("online.json", draw_online),
     "growth.png": ("memory.json", draw_growth),
+    "soak.png": ("soak.json", draw_soak),
 }
 
 
@@ -90,11 +109,22 @@ def draw_all(results: Path, figures: Path) -> list[Path]:
     for name, (file, draw) in PLOTS.items():
         path = results / file
         if path.is_file():
-            figure = Figure(figsize=(12, 4.5), layout="constrained")
-            draw(json.loads(path.read_text(encoding="utf8")), figure)
-            figure.savefig(figures / name, dpi=DPI)
+            _draw_one(path, draw, figures / name)
             written.append(figures / name)
     return written
+
+
+def draw_soak_file(result: Path, figure: Path) -> None:
+    """One result, wherever it was written."""
+    mpl.use("Agg")
+    figure.parent.mkdir(parents=True, exist_ok=True)
+    _draw_one(result, draw_soak, figure)
+
+
+def _draw_one(result: Path, draw: Callable[[Result, Figure], None], to: Path) -> None:
+    figure = Figure(figsize=(12, 4.5), layout="constrained")
+    draw(json.loads(result.read_text(encoding="utf8")), figure)
+    figure.savefig(to, dpi=DPI)
 
 
 def _side_by_side(figure: Figure, count: int) -> list[Axes]:

@@ -5,8 +5,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -17,6 +18,14 @@ START_TIMEOUT_S = 60.0
 POLL_S = 0.05
 
 
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One that runs."""
+
+    address: str
+    pid: int
+
+
 @contextmanager
 def running_service(bundle: Path, cpus: int) -> Iterator[str]:
     """Start `dragoman serve` on `cpus` CPUs and a free port; yields its address once it is ready.
@@ -24,17 +33,29 @@ def running_service(bundle: Path, cpus: int) -> Iterator[str]:
     Raises:
         TimeoutError: it is not ready after a minute.
     """
+    with service_process(bundle, cpus, {}) as service:
+        yield service.address
+
+
+@contextmanager
+def service_process(bundle: Path, cpus: int, settings: Mapping[str, str]) -> Iterator[Service]:
+    """The same, with settings by their environment variables, and its process.
+
+    Raises:
+        TimeoutError: it is not ready after a minute.
+    """
     port = _free_port()
     address = f"http://127.0.0.1:{port}"
     options = ["--model", str(bundle), "--port", str(port), "--log-level", "error"]
+    recalls_nothing = {"DRAGOMAN_RECALL_SEGMENTS": "0"}  # the same sentences come again and again
     process = subprocess.Popen(  # noqa: S603 -- our own
         [sys.executable, "-m", "service", "serve", *options],
-        env={**os.environ, "DRAGOMAN_RECALL_SEGMENTS": "0"},  # the same sentences come again and again
+        env={**os.environ, **recalls_nothing, **settings},
     )
     try:
         pin(process.pid, cpus)  # it makes as many workers as it may use CPUs
         _wait_until_ready(address, process)
-        yield address
+        yield Service(address, process.pid)
     finally:
         process.terminate()
         process.wait()

@@ -1,5 +1,6 @@
 """A source gives the same hypotheses, to the last bit, whatever runs beside it and whenever it came."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,12 +8,14 @@ import pytest
 from numpy.typing import NDArray
 
 from dragoman.bundle import open_bundle
-from dragoman.decoding.loop import Found, Lane, open_strategy
+from dragoman.decoding.lanes import open_lane
+from dragoman.decoding.loop import AnyLane, Found
+from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.session import SessionOptions
-from dragoman.types import SearchKind
+from dragoman.types import Method, SearchKind
 
 PROJECT = Path(__file__).parents[2]
 BUNDLES = [
@@ -23,6 +26,14 @@ BUNDLES = [
 ]
 NUM_SOURCES = 30
 KINDS = [SearchKind(beam_size, is_shortlisted) for beam_size in (1, 4) for is_shortlisted in (False, True)]
+OTHER_KINDS = [
+    SearchKind(1, method=Method.FILTERED),
+    SearchKind(4, method=Method.FILTERED),
+    SearchKind(3, method=Method.SAMPLE),
+    SearchKind(1, method=Method.SCORE),
+    SearchKind(1, method=Method.ALIGN),
+]
+READINGS = {Method.SCORE, Method.ALIGN}
 
 
 class Engine:
@@ -36,10 +47,10 @@ class Engine:
         (self.begin,) = target.begin
         self.target = TargetVocabulary(ids.eos, self.manifest.sizes.target_vocab)
 
-    def open_lane(self, kind: SearchKind) -> Lane[CrossKV]:
-        return Lane(kind, self.decoder.open_steps(kind), open_strategy(kind.beam_size, self.target))
+    def open_lane(self, kind: SearchKind) -> AnyLane[CrossKV]:
+        return open_lane(kind, self.decoder.open_steps(kind), self.target)
 
-    def join(self, lane: Lane[CrossKV], sources: list[Source]) -> None:
+    def join(self, lane: AnyLane[CrossKV], sources: list[Source]) -> None:
         cross = self.encoder.run([source.ids for source in sources])
         cross.candidates = [self.shortlist(source) for source in sources]
         lane.join(sources, cross)
@@ -70,13 +81,27 @@ class Engine:
             sources.append(Source(ids, limits, begin, 1.0, beam_size, early_stopping=stops_early))
         return sources
 
+    def with_wishes(self, source: Source, kind: SearchKind, rng: np.random.Generator) -> Source:
+        """What the method of a kind looks at besides."""
+        room = source.limits.max_tokens - source.num_left_out
+        given = tuple(rng.integers(4, self.target.size, int(rng.integers(0, room + 1))).tolist())
+        return replace(
+            source,
+            num_hypotheses=kind.beam_size,
+            repetition_penalty=float(rng.uniform(1, 3)),
+            no_repeat_ngram_size=int(rng.integers(0, 4)),
+            sampling=Sampling(top_k=int(rng.integers(1, 30)), top_p=float(rng.uniform(0.1, 1))),
+            seed=int(rng.integers(2**32)),
+            given=given if kind.method in READINGS else None,
+        )
+
 
 @pytest.fixture(scope="module", params=BUNDLES, ids=lambda path: path.name)
 def engine(request: pytest.FixtureRequest) -> Engine:
     return Engine(request.param)
 
 
-def run_to_end(lane: Lane[CrossKV]) -> list[Found]:
+def run_to_end(lane: AnyLane[CrossKV]) -> list[Found]:
     found: list[Found] = []
     while lane.sources:
         found += lane.step()
@@ -117,3 +142,32 @@ def test_a_source_gives_the_same_to_the_last_bit_in_any_company(
         alone = engine.open_lane(kind)
         engine.join(alone, [one.source])
         assert [one] == run_to_end(alone)
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS, ids=str)
+def test_so_does_one_that_is_filtered_drawn_or_read(engine: Engine, kind: SearchKind) -> None:
+    rng = np.random.default_rng([kind.beam_size, len(kind.method)])
+    sources = [engine.with_wishes(source, kind, rng) for source in engine.random_sources(rng, kind.beam_size)]
+
+    found = search_in_company(engine, sources, kind, rng)
+
+    assert len(found) == len(sources)
+    for one in found:
+        alone = engine.open_lane(kind)
+        engine.join(alone, [one.source])
+        (again,) = run_to_end(alone)
+        assert without_readings(one) == without_readings(again)
+        for hypothesis, same in zip(one.hypotheses, again.hypotheses, strict=True):
+            assert (hypothesis.reading is None) == (kind.method not in READINGS)
+            if hypothesis.reading is not None and same.reading is not None:
+                assert hypothesis.reading.logprobs == same.reading.logprobs
+                is_exact = engine.manifest.precision.startswith("int")
+                tolerance = 0.0 if is_exact else 1e-6  # how floats are added up depends on their number
+                np.testing.assert_allclose(
+                    hypothesis.reading.attention, same.reading.attention, rtol=0, atol=tolerance
+                )
+
+
+def without_readings(found: Found) -> Found:
+    """Readings are equal by identity only."""
+    return replace(found, hypotheses=[replace(each, reading=None) for each in found.hypotheses])

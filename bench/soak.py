@@ -1,0 +1,340 @@
+"""The service under load for minutes: rates, latencies, refusals, memory; beside the engine's own rate.
+
+Clients wait for their answer before they ask again, and all take from one list of sentences, so that no two
+ask the same at a time; nothing is recalled. They share the CPUs with the server, as does nothing else.
+"""
+
+import argparse
+import asyncio
+import os
+import random
+import statistics
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from bench.contenders import Contender, Worker
+from bench.page import RESULTS
+from bench.peers.arrivals import percentile
+from bench.peers.protocol import Search
+from bench.plots import FIGURES, draw_soak_file
+from bench.provenance import provenance, write_result
+from bench.server import Service, service_process
+from bench.workloads import SEED, SENTENCES, read_lines
+from dragoman.bundle import read_bundle
+
+CPUS = 2
+TIMEOUT_S = 120.0
+MAX_BINS = 120
+"""Stretches of time that latencies and memory are told for."""
+REFUSING_QUEUE_SIZE = 8
+REFUSED_PAUSE_S = 0.05
+"""A client that was refused waits: it would else only measure how fast refusals come."""
+WARM_UP_SHARE = 0.1
+"""Of the time, in which memory still grows to what the load needs; the slope is taken after it."""
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One request, as its client saw it."""
+
+    at_s: float
+    """When it was answered, since the load began."""
+    latency_s: float
+    status: int
+    """0 where there was no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """Memory of the server."""
+
+    at_s: float
+    size_bytes: int
+
+
+async def load(address: str, texts: Sequence[str], clients: int, seconds: float) -> list[Answered]:
+    """Closed-loop clients for so long; every request that was begun is waited for."""
+    began = time.perf_counter()
+    remaining = cycle(texts)
+    answered: list[Answered] = []
+    limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
+    async with httpx.AsyncClient(base_url=address, timeout=TIMEOUT_S, limits=limits) as http:
+
+        async def ask_on() -> None:
+            while time.perf_counter() - began < seconds:
+                asked = time.perf_counter()
+                status = await _status(http, next(remaining))
+                now = time.perf_counter()
+                answered.append(Answered(now - began, now - asked, status))
+                if status == httpx.codes.TOO_MANY_REQUESTS:
+                    await asyncio.sleep(REFUSED_PAUSE_S)
+
+        await asyncio.gather(*(ask_on() for _ in range(clients)))
+    return answered
+
+
+async def _status(http: httpx.AsyncClient, text: str) -> int:
+    try:
+        response = await http.post("/v1/translate", json={"text": text, "source": "de", "target": "en"})
+    except httpx.TransportError:
+        return 0
+    return response.status_code
+
+
+@contextmanager
+def watched_memory(pid: int, every_s: float) -> Iterator[list[Resident]]:
+    """Resident memory of a process, read again and again on a thread."""
+    seen: list[Resident] = []
+    is_over = threading.Event()
+    began = time.perf_counter()
+
+    def watch() -> None:
+        while True:
+            seen.append(Resident(time.perf_counter() - began, resident_bytes(pid)))
+            if is_over.wait(every_s):
+                return
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def resident_bytes(pid: int) -> int:
+    """Of a process, now (Linux)."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def cpu_seconds(pid: int) -> float:
+    """That a process has used (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def summarise_load(answered: Sequence[Answered]) -> dict[str, Any]:
+    """Counts by status, the rate of answers with 200, and their latencies."""
+    good = [one.latency_s for one in answered if one.status == httpx.codes.OK]
+    seconds = max((one.at_s for one in answered), default=0.0)
+    statuses = Counter(one.status for one in answered)
+    return {
+        "seconds": round(seconds, 2),
+        "requests": len(answered),
+        "statuses": {str(status): count for status, count in sorted(statuses.items())},
+        "errors": len(answered) - len(good),
+        "sentences_per_s": round(len(good) / seconds, 2) if seconds else 0.0,
+        **_percentiles_ms(good),
+    }
+
+
+def _percentiles_ms(latencies_s: Sequence[float]) -> dict[str, float | None]:
+    shares = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
+    return {
+        name: round(1e3 * percentile(latencies_s, share), 1) if latencies_s else None
+        for name, share in shares.items()
+    }
+
+
+def summarise_memory(seen: Sequence[Resident]) -> dict[str, Any]:
+    """At the start, after a minute, at the end, at most, and how fast it grew once it was warm."""
+    end_s = seen[-1].at_s
+    warm = [one for one in seen if one.at_s >= WARM_UP_SHARE * end_s]
+    minute = min(seen, key=lambda one: abs(one.at_s - 60))
+    return {
+        "start_mib": _mib(seen[0].size_bytes),
+        "one_minute_mib": _mib(minute.size_bytes),
+        "end_mib": _mib(seen[-1].size_bytes),
+        "most_mib": _mib(max(one.size_bytes for one in seen)),
+        "slope_mib_per_hour": round(slope_bytes_per_s(warm) * 3600 / MIB, 2),
+        "slope_after_s": round(WARM_UP_SHARE * end_s, 1),
+    }
+
+
+def slope_bytes_per_s(seen: Sequence[Resident]) -> float:
+    """By least squares; 0 for fewer than two."""
+    if len({one.at_s for one in seen}) < 2:  # noqa: PLR2004 -- a line has two points
+        return 0.0
+    times, sizes = [one.at_s for one in seen], [float(one.size_bytes) for one in seen]
+    return statistics.linear_regression(times, sizes).slope
+
+
+def timeline(answered: Sequence[Answered], seen: Sequence[Resident], bins: int) -> list[dict[str, Any]]:
+    """Latencies, rate and memory in stretches of equal length; a stretch without answers has no latency."""
+    end_s = max([one.at_s for one in answered] + [seen[-1].at_s])
+    width_s = end_s / bins
+    rows = []
+    for number in range(bins):
+        begins_s, ends_s = number * width_s, (number + 1) * width_s
+        good = [
+            one.latency_s
+            for one in answered
+            if begins_s < one.at_s <= ends_s and one.status == httpx.codes.OK
+        ]
+        middle_s = (begins_s + ends_s) / 2
+        nearest = min(seen, key=lambda one, middle_s=middle_s: abs(one.at_s - middle_s))  # type: ignore[misc]
+        rows.append(
+            {
+                "at_s": round(middle_s, 2),
+                "sentences_per_s": round(len(good) / width_s, 1),
+                **_percentiles_ms(good),
+                "resident_mib": _mib(nearest.size_bytes),
+            }
+        )
+    return rows
+
+
+def _mib(size_bytes: int) -> float:
+    return round(size_bytes / MIB, 1)
+
+
+def engine_rate(bundle: Path, texts: Sequence[str], clients: int) -> float:
+    """Sentences a second of the engine without a service, asked by as many clients, in a process of its own."""
+    defaults = read_bundle(bundle).manifest.decoding
+    search = {"beam_size": defaults.beam_size, "length_penalty": defaults.length_penalty}
+    worker = Worker(Contender("engine", "dragoman", bundle), CPUS)
+    try:
+        worker.wait_until_loaded()
+        question = {"do": "closed", "front": "submit", "clients": clients, "search": search}
+        worker.ask({**question, "texts": list(texts[: 2 * clients])})
+        reply = worker.ask({**question, "texts": list(texts)})
+    finally:
+        worker.close()
+    if reply["errors"]:
+        raise RuntimeError(f"the engine failed for {reply['errors']} sentences")
+    return float(reply["requests_per_s"])
+
+
+def soak(service: Service, texts: Sequence[str], clients: int, seconds: float) -> dict[str, Any]:
+    """The first phase: all that comes is taken."""
+    asyncio.run(load(service.address, texts, clients, min(5.0, seconds / 4)))
+    client_cpu_s, server_cpu_s = time.process_time(), cpu_seconds(service.pid)
+    with watched_memory(service.pid, min(1.0, seconds / 10)) as seen:
+        answered = asyncio.run(load(service.address, texts, clients, seconds))
+    client_cpu_s, server_cpu_s = time.process_time() - client_cpu_s, cpu_seconds(service.pid) - server_cpu_s
+    summary = summarise_load(answered)
+    return {
+        **summary,
+        "memory": summarise_memory(seen),
+        "cpu": {
+            "clients_cores": round(client_cpu_s / summary["seconds"], 3),
+            "server_cores": round(server_cpu_s / summary["seconds"], 3),
+        },
+        "timeline": timeline(answered, seen, min(MAX_BINS, max(1, int(seconds)))),
+    }
+
+
+def refusals(service: Service, texts: Sequence[str], clients: int, seconds: float) -> dict[str, Any]:
+    """The second phase: more comes than a short queue takes."""
+    answered = asyncio.run(load(service.address, texts, clients, seconds))
+    refused = [
+        one.latency_s for one in answered if one.status == httpx.codes.TOO_MANY_REQUESTS
+    ]
+    metrics = httpx.get(f"{service.address}/metrics").raise_for_status().text
+    return {
+        "queue_size": REFUSING_QUEUE_SIZE,
+        "clients": clients,
+        **summarise_load(answered),
+        "refused": len(refused),
+        "refused_seen_by_clients": _percentiles_ms(refused),
+        "refused_by_server": served_within(metrics, status="429"),
+    }
+
+
+def served_within(metrics: str, status: str) -> dict[str, Any]:
+    """Requests of one status by the server's own clock: how many, and within how long each share was done."""
+    buckets: Counter[float] = Counter()
+    for family in text_string_to_metric_families(metrics):
+        for sample in family.samples:
+            if sample.name == "dragoman_request_seconds_bucket" and sample.labels.get("status") == status:
+                buckets[float(sample.labels["le"])] += int(sample.value)
+    total = buckets.get(float("inf"), 0)
+    return {
+        "count": total,
+        "within_ms": {
+            f"{1e3 * limit:g}": round(count / total, 5)
+            for limit, count in sorted(buckets.items())
+            if total and limit != float("inf")
+        },
+    }
+
+
+def read_texts(path: Path, count: int) -> list[str]:
+    """Sentences in an order drawn once, again and again if there are fewer."""
+    lines = read_lines(path)
+    random.Random(SEED).shuffle(lines)  # noqa: S311 -- a workload, no secret
+    return list(islice(cycle(lines), count))
+
+
+def measure(bundle: Path, texts: Sequence[str], clients: int, minutes: float) -> dict[str, Any]:
+    """Engine, service, engine again, and a service that refuses."""
+    before = engine_rate(bundle, texts, clients)
+    with service_process(bundle, CPUS, {}) as service:
+        served = soak(service, texts, clients, 60 * minutes)
+    after = engine_rate(bundle, texts, clients)
+    few: Mapping[str, str] = {"DRAGOMAN_QUEUE_SIZE": str(REFUSING_QUEUE_SIZE)}
+    with service_process(bundle, CPUS, few) as service:
+        refused = refusals(service, texts, 2 * clients, min(30.0, 60 * minutes))
+    engine = (before + after) / 2
+    return {
+        "clients": clients,
+        "minutes": minutes,
+        "engine_sentences_per_s": {"before": round(before, 2), "after": round(after, 2)},
+        "served_to_engine": round(served["sentences_per_s"] / engine, 3),
+        "served": served,
+        "refusing": refused,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--sentences", type=Path, default=SENTENCES, help="German text, a sentence a line")
+    parser.add_argument("--engine-sentences", type=int, default=3000, help="for the engine's own rate")
+    parser.add_argument("--output", type=Path, default=RESULTS / "soak.json")
+    parser.add_argument("--figure", type=Path, default=FIGURES / "soak.png")
+    arguments = parser.parse_args()
+    texts = read_texts(arguments.sentences, arguments.engine_sentences)
+    result = measure(arguments.bundle, texts, arguments.clients, arguments.minutes)
+    command = (
+        f"python -m bench.soak {arguments.bundle} --clients {arguments.clients} "
+        f"--minutes {arguments.minutes:g}"
+    )
+    write_result(arguments.output, provenance(arguments.bundle, command), result)
+    draw_soak_file(arguments.output, arguments.figure)
+    _print(result)
+    return 1 if result["served"]["errors"] else 0
+
+
+def _print(result: Mapping[str, Any]) -> None:
+    served, refusing = result["served"], result["refusing"]
+    print(f"engine  {result['engine_sentences_per_s']} sentences/s")
+    print(
+        f"served  {served['sentences_per_s']} sentences/s ({result['served_to_engine']:.1%} of the engine's), "
+        f"p50/p95/p99 {served['p50_ms']}/{served['p95_ms']}/{served['p99_ms']} ms, {served['statuses']}"
+    )
+    print(f"memory  {served['memory']}\ncpu     {served['cpu']}")
+    print(
+        f"refused {refusing['refused']} of {refusing['requests']}, {refusing['statuses']}; "
+        f"clients saw {refusing['refused_seen_by_clients']}, server {refusing['refused_by_server']}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
