@@ -22,6 +22,9 @@ from dragoman.graphs.reading import Attention, BoundAttention
 from dragoman.graphs.session import SessionOptions, open_session
 from dragoman.types import SearchKind
 
+MANY_CANDIDATES = 1024
+"""Of a row, from which on what was bound for other numbers of rows is not kept."""
+
 
 class Decoder:
     """The decoder graph. Safe to use from several threads, each with steps of its own."""
@@ -211,6 +214,8 @@ class DecoderSteps:
     def _bind(self, question: _Question) -> _Bound:
         """Tell onnxruntime where everything lies: once for each question."""
         num_rows = question.num_rows
+        if question.num_best > MANY_CANDIDATES:
+            self._bounds.clear()  # of a whole vocabulary, one at a time takes enough memory
         decoder, cross = self._decoder, self._cross
         binding = decoder.session.io_binding()
         kept: list[object] = [
