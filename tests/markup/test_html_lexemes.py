@@ -145,7 +145,7 @@ def test_lexemes_are_all_of_a_document_and_characters_all_of_its_text(html: str)
             assert not lexeme.characters.text
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(BROKEN_HTML)
 def test_no_text_stands_beside_another(html: str) -> None:
     kinds = [lexeme.kind for lexeme in lex(html)]

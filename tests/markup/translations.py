@@ -65,7 +65,8 @@ def _any_text(random: Random) -> str:
 def _any_span(random: Random, end: int) -> Span:
     """Of a text so long, mostly; now and then none of it."""
     start = random.randint(-1, end + 1)
-    return Span(start, random.randint(start - 1, end + 2))
+    num_chars = random.choice([-1, 0, 1, 2, 4, 8, end + 2])
+    return Span(start, min(start + num_chars, end + 2))
 
 
 def _any_links(random: Random, source_end: int, end: int) -> tuple[Link, ...] | None:
@@ -84,7 +85,9 @@ def any_translation(random: Random, source: str) -> Translation:
             for _ in range(random.randrange(4))
         ]
         return translation(text, nonsense)
-    edges = sorted(random.randint(0, len(source)) for _ in range(random.randrange(7)))
+    edges = sorted(random.randint(0, len(source)) for _ in range(random.choice([0, 2, 2, 2, 4, 6])))
+    if random.random() < 0.4:
+        edges = [0, len(source)]
     text, segments, source_at = "", [], 0
     for start, end in zip(edges[::2], edges[1::2], strict=False):
         text += random.choice([source[source_at:start], _any_text(random)])
