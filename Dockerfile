@@ -4,12 +4,25 @@ WORKDIR /src
 # pip lives in a venv of its own: the one that ships holds the service and its dependencies, nothing else.
 RUN python3 -m venv /opt/installer && python3 -m venv --without-pip /opt/dragoman
 
-# Dependencies before code, so that a change of code reuses this layer.
+# Dependencies before code, so that a change of code reuses this layer. The extras are in it because an image
+# without pip cannot be given them later; all three together are a twentieth of it.
 COPY pyproject.toml ./
-RUN python3 -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
+RUN python3 -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+        extras = p['optional-dependencies']; \
+        print(*p['dependencies'], *(each for name in ('postgresql', 'redis', 'otel') for each in extras[name]), sep='\n')" \
         > /opt/installer/requirements.txt \
     && /opt/installer/bin/pip --python /opt/dragoman install --no-cache-dir --no-compile \
         --requirement /opt/installer/requirements.txt
+
+# What packages ship for those who build, test or read them, and onnxruntime's library for C, which its Python
+# module does not load: 80 MB with their bytecode.
+RUN cd /opt/dragoman/lib/python3.11/site-packages \
+    && find . -type d -name tests -prune -exec rm -r {} + \
+    && find . -name '*.pyi' -delete \
+    && rm -r numpy/_core/include numpy/distutils numpy/f2py \
+        onnxruntime/capi/libonnxruntime.so.* onnxruntime/datasets onnxruntime/quantization onnxruntime/tools \
+        onnxruntime/transformers \
+        language_data/data sqlalchemy/testing
 
 # Bytecode is written here, once; unchecked, because nobody edits a file of the image later.
 COPY README.md LICENSE ./
@@ -30,16 +43,22 @@ LABEL org.opencontainers.image.title="Dragoman" \
 ENV PATH=/opt/dragoman/bin:$PATH \
     ORT_DISABLE_TELEMETRY=1 \
     PYTHONDONTWRITEBYTECODE=1 \
-    PYTHONUNBUFFERED=1
+    PYTHONUNBUFFERED=1 \
+    DRAGOMAN_HOST=0.0.0.0 \
+    DRAGOMAN_PORT=8000 \
+    DRAGOMAN_MODELS_DIR=/srv/dragoman/models
 
-# Everything below belongs to root and the service writes nothing: the root file system may be read-only.
+# These belong to root: the root file system may be read-only, with a tmpfs for /tmp.
 COPY --from=build /opt/dragoman /opt/dragoman
 COPY --from=build /srv/dragoman /srv/dragoman
-WORKDIR /srv/dragoman
+# For a volume, which takes over whose folder it is: the database of keys is looked for in the current folder.
+RUN install -d -o 10001 -g 10001 -m 700 /var/lib/dragoman
+WORKDIR /var/lib/dragoman
 
 # A number, not a name: an orchestrator can see that it is not root.
 USER 10001:10001
 EXPOSE 8000
+# Alive, not ready: engines restart what is unhealthy, and a server whose queue is full or that drains is not ill.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python3", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
-CMD ["dragoman", "serve", "--host", "0.0.0.0", "--port", "8000"]
+    CMD ["python3", "-c", "import os, urllib.request as r; r.urlopen('http://127.0.0.1:' + os.environ['DRAGOMAN_PORT'] + '/healthz', timeout=4)"]
+CMD ["dragoman", "serve"]

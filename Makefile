@@ -75,7 +75,7 @@ bench-page: $(VENV)/.development ## Tables and plots of docs/performance.md from
 	$(BIN)/python -m bench.page
 	$(BIN)/python -m bench.plots
 
-image-test: ## Build the container image with buildah, start it, translate over HTTP
+image-test: $(VENV)/.development ## Build the container image with buildah, start it, translate over HTTP
 	./deploy/image-test
 
 clean: ## Remove the environment and caches; models and runs stay

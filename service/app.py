@@ -1,9 +1,9 @@
 """The HTTP application: what serves, and what surrounds it."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 import anyio
 from fastapi import FastAPI
@@ -26,7 +26,7 @@ from service.front.threads import beside
 from service.native.health import health_routes
 from service.observing.observer import Observer, ObservingOptions
 from service.observing.requests import LineOptions
-from service.settings import Settings, split_names
+from service.settings import Settings, SettingsError, split_names
 from service.versions import installed_version
 from service.watching import Watcher
 
@@ -44,7 +44,7 @@ def create_app(
 
     Raises:
         StoreError: the database of accounts cannot be used.
-        OSError: there is no folder for documents.
+        SettingsError: there is no folder for documents.
     """
     observer = observer or Observer(observing_options(settings))
     accounts = Accounts.open(settings.database_url, requires_key=settings.requires_key)
@@ -54,22 +54,25 @@ def create_app(
     desk = Desk(inference, accounts, limits, Detection(settings.detection))
     watcher = Watcher(router)
 
-    documents = _open_documents(settings)
+    opened = ExitStack()
+    documents = _open_documents(settings, opened)
 
     @asynccontextmanager
     async def work_beside(_app: FastAPI) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
             if documents is not None:
                 tasks.start_soon(documents.keep_swept)
-            tasks.start_soon(desk.warm_up)
+            if settings.reuse_port:
+                await desk.warm_up()  # others answer until then: nothing listens before the start is over
+            else:
+                tasks.start_soon(desk.warm_up)
             if settings.watch_s:
                 tasks.start_soon(watcher.look_every, settings.watch_s)
             yield
             tasks.cancel_scope.cancel()
         await rates.close()
         accounts.close()
-        if documents is not None:
-            documents.close()
+        opened.close()
         await beside(observer.close)
 
     app = _bare_app(work_beside)
@@ -90,11 +93,18 @@ def observing_options(settings: Settings) -> ObservingOptions:
     return ObservingOptions(settings.metrics, lines, settings.otlp_endpoint, settings.memory_budget_bytes)
 
 
-def _open_documents(settings: Settings) -> DocumentStore | None:
+def _open_documents(settings: Settings, opened: ExitStack) -> DocumentStore | None:
+    """What is opened is closed with `opened`, a folder of its own included."""
     if settings.documents == "off":
         return None
-    folder = settings.documents_dir or Path(mkdtemp(prefix="dragoman-"))
-    return DocumentStore(folder, settings.max_kept_bytes, settings.document_lifetime_s)
+    folder = settings.documents_dir
+    if folder is None:
+        try:
+            folder = Path(opened.enter_context(TemporaryDirectory(prefix="dragoman-")))
+        except OSError as error:
+            problem = "there is no temporary folder for documents; set documents_dir, or documents to off"
+            raise SettingsError(f"documents_dir: {problem}: {error}") from error
+    return opened.enter_context(DocumentStore(folder, settings.max_kept_bytes, settings.document_lifetime_s))
 
 
 def _bare_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:

@@ -74,6 +74,8 @@ class DrainingServer(uvicorn.Server):
             super().handle_exit(sig, frame)
             return
         self._is_draining = True
+        # A connection that is kept ends with an answer, and not with a reset in the middle of a request.
+        self.config.encoded_headers = [*self.config.encoded_headers, (b"connection", b"close")]
         self._begin_to_drain()
         loop = asyncio.get_running_loop()
         # A signal's handler is not a callback of the loop, which may be asleep.
