@@ -66,6 +66,10 @@ class Worker:
         )
         pin(self._process.pid, workers)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def wait_until_loaded(self) -> Reply:
         return self._read()
 

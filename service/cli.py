@@ -14,6 +14,7 @@ from dragoman.routing.router import Router
 from dragoman.routing.routes import Way
 from service.accounts.errors import AccountsError
 from service.commands.bundles import find_bundle, list_bundles
+from service.commands.help import settings_help
 from service.commands.keys import keys
 from service.commands.lines import UndecodableLineError
 from service.commands.output import open_output, write_lines
@@ -161,7 +162,7 @@ def translate(  # noqa: PLR0913 -- the command's options
         raise typer.Exit(EXIT_INCOMPLETE)
 
 
-@app.command()
+@app.command(epilog=settings_help())
 def serve(  # noqa: PLR0913 -- the command's options
     *,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,

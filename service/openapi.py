@@ -16,18 +16,16 @@ from service.settings import APIS, Settings
 
 
 def whole_document() -> dict[str, Any]:
-    """With every API, and the routes that an operator must switch on. Settings of the environment do not count."""
+    """With every API, and the routes that an operator must switch on, whatever the environment sets."""
+    fields = Settings.model_fields
     with TemporaryDirectory() as folder, Router(dict, _open_nothing, _reckon_nothing) as router:
         given: dict[str, Any] = {
-            **{name: field.get_default(call_default_factory=True) for name, field in FIELDS.items()},
+            **{name: field.get_default(call_default_factory=True) for name, field in fields.items()},
             "apis": ",".join(APIS),
             "reload_endpoint": True,
             "documents_dir": Path(folder),
         }
         return create_app(router, Settings(**given), ()).openapi()
-
-
-FIELDS = Settings.model_fields
 
 
 def _open_nothing(_folder: Path) -> NoReturn:

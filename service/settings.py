@@ -69,7 +69,9 @@ def _check_rate_limit(rate_limit: str | None) -> str | None:
 class Settings(BaseSettings):
     """Facts of one server or command; they do not change while it runs."""
 
-    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, extra="forbid", frozen=True, use_attribute_docstrings=True
+    )
 
     model: str | None = Field(default=None, min_length=1)
     """A bundle's folder, or the name of one under `models_dir`; several with commas between. None for all

@@ -68,7 +68,11 @@ def read_all(folders: Mapping[str, Path]) -> Findings:
 
 
 class Inspector:
-    """Looks again and again. What is new or changed is verified, for it may be only half written."""
+    """Looks again and again. What is new or changed is verified, for it may be only half written.
+
+    Files that changed under the same manifest, by their size or time, are verified as well: what is loaded
+    goes on, but could not be opened again.
+    """
 
     def __init__(self, find_folders: Callable[[], Mapping[str, Path]]) -> None:
         """Look at nothing yet.
@@ -78,16 +82,20 @@ class Inspector:
         """
         self._find_folders = find_folders
         self._refused: dict[str, tuple[Signature, tuple[str, ...]]] = {}
+        self._accepted: dict[str, Signature] = {}
 
     def first_look(self) -> Findings:
         """Read manifests alone, so that a server starts quickly."""
-        return read_all(self._find_folders())
+        findings = read_all(self._find_folders())
+        self._accepted = {name: _signature(bundle) for name, bundle in findings.bundles.items()}
+        return findings
 
     def look(self, known: Mapping[str, Bundle]) -> Findings:
         """Look again.
 
         Args:
-            known: bundles in use; the same manifest is taken for the same bundle, and not verified.
+            known: bundles in use; the same manifest over files that nobody touched is taken for the same
+                bundle, and not verified.
         """
         findings = self._look_once(known)
         if known.keys() <= findings.bundles.keys():
@@ -100,10 +108,12 @@ class Inspector:
         bundles = dict(found.bundles)
         problems = dict(found.problems)
         refused: dict[str, tuple[Signature, tuple[str, ...]]] = {}
+        accepted: dict[str, Signature] = {}
         for name, bundle in found.bundles.items():
-            if known.get(name) == bundle:
-                continue
             signature = _signature(bundle)
+            if known.get(name) == bundle and self._accepted.get(name) == signature:
+                accepted[name] = signature
+                continue
             before = self._refused.get(name)
             if before is not None and before[0] == signature:
                 verdict = before[1]
@@ -113,7 +123,9 @@ class Inspector:
                 refused[name] = (signature, verdict)
                 problems[name] = verdict
                 del bundles[name]
-        self._refused = refused
+            else:
+                accepted[name] = signature
+        self._refused, self._accepted = refused, accepted
         return Findings(bundles, problems)
 
 

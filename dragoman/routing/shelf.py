@@ -28,8 +28,6 @@ from dragoman.routing.inspection import open_settled
 from dragoman.routing.places import Opened, Place, choose_leaving
 
 logger = logging.getLogger(__name__)
-
-
 T = TypeVar("T", bound=Opened)
 
 

@@ -1,7 +1,7 @@
 """All of it, as the application takes it in."""
 
 from fastapi import APIRouter, Depends
-from fastapi.security import APIKeyHeader
+from fastapi.security import APIKeyHeader, APIKeyQuery
 
 from service.deepl.answers import FORM, ROOT
 from service.deepl.catalogue import catalogue_routes
@@ -9,6 +9,7 @@ from service.deepl.document_jobs import DocumentJobs
 from service.deepl.documents import document_routes
 from service.deepl.glossaries import glossary_routes
 from service.deepl.translation import translation_routes
+from service.front.documentation import operation_ids
 from service.front.premises import Api, Premises
 
 DOCUMENT_PATHS = frozenset({f"{ROOT}/document", f"{ROOT}/glossaries"})
@@ -19,7 +20,13 @@ KEY_HEADER = APIKeyHeader(
     description="`DeepL-Auth-Key KEY`, where the server wants a key.",
     auto_error=False,
 )
-"""For the document alone; `entrance` reads it."""
+KEY_IN_QUERY = APIKeyQuery(
+    name="auth_key",
+    scheme_name="DeepLQuery",
+    description="The key as a field `auth_key`, of the URL or of the body.",
+    auto_error=False,
+)
+"""Both for the document alone; `entrance` reads them."""
 
 
 def deepl_api(premises: Premises) -> Api:
@@ -28,7 +35,8 @@ def deepl_api(premises: Premises) -> Api:
     jobs = None if premises.documents is None else DocumentJobs(desk, premises.documents)
     routes = APIRouter(
         prefix=ROOT,
-        dependencies=[Depends(KEY_HEADER)],
+        dependencies=[Depends(KEY_HEADER), Depends(KEY_IN_QUERY)],
+        generate_unique_id_function=operation_ids("deepl"),
         lifespan=None if jobs is None else lambda _app: jobs.working(),
     )
     for each in (

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from service.deepl.answers import TRACE_HEADER
+from service.deepl.answers import MAX_QUERY_BYTES, TRACE_HEADER
 from service.deepl.wishes import FORMALITIES, MODEL_TYPES, SPLITTINGS, TAG_HANDLING_VERSIONS
+from service.front.documentation import HEADERS
 
 Schema = dict[str, Any]
 
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
+OCTETS = "application/octet-stream"
 REASONS = {
     400: "A field is missing, has a wrong type or value, or wants what is not served",
     403: "There is no API key and the server wants one, there is none like it, or it is not for this",
@@ -23,6 +25,41 @@ REASONS = {
     503: "The server is starting or stopping, or has no room now",
     504: "The texts were not translated within the server's time limit",
 }
+EXAMPLES: Mapping[int, Mapping[str, str]] = {
+    400: {
+        "missing field": "target_lang: is missing; say which language to translate into",
+        "not served": "glossary_id: glossaries are kept here, but not used in translations; send the request "
+        "without one",
+    },
+    403: {
+        "missing key": "a key is required; ask the server's operator for one",
+        "wrong key": "the key is not valid; ask the server's operator for another",
+    },
+    404: {"not there": "there is no glossary 'def3a26b-3e84-45b3-84ae-0c0aaf3525f7'"},
+    408: {"too slow": "the body did not come within 30 s; send it at once"},
+    413: {"too large": "the body has more than 1048576 bytes; send the texts in several requests"},
+    414: {"too long": f"the URL's query has more than {MAX_QUERY_BYTES} bytes; send a POST"},
+    415: {
+        "unknown form": "send application/json, application/x-www-form-urlencoded or multipart/form-data, "
+        "and say which in the header Content-Type"
+    },
+    429: {
+        "too many requests": "more than 20 per 1 minute; try again in 12 s",
+        "too much waiting": "4096 segments wait and at most 4096 may, so there is no room for 3 more; try "
+        "again later",
+    },
+    456: {
+        "used up": "1200 characters are asked for, and 499500 of 500000 are used in 2026-11 (UTC); send "
+        "less, or wait for the next month"
+    },
+    500: {"failed": "the server failed; its log says where"},
+    503: {
+        "starting": "the server has not translated its warm-up sentences yet; try again",
+        "no database": "keys and quotas cannot be looked up at the moment; try again later",
+    },
+    504: {"too long": "the translation was not done within 60 s; allow more time or send less text"},
+}
+"""What clients are told, by statuses."""
 ALWAYS = (400, 403, 408, 413, 414, 415, 429, 500, 503)
 TRANSLATING = (*ALWAYS, 456, 504)
 _TRACE = {TRACE_HEADER: {"description": "Names this answer.", "schema": {"type": "string"}}}
@@ -43,7 +80,10 @@ COUNT: Schema = {"type": "integer", "minimum": 0}
 ERROR = structure(
     {"message": described(TEXT, "What is wrong."), "detail": described(TEXT, "More of it.")}, ["detail"]
 )
-KEY = described(TEXT, "The API key, where the header `Authorization: DeepL-Auth-Key KEY` has none.")
+KEY = described(
+    {"type": ["string", "null"]},
+    "The API key, where the header `Authorization: DeepL-Auth-Key KEY` has none.",
+)
 TARGET = described(
     {"type": "string", "minLength": 1}, "Language to translate into, as in `EN-GB` or `DE`, in any case."
 )
@@ -56,7 +96,8 @@ FLAG: Schema = {"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["0", 
 
 TRANSLATE_FIELDS: Mapping[str, Schema] = {
     "text": described(
-        {"type": "array", "items": TEXT, "minItems": 1}, "Texts; in a form or a URL, repeated."
+        {"anyOf": [{"type": "array", "items": TEXT, "minItems": 1}, TEXT]},
+        "Texts; in a form or a URL, repeated. A single one may stand alone.",
     ),
     "target_lang": TARGET,
     "source_lang": SOURCE,
@@ -104,11 +145,13 @@ TRANSLATIONS_EXAMPLE = {
     ]
 }
 GLOSSARY_FIELDS: Mapping[str, Schema] = {
-    "name": TEXT,
-    "source_lang": TEXT,
-    "target_lang": TEXT,
+    "name": described(TEXT, "What it is called."),
+    "source_lang": described(TEXT, "Language of the terms, as in `de`; of all its regions."),
+    "target_lang": described(TEXT, "Language that they are translated into."),
     "entries": described(TEXT, "Terms and what they are in the target language, a line each."),
-    "entries_format": {"type": "string", "enum": ["tsv", "csv"]},
+    "entries_format": described(
+        {"type": "string", "enum": ["tsv", "csv"]}, "What parts a term from its translation: tab or comma."
+    ),
 }
 GLOSSARY_OUT = structure(
     {
@@ -158,14 +201,7 @@ def operation(
         body: the request's content, by media types.
         parameters: of its URL.
     """
-    failures = {
-        str(each): {
-            "description": REASONS[each],
-            "headers": _TRACE,
-            "content": {JSON: {"schema": ERROR, "example": {"message": REASONS[each]}}},
-        }
-        for each in sorted(errors)
-    }
+    failures = {str(each): _failure(each) for each in sorted(errors)}
     succeeded: dict[str, Any] = {"description": "It is done", "headers": _TRACE}
     if answer:
         succeeded["content"] = dict(answer)
@@ -181,6 +217,18 @@ def operation(
     return described_route
 
 
+def _failure(status: int) -> dict[str, Any]:
+    examples = {
+        name.replace(" ", "_"): {"summary": name, "value": {"message": message}}
+        for name, message in EXAMPLES[status].items()
+    }
+    return {
+        "description": REASONS[status],
+        "headers": {**_TRACE, **HEADERS.get(status, {})},
+        "content": {JSON: {"schema": ERROR, "examples": examples}},
+    }
+
+
 def json_content(schema: Schema, example: Any) -> dict[str, Any]:
     return {JSON: {"schema": schema, "example": example}}
 
@@ -193,8 +241,8 @@ def in_url(properties: Mapping[str, Schema], required: Sequence[str]) -> list[di
     ]
 
 
-def _in_path(name: str) -> list[dict[str, Any]]:
-    return [{"name": name, "in": "path", "required": True, "schema": TEXT}]
+def _in_path(name: str, description: str) -> list[dict[str, Any]]:
+    return [{"name": name, "in": "path", "required": True, "description": description, "schema": TEXT}]
 
 
 def _body(properties: Mapping[str, Schema], required: Sequence[str], example: Any) -> dict[str, Any]:
@@ -216,6 +264,9 @@ TRANSLATE_BY_URL = operation(
     TRANSLATING,
     parameters=in_url(TRANSLATE_FIELDS, _TRANSLATE_REQUIRED),
 )
+LANGUAGE_SIDE = described(
+    {"type": "string", "enum": ["source", "target", ""]}, "Which are wanted; sources if left out or empty."
+)
 LANGUAGES = operation(
     200,
     json_content(
@@ -229,7 +280,7 @@ LANGUAGES = operation(
         [{"language": "DE", "name": "German", "supports_formality": False}],
     ),
     ALWAYS,
-    parameters=in_url({"type": {"type": "string", "enum": ["source", "target"]}, "auth_key": KEY}, ()),
+    parameters=in_url({"type": LANGUAGE_SIDE, "auth_key": KEY}, ()),
 )
 USAGE = operation(
     200,
@@ -280,7 +331,7 @@ LIST_GLOSSARIES = operation(
     ALWAYS,
 )
 _FIND = (*ALWAYS, 404)
-_GLOSSARY_ID = _in_path("glossary_id")
+_GLOSSARY_ID = _in_path("glossary_id", "As it was told when the glossary was made.")
 GLOSSARY = operation(200, json_content(GLOSSARY_OUT, GLOSSARY_EXAMPLE), _FIND, parameters=_GLOSSARY_ID)
 GLOSSARY_ENTRIES = operation(
     200,
@@ -309,22 +360,33 @@ UPLOAD = operation(
                     "auth_key": KEY,
                 },
                 ["source_lang", "filename", "output_format", "formality", "auth_key"],
-            )
+            ),
+            "example": {"file": "Ein Hund rennt.", "target_lang": "EN-GB", "filename": "letter.txt"},
         }
     },
 )
-_JOB = _body({"document_key": TEXT, "auth_key": KEY}, ("document_key",), {"document_key": "0" * 64})
+_DOCUMENT_ID = _in_path("document_id", "As it was told when the document was sent in.")
+_JOB = _body(
+    {"document_key": described(TEXT, "As it was told beside the id."), "auth_key": KEY},
+    ("document_key",),
+    {"document_key": "0" * 64},
+)
 DOCUMENT_STATUS = operation(
     200,
     json_content(STATUS, {"document_id": "0" * 32, "status": "done", "billed_characters": 1337}),
     _FIND,
     _JOB,
-    _in_path("document_id"),
+    _DOCUMENT_ID,
 )
 DOCUMENT_RESULT = operation(
     200,
-    {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    {
+        "application/octet-stream": {
+            "schema": {"type": "string", "format": "binary"},
+            "example": "A dog runs.",
+        }
+    },
     _FIND,
     _JOB,
-    _in_path("document_id"),
+    _DOCUMENT_ID,
 )

@@ -206,8 +206,15 @@ class Desk:
 
     async def _translate(self, order: Order, caller: Caller) -> list[Answer]:
         async with self.charged(order.num_characters, caller):
-            plans = await self._plan(order)
-            outcomes = await self.inference.run([errand for plan in plans for errand in plan.errands])
+            plans: list[_Plan] = []
+
+            def plan() -> list[Errand]:
+                plans.extend(_plan_all(order, self.inference.router, self.detection))
+                return [errand for plan in plans for errand in plan.errands]
+
+            outcomes = await self.inference.run_planned(plan)
+            if order.markup is None:  # nothing to put together
+                return _answer_all(plans, outcomes)
             return await self.inference.beside(lambda: _answer_all(plans, outcomes))
 
     async def _plan(self, order: Order) -> list[_Plan]:

@@ -73,9 +73,16 @@ class Inference:
             BundleError: the model cannot be opened.
             DeadlineExceeded: they were not done in time.
         """
-        request = _Request(errands)
+        return await self.run_planned(lambda: errands)
+
+    async def run_planned(self, plan: Callable[[], Sequence[Errand]]) -> list[Outcome]:
+        """The same, for errands that are made off the event loop, on the thread that hands them in.
+
+        Every change of threads waits for the interpreter, which the engine's threads want as well.
+        """
+        request = _Request()
         try:
-            await self.beside(lambda: self._submit(request))
+            await self.beside(lambda: self._submit(request, plan()))
             return await asyncio.gather(*map(_outcome, request.submitted))
         finally:
             request.give_up()
@@ -101,8 +108,8 @@ class Inference:
             for future in coming:
                 future.cancel()
 
-    def _submit(self, request: "_Request") -> None:
-        for errand in request.errands:
+    def _submit(self, request: "_Request", errands: Sequence[Errand]) -> None:
+        for errand in errands:
             try:
                 future = self.router.follow(
                     errand.route,
@@ -160,7 +167,6 @@ async def _outcome(future: Future[RoutedTranslation]) -> Outcome:
 class _Request:
     """Texts on their way: a thread appends while the event loop may give up."""
 
-    errands: Sequence[Errand]
     submitted: list[Future[RoutedTranslation]] = field(default_factory=list)
     is_given_up: bool = False
 

@@ -127,15 +127,6 @@ def failures(kinds: Mapping[ErrorKind, str]) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorResponse, **_failure(status, of)} for status, of in by_status.items()}
 
 
-def stream_failures(kinds: Mapping[ErrorKind, str]) -> dict[int | str, dict[str, Any]]:
-    """The same of a route whose other answers are no JSON: else FastAPI says that errors are none either."""
-    documented = failures(kinds)
-    for failure in documented.values():
-        del failure["model"]
-        failure["content"][JSON]["schema"] = {"$ref": "#/components/schemas/ErrorResponse"}
-    return documented
-
-
 def error_example(kind: ErrorKind) -> dict[str, Any]:
     """A body of this kind."""
     message, fields = EXAMPLES[kind]

@@ -200,37 +200,6 @@ def invalid_input(
     return ApiError(kind, message, listed)
 
 
-def document_errors(reasons: Mapping[ErrorKind, str]) -> dict[int | str, dict[str, Any]]:
-    """What a route says of the errors that it may answer with."""
-    by_status: dict[int, dict[ErrorKind, str]] = {}
-    for kind, reason in reasons.items():
-        by_status.setdefault(STATUSES[kind], {})[kind] = reason
-    return {status: _document(kinds) for status, kinds in by_status.items()}
-
-
-def document_stream_errors(reasons: Mapping[ErrorKind, str]) -> dict[int | str, dict[str, Any]]:
-    """The same of a route whose other answers are no JSON: else FastAPI says that errors are none either."""
-    documented = document_errors(reasons)
-    for failure in documented.values():
-        del failure["model"]
-        failure["content"]["application/json"]["schema"] = {"$ref": "#/components/schemas/ErrorResponse"}
-    return documented
-
-
-def _document(reasons: Mapping[ErrorKind, str]) -> dict[str, Any]:
-    """Of errors with one status."""
-    examples: dict[str, Any] = {
-        kind.value: {"value": {"error": {"type": kind.value, "message": reason, "fields": []}}}
-        for kind, reason in reasons.items()
-    }
-    described = (f"`{kind.value}`: {reason}" for kind, reason in reasons.items())
-    return {
-        "model": ErrorResponse,
-        "description": ". ".join(described),
-        "content": {"application/json": {"examples": examples}},
-    }
-
-
 def install_error_handlers(app: FastAPI, forms: ErrorForms) -> None:
     """Give every error raised while a request is handled the form of its API."""
 

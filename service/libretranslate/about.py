@@ -15,6 +15,7 @@ from service.libretranslate.documentation import (
     SUGGEST,
     WITH_ANY_KEY,
     answered,
+    failures,
     form_body,
     responses,
 )
@@ -93,9 +94,10 @@ def server_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[s
 
     @routes.post(
         "/suggest",
+        status_code=403,
         summary="Suggest a better translation",
         dependencies=WITH_ANY_KEY,
-        responses=responses({"description": "Never"}, OF_SUGGESTING),
+        responses=failures(OF_SUGGESTING),
         openapi_extra=form_body(
             SUGGEST, {"q": "Good night", "s": "Gute Nacht", "source": "en", "target": "de"}
         ),

@@ -115,8 +115,8 @@ EXAMPLES: Mapping[int, Mapping[str, str]] = {
     },
     403: {
         "invalid key": "Invalid API key",
-        "used up": "1200 characters are asked for, and 499500 of 500000 are used in 2026-11 (UTC); send less, "
-        "or wait for the next month",
+        "used up": "1200 characters are asked for, and 499500 of 500000 are used in 2026-11 (UTC); send "
+        "less, or wait for the next month",
         "not done here": "Language detection is disabled on this server.",
     },
     404: {"no such file": "there is no such document; it was fetched already, or kept for its time"},
@@ -173,10 +173,12 @@ def responses(good: Mapping[str, Any], kinds: Sequence[ErrorKind]) -> dict[int |
         good: of its status 200.
         kinds: of errors.
     """
-    return {
-        200: dict(good),
-        **{status: _failure(status) for status in sorted({STATUSES[kind] for kind in kinds})},
-    }
+    return {200: dict(good), **failures(kinds)}
+
+
+def failures(kinds: Sequence[ErrorKind]) -> dict[int | str, dict[str, Any]]:
+    """The errors among them."""
+    return {status: _failure(status) for status in sorted({STATUSES[kind] for kind in kinds})}
 
 
 def form_body(schema: Schema, example: Mapping[str, Any]) -> dict[str, Any]:

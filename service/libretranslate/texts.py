@@ -39,11 +39,11 @@ MAX_DETECTED = 3
 """Languages that a text may be in, of which clients are told."""
 TRANSLATED = {
     "a text": {
-        "translatedText": "Guten Morgen",
-        "alternatives": ["Guten Tag"],
-        "detectedLanguage": {"confidence": 97.0, "language": "en"},
+        "translatedText": "A dog runs.",
+        "alternatives": ["A dog is running."],
+        "detectedLanguage": {"confidence": 96.6, "language": "de"},
     },
-    "an array": {"translatedText": ["Guten Morgen", "Ein Hund rennt."]},
+    "an array": {"translatedText": ["A dog runs.", "Two children are playing."]},
 }
 FOUND = {
     "French": [{"confidence": 97.0, "language": "fr"}, {"confidence": 3.0, "language": "en"}],
@@ -69,7 +69,7 @@ def text_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
         dependencies=WITH_ANY_KEY,
         responses=responses(answered(TranslateOut, "The translations", TRANSLATED), OF_WORK),
         openapi_extra=form_body(
-            TRANSLATE, {"q": "Good morning", "source": "en", "target": "de", "alternatives": 2}
+            TRANSLATE, {"q": "Ein Hund rennt.", "source": "auto", "target": "en", "alternatives": 1}
         ),
     )
     async def translate(request: Request) -> Response:

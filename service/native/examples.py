@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import BaseModel
+
 from service.front.documentation import EVENTS, JSON
 from service.native.responses import SegmentEvent, TokensEvent
 
@@ -149,13 +151,29 @@ def shown_as(examples: Mapping[str, Any]) -> dict[int | str, dict[str, Any]]:
 
 
 def shown_events(events: str) -> dict[int | str, dict[str, Any]]:
-    """The same of a stream. The data of its events, which OpenAPI 3.1 has no word for, are an extension."""
-    data = {
-        "segment": SegmentEvent.model_json_schema(ref_template=SCHEMA),
-        "tokens": TokensEvent.model_json_schema(ref_template=SCHEMA),
+    """The same of a stream: each event's name, and what its data are."""
+    data: Mapping[str, Any] = {
+        "segment": _schema_of(SegmentEvent),
+        "tokens": _schema_of(TokensEvent),
         "done": {"$ref": SCHEMA.format(model="TranslateResponse")},
         "error": {"$ref": SCHEMA.format(model="ErrorResponse")},
     }
-    for each in data.values():
-        each.pop("$defs", None)  # they are among the document's own
-    return {200: {"content": {EVENTS: {"schema": {"type": "string", "x-events": data}, "example": events}}}}
+    items = {"oneOf": [_event(name, schema) for name, schema in data.items()]}
+    return {200: {"content": {EVENTS: {"itemSchema": items, "example": events}}}}
+
+
+def _event(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": ["event", "data"],
+        "properties": {
+            "event": {"const": name},
+            "data": {"type": "string", "contentMediaType": JSON, "contentSchema": dict(data)},
+        },
+    }
+
+
+def _schema_of(event: type[BaseModel]) -> dict[str, Any]:
+    schema = event.model_json_schema(ref_template=SCHEMA)
+    schema.pop("$defs", None)  # they are among the document's own
+    return schema

@@ -2,14 +2,21 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from dragoman import DecodingOptions, FinishReason, SegmentTranslation, Translation
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route, Way
 from service.desk.desk import SegmentDone, SegmentSoFar
 from service.desk.order import Answer, Detected
+
+Span = Annotated[
+    tuple[int, int],
+    WithJsonSchema({"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}),
+]
+"""Few generators of clients know arrays whose items have types of their own."""
 
 
 class AlternativeOut(BaseModel):
@@ -38,8 +45,10 @@ class DetectedOut(BaseModel):
 class LinkOut(BaseModel):
     """A word or less of a text, and of its translation, that say the same."""
 
-    source: tuple[int, int] = Field(description="From and up to which character of the text.")
-    target: tuple[int, int] = Field(description="From and up to which character of the translation.")
+    source: Span = Field(
+        description="From and up to which character of the text; through a third language, of its text there."
+    )
+    target: Span = Field(description="From and up to which character of the translation.")
 
 
 class TokenOut(BaseModel):
@@ -151,10 +160,13 @@ class SegmentEvent(BaseModel):
 
     item: int = Field(description="Position of its text in the request.")
     number: int = Field(description="Position in its text.")
-    source: str = Field(description="The segment.")
+    source: str = Field(description="The segment; through a third language, in that.")
     text: str = Field(description="Its translation.")
-    source_span: tuple[int, int] = Field(description="From and up to which character of the text it goes.")
-    span: tuple[int, int] = Field(description="From and up to which character of the translation it goes.")
+    source_span: Span = Field(
+        description="From and up to which character of the text it goes; through a third language, of its "
+        "text there."
+    )
+    span: Span = Field(description="From and up to which character of the translation it goes.")
     score: float | None = Field(description="Null when not asked for.")
     finish_reason: FinishReason
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 from fastapi.sse import format_sse_event
 
 from dragoman import DecodingOptions
@@ -13,7 +13,7 @@ from service.accounts.keys import Scope
 from service.desk.desk import Desk, Progress, Telling
 from service.desk.order import Answer
 from service.front.connection import while_connected
-from service.front.documentation import EVENTS, REASONS, WITH_KEY, WITHOUT_KEY, stream_failures
+from service.front.documentation import EVENTS, REASONS, WITH_KEY, WITHOUT_KEY, failures
 from service.front.door import Door, key_in_headers
 from service.front.errors import any_api_error, error_body
 from service.front.readiness import require_ready
@@ -44,9 +44,9 @@ def streaming_routes(desk: Desk, door: Door) -> APIRouter:
         operation_id="translate_stream",
         summary="Translate, and tell of it on the way",
         response_description=DESCRIPTION,
-        response_class=EventStream,
+        response_class=Response,  # else FastAPI says that every answer is a stream
         dependencies=[*WITH_KEY, Depends(require_json)],
-        responses={**shown_events(STREAMED), **stream_failures(REASONS)},
+        responses={**shown_events(STREAMED), **failures(REASONS)},
         openapi_extra=dict(WITHOUT_KEY),
     )
     async def stream(request: StreamRequest, connection: Request) -> StreamingResponse:

@@ -65,8 +65,8 @@ def naming_texts(request: TranslateRequest) -> Iterator[None]:
         raise invalid_input(fields, total=len(fields)) from error
 
 
-def require_json(request: Request) -> None:
-    """Refuse a body that is not declared as JSON."""
+async def require_json(request: Request) -> None:
+    """Refuse a body that is not declared as JSON. What is no coroutine would be run on a thread."""
     header = Message()
     header["Content-Type"] = request.headers.get("content-type", "")
     if header.get_content_type() != "application/json":

@@ -8,8 +8,9 @@ from starlette.responses import Response
 
 from service.accounts.errors import MissingKey
 from service.accounts.keys import Scope
+from service.front.documentation import WITH_KEY, failures
 from service.front.door import Door, key_in_headers
-from service.front.errors import ErrorKind, document_errors
+from service.front.errors import ErrorKind
 from service.front.threads import beside
 from service.observing.metrics import Metrics
 
@@ -22,6 +23,11 @@ REASONS = {
     ErrorKind.STORE_UNAVAILABLE: "The key cannot be looked up",
 }
 
+EXAMPLE = """# HELP dragoman_segments_waiting Segments that wait for a replica
+# TYPE dragoman_segments_waiting gauge
+dragoman_segments_waiting 0.0
+"""
+
 
 def metrics_routes(metrics: Metrics, door: Door, access: Access) -> APIRouter:
     """`GET /metrics`, unless access is off."""
@@ -32,15 +38,17 @@ def metrics_routes(metrics: Metrics, door: Door, access: Access) -> APIRouter:
 
     @routes.get(
         "/metrics",
+        operation_id="metrics",
         summary="Metrics for Prometheus",
         response_class=Response,
         responses={
             200: {
                 "description": "All of them, in Prometheus's text format",
-                "content": {CONTENT_TYPE_PLAIN_0_0_4: {"schema": {"type": "string"}}},
+                "content": {CONTENT_TYPE_PLAIN_0_0_4: {"schema": {"type": "string"}, "example": EXAMPLE}},
             },
-            **(document_errors(REASONS) if wants_key else {}),
+            **(failures(REASONS) if wants_key else {}),
         },
+        dependencies=WITH_KEY if wants_key else (),
     )
     async def read_metrics(connection: Request) -> Response:
         """Counts and durations of requests and of the engine; nothing that a client wrote."""

@@ -23,7 +23,7 @@ def test_there_are_clients_in_the_readme() -> None:
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS)
-def test_the_readmes_clients_print_what_it_says(snippet: str, server: str) -> None:  # noqa: F811 -- a fixture
+def test_the_readmes_clients_print_what_it_says(snippet: str, server: str) -> None:
     (expected,) = re.findall(r"#\s*(.*)$", snippet.strip())
     code = snippet.replace(SERVER_IN_README, server)
 

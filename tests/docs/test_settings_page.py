@@ -1,0 +1,102 @@
+"""docs/settings.md and `dragoman serve --help` tell of every setting."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from service.commands.help import DERIVED, GROUPS, grouped_settings
+from service.commands.settings_page import PageError, with_tables
+from service.settings import ENV_PREFIX, Settings, load_settings
+from tests.service.conftest import forget_settings
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "settings.md").read_text(encoding="utf8")
+GROUPED = [name for names in GROUPS.values() for name in names]
+WIDE = 200
+TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
+
+
+def test_every_setting_is_in_one_group() -> None:
+    missing = sorted(set(Settings.model_fields) - set(GROUPED))
+    gone = sorted(set(GROUPED) - set(Settings.model_fields))
+
+    assert missing == [], "put them into a group in service/commands/help.py"
+    assert gone == [], "take them out of their group in service/commands/help.py"
+    assert len(set(GROUPED)) == len(GROUPED)
+
+
+def test_every_setting_has_a_meaning() -> None:
+    mute = [name for name, field in Settings.model_fields.items() if not field.description]
+
+    assert mute == [], "write a docstring below them in service/settings.py"
+
+
+def test_the_page_is_in_step() -> None:
+    absent = [
+        name for name in Settings.model_fields if f"\n| `{name}` | `{ENV_PREFIX}{name.upper()}` |" not in PAGE
+    ]
+    command = "python -m service.commands.settings_page docs/settings.md"
+
+    assert absent == [], f"write the page: {command}"
+    assert with_tables(PAGE) == PAGE, f"write the page: {command}"
+
+
+def test_a_page_without_a_place_for_a_group_is_refused() -> None:
+    with pytest.raises(PageError, match=r"## Engine.* below it, for providers, replicas"):
+        with_tables(PAGE.replace("## Engine", "## Motor"))
+    with pytest.raises(PageError, match="## Observing"):
+        with_tables(PAGE[: PAGE.index("## Observing")] + "## Observing\n\nSee there.\n")
+
+
+def test_what_stands_around_the_tables_stays() -> None:
+    told = "\n## Engine\n\nMuch to tell.\n"
+    changed = PAGE.replace("\n## Engine\n", told).replace("| `replicas` |", "| `copies` |")
+
+    assert with_tables(changed) == PAGE.replace("\n## Engine\n", told)
+
+
+@pytest.mark.parametrize("name", [name for name in Settings.model_fields if name not in DERIVED])
+def test_a_default_reads_as_it_may_be_written(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (setting,) = [each for group in grouped_settings().values() for each in group if each.name == name]
+    if setting.default == "none":
+        assert Settings.model_fields[name].default is None
+        return
+
+    forget_settings(monkeypatch)
+    monkeypatch.setenv(setting.variable, "" if setting.default == "empty" else setting.default)
+
+    assert getattr(load_settings(), name) == Settings.model_fields[name].default
+
+
+def test_defaults_that_are_found_at_the_start_are_the_ones_said_to_be() -> None:
+    found = {name for name, field in Settings.model_fields.items() if field.default_factory is not None}
+
+    assert found == set(DERIVED)
+
+
+def test_the_command_tells_every_setting() -> None:
+    command = [sys.executable, "-m", "service", "serve", "--help"]
+    environment = {**os.environ, "COLUMNS": str(WIDE)}
+    told = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+    words = " ".join(told.split())
+    for group, settings in grouped_settings().items():
+        assert f" {group}:" in words
+        for setting in settings:
+            meaning = setting.meaning.replace("`", "")
+            assert f" {setting.name}, {setting.variable} [{setting.default}] {meaning}" in words
+
+
+def test_the_file_that_the_page_shows_can_be_used(tmp_path: Path) -> None:
+    shown = TOML.search(PAGE)
+    assert shown is not None
+    file = tmp_path / "dragoman.toml"
+    file.write_text(shown[1], encoding="utf8")
+
+    assert load_settings(file).requires_key

@@ -1,0 +1,159 @@
+"""Real servers in processes of their own, and engines that can be made to fail or to wait."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from dragoman.batching.meters import NoMeter
+from dragoman.routing.router import Router, TranslatorOptions
+from tests.service.conftest import PROJECT, TIMEOUT_S, TINY_BUNDLE, forget_settings, is_ready, until
+
+URL = "/v1/translate"
+HOST = "127.0.0.1"
+
+
+@pytest.fixture(autouse=True)
+def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of whoever runs the tests change none of them."""
+    forget_settings(monkeypatch)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A `dragoman serve` process, and a client of it."""
+
+    process: "subprocess.Popen[bytes]"
+    host: str
+    port: int
+    client: httpx.Client
+    log: Path
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self.host, self.port
+
+    def stop(self) -> int:
+        """Ask it to end; its exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(TIMEOUT_S)
+
+    def gauge(self, name: str, label: str = "") -> float:
+        """The sum of a metric's series, or of those with a label such as `ending="done"`."""
+        lines = self.client.get("/metrics").text.splitlines()
+        found = [line for line in lines if re.match(rf"dragoman_{name}[ {{]", line) and label in line]
+        return sum(float(line.rpartition(" ")[2]) for line in found)
+
+    def is_idle(self) -> bool:
+        """Whether nothing waits, runs, or is being answered but this question."""
+        return (
+            self.gauge("segments_waiting") == 0
+            and self.gauge("segments_running") == 0
+            and self.gauge("requests_in_flight") <= 1
+        )
+
+    def resident_bytes(self) -> int:
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+StartServer = Callable[..., Server]
+
+
+@contextmanager
+def serving(log: Path, settings: dict[str, object]) -> Iterator[Server]:
+    """Start a server with the tiny model or what the settings say, and wait until it is ready."""
+    defaults: dict[str, object] = {
+        "model": TINY_BUNDLE,
+        "detection": "off",
+        "drain_s": 0,
+        "port": free_port(),
+    }
+    chosen = {name: value for name, value in {**defaults, **settings}.items() if value is not None}
+    environment = {f"DRAGOMAN_{name.upper()}": str(value) for name, value in chosen.items()}
+    with log.open("wb") as written, ExitStack() as running:
+        process = running.enter_context(
+            subprocess.Popen(
+                [sys.executable, "-m", "service", "serve"],
+                stdout=written,
+                stderr=written,
+                cwd=log.parent,
+                env={**os.environ, "PYTHONPATH": str(PROJECT), **environment},
+            )
+        )
+        running.callback(process.kill)
+        address = f"http://{HOST}:{chosen['port']}"
+        client = running.enter_context(httpx.Client(base_url=address, timeout=TIMEOUT_S))
+        until(lambda: process.poll() is not None or _answers(client))
+        assert process.poll() is None, log.read_text()
+        yield Server(process, HOST, int(str(chosen["port"])), client, log)
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind((HOST, 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def _answers(client: httpx.Client) -> bool:
+    try:
+        return is_ready(client)
+    except httpx.TransportError:
+        return False
+
+
+@pytest.fixture
+def start_server(tmp_path: Path) -> Iterator[StartServer]:
+    """Start servers with these settings: `start_server(queue_size=4)`."""
+    with ExitStack() as running:
+        number = 0
+
+        def start(**settings: object) -> Server:
+            nonlocal number
+            number += 1
+            return running.enter_context(serving(tmp_path / f"server-{number}.log", settings))
+
+        yield start
+
+
+class Meddler(NoMeter):
+    """Sits in the engine's steps, where it may raise or wait."""
+
+    def __init__(self) -> None:
+        self.is_armed = False
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+
+    def stepped(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
+        """What it raises is no source's fault: the replica's thread ends, and with it the translator."""
+        del num_rows, num_sources, capacity_rows, duration_s
+        assert self.may_go_on.wait(TIMEOUT_S)
+        if self.is_armed:
+            self.is_armed = False
+            raise MemoryError
+
+
+@pytest.fixture
+def meddler() -> Iterator[Meddler]:
+    meddler = Meddler()
+    yield meddler
+    meddler.may_go_on.set()
+
+
+@contextmanager
+def meddled_router(meddler: Meddler, queue_size: int, replicas: int) -> Iterator[Router]:
+    """The tiny model with the real engine."""
+    options = TranslatorOptions(replicas=replicas, queue_size=queue_size, meter=meddler)
+    with Router.open({"tiny": TINY_BUNDLE}, translators=options) as router:
+        yield router

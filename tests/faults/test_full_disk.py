@@ -1,0 +1,95 @@
+"""No room for the key store: who needs it is told so, the others go on, and all works again with room."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+import pytest
+
+from service.accounts.accounts import Accounts
+from service.accounts.database import Database
+from service.accounts.key_store import KeyStore
+from tests.accounts.conftest import new_key
+from tests.faults.conftest import URL, Server, StartServer
+from tests.service.test_hostile_requests import assert_is_error
+
+DISK = "2m"
+OK = httpx.codes.OK
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A tiny file system of its own."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = shutil.which("mount")
+    command = [mount or "mount", "-t", "tmpfs", "-o", f"size={DISK}", "none", str(folder)]
+    if os.geteuid() or mount is None or subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip("only root can mount a file system, and only where that is allowed")
+    yield folder
+    subprocess.run([shutil.which("umount") or "umount", "-l", str(folder)], check=True)
+
+
+def fill(folder: Path) -> Path:
+    """A file that takes all the room there is."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(512))
+        except OSError:
+            return filler
+
+
+class KeyedServer(NamedTuple):
+    server: Server
+    key: str
+    url: str
+
+    def with_key(self) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.key}"}
+        return self.server.client.post(URL, json={"text": "Ja."}, headers=headers)
+
+    def without_key(self) -> httpx.Response:
+        return self.server.client.post(URL, json={"text": "Ja."})
+
+    def characters(self) -> int:
+        """Charged to the key."""
+        with Accounts.open(self.url, requires_key=False) as accounts:
+            return accounts.usage(accounts.identify(self.key)).characters
+
+
+@pytest.fixture
+def keyed(disk: Path, start_server: StartServer) -> KeyedServer:
+    url = f"sqlite:///{disk / 'accounts.db'}"
+    database = Database.open(url)
+    key = new_key(KeyStore(database)).presented
+    database.close()
+    return KeyedServer(start_server(database_url=url), key, url)
+
+
+def test_without_room_a_key_cannot_be_charged_and_others_go_on_and_with_room_all_is_well(
+    keyed: KeyedServer, disk: Path
+) -> None:
+    assert keyed.with_key().status_code == OK
+    filler = fill(disk)
+
+    for _ in range(3):
+        refused = keyed.with_key()
+        assert_is_error(refused, 503, "store_unavailable")
+        assert refused.headers["Retry-After"]
+        assert keyed.key not in refused.text
+        assert str(disk) not in refused.text
+        assert keyed.without_key().status_code == OK
+    assert keyed.server.client.get("/healthz").status_code == OK
+    assert keyed.server.client.get("/readyz").status_code == OK
+    assert "the database of accounts failed" in keyed.server.log.read_text()
+
+    filler.unlink()
+    assert keyed.with_key().status_code == OK
+    assert keyed.server.stop() == 0
+    assert keyed.characters() == 2 * len("Ja.")

@@ -1,0 +1,73 @@
+"""Clients that leave before they are answered take their work with them."""
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import httpx
+import pytest
+
+from tests.faults.conftest import URL, Server, StartServer
+from tests.service.conftest import until
+
+NUM_CLIENTS = 1000
+AT_A_TIME = 100
+TEXT_BYTES = 20_000
+"""Of each: what they all sent would be seen in the server's memory if it were kept."""
+SENTENCE = "Das Kind spielt mit dem Hund im Garten. "
+OK = httpx.codes.OK
+
+
+@pytest.fixture
+def server(start_server: StartServer) -> Server:
+    return start_server(recall_segments=0, log_level="warning")
+
+
+def long_request(number: int) -> bytes:
+    """No two are the same, so that none shares the work of another."""
+    text = f"Nummer {number}. " + SENTENCE * (TEXT_BYTES // len(SENTENCE))
+    body = json.dumps({"text": text}).encode()
+    return (
+        f"POST {URL} HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    ).encode() + body
+
+
+def come_and_leave(server: Server, numbers: Iterator[int]) -> None:
+    for _ in range(NUM_CLIENTS // AT_A_TIME):
+        with ExitStack() as connections:
+            for _ in range(AT_A_TIME):
+                connection = connections.enter_context(socket.create_connection(server.address, timeout=60))
+                connection.sendall(long_request(next(numbers)))
+            until(lambda: server.gauge("segments_running") > 0)
+
+
+def translate(server: Server) -> str:
+    response = server.client.post(URL, json={"text": SENTENCE * 3})
+    assert response.status_code == OK
+    text: str = response.json()["translations"][0]["text"]
+    return text
+
+
+@pytest.mark.timeout(180)
+def test_of_a_thousand_clients_that_left_nothing_runs_waits_or_stays_in_memory(server: Server) -> None:
+    wanted = translate(server)
+    numbers = iter(range(10 * NUM_CLIENTS))
+    come_and_leave(server, numbers)
+    until(server.is_idle)
+    after_first = server.resident_bytes()
+
+    come_and_leave(server, numbers)
+    assert translate(server) == wanted
+    until(server.is_idle)
+
+    grown_bytes = server.resident_bytes() - after_first
+    assert grown_bytes < NUM_CLIENTS * TEXT_BYTES / 2
+    done, given_up = (
+        server.gauge("segments_total", f'ending="{ending}"') for ending in ("done", "cancelled")
+    )
+    assert given_up > done
+    assert server.gauge("segments_running") == server.gauge("segments_waiting") == 0
+    assert translate(server) == wanted
+    assert server.client.get("/readyz").status_code == OK

@@ -1,0 +1,74 @@
+"""More than a server takes: told so at once, and nothing of it is left afterwards."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+
+from tests.faults.conftest import URL, Meddler, StartServer, meddled_router
+from tests.service.conftest import ready_client, until
+from tests.service.test_hostile_requests import assert_is_error
+
+QUEUE_SIZE = 4
+OK, REFUSED = httpx.codes.OK, httpx.codes.TOO_MANY_REQUESTS
+
+
+def ask(client: httpx.Client, text: str) -> httpx.Response:
+    return client.post(URL, json={"text": text})
+
+
+def assert_is_refused(response: httpx.Response) -> None:
+    assert_is_error(response, REFUSED, "overloaded")
+    assert int(response.headers["Retry-After"]) >= 1
+
+
+def test_twice_what_the_queue_takes_is_taken_or_refused_and_then_all_is_well(meddler: Meddler) -> None:
+    with (
+        meddled_router(meddler, QUEUE_SIZE, replicas=1) as router,
+        ready_client(router) as client,
+        ThreadPoolExecutor(2 * QUEUE_SIZE) as clients,
+    ):
+        meddler.may_go_on.clear()
+        running = clients.submit(ask, client, "Der erste Satz.")
+        until(lambda: router.queue().num_running == 1 and router.queue().num_waiting == 0)
+        waiting = []
+        for number in range(QUEUE_SIZE):
+            waiting.append(clients.submit(ask, client, f"Satz Nummer {number}."))
+            until(lambda: router.queue().num_waiting == len(waiting))
+
+        refused = [ask(client, f"Zu viel {number}.") for number in range(QUEUE_SIZE)]
+        not_ready = client.get("/readyz")
+        meddler.may_go_on.set()
+
+        for response in refused:
+            assert_is_refused(response)
+        assert_is_error(not_ready, 503, "not_ready")
+        assert running.result().status_code == OK
+        assert {one.result().status_code for one in waiting} == {OK}
+        until(lambda: router.queue().num_waiting == router.queue().num_running == 0)
+        assert {ask(client, f"Zu viel {number}.").status_code for number in range(QUEUE_SIZE)} == {OK}
+        assert client.get("/readyz").status_code == OK
+
+
+def test_under_a_crowd_every_request_is_answered_and_a_refusal_says_when_to_come_back(
+    start_server: StartServer,
+) -> None:
+    server = start_server(queue_size=QUEUE_SIZE, replicas=1, recall_segments=0)
+    answered: Counter[int] = Counter()
+
+    def ask_often(client_number: int) -> list[httpx.Response]:
+        texts = (f"Satz {client_number} {number} ist hier." for number in range(20))
+        return [ask(server.client, text) for text in texts]
+
+    with ThreadPoolExecutor(32) as clients:
+        for responses in clients.map(ask_often, range(32)):
+            for response in responses:
+                answered[response.status_code] += 1
+                if response.status_code != OK:
+                    assert_is_refused(response)
+
+    assert answered.total() == 32 * 20
+    assert answered[REFUSED] > 0
+    until(server.is_idle)
+    assert {ask(server.client, f"Danach {number}.").status_code for number in range(20)} == {OK}
+    assert server.client.get("/readyz").status_code == OK

@@ -1,0 +1,122 @@
+"""Clients that take their time over what they say hold up nobody else, and not for ever."""
+
+import selectors
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import httpx
+import pytest
+
+from tests.faults.conftest import URL, Server, StartServer
+
+NUM_HEADS, NUM_BODIES = 200, 50
+PATIENCE_S = 1
+MAX_ROUNDS = 300
+HEAD = f"POST {URL} HTTP/1.1\r\nHost: test\r\n".encode()
+BODY = HEAD + b'Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"text": "'
+OK = httpx.codes.OK
+
+
+class Dribbler:
+    """A connection on which a byte comes now and then, until the server has had enough."""
+
+    def __init__(self, address: tuple[str, int], beginning: bytes) -> None:
+        self.heard = b""
+        self.is_over = False
+        self._connection = socket.create_connection(address)
+        self._connection.sendall(beginning)
+        self._connection.settimeout(0)
+
+    def go_on(self) -> None:
+        """Listen, and say one byte more."""
+        if self.is_over:
+            return
+        try:
+            while heard := self._connection.recv(4096):
+                self.heard += heard
+            self.is_over = True
+        except BlockingIOError:
+            self._say()
+        except ConnectionError:
+            self.is_over = True
+        if self.is_over:
+            self._connection.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _say(self) -> None:
+        with suppress(ConnectionError):  # what it was told is there to be read still
+            self._connection.send(b"a")
+
+
+def dribble(server: Server, beginnings: list[bytes], meanwhile: Callable[[], None]) -> list[Dribbler]:
+    """Until the server has closed all connections; between the bytes, something else is done."""
+    clients = [Dribbler(server.address, beginning) for beginning in beginnings]
+    try:
+        for _ in range(MAX_ROUNDS):
+            for client in clients:
+                client.go_on()
+            meanwhile()
+            if all(client.is_over for client in clients):
+                return clients
+            selectors.DefaultSelector().select(0.05)
+    finally:
+        for client in clients:
+            client.close()
+    raise AssertionError(f"{sum(not client.is_over for client in clients)} connections are open still")
+
+
+@pytest.fixture
+def server(start_server: StartServer) -> Server:
+    return start_server(client_timeout_s=PATIENCE_S, recall_segments=0, log_level="warning")
+
+
+def test_who_dribbles_a_head_is_cut_off_and_who_dribbles_a_body_is_told_and_others_are_answered(
+    server: Server,
+) -> None:
+    beginnings = [HEAD + b"X-Slow: "] * NUM_HEADS + [BODY] * NUM_BODIES
+    answered: list[int] = []
+
+    def ask() -> None:
+        answered.append(server.client.post(URL, json={"text": f"Satz {len(answered)}."}).status_code)
+
+    clients = dribble(server, beginnings, ask)
+
+    assert len(answered) > 1
+    assert set(answered) == {OK}
+    assert {client.heard for client in clients[:NUM_HEADS]} == {b""}
+    for client in clients[NUM_HEADS:]:
+        head, _, body = client.heard.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 408 ")
+        assert b"connection: close" in head.lower()
+        assert b'"client_timeout"' in body
+    assert server.client.get("/readyz").status_code == OK
+
+
+def test_who_says_nothing_at_all_is_cut_off(server: Server) -> None:
+    clients = [Dribbler(server.address, b"") for _ in range(20)]
+    try:
+        for client in clients:
+            client._connection.settimeout(60)
+            assert client._connection.recv(1) == b""
+    finally:
+        for client in clients:
+            client.close()
+
+
+def test_a_crowd_is_answered_while_others_dribble(server: Server) -> None:
+    statuses: list[int] = []
+    with ThreadPoolExecutor(8) as clients:
+
+        def ask(number: int) -> int:
+            return server.client.post(URL, json={"text": f"Ein Satz {number}."}).status_code
+
+        def crowd() -> None:
+            statuses.extend(clients.map(ask, range(len(statuses), len(statuses) + 8)))
+
+        dribble(server, [HEAD] * NUM_HEADS + [BODY] * NUM_BODIES, crowd)
+
+    assert set(statuses) == {OK}

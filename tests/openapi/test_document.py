@@ -1,0 +1,131 @@
+"""The OpenAPI document says all there is to say, shows it, and docs/openapi.json has it."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.openapi import as_text, whole_document
+from tests.openapi.documented import (
+    DOCUMENT,
+    STREAM,
+    assert_fits,
+    data_schemas,
+    events_of,
+    examples_of,
+    resolve,
+)
+
+PAGE = Path(__file__).parents[2] / "docs" / "openapi.json"
+METHODS = ("get", "post", "put", "patch", "delete")
+PLACES = [
+    (path, method) for path, methods in DOCUMENT["paths"].items() for method in methods if method in METHODS
+]
+OPEN = {"models", "health"}
+"""Tags of routes that take no key; one of them does where it can do something."""
+OPEN_ROUTES = re.compile("libretranslate_(languages|frontend_settings|health|specification|download_file)")
+
+Operation = dict[str, Any]
+
+
+@pytest.fixture(params=PLACES, ids=lambda place: f"{place[1]} {place[0]}")
+def operation(request: pytest.FixtureRequest) -> Operation:
+    """Each in turn."""
+    path, method = request.param
+    found: Operation = DOCUMENT["paths"][path][method]
+    return found
+
+
+def all_operations() -> list[Operation]:
+    return [DOCUMENT["paths"][path][method] for path, method in PLACES]
+
+
+def contents(operation: Operation) -> Iterator[tuple[str, Any]]:
+    """Each body, of the request and of answers, by where it stands."""
+    for kind, content in operation.get("requestBody", {}).get("content", {}).items():
+        yield f"request {kind}", content
+    for status, response in operation["responses"].items():
+        for kind, content in response.get("content", {}).items():
+            yield f"{status} {kind}", content
+
+
+def test_a_streams_example_has_data_that_fit() -> None:
+    for event in events_of(STREAM["example"]):
+        assert_fits(json.loads(event["data"]), data_schemas()[event["event"]], event["event"])
+
+
+def test_the_file_is_in_step() -> None:
+    written = PAGE.read_text(encoding="utf8")
+
+    assert written == as_text(whole_document()), "write it: python -m service.openapi docs/openapi.json"
+
+
+def test_operations_have_names_of_their_own() -> None:
+    names = [operation["operationId"] for operation in all_operations()]
+
+    assert len(set(names)) == len(names)
+    assert [name for name in names if not re.fullmatch("[a-z][a-z_]*", name)] == []
+
+
+def test_schemas_have_names_that_a_client_can_use() -> None:
+    assert [name for name in DOCUMENT["components"]["schemas"] if "__" in name] == []
+
+
+def test_an_operation_tells_what_it_is(operation: Operation) -> None:
+    assert operation["tags"]
+    assert operation["summary"]
+    assert operation["description"]
+    assert all(response["description"] for response in operation["responses"].values())
+    assert "Successful Response" not in {each["description"] for each in operation["responses"].values()}
+
+
+def test_an_operation_that_works_tells_how_keys_are_sent(operation: Operation) -> None:
+    is_open = bool(OPEN & set(operation["tags"])) or OPEN_ROUTES.fullmatch(operation["operationId"])
+    needs = operation.get("security", [])
+
+    assert bool(needs) != bool(is_open) or operation["operationId"] == "reload_models"
+    if needs:
+        assert {} in needs, "not every server wants a key"
+        known = DOCUMENT["components"]["securitySchemes"]
+        assert {scheme for need in needs for scheme in need} <= set(known)
+
+
+def test_who_may_come_back_is_told_when(operation: Operation) -> None:
+    for status in {"429", "503"} & set(operation["responses"]):
+        assert "Retry-After" in operation["responses"][status]["headers"]
+
+
+def test_every_body_has_an_example_that_fits(operation: Operation) -> None:
+    bare = [where for where, content in contents(operation) if not examples_of(content)]
+    assert bare == []
+
+    for where, content in contents(operation):
+        if where.endswith("event-stream"):
+            for event in events_of(content["example"]):
+                assert_fits(event, content["itemSchema"], where)
+        else:
+            for example in examples_of(content):
+                assert_fits(example, content["schema"], where)
+
+
+def test_every_field_of_a_request_is_described(operation: Operation) -> None:
+    for where, content in contents(operation):
+        if where.startswith("request"):
+            fields = resolve(content["schema"])["properties"]
+            assert [name for name, field in fields.items() if not resolve(field).get("description")] == []
+    for parameter in operation.get("parameters", []):
+        assert parameter.get("description") or parameter["schema"].get("description"), parameter["name"]
+
+
+def test_the_same_errors_have_the_same_form() -> None:
+    forms = {
+        (operation["tags"][0], json.dumps(content["schema"], sort_keys=True))
+        for operation in all_operations()
+        for where, content in contents(operation)
+        if where[0] in "45"
+    }
+
+    assert len({form for _, form in forms}) == len({"native", "libretranslate", "deepl"})

@@ -1,0 +1,179 @@
+"""A translator that closed itself, by a fault of the engine's own, is opened anew for the next text."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dragoman.batching.meters import NoMeter
+from dragoman.errors import TranslatorClosed
+from dragoman.routing.router import Router
+from dragoman.translator import Translator
+from tests.routing.conftest import TINY_BUNDLE
+from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until
+from tests.routing.shelves import MakeShelf, get, use
+
+
+class FaultyMeter(NoMeter):
+    """What it raises in a step is no source's fault: the replica's thread ends, and the translator closes."""
+
+    def __init__(self) -> None:
+        self.is_armed = False
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+
+    def stepped(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
+        del num_rows, num_sources, capacity_rows, duration_s
+        assert self.may_go_on.wait(TIMEOUT_S)
+        if self.is_armed:
+            self.is_armed = False
+            raise MemoryError
+
+
+@pytest.fixture
+def meter() -> FaultyMeter:
+    return FaultyMeter()
+
+
+@pytest.fixture
+def opened() -> list[Translator]:
+    return []
+
+
+@pytest.fixture
+def real_router(meter: FaultyMeter, opened: list[Translator]) -> Iterator[Router]:
+    """Over the tiny model, whose engine can be made to fail."""
+
+    def open_bundle(path: Path) -> Translator:
+        opened.append(Translator.open(path, replicas=2, meter=meter))
+        return opened[-1]
+
+    with Router(lambda: {"tiny": TINY_BUNDLE}, open_bundle, lambda _: 1) as router:
+        yield router
+
+
+def test_a_translator_is_closed_once_a_step_has_failed_or_it_was_closed(meter: FaultyMeter) -> None:
+    with Translator.open(TINY_BUNDLE, replicas=1, meter=meter) as translator:
+        seen = [translator.is_closed]
+        meter.is_armed = True
+        with pytest.raises(MemoryError):
+            translator.submit("Ja.").result(TIMEOUT_S)
+        seen.append(translator.is_closed)
+
+    with Translator.open(TINY_BUNDLE) as other:
+        seen.append(other.is_closed)
+    assert [*seen, other.is_closed] == [False, True, False, True]
+
+
+def test_what_a_dying_engine_had_fails_and_the_next_text_is_translated(
+    real_router: Router, meter: FaultyMeter, opened: list[Translator]
+) -> None:
+    wanted = real_router.translate("Das Kind spielt im Garten.").translation.text
+    meter.may_go_on.clear()
+    meter.is_armed = True
+    under_way = [real_router.submit("Das Kind spielt im Garten.\n" * 20) for _ in range(8)]
+    meter.may_go_on.set()
+
+    errors = [future.exception(TIMEOUT_S) for future in under_way]
+
+    assert {type(error) for error in errors} <= {MemoryError, TranslatorClosed}
+    assert any(isinstance(error, MemoryError) for error in errors)
+    assert real_router.translate("Das Kind spielt im Garten.").translation.text == wanted
+    assert [translator.is_closed for translator in opened] == [True, False]
+    until(lambda: real_router.used_bytes == 1)
+
+
+def test_a_target_is_read_by_the_engine_that_took_a_dead_ones_place(
+    real_router: Router, meter: FaultyMeter
+) -> None:
+    route = real_router.route()
+    wanted = real_router.score(route, "Ja.", "Yes.").result(TIMEOUT_S)
+    meter.is_armed = True
+    with pytest.raises(MemoryError):
+        real_router.score(route, "Ja.", "Yes.").result(TIMEOUT_S)
+
+    assert real_router.score(route, "Ja.", "Yes.").result(TIMEOUT_S) == wanted
+
+
+def test_a_dead_bundle_is_opened_anew_once_however_many_ask(
+    make_shelf: MakeShelf, bundles: DoubleBundles
+) -> None:
+    shelf = make_shelf()
+    use(shelf, "a").is_closed = True
+    bundles.may_open.clear()
+    asked = [shelf.lease("a") for _ in range(8)]
+    bundles.may_open.set()
+
+    assert len({lease.result(TIMEOUT_S).opened for lease in asked}) == 1
+    assert bundles.names == ["a", "a"]
+    until(lambda: shelf.used_bytes == 10)
+
+
+def test_a_dead_bundles_memory_counts_until_its_last_user_gave_it_back(
+    make_shelf: MakeShelf, bundles: DoubleBundles
+) -> None:
+    shelf = make_shelf(15)
+    last_user = get(shelf, "a")
+    last_user.opened.is_closed = True
+
+    waiting = shelf.lease("a")
+    assert not waiting.done()
+    assert (bundles.names, shelf.used_bytes) == (["a"], 10)
+    last_user.release()
+
+    with waiting.result(TIMEOUT_S) as anew:
+        assert not anew.is_closed
+    assert (bundles.names, shelf.used_bytes) == (["a", "a"], 10)
+
+
+def test_where_there_is_room_nobody_waits_for_a_dead_bundles_users(make_shelf: MakeShelf) -> None:
+    shelf = make_shelf()
+    last_user = get(shelf, "a")
+    last_user.opened.is_closed = True
+
+    anew = get(shelf, "a")
+
+    assert shelf.used_bytes == 20
+    last_user.release()
+    until(lambda: shelf.used_bytes == 10)
+    assert not anew.opened.is_closed
+
+
+def test_a_dead_bundle_takes_no_room_of_those_that_live(
+    make_shelf: MakeShelf, bundles: DoubleBundles
+) -> None:
+    shelf = make_shelf(25)
+    alive = use(shelf, "b")
+    use(shelf, "a").is_closed = True
+
+    use(shelf, "a")
+
+    assert use(shelf, "b") is alive
+    assert bundles.names == ["b", "a", "a"]
+    assert shelf.used_bytes == 20
+
+
+def test_a_bundle_that_is_dead_as_soon_as_it_is_open_is_not_opened_for_ever(
+    make_shelf: MakeShelf, bundles: DoubleBundles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = make_shelf()
+    monkeypatch.setattr(
+        DoubleTranslator, "is_closed", property(lambda _: True, lambda *_: None), raising=False
+    )
+
+    for _ in range(2):
+        with pytest.raises(TranslatorClosed, match="a was closed before anybody used it"):
+            get(shelf, "a")
+
+    assert bundles.num_opening == 1
+
+
+def test_a_pivot_goes_on_through_a_bundle_that_died_before(
+    router: Router, first: DoubleTranslator, second: DoubleTranslator, bundles: DoubleBundles
+) -> None:
+    first.is_closed = second.is_closed = True
+
+    assert router.translate("Hallo", "de", "fr").translation.text == "Hallo|de-en|en-fr"
+
+    assert sorted(bundles.names) == ["de-en", "de-en", "en-fr", "en-fr"]
