@@ -136,7 +136,7 @@ def summarise_load(answered: Sequence[Answered]) -> dict[str, Any]:
         "requests": len(answered),
         "statuses": {str(status): count for status, count in sorted(statuses.items())},
         "errors": len(answered) - len(good),
-        "sentences_per_s": round(len(good) / seconds, 2) if seconds else 0.0,
+        "texts_per_s": round(len(good) / seconds, 2) if seconds else 0.0,
         **_percentiles_ms(good),
     }
 
@@ -189,7 +189,7 @@ def timeline(answered: Sequence[Answered], seen: Sequence[Resident], bins: int) 
         rows.append(
             {
                 "at_s": round(middle_s, 2),
-                "sentences_per_s": round(len(good) / width_s, 1),
+                "texts_per_s": round(len(good) / width_s, 1),
                 **_percentiles_ms(good),
                 "resident_mib": _mib(nearest.size_bytes),
             }
@@ -205,8 +205,8 @@ def _mib(size_bytes: int) -> float:
 class EngineRate:
     """Of the engine without a service."""
 
-    sentences_per_s: float
-    cpu_ms_per_sentence: float
+    texts_per_s: float
+    cpu_ms_per_text: float
 
 
 def engine_rate(bundle: Path, texts: Sequence[str], clients: int) -> EngineRate:
@@ -239,7 +239,7 @@ def soak(service: Service, texts: Sequence[str], clients: int, seconds: float) -
     return {
         **summary,
         "memory": summarise_memory(seen),
-        "cpu_ms_per_sentence": {
+        "cpu_ms_per_text": {
             "server": round(1e3 * server_cpu_s / max(1, len(answered)), 3),
             "clients": round(1e3 * client_cpu_s / max(1, len(answered)), 3),
         },
@@ -284,11 +284,14 @@ def served_within(metrics: str, status: str) -> dict[str, Any]:
     }
 
 
-def read_texts(path: Path, count: int) -> list[str]:
-    """Sentences in an order drawn once, again and again if there are fewer."""
+def read_texts(path: Path, count: int, sentences_per_text: int = 1) -> list[str]:
+    """Sentences in an order drawn once, again and again if there are fewer; each a line of a text."""
     lines = read_lines(path)
     random.Random(SEED).shuffle(lines)  # noqa: S311 -- a workload, no secret
-    return list(islice(cycle(lines), count))
+    drawn = list(islice(cycle(lines), count))
+    return [
+        "\n".join(drawn[begin : begin + sentences_per_text]) for begin in range(0, count, sentences_per_text)
+    ]
 
 
 def measure(bundle: Path, texts: Sequence[str], clients: int, minutes: float) -> dict[str, Any]:
@@ -304,8 +307,8 @@ def measure(bundle: Path, texts: Sequence[str], clients: int, minutes: float) ->
         "clients": clients,
         "minutes": minutes,
         "engine": {
-            "sentences_per_s": [round(one.sentences_per_s, 2) for one in (before, after)],
-            "cpu_ms_per_sentence": [round(one.cpu_ms_per_sentence, 3) for one in (before, after)],
+            "texts_per_s": [round(one.texts_per_s, 2) for one in (before, after)],
+            "cpu_ms_per_text": [round(one.cpu_ms_per_text, 3) for one in (before, after)],
         },
         **compare(served, before, after),
         "served": served,
@@ -315,11 +318,11 @@ def measure(bundle: Path, texts: Sequence[str], clients: int, minutes: float) ->
 
 def compare(served: Mapping[str, Any], before: EngineRate, after: EngineRate) -> dict[str, float]:
     """What the service reaches of the engine's rate: on CPUs that its clients use too, and by CPU time."""
-    rate = (before.sentences_per_s + after.sentences_per_s) / 2
-    cpu_ms = (before.cpu_ms_per_sentence + after.cpu_ms_per_sentence) / 2
+    rate = (before.texts_per_s + after.texts_per_s) / 2
+    cpu_ms = (before.cpu_ms_per_text + after.cpu_ms_per_text) / 2
     return {
-        "served_to_engine": round(served["sentences_per_s"] / rate, 3),
-        "served_to_engine_for_cpu_time": round(cpu_ms / served["cpu_ms_per_sentence"]["server"], 3),
+        "served_to_engine": round(served["texts_per_s"] / rate, 3),
+        "served_to_engine_for_cpu_time": round(cpu_ms / served["cpu_ms_per_text"]["server"], 3),
     }
 
 
@@ -330,14 +333,17 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--sentences", type=Path, default=SENTENCES, help="German text, a sentence a line")
     parser.add_argument("--engine-sentences", type=int, default=3000, help="for the engine's own rate")
+    parser.add_argument("--sentences-per-text", type=int, default=1, help="a request carries one text")
     parser.add_argument("--output", type=Path, default=RESULTS / "soak.json")
     parser.add_argument("--figure", type=Path, default=FIGURES / "soak.png")
     arguments = parser.parse_args()
-    texts = read_texts(arguments.sentences, arguments.engine_sentences)
-    result = measure(arguments.bundle, texts, arguments.clients, arguments.minutes)
+    per_text = arguments.sentences_per_text
+    texts = read_texts(arguments.sentences, arguments.engine_sentences, per_text)
+    measured = measure(arguments.bundle, texts, arguments.clients, arguments.minutes)
+    result = {"sentences_per_text": per_text, **measured}
     command = (
         f"python -m bench.soak {arguments.bundle} --clients {arguments.clients} "
-        f"--minutes {arguments.minutes:g}"
+        f"--minutes {arguments.minutes:g} --sentences-per-text {per_text}"
     )
     write_result(arguments.output, provenance(arguments.bundle, command), result)
     draw_soak_file(arguments.output, arguments.figure)
@@ -349,13 +355,12 @@ def _print(result: Mapping[str, Any]) -> None:
     served, refusing = result["served"], result["refusing"]
     print(f"engine  {result['engine']}")
     print(
-        f"served  {served['sentences_per_s']} sentences/s, {result['served_to_engine']:.1%} of the engine's, "
+        f"served  {served['texts_per_s']} texts/s, {result['served_to_engine']:.1%} of the engine's, "
         f"p50/p95/p99 {served['p50_ms']}/{served['p95_ms']}/{served['p99_ms']} ms, {served['statuses']}"
     )
     print(f"memory  {served['memory']}")
-    print(
-        f"cpu     {served['cpu_ms_per_sentence']}, {result['served_to_engine_for_cpu_time']:.1%} for CPU time"
-    )
+    by_cpu = result["served_to_engine_for_cpu_time"]
+    print(f"CPU ms  {served['cpu_ms_per_text']} a text, {by_cpu:.1%} of the engine's rate by CPU time")
     print(
         f"refused {refusing['refused']} of {refusing['requests']}, {refusing['statuses']}; "
         f"clients saw {refusing['refused_seen_by_clients']}, server {refusing['refused_by_server']}"

@@ -137,6 +137,7 @@ class Journey:
         self._wishes = wishes
         self._shelf = shelf
         self._run_beside = run_beside
+        self._text = ""
         self._done: list[Translation] = []
         self._waits_for: Future[Any] | None = None
         self._is_settled = False
@@ -149,6 +150,7 @@ class Journey:
         Raises:
             DragomanError: what the first step refuses at once; what comes later is the future's.
         """
+        self._text = text
         self._enter(text)
 
     def fail(self, error: Exception) -> None:
@@ -210,7 +212,7 @@ class Journey:
             self.fail(error)
             return
         if len(self._done) == len(self._route.steps):
-            self._settle(combine(self._route, self._done))
+            self._settle(combine(self._route, self._text, self._done))
         else:
             self._beside(lambda: self._enter(text_to_go_on(self._done[-1])))
 

@@ -24,11 +24,12 @@ def translate_windows(
     """Translate lazily and in order; an error names its text by its position."""
     position = 0
     while window := list(islice(texts, window_texts)):
-        for item, outcome in enumerate(_translate_window(route, window, options, borrow), start=position):
+        outcomes = _translate_window(route, window, options, borrow)
+        for item, (text, outcome) in enumerate(zip(window, outcomes, strict=True), start=position):
             if isinstance(outcome, InputError):
                 yield InputError(outcome.field, outcome.problem, item)
             else:
-                yield combine(route, outcome)
+                yield combine(route, text, outcome)
         position += len(window)
 
 

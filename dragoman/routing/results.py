@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dragoman.decoding.options import DecodingOptions
+from dragoman.routing.joining import join_segments
 from dragoman.routing.routes import Route
 from dragoman.types import Alternative, FinishReason, Pair, Translation
 
@@ -30,41 +31,57 @@ class RoutedTranslation:
     translation: Translation
     """Of a pivot: the last step's, with scores that are the sum of both steps' (log-probabilities of one
     thing after another add up; each is normalised by its own length) and the finish reason of both: `length`
-    if a limit cut either of them. Its segments are the last step's, and so have their source in the pivot."""
+    if a limit cut either of them. Its segments are the caller's own, with words linked across the pivot; of
+    tokens there are the last step's."""
     pair: Pair
     steps: tuple[StepTaken, ...]
     """One, or two for a pivot."""
 
 
-def combine(route: Route, translations: Sequence[Translation]) -> RoutedTranslation:
-    """Put the steps' translations together, one for each step of the route."""
-    steps = tuple(
-        StepTaken(step.offer.name, step.pair, translation.score)
-        for step, translation in zip(route.steps, translations, strict=True)
-    )
-    *before, last = translations
-    if not before:
-        return RoutedTranslation(last, route.pair, steps)
-    added = sum(translation.score or 0.0 for translation in before)
+def combine(route: Route, text: str, translations: Sequence[Translation]) -> RoutedTranslation:
+    """Put the steps' translations of a text together, one for each step of the route."""
+    if len(translations) == 1:
+        return alone(route, translations[0])
+    first, last = translations
+    added = first.score or 0.0
     alternatives = tuple(
         Alternative(other.text, None if other.score is None else other.score + added)
         for other in last.alternatives
     )
-    score = None if last.score is None else last.score + added
-    reason = _finish_reason([translation.finish_reason for translation in translations])
     whole = replace(
         last,
-        score=score,
-        finish_reason=reason,
+        score=None if last.score is None else last.score + added,
+        finish_reason=_finish_reason([translation.finish_reason for translation in translations]),
+        segments=join_segments(text, first, last),
         alternatives=alternatives,
         confidence=_confidence(translations),
     )
-    return RoutedTranslation(whole, route.pair, steps)
+    return RoutedTranslation(whole, route.pair, _steps(route, translations))
+
+
+def alone(route: Route, translation: Translation) -> RoutedTranslation:
+    """The translation of a route's only step."""
+    return RoutedTranslation(translation, route.pair, _steps(route, [translation]))
+
+
+def _steps(route: Route, translations: Sequence[Translation]) -> tuple[StepTaken, ...]:
+    return tuple(
+        StepTaken(step.offer.name, step.pair, translation.score)
+        for step, translation in zip(route.steps, translations, strict=True)
+    )
 
 
 def options_before_last(options: DecodingOptions) -> DecodingOptions:
-    """Wishes for a step whose translation goes on: how long and how many is for the last step to know."""
-    return replace(options, num_hypotheses=1, max_length=None, min_length=0)
+    """Wishes for a step whose translation goes on: how long, how many, how it begins is for the last one."""
+    return replace(
+        options,
+        num_hypotheses=1,
+        max_length=None,
+        min_length=0,
+        sampling=None,
+        target_prefix="",
+        return_tokens=False,
+    )
 
 
 def text_to_go_on(translation: Translation) -> str:

@@ -22,7 +22,7 @@ from dragoman.routing.inspection import Inspector, ReloadReport, bundle_folders,
 from dragoman.routing.journey import NOBODY, Journey, PairTranslator, Watch, Wishes
 from dragoman.routing.many import translate_windows
 from dragoman.routing.memory import reckoned_bytes
-from dragoman.routing.results import RoutedTranslation, combine
+from dragoman.routing.results import RoutedTranslation, alone
 from dragoman.routing.routes import PIVOTS, Offer, Route, Routes
 from dragoman.routing.scoring import Scoring, step_to_score
 from dragoman.routing.shelf import Lease, Shelf
@@ -330,7 +330,7 @@ class Router:
         ((offer, pair),) = route.steps
         with self._borrow(offer.name) as translator:
             for outcome in translator.translate_many(texts, options, read_ahead, pair=pair):
-                yield outcome if isinstance(outcome, InputError) else combine(route, [outcome])
+                yield outcome if isinstance(outcome, InputError) else alone(route, outcome)
 
     def preload(self, names: Sequence[str]) -> None:
         """Open bundles now; returns when all are.

@@ -45,9 +45,7 @@ class DetectedOut(BaseModel):
 class LinkOut(BaseModel):
     """A word or less of a text, and of its translation, that say the same."""
 
-    source: Span = Field(
-        description="From and up to which character of the text; through a third language, of its text there."
-    )
+    source: Span = Field(description="From and up to which character of the text.")
     target: Span = Field(description="From and up to which character of the translation.")
 
 

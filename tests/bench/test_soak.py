@@ -27,7 +27,7 @@ PROJECT = Path(__file__).parents[2]
 TINY_BUNDLE = PROJECT / "tests" / "tiny" / "bundle-int8"
 
 
-def test_errors_have_no_latency_and_do_not_count_as_sentences() -> None:
+def test_errors_have_no_latency_and_are_not_counted_in_the_rate() -> None:
     answered = [Answered(number, 0.001 * number, 200) for number in range(1, 101)]
     answered += [Answered(50, 9.0, 500), Answered(50, 9.0, 0), Answered(50, 9.0, 429)]
 
@@ -35,7 +35,7 @@ def test_errors_have_no_latency_and_do_not_count_as_sentences() -> None:
 
     assert summary["statuses"] == {"0": 1, "200": 100, "429": 1, "500": 1}
     assert (summary["requests"], summary["errors"]) == (103, 3)
-    assert summary["sentences_per_s"] == 1.0
+    assert summary["texts_per_s"] == 1.0
     assert (summary["p50_ms"], summary["p95_ms"], summary["p99_ms"]) == (50.0, 95.0, 99.0)
 
 
@@ -64,13 +64,13 @@ def test_the_timeline_has_every_answer_once_and_the_memory_of_its_time() -> None
 
     rows = timeline(answered, seen, bins=4)
 
-    assert [row["sentences_per_s"] for row in rows] == [2.0, 1.0, 0.0, 1.0]
+    assert [row["texts_per_s"] for row in rows] == [2.0, 1.0, 0.0, 1.0]
     assert [row["p50_ms"] for row in rows] == [5.0, 15.0, None, 39.0]
     assert rows[-1]["resident_mib"] in (3.0, 4.0)
 
 
 def test_the_service_is_compared_with_the_engine_before_and_after() -> None:
-    served = {"sentences_per_s": 90.0, "cpu_ms_per_sentence": {"server": 12.0}}
+    served = {"texts_per_s": 90.0, "cpu_ms_per_text": {"server": 12.0}}
 
     found = compare(served, EngineRate(80.0, 9.0), EngineRate(120.0, 9.0))
 
@@ -108,6 +108,7 @@ def test_texts_are_drawn_in_the_same_order_each_time_and_repeat_only_when_all_ha
     assert texts == read_texts(path, 45)
     assert len(set(texts[:20])) == 20
     assert texts[20:40] == texts[:20]
+    assert read_texts(path, 6, sentences_per_text=3) == ["\n".join(texts[:3]), "\n".join(texts[3:6])]
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="server and engine take two CPUs")
@@ -123,7 +124,7 @@ def test_a_short_soak_finds_no_errors_and_writes_figures_and_plot(tmp_path: Path
     served = result["served"]
     assert served["statuses"].keys() == {"200"}
     assert served["requests"] > 0
-    assert served["cpu_ms_per_sentence"]["server"] > 0
+    assert served["cpu_ms_per_text"]["server"] > 0
     assert set(result["refusing"]["statuses"]) <= {"200", "429"}
     assert result["refusing"]["refused_by_server"]["count"] == result["refusing"]["refused"]
     assert served["memory"]["end_mib"] > 0

@@ -154,7 +154,7 @@ def test_files_need_a_key_that_is_for_them(serve: Serve, database_url: str, make
 
 def test_where_files_are_not_translated_that_is_said(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apis, "KNOWN", {"libretranslate": libretranslate_api})
-    client = serve()
+    client = serve(documents="off")
 
     refusal = (403, "Files translation are disabled on this server.")
     assert error_of(send(client, "a.txt", b"Hallo")) == refusal

@@ -44,9 +44,11 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
     given |= {"providers": "cuda,cpu", "preload": "a,b", "pivots": "fr", "detection": "off"}
     given |= {"apis": "native", "database_url": "sqlite:///a.db", "rate_limit": "9/minute"}
     given |= {"rate_storage_url": "redis://here", "cors_origins": "*", "trusted_proxies": "::1"}
+    given |= {"documents": "off", "documents_dir": "there", "metrics": "off", "log_format": "json"}
+    given |= {"otlp_endpoint": "http://there"}
     for name in Settings.model_fields:
         monkeypatch.setenv(ENV_PREFIX + name.upper(), given.get(name, "7"))
-    switches = {"reload_endpoint", "requires_key"}
+    switches = {"reload_endpoint", "requires_key", "reuse_port", "log_addresses", "log_texts"}
     for name in switches:
         monkeypatch.setenv(ENV_PREFIX + name.upper(), "true")
 
