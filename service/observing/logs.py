@@ -16,7 +16,7 @@ from typing import Any, Literal, TextIO
 from service.observing.notes import CURRENT
 
 LogFormat = Literal["text", "json"]
-OWN_LOGGERS = ("dragoman", "service", "uvicorn")
+OWN_LOGGERS = ("dragoman", "service", "uvicorn", "uvicorn.error", "uvicorn.access")
 """Those whose lines of all levels may be logged."""
 TALKATIVE = "asyncio"
 
@@ -36,7 +36,10 @@ def configure_logs(log_format: LogFormat, level: str, stream: TextIO | None = No
     handler.setFormatter(JsonLines() if log_format == "json" else TextLines())
     logging.basicConfig(handlers=[handler], level=max(least, logging.WARNING), force=True)
     for name in OWN_LOGGERS:
-        logging.getLogger(name).setLevel(least)
+        own = logging.getLogger(name)
+        own.handlers.clear()  # uvicorn may have given its own some
+        own.propagate = True
+        own.setLevel(least)
 
 
 class _Lines(logging.Formatter):

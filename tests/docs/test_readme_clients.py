@@ -19,7 +19,7 @@ SNIPPETS = [
 
 def test_there_are_clients_in_the_readme() -> None:
     assert len(SNIPPETS) == 2
-    assert all(len(snippet.splitlines()) == 3 for snippet in SNIPPETS)
+    assert all(len(list(filter(None, snippet.splitlines()))) == 3 for snippet in SNIPPETS)
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS)
