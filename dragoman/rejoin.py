@@ -1,7 +1,7 @@
 """Segments' hypotheses to whole translations."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dragoman.decoding.options import SearchOptions
@@ -55,7 +55,7 @@ def rejoin(document: Document, pieces: Sequence[Piece], options: SearchOptions) 
     return Translation(
         text=alternatives[0].text,
         score=alternatives[0].score,
-        finish_reason=_finish_reason([segment.finish_reason for segment in segments]),
+        finish_reason=joint_finish_reason([segment.finish_reason for segment in segments]),
         segments=segments,
         alternatives=alternatives,
         confidence=_confidence(pieces) if options.return_scores else None,
@@ -110,7 +110,8 @@ def _confidence(pieces: Sequence[Piece]) -> float:
     return math.exp(text_score(best, length_penalty=1.0))
 
 
-def _finish_reason(reasons: Sequence[FinishReason]) -> FinishReason:
+def joint_finish_reason(reasons: Collection[FinishReason]) -> FinishReason:
+    """Of parts taken together: `length` if any was cut, `copied` if all were copied, else `stop`."""
     if FinishReason.LENGTH in reasons:
         return FinishReason.LENGTH
     return FinishReason.STOP if FinishReason.STOP in reasons else FinishReason.COPIED

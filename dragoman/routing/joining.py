@@ -7,7 +7,8 @@ were cut from. Both cut it by themselves, so segments that share a part of it be
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dragoman.types import FinishReason, Link, SegmentTranslation, Span, Token, Translation
+from dragoman.rejoin import joint_finish_reason
+from dragoman.types import Link, SegmentTranslation, Span, Token, Translation
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ def _join(text: str, group: _Group, translated: str) -> SegmentTranslation:
         source=text[source_span.start : source_span.end],
         text=translated[span.start : span.end],
         score=None if None in scores else sum(score or 0.0 for score in scores),
-        finish_reason=_finish_reason([*first, *second]),
+        finish_reason=joint_finish_reason([segment.finish_reason for segment in (*first, *second)]),
         num_source_tokens=sum(segment.num_source_tokens for segment in first),
         num_target_tokens=sum(segment.num_target_tokens for segment in second),
         source_span=source_span,
@@ -86,13 +87,6 @@ def _mean_score(segments: Sequence[SegmentTranslation]) -> float | None:
         return None
     num_tokens = [max(1, segment.num_target_tokens) for segment in segments]
     return sum(score * count for score, count in zip(scores, num_tokens, strict=True)) / sum(num_tokens)
-
-
-def _finish_reason(segments: Sequence[SegmentTranslation]) -> FinishReason:
-    reasons = {segment.finish_reason for segment in segments}
-    if FinishReason.LENGTH in reasons:
-        return FinishReason.LENGTH
-    return FinishReason.STOP if FinishReason.STOP in reasons else FinishReason.COPIED
 
 
 def _links(

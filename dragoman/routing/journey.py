@@ -108,6 +108,26 @@ class Wishes:
         return remaining_s
 
 
+class Awaited:
+    """What a whole waits for at the moment: it is given up when the whole is."""
+
+    def __init__(self, whole: Future[Any]) -> None:
+        self._whole = whole
+        self._part: Future[Any] | None = None
+        whole.add_done_callback(lambda _: self._stop())
+
+    def watch(self, part: Future[Any]) -> None:
+        """This is waited for from now on."""
+        self._part = part
+        if self._whole.done():
+            part.cancel()
+
+    def _stop(self) -> None:
+        part, self._part = self._part, None
+        if part is not None:
+            part.cancel()
+
+
 class Journey:
     """Leads a text through its route's steps and resolves its future.
 
@@ -139,10 +159,9 @@ class Journey:
         self._run_beside = run_beside
         self._text = ""
         self._done: list[Translation] = []
-        self._waits_for: Future[Any] | None = None
+        self._awaited = Awaited(self.future)
         self._is_settled = False
         self._lock = threading.Lock()
-        self.future.add_done_callback(lambda _: self._stop())
 
     def begin(self, text: str) -> None:
         """Set out. Where the first bundle is open, the text is prepared here and now.
@@ -169,7 +188,7 @@ class Journey:
         if lease.done():
             self._translate(text, lease.result())
             return
-        self._watch(lease)
+        self._awaited.watch(lease)
         lease.add_done_callback(lambda asked: self._board(text, asked))
 
     def _board(self, text: str, asked: Future[Lease[PairTranslator]]) -> None:
@@ -197,7 +216,7 @@ class Journey:
         except BaseException:
             lease.release()
             raise
-        self._watch(found)
+        self._awaited.watch(found)
         found.add_done_callback(lambda found: self._arrive(found, lease))
 
     def _arrive(self, found: Future[Translation], lease: Lease[PairTranslator]) -> None:
@@ -227,17 +246,6 @@ class Journey:
             self._run_beside(guarded)
         except RuntimeError:
             self.fail(TranslatorClosed("the router was closed before this was translated"))
-
-    def _watch(self, awaited: Future[Any]) -> None:
-        """What is to be given up if the whole is."""
-        self._waits_for = awaited
-        if self.future.done():
-            awaited.cancel()
-
-    def _stop(self) -> None:
-        awaited, self._waits_for = self._waits_for, None
-        if awaited is not None:
-            awaited.cancel()
 
     def _settle(self, outcome: RoutedTranslation | Exception) -> None:
         with self._lock:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dragoman.decoding.options import DecodingOptions
+from dragoman.rejoin import joint_finish_reason
 from dragoman.routing.joining import join_segments
 from dragoman.routing.routes import Route
-from dragoman.types import Alternative, FinishReason, Pair, Translation
+from dragoman.types import Alternative, Pair, Translation
 
 LINE_BREAKS = re.compile("[\t\n\r\x0b\x0c\x85\u2028\u2029]")
 """Where a text is cut into lines, whatever the language."""
@@ -51,7 +52,7 @@ def combine(route: Route, text: str, translations: Sequence[Translation]) -> Rou
     whole = replace(
         last,
         score=None if last.score is None else last.score + added,
-        finish_reason=_finish_reason([translation.finish_reason for translation in translations]),
+        finish_reason=joint_finish_reason([translation.finish_reason for translation in translations]),
         segments=join_segments(text, first, last),
         alternatives=alternatives,
         confidence=_confidence(translations),
@@ -100,9 +101,3 @@ def _confidence(translations: Sequence[Translation]) -> float | None:
     """The chance that both steps are right, if their faults have nothing to do with each other."""
     confidences = [translation.confidence for translation in translations]
     return math.prod(one for one in confidences if one is not None) if None not in confidences else None
-
-
-def _finish_reason(reasons: Sequence[FinishReason]) -> FinishReason:
-    if FinishReason.LENGTH in reasons:
-        return FinishReason.LENGTH
-    return FinishReason.COPIED if set(reasons) == {FinishReason.COPIED} else FinishReason.STOP

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
 
 from dragoman.errors import InputError, TranslatorClosed
 from dragoman.pending import resolve
-from dragoman.routing.journey import PairTranslator, Wishes
+from dragoman.routing.journey import Awaited, PairTranslator, Wishes
 from dragoman.routing.routes import Route, Step
 from dragoman.routing.shelf import Lease, Shelf
 from dragoman.types import SegmentTranslation
@@ -41,8 +40,7 @@ class Scoring:
         self._wishes = wishes
         self._shelf = shelf
         self._run_beside = run_beside
-        self._waits_for: Future[Any] | None = None
-        self.future.add_done_callback(lambda _: self._stop())
+        self._awaited = Awaited(self.future)
 
     def begin(self, source: str, target: str) -> None:
         """Set out; where the bundle is not open, once it is."""
@@ -50,7 +48,7 @@ class Scoring:
         if lease.done():
             self._read(source, target, lease.result())
             return
-        self._watch(lease)
+        self._awaited.watch(lease)
         lease.add_done_callback(lambda asked: self._board(source, target, asked))
 
     def _board(self, source: str, target: str, asked: Future[Lease[PairTranslator]]) -> None:
@@ -80,7 +78,7 @@ class Scoring:
         except BaseException:
             lease.release()
             raise
-        self._watch(found)
+        self._awaited.watch(found)
         found.add_done_callback(lambda found: self._arrive(found, lease))
 
     def _arrive(self, found: Future[SegmentTranslation], lease: Lease[PairTranslator]) -> None:
@@ -93,14 +91,3 @@ class Scoring:
             resolve(self.future, error)
         else:
             resolve(self.future, found.result())
-
-    def _watch(self, awaited: Future[Any]) -> None:
-        """What is to be given up if the whole is."""
-        self._waits_for = awaited
-        if self.future.done():
-            awaited.cancel()
-
-    def _stop(self) -> None:
-        awaited, self._waits_for = self._waits_for, None
-        if awaited is not None:
-            awaited.cancel()

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,8 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dragoman.batching.meters import NoMeter
 from dragoman.routing.router import Router, TranslatorOptions
+from tests.routing.doubles import Meddler
 from tests.service.conftest import PROJECT, TIMEOUT_S, TINY_BUNDLE, forget_settings, is_ready, until
 
 URL = "/v1/translate"
@@ -125,23 +124,6 @@ def start_server(tmp_path: Path) -> Iterator[StartServer]:
             return running.enter_context(serving(tmp_path / f"server-{number}.log", settings))
 
         yield start
-
-
-class Meddler(NoMeter):
-    """Sits in the engine's steps, where it may raise or wait."""
-
-    def __init__(self) -> None:
-        self.is_armed = False
-        self.may_go_on = threading.Event()
-        self.may_go_on.set()
-
-    def stepped(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
-        """What it raises is no source's fault: the replica's thread ends, and with it the translator."""
-        del num_rows, num_sources, capacity_rows, duration_s
-        assert self.may_go_on.wait(TIMEOUT_S)
-        if self.is_armed:
-            self.is_armed = False
-            raise MemoryError
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.faults.conftest import URL, Meddler, meddled_router
+from tests.faults.conftest import URL, meddled_router
+from tests.routing.doubles import Meddler
 from tests.service.conftest import ready_client, until
 from tests.service.test_hostile_requests import assert_is_error
 

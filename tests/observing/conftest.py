@@ -12,14 +12,23 @@ import pytest
 import uvicorn
 from prometheus_client.parser import text_string_to_metric_families
 
-from dragoman.bundle import open_bundle
 from dragoman.routing.router import Router, TranslatorOptions
 from service import app as application
 from service.engine import preloaded
 from service.observing.observer import Observer, ObservingOptions
 from service.settings import load_settings
-from tests.routing.doubles import until, write_bundle
-from tests.service.conftest import TINY_BUNDLE, DoubleTranslator, forget_settings, is_ready, router_of
+from tests.routing.doubles import until
+from tests.service.conftest import (
+    TINY_BUNDLE,
+    DoubleTranslator,
+    forget_settings,
+    is_ready,
+    models_dir,
+    router_of,
+    translator,
+)
+
+__all__ = ["models_dir", "translator"]
 
 TIMEOUT_S = 60
 Observe = Callable[..., httpx.Client]
@@ -62,19 +71,6 @@ def observe(translator: DoubleTranslator, models_dir: Path) -> Iterator[Observe]
 
         yield start
         translator.released.set()
-
-
-@pytest.fixture
-def models_dir(tmp_path: Path) -> Path:
-    write_bundle(tmp_path / "models" / "tiny", "tiny-de-en")
-    return tmp_path / "models"
-
-
-@pytest.fixture
-def translator(models_dir: Path) -> Iterator[DoubleTranslator]:
-    double = DoubleTranslator(open_bundle(models_dir / "tiny").manifest)
-    yield double
-    double.released.set()
 
 
 @contextmanager

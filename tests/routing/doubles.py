@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
-from dragoman.batching.meters import QueueState
+from dragoman.batching.meters import NoMeter, QueueState
 from dragoman.bundle import open_bundle, sha256_of
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
 from dragoman.decoding.options import DecodingOptions
@@ -93,6 +93,23 @@ def write_bundle(
     parse_manifest(json.loads(encoded), name)
     (folder / "manifest.json").write_text(encoded, encoding="utf-8")
     return folder
+
+
+class Meddler(NoMeter):
+    """Sits in the engine's steps, where it may raise or wait."""
+
+    def __init__(self) -> None:
+        self.is_armed = False
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+
+    def stepped(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
+        """What it raises is no source's fault: the replica's thread ends, and with it the translator."""
+        del num_rows, num_sources, capacity_rows, duration_s
+        assert self.may_go_on.wait(TIMEOUT_S)
+        if self.is_armed:
+            self.is_armed = False
+            raise MemoryError
 
 
 def line_segments(

@@ -1,39 +1,21 @@
 """A translator that closed itself, by a fault of the engine's own, is opened anew for the next text."""
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dragoman.batching.meters import NoMeter
 from dragoman.errors import TranslatorClosed
 from dragoman.routing.router import Router
 from dragoman.translator import Translator
 from tests.routing.conftest import TINY_BUNDLE
-from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until
+from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, Meddler, until
 from tests.routing.shelves import MakeShelf, get, use
 
 
-class FaultyMeter(NoMeter):
-    """What it raises in a step is no source's fault: the replica's thread ends, and the translator closes."""
-
-    def __init__(self) -> None:
-        self.is_armed = False
-        self.may_go_on = threading.Event()
-        self.may_go_on.set()
-
-    def stepped(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
-        del num_rows, num_sources, capacity_rows, duration_s
-        assert self.may_go_on.wait(TIMEOUT_S)
-        if self.is_armed:
-            self.is_armed = False
-            raise MemoryError
-
-
 @pytest.fixture
-def meter() -> FaultyMeter:
-    return FaultyMeter()
+def meter() -> Meddler:
+    return Meddler()
 
 
 @pytest.fixture
@@ -42,7 +24,7 @@ def opened() -> list[Translator]:
 
 
 @pytest.fixture
-def real_router(meter: FaultyMeter, opened: list[Translator]) -> Iterator[Router]:
+def real_router(meter: Meddler, opened: list[Translator]) -> Iterator[Router]:
     """Over the tiny model, whose engine can be made to fail."""
 
     def open_bundle(path: Path) -> Translator:
@@ -53,7 +35,7 @@ def real_router(meter: FaultyMeter, opened: list[Translator]) -> Iterator[Router
         yield router
 
 
-def test_a_translator_is_closed_once_a_step_has_failed_or_it_was_closed(meter: FaultyMeter) -> None:
+def test_a_translator_is_closed_once_a_step_has_failed_or_it_was_closed(meter: Meddler) -> None:
     with Translator.open(TINY_BUNDLE, replicas=1, meter=meter) as translator:
         seen = [translator.is_closed]
         meter.is_armed = True
@@ -67,7 +49,7 @@ def test_a_translator_is_closed_once_a_step_has_failed_or_it_was_closed(meter: F
 
 
 def test_what_a_dying_engine_had_fails_and_the_next_text_is_translated(
-    real_router: Router, meter: FaultyMeter, opened: list[Translator]
+    real_router: Router, meter: Meddler, opened: list[Translator]
 ) -> None:
     wanted = real_router.translate("Das Kind spielt im Garten.").translation.text
     meter.may_go_on.clear()
@@ -85,7 +67,7 @@ def test_what_a_dying_engine_had_fails_and_the_next_text_is_translated(
 
 
 def test_a_target_is_read_by_the_engine_that_took_a_dead_ones_place(
-    real_router: Router, meter: FaultyMeter
+    real_router: Router, meter: Meddler
 ) -> None:
     route = real_router.route()
     wanted = real_router.score(route, "Ja.", "Yes.").result(TIMEOUT_S)
