@@ -8,11 +8,9 @@ from starlette.responses import Response
 from service.accounts.keys import Scope
 from service.desk.desk import TextsRefusedError
 from service.desk.detection import detect, detectable
-from service.desk.sources import Detection
 from service.front.connection import while_connected
 from service.front.errors import SafeJSONResponse
 from service.front.fields import read_fields
-from service.front.limits import TextLimits
 from service.front.premises import Premises
 from service.front.readiness import require_ready
 from service.libretranslate.documentation import (
@@ -60,8 +58,7 @@ def text_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
         headers: of every response.
     """
     routes = APIRouter()
-    desk, door, settings = premises.desk, premises.door, premises.settings
-    limits = TextLimits(settings.max_texts, settings.max_characters)
+    desk, door = premises.desk, premises.door
 
     @routes.post(
         "/translate",
@@ -77,7 +74,7 @@ def text_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
         require_ready(desk.inference)
         fields = await read_fields(request)
         caller = await admit(door, request, fields, Scope.TRANSLATE)
-        wishes = read_wishes(fields, await catalogues.current(), limits)
+        wishes = read_wishes(fields, await catalogues.current(), desk.limits)
         if wishes.pair.is_copied:
             return SafeJSONResponse(present_copies(wishes), headers=headers)
         try:
@@ -99,10 +96,10 @@ def text_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
         """Among the languages that are served. Fields come in JSON, in a form or in the URL's query."""
         fields = await read_fields(request)
         await admit(door, request, fields, Scope.TRANSLATE)
-        check_detection(Detection(settings.detection))
+        check_detection(desk.detection)
         text = required(fields, "q")
         text = text if fields.is_json("q") else single_line_ends(text)
-        check_limits([text], limits)
+        check_limits([text], desk.limits)
         served = await catalogues.current()
         found = await desk.inference.beside(lambda: detect(text, detectable(served.served)))
         return SafeJSONResponse([present_detected(each) for each in found[:MAX_DETECTED]], headers=headers)
