@@ -26,6 +26,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from bench.contenders import Contender, Worker
 from bench.page import RESULTS
 from bench.peers.arrivals import percentile
+from bench.plain_http import PlainClient
 from bench.plots import FIGURES, draw_soak_file
 from bench.provenance import provenance, write_result
 from bench.server import Service, service_process
@@ -70,11 +71,11 @@ async def load(address: str, texts: Sequence[str], clients: int, seconds: float)
     answered: list[Answered] = []
 
     async def ask_on() -> None:
-        # A pool of its own each: a request that goes through a pool looks at every connection in it.
-        async with httpx.AsyncClient(base_url=address, timeout=TIMEOUT_S, verify=False) as http:  # noqa: S501 -- plain HTTP
+        async with PlainClient(address, TIMEOUT_S) as client:
             while time.perf_counter() - began < seconds:
                 asked = time.perf_counter()
-                status = await _status(http, next(remaining))
+                question = {"text": next(remaining), "source": "de", "target": "en"}
+                status = await client.post("/v1/translate", question)
                 now = time.perf_counter()
                 answered.append(Answered(now - began, now - asked, status))
                 if status == httpx.codes.TOO_MANY_REQUESTS:
@@ -82,14 +83,6 @@ async def load(address: str, texts: Sequence[str], clients: int, seconds: float)
 
     await asyncio.gather(*(ask_on() for _ in range(clients)))
     return answered
-
-
-async def _status(http: httpx.AsyncClient, text: str) -> int:
-    try:
-        response = await http.post("/v1/translate", json={"text": text, "source": "de", "target": "en"})
-    except httpx.TransportError:
-        return 0
-    return response.status_code
 
 
 @contextmanager

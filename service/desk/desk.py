@@ -30,6 +30,10 @@ from service.markup.marked_up import MarkedUp, parse
 from service.markup.options import MarkupError, MarkupOptions
 from service.observing.notes import note_texts
 
+BRIEF_TEXTS = 4
+BRIEF_CHARACTERS = 1000
+"""An order of no more is taken apart within about half a millisecond."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -212,10 +216,22 @@ class Desk:
                 plans.extend(_plan_all(order, self.inference.router, self.detection))
                 return [errand for plan in plans for errand in plan.errands]
 
-            outcomes = await self.inference.run_planned(plan)
+            if self._is_brief(order):
+                outcomes = await self.inference.run_at_once(plan())
+            else:
+                outcomes = await self.inference.run_planned(plan)
             if order.markup is None:  # nothing to put together
                 return _answer_all(plans, outcomes)
             return await self.inference.beside(lambda: _answer_all(plans, outcomes))
+
+    def _is_brief(self, order: Order) -> bool:
+        """Whether to plan it takes less time than to change threads."""
+        return (
+            len(order.texts) <= BRIEF_TEXTS
+            and order.num_characters <= BRIEF_CHARACTERS
+            and order.markup is None
+            and not self.detection.is_wanted(order.source)
+        )
 
     async def _plan(self, order: Order) -> list[_Plan]:
         return await self.inference.beside(lambda: _plan_all(order, self.inference.router, self.detection))

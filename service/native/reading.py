@@ -9,11 +9,11 @@ from service.front.connection import while_connected
 from service.front.documentation import REASONS, WITH_KEY, WITHOUT_KEY, failures
 from service.front.door import Door, key_in_headers
 from service.front.errors import ErrorKind, FieldProblem, invalid_input
+from service.front.json_route import require_json
 from service.front.readiness import require_ready
 from service.native.examples import LANGUAGES_DETECTED, SCORED, shown
 from service.native.requests import DetectRequest, ScoreRequest
 from service.native.responses import DetectResponse, ScoreResponse, present_detected, present_scores
-from service.native.translation import require_json
 
 PAIR_FIELDS = frozenset({"source", "target"})
 """Of a pair's texts; the same names mean languages where there is no position."""

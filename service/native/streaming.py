@@ -16,11 +16,12 @@ from service.front.connection import while_connected
 from service.front.documentation import EVENTS, REASONS, WITH_KEY, WITHOUT_KEY, failures
 from service.front.door import Door, key_in_headers
 from service.front.errors import any_api_error, error_body
+from service.front.json_route import require_json
 from service.front.readiness import require_ready
 from service.native.examples import STREAMED, shown_events
 from service.native.requests import StreamRequest
 from service.native.responses import SegmentEvent, present_answers, present_progress
-from service.native.translation import naming_texts, require_json
+from service.native.translation import naming_texts
 
 DESCRIPTION = """Server-sent events, each with a name and JSON. `segment`: a segment is done, and so are all
 before it in its text: `item`, `number`, `source`, `text`, `source_span`, `span`, `score`, `finish_reason`.

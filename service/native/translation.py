@@ -2,21 +2,16 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from email.message import Message
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 
 from service.accounts.keys import Scope
 from service.desk.desk import Desk, TextsRefusedError
 from service.front.connection import while_connected
 from service.front.documentation import REASONS, WITH_KEY, WITHOUT_KEY, failures
 from service.front.door import Door, key_in_headers
-from service.front.errors import (
-    ApiError,
-    ErrorKind,
-    FieldProblem,
-    invalid_input,
-)
+from service.front.errors import FieldProblem, invalid_input
+from service.front.json_route import JsonRoute
 from service.front.readiness import require_ready
 from service.native.examples import TRANSLATED, shown_as
 from service.native.requests import TranslateRequest
@@ -25,7 +20,7 @@ from service.native.responses import TranslateResponse, present_answers
 
 def translation_routes(desk: Desk, door: Door) -> APIRouter:
     """Texts in, translations out."""
-    router = APIRouter(prefix="/v1", tags=["translation"])
+    router = APIRouter(prefix="/v1", tags=["translation"], route_class=JsonRoute)
 
     @router.post(
         "/translate",
@@ -33,7 +28,7 @@ def translation_routes(desk: Desk, door: Door) -> APIRouter:
         summary="Translate one text or many",
         response_description="The translations, in the order of the texts",
         response_model_exclude_unset=True,
-        dependencies=[*WITH_KEY, Depends(require_json)],
+        dependencies=WITH_KEY,
         responses={**shown_as(TRANSLATED), **failures(REASONS)},
         openapi_extra=dict(WITHOUT_KEY),
     )
@@ -63,13 +58,3 @@ def naming_texts(request: TranslateRequest) -> Iterator[None]:
             FieldProblem(field=request.field_of(item), problem=problem) for item, problem in error.problems
         ]
         raise invalid_input(fields, total=len(fields)) from error
-
-
-async def require_json(request: Request) -> None:
-    """Refuse a body that is not declared as JSON. What is no coroutine would be run on a thread."""
-    header = Message()
-    header["Content-Type"] = request.headers.get("content-type", "")
-    if header.get_content_type() != "application/json":
-        raise ApiError(
-            ErrorKind.UNSUPPORTED_MEDIA_TYPE, "send JSON, with the header Content-Type: application/json"
-        )

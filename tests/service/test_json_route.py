@@ -1,0 +1,103 @@
+"""A route that does without its framework's dependencies answers as one that does not."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+
+import httpx
+import pytest
+from fastapi import FastAPI, Request
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.front.errors import ErrorForms, install_error_handlers
+from service.front.json_route import JsonRoute
+
+
+class Asked(BaseModel):
+    """A body."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    text: str | list[str]
+    count: int = Field(default=1, ge=1)
+
+
+class Told(BaseModel):
+    """An answer, of which a part may be left unset."""
+
+    text: str | list[str]
+    count: int = 0
+
+
+async def tell(asked: Asked, _connection: Request) -> Told:
+    if asked.count > 1:
+        return Told(text=asked.text, count=asked.count)
+    return Told(text=asked.text)
+
+
+def _app() -> FastAPI:
+    app = FastAPI(strict_content_type=False)
+    install_error_handlers(app, ErrorForms())
+    app.add_api_route("/usual", tell, methods=["POST"], response_model_exclude_unset=True)
+    app.router.route_class = JsonRoute
+    app.add_api_route("/direct", tell, methods=["POST"], response_model_exclude_unset=True)
+    return app
+
+
+APP = _app()
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+bodies = st.fixed_dictionaries({}, optional={"text": values, "count": values, "more": values}) | values
+
+
+def ask(path: str, body: bytes, declared: str = "application/json") -> httpx.Response:
+    async def post() -> httpx.Response:
+        transport = httpx.ASGITransport(APP)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return await client.post(path, content=body, headers={"Content-Type": declared})
+
+    return asyncio.run(post())
+
+
+def ask_both(body: bytes) -> Sequence[tuple[int, object]]:
+    answers = [ask(path, body) for path in ("/usual", "/direct")]
+    return [(answer.status_code, answer.json()) for answer in answers]
+
+
+@given(bodies)
+def test_any_json_gets_the_answer_that_a_usual_route_gives(body: object) -> None:
+    usual, direct = ask_both(json.dumps(body).encode())
+    assert direct == usual
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b'{"text": "a"} x', b"\xff\xfe{", b"[" * 100_000, b"nothing"])
+def test_what_is_no_json_is_refused_as_a_usual_route_refuses_it(body: bytes) -> None:
+    usual, direct = ask_both(body)
+    assert direct == usual
+    assert direct[0] in {400, 422}
+
+
+def test_half_a_surrogate_pair_comes_back_as_it_came() -> None:
+    answer = ask("/direct", rb'{"text": "\ud83d"}')
+    assert answer.content == rb'{"text":"\ud83d"}'
+
+
+@pytest.mark.parametrize(
+    ("declared", "status"),
+    [("application/json; charset=utf-8", 200), ("Application/JSON", 200), ("text/plain", 415), ("", 415)],
+)
+def test_only_what_is_declared_as_json_is_read(declared: str, status: int) -> None:
+    answer = ask("/direct", b'{"text": "a"}', declared)
+    assert answer.status_code == status
+
+
+def test_a_route_without_a_model_as_its_body_is_refused_when_it_is_declared() -> None:
+    async def take_nothing() -> Told:
+        return Told(text="")
+
+    with pytest.raises(TypeError, match="takes no model"):
+        JsonRoute("/direct", take_nothing, methods=["POST"])
