@@ -18,7 +18,7 @@ from service.settings import Settings
 
 KEEP_ALIVE_S = 75
 """Longer than clients that poll every few seconds pause: uvicorn's own 5 s close just when DeepL's asks."""
-COLLECTING = (20_000, 10, 10)
+COLLECTING = (10_000, 2, 2)
 """New objects before the youngest are looked at, and rounds of that before older ones are."""
 EXIT_NOT_STARTED = 3
 """As uvicorn has it: the port is taken, say."""
