@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from dragoman import DecodingOptions
 from dragoman.translator import READ_AHEAD_TEXTS
+from service.commands.interrupts import heeding_interrupts
 from service.commands.lines import ManyTranslator, translate_lines
 
 EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
@@ -38,8 +39,8 @@ def write_lines(
     read_ahead = 1 if source.isatty() else READ_AHEAD_TEXTS
     bar = tqdm(unit=" lines", file=sys.stderr, disable=is_interactive or not sys.stderr.isatty())
     try:
-        with bar, _flushed(target):
-            for line in translate_lines(translator, source, options, read_ahead):
+        with bar, _flushed(target), heeding_interrupts() as interrupts:
+            for line in translate_lines(translator, interrupts.lines(source), options, read_ahead):
                 target.write(line.content)
                 if is_interactive:
                     target.flush()
@@ -54,6 +55,7 @@ def write_lines(
                         file=sys.stderr,
                     )
                 bar.update()
+                interrupts.check()
     except BrokenPipeError:
         # The reader has seen enough. What is still buffered must not fail once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
