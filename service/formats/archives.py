@@ -1,0 +1,160 @@
+"""Files that are zip archives: checked before they are read, and written with some members changed."""
+
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import IO, BinaryIO
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from service.formats.entries import Entry
+from service.formats.errors import FileProblem
+from service.formats.passages import Passage, end, entries_of, written
+from service.formats.xml_units import encoding_of, xml_bytes
+
+MAX_MEMBERS = 10_000
+MAX_TOTAL_BYTES = 1 << 30
+"""Of all members, unpacked."""
+MAX_RATIO = 250
+"""Most bytes that one of the archive may stand for; deflate itself reaches 1032."""
+FREE_BYTES = 16 << 20
+"""Unpacked, below which the ratio does not matter: XML of a few words repeated packs well."""
+
+_ENCRYPTED = 0x1
+_ZIP64_EXTRA = 0x0001
+
+
+@dataclass(frozen=True, slots=True)
+class XmlMember:
+    """A member of an archive that holds text."""
+
+    name: str
+    parts: Callable[[IO[bytes]], Iterator[str | Passage]]
+    """From its content, seekable, to its passages."""
+
+
+Members = Callable[[ZipFile], Sequence[XmlMember]]
+"""Which members of an archive hold text, in the order in which they are read."""
+
+
+@contextmanager
+def opened(source: BinaryIO) -> Iterator[ZipFile]:
+    """An archive in which there is nothing that it should not hold.
+
+    Raises:
+        FileProblem: it is damaged, encrypted, or unpacks to more than is sound. Damage that shows when a
+            member is read is raised as one too.
+    """
+    try:
+        with ZipFile(source) as archive:
+            _check(archive, source)
+            yield archive
+    except (BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise FileProblem(f"it is no sound zip archive: {error}; save it anew") from error
+
+
+def read_entries(source: BinaryIO, members: Members) -> Iterator[Entry]:
+    """Entries of all members that hold text."""
+    with opened(source) as archive:
+        for member in members(archive):
+            with archive.open(member.name) as content:
+                yield from entries_of(member.parts(content))
+
+
+def write_archive(source: BinaryIO, texts: Iterator[str], target: BinaryIO, members: Members) -> None:
+    """The archive with texts in the place of its entries.
+
+    Members stay in their order, with their names, times and attributes; those that hold no text keep their
+    content. How a member is packed may differ.
+    """
+    with opened(source) as archive:
+        found = list(members(archive))
+        with ZipFile(target, "w") as copy:
+            copy.comment = archive.comment
+            changed = dict(_written(archive, found, texts))
+            end(texts)
+            for info in archive.infolist():
+                _copy(archive, info, copy, changed.get(info.filename))
+
+
+def _written(
+    archive: ZipFile, members: Sequence[XmlMember], texts: Iterator[str]
+) -> Iterator[tuple[str, bytes]]:
+    """Members with texts in them: texts come in the order of reading, members are stored in another."""
+    for member in members:
+        with archive.open(member.name) as content:
+            encoding = encoding_of(content)
+            text = "".join(written(member.parts(content), texts))
+        yield member.name, xml_bytes(text, encoding)
+
+
+def _copy(archive: ZipFile, info: ZipInfo, copy: ZipFile, content: bytes | None) -> None:
+    new = ZipInfo(info.filename, info.date_time)
+    new.compress_type = info.compress_type
+    new.create_system, new.external_attr, new.internal_attr = (
+        info.create_system,
+        info.external_attr,
+        info.internal_attr,
+    )
+    new.comment = info.comment
+    new.extra = _without_sizes(info.extra)
+    if content is not None:
+        copy.writestr(new, content)
+        return
+    new.file_size = info.file_size
+    with archive.open(info) as old, copy.open(new, "w") as target:
+        shutil.copyfileobj(old, target)
+
+
+def _without_sizes(extra: bytes) -> bytes:
+    """Extra fields less that of large sizes, which is written anew where it is needed."""
+    kept, at = b"", 0
+    while at + 4 <= len(extra):
+        kind = int.from_bytes(extra[at : at + 2], "little")
+        following = at + 4 + int.from_bytes(extra[at + 2 : at + 4], "little")
+        if kind != _ZIP64_EXTRA:
+            kept += extra[at:following]
+        at = following
+    return kept
+
+
+def _check(archive: ZipFile, source: BinaryIO) -> None:
+    infos = archive.infolist()
+    if len(infos) > MAX_MEMBERS:
+        raise FileProblem(f"it has {len(infos)} members, more than {MAX_MEMBERS}; translate its parts")
+    names = set()
+    for info in infos:
+        _check_member(info)
+        if info.filename in names:
+            raise FileProblem(f"its member {info.filename!r} is there twice; save it anew")
+        names.add(info.filename)
+    size_bytes = source.seek(0, 2)
+    packed_bytes = sum(info.compress_size for info in infos)
+    total_bytes = sum(info.file_size for info in infos)
+    if any(not 0 <= info.header_offset < size_bytes for info in infos):
+        raise FileProblem("it is no sound zip archive: members are beyond its ends; save it anew")
+    if packed_bytes > size_bytes:
+        raise FileProblem("its members overlap each other; save it anew")
+    if total_bytes > MAX_TOTAL_BYTES:
+        raise FileProblem(
+            f"it unpacks to {total_bytes} bytes, more than {MAX_TOTAL_BYTES}; translate its parts"
+        )
+    if total_bytes > FREE_BYTES and total_bytes > MAX_RATIO * packed_bytes:
+        raise FileProblem(
+            f"it unpacks to {total_bytes} bytes, over {MAX_RATIO} times its size, as only harmful files do"
+        )
+
+
+def _check_member(info: ZipInfo) -> None:
+    name = info.filename
+    path = PurePosixPath(name)
+    # What stands after a NUL is cut off by readers, some of which take `\` for `/`.
+    is_foreign = "\\" in name or "\0" in info.orig_filename or ":" in name.split("/", 1)[0]
+    if not name or path.is_absolute() or ".." in path.parts or is_foreign:
+        raise FileProblem(f"its member {info.orig_filename!r} has a name that leads elsewhere; save it anew")
+    if info.flag_bits & _ENCRYPTED:
+        raise FileProblem(f"its member {name!r} is encrypted; save the file without a password")
+    if info.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:
+        raise FileProblem(f"its member {name!r} is packed in a way that is not read; save it anew")

@@ -1,0 +1,163 @@
+"""Compressed files of any kind: gzip (RFC 1952) and Zstandard (RFC 8878), as they stream by.
+
+What is packed depends on the content alone: no name and no time is in it.
+"""
+
+import gzip
+import io
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
+
+import zstandard
+
+from service.formats.entries import Entry, FileFormat
+from service.formats.errors import FileProblem
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+COMPRESSIONS = (".gz", ".zst")
+MAX_RATIO = 200
+"""Most times its size that a file may unpack to, beyond `FREE_BYTES`: text compresses to a fifth or so."""
+FREE_BYTES = 2**28
+"""Unpacked, they are below suspicion."""
+MAX_WHOLE_BYTES = 2**30
+"""Most that is unpacked of a file that is not read from its beginning to its end."""
+GZIP_LEVEL = 6
+ZSTANDARD_LEVEL = 3
+
+_BUFFER_BYTES = 2**17
+_ZSTANDARD_INPUT_BYTES = 2**10  # a block of a few bytes may unpack to 128 KiB
+
+
+class _Unpacker(Protocol):
+    def read(self, size: int) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CompressedFormat:
+    """A kind of file within a compressed one."""
+
+    inner: FileFormat
+    suffix: str
+    """One of `COMPRESSIONS`."""
+    is_streamed: bool
+    """Whether the inner file is read from its beginning to its end and never sought in."""
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        with self._unpacked(source) as plain:
+            yield from self.inner.read(plain)
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        with self._unpacked(source) as plain, _packed(self.suffix, target) as packing:
+            self.inner.write(plain, texts, packing)
+
+    @contextmanager
+    def _unpacked(self, source: BinaryIO) -> Iterator[BinaryIO]:
+        with io.BufferedReader(_Unpacked(source, self.suffix), _BUFFER_BYTES) as streamed:
+            plain = cast("BinaryIO", streamed)
+            if self.is_streamed:
+                yield plain
+                return
+            with tempfile.TemporaryFile() as whole:
+                while chunk := plain.read(_BUFFER_BYTES):
+                    if whole.tell() + len(chunk) > MAX_WHOLE_BYTES:
+                        raise FileProblem(
+                            f"it unpacks to more than {MAX_WHOLE_BYTES:,} bytes; unpack it yourself first"
+                        )
+                    whole.write(chunk)
+                whole.seek(0)
+                yield cast("BinaryIO", whole)
+
+
+class _Counted:
+    """A source that knows how much of it was read."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self.size_bytes = 0
+        self._source = source
+
+    def read(self, size: int = -1) -> bytes:
+        chunk = self._source.read(size)
+        self.size_bytes += len(chunk)
+        return chunk
+
+
+class _Unpacked(io.RawIOBase):
+    """What is in a compressed file, with its problems told."""
+
+    def __init__(self, source: BinaryIO, suffix: str) -> None:
+        super().__init__()
+        self._counted = _Counted(source)
+        self._size_bytes = 0
+        self._unpacker: _Unpacker = (
+            gzip.GzipFile(fileobj=cast("BinaryIO", self._counted), mode="rb")
+            if suffix == ".gz"
+            else _Zstandard(self._counted)
+        )
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        view = memoryview(buffer).cast("B")
+        try:
+            chunk = self._unpacker.read(len(view))
+        except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+            raise FileProblem(
+                f"it cannot be unpacked beyond {self._size_bytes:,} bytes: {error}; it is damaged or cut"
+            ) from error
+        self._size_bytes += len(chunk)
+        if self._size_bytes > FREE_BYTES and self._size_bytes > MAX_RATIO * self._counted.size_bytes:
+            raise FileProblem(
+                f"it unpacks to more than {MAX_RATIO} times its size, which text does not; if it is "
+                "meant to, unpack it yourself first"
+            )
+        view[: len(chunk)] = chunk
+        return len(chunk)
+
+
+class _Zstandard:
+    """Frames one after the other. The library's own reader takes a cut file for a whole one."""
+
+    def __init__(self, source: _Counted) -> None:
+        self._source = source
+        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._packed = b""
+        self._plain = memoryview(b"")
+
+    def read(self, size: int) -> bytes:
+        while not self._plain:
+            if not self._packed:
+                self._packed = self._source.read(_ZSTANDARD_INPUT_BYTES)
+            if not self._packed:
+                if self._frame is not None:
+                    raise EOFError("a frame does not end")
+                return b""
+            self._advance()
+        chunk, self._plain = self._plain[:size], self._plain[size:]
+        return bytes(chunk)
+
+    def _advance(self) -> None:
+        if self._frame is None:
+            self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._plain = memoryview(self._frame.decompress(self._packed))
+        self._packed = b""
+        if self._frame.eof:
+            self._packed = self._frame.unused_data
+            self._frame = None
+
+
+def _packed(suffix: str, target: BinaryIO) -> AbstractContextManager[BinaryIO]:
+    """Takes what is to be packed; leaves the target open."""
+    if suffix == ".gz":
+        packing = gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=GZIP_LEVEL, mtime=0)
+        return cast("AbstractContextManager[BinaryIO]", packing)
+    compressor = zstandard.ZstdCompressor(level=ZSTANDARD_LEVEL, write_checksum=True)
+    return cast("AbstractContextManager[BinaryIO]", compressor.stream_writer(target, closefd=False))

@@ -1,0 +1,216 @@
+"""The text of a cue: its tags as XML that a translator can place, and lines of about the same length."""
+
+import html
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from typing import Self
+
+from service.markup.escaping import escape_xml
+from service.markup.options import MarkupLanguage, MarkupOptions
+
+_PAIR = "g"
+_SINGLE = "x"
+_MARKUP = MarkupOptions(
+    MarkupLanguage.XML, non_splitting_tags=frozenset({_PAIR, _SINGLE}), finds_outline=False
+)
+_PLACED = re.compile(r'<(?P<name>[gx]) i="(?P<number>\d+)"\s*(?P<empty>/?)>|</(?P<closed>[gx])\s*>')
+_SPACES = re.compile(r"[ \t\r\n]+")
+_OPENING = re.compile(r"<([A-Za-z]+)(?:[\s.][^<>]*)?>")
+_CLOSING = re.compile(r"</([A-Za-z]*)\s*>")
+_REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});")
+
+
+class TagStyle(StrEnum):
+    """How cues are marked up."""
+
+    SRT = "srt"
+    """`<i>` and the like, and `{\\an8}`; all else is text."""
+    VTT = "vtt"
+    """`<c.name>`, `<v Ann>`, `<00:00:01.000>`, and references to characters."""
+
+
+_TAGS = {
+    TagStyle.SRT: re.compile(r"</?(?:b|i|u|s|font)(?:\s[^<>]*)?>|\{\\[^{}]*\}", re.IGNORECASE),
+    TagStyle.VTT: re.compile(r"</?[A-Za-z]*(?:[.\s][^<>]*)?>|<[\d:.]+>"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CueText:
+    """Running text with tags in it."""
+
+    entry_text: str
+    """Plain text, or XML with an element for each tag, which knows it by its number."""
+    tags: tuple[tuple[str, str], ...]
+    """As they are written, by number: opening and closing, or one and nothing."""
+    style: TagStyle
+    is_blank: bool
+    """Whether there are tags and white space alone."""
+
+    @property
+    def markup(self) -> MarkupOptions | None:
+        """Of the entry."""
+        return _MARKUP if self.tags else None
+
+    @classmethod
+    def of(cls, text: str, style: TagStyle) -> Self:
+        """Take a cue's text apart.
+
+        Args:
+            text: its lines, joined with spaces.
+            style: of its tags.
+        """
+        found = list(_TAGS[style].finditer(text))
+        partners = _partners([tag[0] for tag in found])
+        numbers: dict[int, int] = {}
+        tags: list[tuple[str, str]] = []
+        parts: list[str] = []
+        at = 0
+        for i, tag in enumerate(found):
+            parts.append(_plain(text[at : tag.start()], style))
+            at = tag.end()
+            partner = partners.get(i)
+            if partner is not None and partner < i:
+                parts.append(f"</{_PAIR}>")
+                continue
+            numbers[i] = len(tags)
+            tags.append((tag[0], "" if partner is None else found[partner][0]))
+            number = f'i="{numbers[i]}"'
+            parts.append(f"<{_SINGLE} {number}/>" if partner is None else f"<{_PAIR} {number}>")
+        parts.append(_plain(text[at:], style))
+        # Every other part is a tag.
+        words = "".join(parts[::2])
+        entry_text = (
+            "".join(part if i % 2 else escape_xml(part) for i, part in enumerate(parts)) if found else words
+        )
+        return cls(entry_text, tuple(tags), style, not words.strip())
+
+    def broken(self, translation: str, num_lines: int) -> list[str]:
+        """A translation of `entry_text` as cues are written, in as many lines as it can be broken into.
+
+        Args:
+            translation: plain text or XML, as `entry_text` is.
+            num_lines: most lines, at least 1.
+
+        Returns:
+            lines of about the same length, none of them blank; none at all for a blank translation.
+        """
+        pieces = list(self._written(_SPACES.sub(" ", translation).strip(" ")))
+        return _lines_of(pieces, num_lines) if any(not is_tag for _, is_tag in pieces) else []
+
+    def _written(self, translation: str) -> Iterator[tuple[str, bool]]:
+        """Tags, and between them characters one by one; whether it is a tag."""
+        if not self.tags:
+            yield from self._characters(translation)
+            return
+        at = 0
+        open_tags: list[str] = []
+        for placed in _PLACED.finditer(translation):
+            yield from self._characters(html.unescape(translation[at : placed.start()]))
+            at = placed.end()
+            if placed["closed"]:
+                yield open_tags.pop() if open_tags else "", True
+                continue
+            opening, closing = self._tag(int(placed["number"]))
+            yield opening, True
+            if placed["empty"]:
+                yield closing, True
+            else:
+                open_tags.append(closing)
+        yield from self._characters(html.unescape(translation[at:]))
+
+    def _tag(self, number: int) -> tuple[str, str]:
+        return self.tags[number] if number < len(self.tags) else ("", "")
+
+    def _characters(self, text: str) -> Iterator[tuple[str, bool]]:
+        for character in text:
+            yield html.escape(character, quote=False) if self.style is TagStyle.VTT else character, False
+
+
+def _plain(text: str, style: TagStyle) -> str:
+    if style is TagStyle.SRT:
+        return text
+    return _REFERENCE.sub(lambda reference: html.unescape(reference[0]), text)
+
+
+def _partners(tags: list[str]) -> dict[int, int]:
+    """Tags that open and close one another, both ways; elements never cross."""
+    partners: dict[int, int] = {}
+    open_tags: list[tuple[str, int]] = []
+    num_open: Counter[str] = Counter()
+    for i, tag in enumerate(tags):
+        if opening := _OPENING.fullmatch(tag):
+            open_tags.append((opening[1].lower(), i))
+            num_open[open_tags[-1][0]] += 1
+        elif closing := _CLOSING.fullmatch(tag):
+            name = closing[1].lower()
+            is_found = not num_open[name]
+            while not is_found:
+                other, partner = open_tags.pop()
+                num_open[other] -= 1
+                is_found = other == name
+                if is_found:
+                    partners[i], partners[partner] = partner, i
+    return partners
+
+
+def _lines_of(pieces: list[tuple[str, bool]], num_lines: int) -> list[str]:
+    """Break where the parts of the text would end if all were of the same length, or as near as may be."""
+    breaks = _breaks(pieces)
+    counts = [num_before for _, num_before in breaks]
+    length = sum(not is_tag for _, is_tag in pieces)
+    chosen: list[int] = []
+    first = 0
+    for number in range(1, num_lines):
+        last = len(breaks) - (num_lines - 1 - number)  # leave one for each line that follows
+        if first >= last:
+            continue
+        best = _nearest(counts, length * number / num_lines, range(first, last))
+        chosen.append(breaks[best][0])
+        first = best + 1
+    edges = [0, *chosen, len(pieces)]
+    return ["".join(piece for piece, _ in pieces[start:end]).strip(" ") for start, end in pairwise(edges)]
+
+
+def _nearest(counts: list[int], ideal: float, among: range) -> int:
+    """Which of the counts, in rising order, is nearest."""
+    after = bisect_left(counts, ideal, among.start, among.stop - 1)
+    is_before_nearer = after > among.start and ideal - counts[after - 1] <= counts[after] - ideal
+    return after - 1 if is_before_nearer else after
+
+
+def _breaks(pieces: list[tuple[str, bool]]) -> list[tuple[int, int]]:
+    """Where a line may begin: position among the pieces, and how many characters are before it."""
+    breaks: list[tuple[int, int]] = []
+    num_before = 0
+    before = ""
+    after_space = 0
+    for i, (piece, is_tag) in enumerate(pieces):
+        if is_tag:
+            continue
+        if piece == " ":
+            after_space = i + 1
+        elif before == " ":
+            breaks.append((after_space, num_before))
+        elif before and _may_break(before, piece):
+            breaks.append((i, num_before))
+        num_before += 1
+        before = piece
+    return breaks
+
+
+def _may_break(before: str, after: str) -> bool:
+    """Whether a line may end between two characters without a space, as in Chinese and Japanese."""
+    if not all(len(character) == 1 and _is_wide(character) for character in (before, after)):
+        return False
+    return unicodedata.category(before) not in {"Ps", "Pi"} and unicodedata.category(after)[0] not in "PM"
+
+
+def _is_wide(character: str) -> bool:
+    return unicodedata.east_asian_width(character) in {"W", "F"}

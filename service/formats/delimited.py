@@ -1,0 +1,245 @@
+"""Tables in text: comma- and tab-separated values (RFC 4180, read as leniently as Python's `csv` reads them).
+
+Records are taken apart here and not by `csv`, which does not tell how a cell was written: cells that are not
+translated stay byte for byte, and so do all ends of lines.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import BinaryIO
+
+from service.formats.entries import Entry, FileOptions
+from service.formats.errors import FileProblem
+from service.formats.lines import Line, read_lines
+from service.formats.parts import Part, Slot, entries_of, write_parts
+
+DEFAULT_COLUMN = "text"
+MAX_RECORD_CHARACTERS = 10_000_000
+"""Most in one record: more is a quotation mark that is not closed."""
+
+_MAX_SHOWN = 400
+
+_QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
+_CLOSING = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
+
+
+class DelimitedFormat:
+    """A table in UTF-8: the cells of some columns are entries, unless blank.
+
+    Columns are named by the header, or by their number from 1: where all are numbers, the first record is
+    taken for data like the others. It is the column `text` where none is named.
+    """
+
+    def __init__(self, options: FileOptions, delimiters: str) -> None:
+        """`options.columns` are columns.
+
+        Args:
+            options: of the file.
+            delimiters: those that may part cells, the likeliest first. The first that gives a header with all
+                columns that are named counts.
+        """
+        self._columns = options.columns or (DEFAULT_COLUMN,)
+        self._names = tuple(column for column in self._columns if not _is_number(column))
+        self._delimiters = delimiters
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        return entries_of(self._parts(source))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        write_parts(self._parts(source), texts, target)
+
+    def _parts(self, source: BinaryIO) -> Iterator[Part]:
+        lines = read_lines(source)
+        first = next(lines, None)
+        if first is None:
+            return
+        delimiter = self._delimiter(first.text)
+        records = read_records(chain([first], lines), delimiter)
+        header = next(records)
+        wanted = self._wanted([value_of(cell) for cell in header.cells])
+        if self._names:
+            yield header.content(delimiter)
+        for record in records if self._names else chain([header], records):
+            yield from _record_parts(record, wanted, delimiter)
+
+    def _delimiter(self, first_line: str) -> str:
+        for delimiter in self._delimiters if self._names else "":
+            cells, _ = _cells_of(first_line, delimiter)
+            if {value_of(cell) for cell in cells}.issuperset(self._names):
+                return delimiter
+        return self._delimiters[0]
+
+    def _wanted(self, first: Sequence[str]) -> tuple[tuple[int, str], ...]:
+        """Columns in their order in the file: position from 0, and what they are called."""
+        wanted: dict[int, str] = {}
+        for column in self._columns:
+            if _is_number(column):
+                position = int(column) - 1
+                if not 0 <= position < len(first):
+                    raise FileProblem(f"there is no column {column}: line 1 has {len(first)}")
+            elif first.count(column) != 1:
+                problem = "no column" if column not in first else "more than one column"
+                raise FileProblem(
+                    f"{problem} is called {column} in line 1; name those to translate, or number them: "
+                    f"{', '.join(first)[:_MAX_SHOWN]}"
+                )
+            else:
+                position = first.index(column)
+            wanted.setdefault(position, column)
+        return tuple(sorted(wanted.items()))
+
+
+class CommaFormat(DelimitedFormat):
+    """Comma-separated values; with semicolons or tabs where only those give the columns that are named."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """See `DelimitedFormat`."""
+        super().__init__(options, ",;\t")
+
+
+class TabFormat(DelimitedFormat):
+    """Tab-separated values."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """See `DelimitedFormat`."""
+        super().__init__(options, "\t")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as it is written."""
+
+    number: int
+    """Of the line in which it begins, from 1."""
+    mark: bytes
+    cells: tuple[str, ...]
+    """With their quotation marks."""
+    ending: bytes
+
+    def content(self, delimiter: str) -> bytes:
+        """Its bytes."""
+        return self.mark + delimiter.join(self.cells).encode() + self.ending
+
+
+def read_records(lines: Iterator[Line], delimiter: str) -> Iterator[Record]:
+    """Take records apart lazily, losing nothing.
+
+    Raises:
+        FileProblem: a quoted cell does not end, or a line does with a carriage return alone.
+    """
+    begun: Line | None = None
+    cells: list[str] = []
+    chunks: list[str] = []
+    num_characters = 0
+    for line in lines:
+        begun = begun or line
+        num_characters += len(line.text)
+        if num_characters > MAX_RECORD_CHARACTERS:
+            break
+        closing = _CLOSING.match(line.text) if chunks else None
+        if chunks and closing is None:
+            chunks.append(line.text + line.ending.decode())
+            continue
+        at = 0 if closing is None else closing.end()
+        more, is_open = _cells_of(line.text[at:], delimiter)
+        if closing is not None:
+            more[0] = "".join(chunks) + line.text[:at] + more[0]
+        chunks = [more.pop() + line.ending.decode()] if is_open else []
+        cells += more
+        if not is_open:
+            _check_endings(cells, begun.number)
+            yield Record(begun.number, begun.mark, tuple(cells), line.ending)
+            begun, cells, num_characters = None, [], 0
+    if begun is not None:
+        raise FileProblem(
+            f"line {begun.number}: a cell begins with a quotation mark and does not end; double the "
+            "quotation marks in cells, and put the cells in quotation marks"
+        )
+
+
+def value_of(cell: str) -> str:
+    """What a cell says."""
+    quoted = _QUOTED.match(cell)
+    if quoted is None:
+        return cell
+    return quoted[0][1:-1].replace('""', '"') + cell[quoted.end() :]
+
+
+def _cells_of(text: str, delimiter: str) -> tuple[list[str], bool]:
+    """Cells of a line, at least one, and whether the last one goes on in the next line."""
+    if '"' not in text:
+        return text.split(delimiter), False
+    cells: list[str] = []
+    at = 0
+    while True:
+        end = at
+        if text.startswith('"', at):
+            quoted = _QUOTED.match(text, at)
+            if quoted is None:
+                return [*cells, text[at:]], True
+            end = quoted.end()
+        end = text.find(delimiter, end)
+        if end < 0:
+            return [*cells, text[at:]], False
+        cells.append(text[at:end])
+        at = end + 1
+
+
+def _check_endings(cells: Sequence[str], number: int) -> None:
+    for cell in cells:
+        quoted = _QUOTED.match(cell) if "\r" in cell else None
+        if "\r" in cell[0 if quoted is None else quoted.end() :]:
+            raise FileProblem(
+                f"line {number}: a carriage return stands alone; end lines with line feeds, and put cells "
+                "that have several lines in quotation marks"
+            )
+
+
+def _record_parts(record: Record, wanted: Sequence[tuple[int, str]], delimiter: str) -> Iterator[Part]:
+    if record.cells == ("",):
+        yield record.content(delimiter)
+        return
+    if wanted[-1][0] >= len(record.cells):
+        raise FileProblem(
+            f"line {record.number} has {len(record.cells)} cells, and column {wanted[-1][1]} would be number "
+            f"{wanted[-1][0] + 1}; mend the file"
+        )
+    before = record.mark
+    first = 0
+    for position, column in wanted:
+        between = record.cells[first:position]
+        before += "".join(cell + delimiter for cell in between).encode()
+        cell = record.cells[position]
+        value = value_of(cell)
+        separator = delimiter.encode() if position + 1 < len(record.cells) else b""
+        if value and not value.isspace():
+            if before:
+                yield before
+            spell = _quoted if cell.startswith('"') else partial(_spell, delimiter)
+            entry = Entry(value, f"line {record.number}, column {column}")
+            yield Slot(entry, cell.encode(), spell)
+            before = separator
+        else:
+            before += cell.encode() + separator
+        first = position + 1
+    yield before + delimiter.join(record.cells[first:]).encode() + record.ending
+
+
+def _spell(delimiter: str, text: str) -> bytes:
+    # Nothing at all might be an empty line, which is no record.
+    if not text or any(character in text for character in (delimiter, '"', "\r", "\n")):
+        return _quoted(text)
+    return text.encode()
+
+
+def _quoted(text: str) -> bytes:
+    return ('"' + text.replace('"', '""') + '"').encode()
+
+
+def _is_number(column: str) -> bool:
+    return column.isascii() and column.isdecimal()

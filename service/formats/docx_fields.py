@@ -1,0 +1,69 @@
+"""Fields of Word documents: what a program fills in between two marks (ECMA-376-1, 17.16)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from service.formats.running import Item, Kind
+
+FIELD_NOTE = "field:"
+"""Before `begin`, `separate`, `end` and `code` in the notes of fields' marks, which are breaks."""
+_TRANSLATED = ("HYPERLINK",)
+"""Fields whose result is text of the author's."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Marks:
+    """Of fields that begin and end within the same elements, by where they begin."""
+
+    ends: dict[int, int]
+    separators: dict[int, int]
+
+
+def with_fields(items: Sequence[Item], spell: Callable[[Sequence[Item]], str]) -> list[Item]:
+    """Fields become a word each, or an element around their result if that is to be translated.
+
+    Marks of fields that begin or end in another paragraph stay breaks.
+    """
+    marks = _marks(items)
+    result: list[Item] = []
+    translated_ends: set[int] = set()
+    i = 0
+    while i < len(items):
+        end, separator = marks.ends.get(i), marks.separators.get(i)
+        if i in translated_ends:
+            result.append(Item(Kind.CLOSE, raw=items[i].raw))
+        elif end is None:
+            result.append(items[i])
+        elif separator is not None and _code(items[i:separator]).startswith(_TRANSLATED):
+            result.append(Item(Kind.OPEN, raw=spell(items[i : separator + 1])))
+            translated_ends.add(end)
+            i = separator
+        else:
+            result.append(Item(Kind.WORD, raw=spell(items[i : end + 1])))
+            i = end
+        i += 1
+    return result
+
+
+def _marks(items: Sequence[Item]) -> _Marks:
+    marks = _Marks({}, {})
+    parents = [-1]
+    begun: list[tuple[int, int]] = []
+    for i, item in enumerate(items):
+        if item.kind is Kind.OPEN:
+            parents.append(i)
+        elif item.kind is Kind.CLOSE:
+            parents.pop()
+        elif item.note == f"{FIELD_NOTE}begin":
+            begun.append((i, parents[-1]))
+        elif begun and begun[-1][1] == parents[-1] and item.note == f"{FIELD_NOTE}separate":
+            marks.separators.setdefault(begun[-1][0], i)
+        elif begun and item.note == f"{FIELD_NOTE}end":
+            start, parent = begun.pop()
+            if parent == parents[-1]:
+                marks.ends[start] = i
+    return marks
+
+
+def _code(items: Sequence[Item]) -> str:
+    return "".join(item.text for item in items if item.note == f"{FIELD_NOTE}code").strip()

@@ -1,0 +1,220 @@
+"""A paragraph of a Word document as running text, and back (ECMA-376-1, 17.3 to 17.16)."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from service.formats.docx_fields import FIELD_NOTE, with_fields
+from service.formats.nested import Paragraphs, Spelt
+from service.formats.running import Item, Kind, Running, paired, runnings
+from service.formats.xml_units import Aside, Chars, Element
+from service.markup.escaping import escape_xml
+
+WORD_NAMESPACES = (
+    "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+    "http://purl.oclc.org/ooxml/wordprocessingml/main",
+)
+_CONTAINERS = frozenset(["hyperlink", "ins", "moveTo", "smartTag", "customXml", "dir", "bdo", "sdt"])
+_PROPERTIES = frozenset(["sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr"])
+_HALVES = {
+    f"{name}{end}": f"{note}:{name}"
+    for name in ("bookmark", "commentRange", "perm", "moveToRange")
+    for end, note in (("Start", "open"), ("End", "close"))
+}
+"""What begins in one place and ends in another."""
+_DROPPED = frozenset(["proofErr", "lastRenderedPageBreak"])
+"""What programs noted of the old text."""
+_POINTS = frozenset(
+    [
+        "footnoteReference", "endnoteReference", "commentReference", "footnoteRef", "endnoteRef",
+        "annotationRef", "separator", "continuationSeparator", "del", "moveFrom", "delText",
+        "moveFromRangeStart", "moveFromRangeEnd", "delInstrText",
+    ]
+)  # fmt: skip
+"""Take no room among words; all that is not known takes some."""
+_HYPHENS = {"noBreakHyphen": "\u2011", "softHyphen": "\u00ad"}
+_OF_OLD_TEXT = frozenset(["lang", "noProof", "rPrChange"])
+"""Properties of runs that tell nothing of how a translation looks."""
+_VISIBLE = ("u", "strike", "dstrike", "highlight", "shd", "bdr")
+"""Properties that white space shows."""
+
+
+def _find(element: Element, place: str, spelt: Spelt) -> list[Running | Item]:
+    items = paired(with_fields(list(_content(element, spelt)), lambda found: _spell(found, element.prefix)))
+    return list(runnings(list(_styled(_levels(_merged(items)))), place))
+
+
+def _spell_paragraph(element: Element, items: Sequence[Item]) -> str:
+    lead = "".join(child.raw for child in element.children("pPr"))
+    return f"{element.open}{lead}{_spell(items, element.prefix)}{element.close}"
+
+
+def _spell(items: Sequence[Item], prefix: str) -> str:
+    """Items as runs; what is opened tells the properties of the runs in it."""
+    written: list[str] = []
+    styles = [""]
+    for item in items:
+        if item.kind is Kind.TEXT:
+            style = styles[-1] if item.note is None else item.note
+            text = f'<{prefix}t xml:space="preserve">{escape_xml(item.text)}</{prefix}t>'
+            written.append(f"<{prefix}r>{style}{text}</{prefix}r>" if item.text else "")
+            continue
+        written.append(item.raw)
+        if item.note is not None and item.note.startswith("+"):
+            styles.append(item.note[1:])
+        elif item.note == "-":
+            styles.pop()
+    return "".join(written)
+
+
+def _content(parent: Element, spelt: Spelt) -> Iterator[Item]:
+    """What is in a paragraph or in something around its runs; texts with their runs' properties as notes."""
+    for node in parent.nodes:
+        if isinstance(node, Chars):
+            continue  # line ends of pretty printers
+        if isinstance(node, Aside):
+            yield Item(Kind.POINT, raw=node.raw)
+        elif node.local == "r":
+            yield from _run(node, spelt)
+        elif node.local in _CONTAINERS and node.close:
+            yield from _container(node, spelt)
+        elif node.local not in _DROPPED and node.local != "pPr" and node.local not in _PROPERTIES:
+            yield _thing(node, PARAGRAPHS.written(node, spelt))
+
+
+def _container(element: Element, spelt: Spelt) -> Iterator[Item]:
+    inner = next(iter(element.children("sdtContent")), None)
+    properties = "".join(child.raw for child in element.elements if child.local in _PROPERTIES)
+    if element.local != "sdt":
+        yield Item(Kind.OPEN, raw=element.open + properties)
+        yield from _content(element, spelt)
+        yield Item(Kind.CLOSE, raw=element.close)
+    elif inner is None or not inner.close:
+        yield Item(Kind.POINT, raw=element.raw)
+    else:
+        yield Item(Kind.OPEN, raw=element.open + properties + inner.open)
+        yield from _content(inner, spelt)
+        yield Item(Kind.CLOSE, raw=inner.close + element.close)
+
+
+def _run(run: Element, spelt: Spelt) -> Iterator[Item]:
+    properties = next(iter(run.children("rPr")), None)
+    style = "" if properties is None else _style(properties)
+    lead = run.open + ("" if properties is None else properties.raw)
+    for node in run.nodes:
+        if isinstance(node, Chars) or node is properties:
+            continue
+        if isinstance(node, Aside):
+            yield Item(Kind.POINT, raw=f"{run.open}{node.raw}{run.close}")
+        elif node.local == "t":
+            yield Item(Kind.TEXT, node.text, note=style)
+        elif node.local in _HYPHENS:
+            yield Item(Kind.TEXT, _HYPHENS[node.local], note=style)
+        elif node.local not in _DROPPED:
+            yield _thing(node, f"{lead}{PARAGRAPHS.written(node, spelt)}{run.close}")
+
+
+def _style(properties: Element) -> str:
+    kept = [child.raw for child in properties.elements if child.local not in _OF_OLD_TEXT]
+    return f"{properties.open}{''.join(kept)}{properties.close}" if kept else ""
+
+
+def _thing(element: Element, raw: str) -> Item:
+    """What is no text."""
+    local = element.local
+    if local in {"fldChar", "instrText"}:
+        kind = next(
+            (value for name, value in element.attributes.items() if name.local == "fldCharType"), "code"
+        )
+        return Item(Kind.BREAK, element.text, raw, f"{FIELD_NOTE}{kind}")
+    if local in _HALVES:
+        key = next((value for name, value in element.attributes.items() if name.local == "id"), "")
+        return Item(Kind.POINT, raw=raw, note=f"{_HALVES[local]} {key}")
+    if local in {"tab", "ptab"}:
+        return Item(Kind.BREAK, raw=raw)
+    if local in {"br", "cr"}:
+        is_line = not {"page", "column"} & set(element.attributes.values())
+        return Item(Kind.WORD if is_line else Kind.BREAK, raw=raw, ends_line=is_line)
+    is_anchored = any(inner.local == "anchor" for inner in _all(element))
+    return Item(Kind.POINT if local in _POINTS or is_anchored else Kind.WORD, raw=raw)
+
+
+def _all(element: Element) -> Iterator[Element]:
+    for child in element.elements:
+        yield child
+        yield from _all(child)
+
+
+def _merged(items: Sequence[Item]) -> list[Item]:
+    """Texts of one format after each other are one; white space goes with the text before it."""
+    merged: list[Item] = []
+    for item in items:
+        last = merged[-1] if merged else None
+        if item.kind is not Kind.TEXT or last is None or last.kind is not Kind.TEXT:
+            merged.append(item)
+        elif last.note == item.note or (item.text.isspace() and not _shows_space(item.note or "")):
+            merged[-1] = replace(last, text=last.text + item.text)
+        else:
+            merged.append(item)
+    return merged
+
+
+def _shows_space(style: str) -> bool:
+    return any(f":{name} " in style or f":{name}/" in style for name in _VISIBLE)
+
+
+def _levels(items: Sequence[Item]) -> list[Item]:
+    """What is opened gets the properties that most of the text right in it has; the paragraph is one too."""
+    levels = [Counter[str]()]
+    starts = [-1]
+    bases: dict[int, str] = {}
+    for i, item in enumerate([*items, Item(Kind.CLOSE)]):
+        if item.kind is Kind.OPEN:
+            levels.append(Counter())
+            starts.append(i)
+        elif item.kind is Kind.CLOSE:
+            counts = levels.pop()
+            bases[starts.pop()] = max(counts, key=counts.__getitem__, default="")
+        elif item.kind is Kind.TEXT:
+            levels[-1][item.note or ""] += len(item.text)
+    noted = [replace(item, note=f"+{bases[i]}") if i in bases else item for i, item in enumerate(items)]
+    noted = [replace(item, note="-") if item.kind is Kind.CLOSE else item for item in noted]
+    return [Item(Kind.BREAK, note=f"+{bases[-1]}"), *noted]
+
+
+def _styled(items: Sequence[Item]) -> Iterator[Item]:
+    """Texts of other properties than what they stand in get elements of their own."""
+    bases = [""]
+    style: str | None = None
+    for item in items:
+        if item.kind is Kind.TEXT:
+            wanted = None if item.note == bases[-1] else item.note
+            if wanted != style:
+                if style is not None:
+                    yield Item(Kind.CLOSE, note="-")
+                if wanted is not None:
+                    yield Item(Kind.OPEN, note=f"+{wanted}")
+                style = wanted
+            yield replace(item, note=None)
+            continue
+        if style is not None and item.kind is not Kind.POINT:
+            yield Item(Kind.CLOSE, note="-")
+            style = None
+        if item.note is not None and item.note.startswith("+"):
+            bases.append(item.note[1:])
+        elif item.note == "-":
+            bases.pop()
+        yield item
+    if style is not None:
+        yield Item(Kind.CLOSE, note="-")
+
+
+def _is_paragraph(element: Element) -> bool:
+    return element.local == "p" and element.name.uri in WORD_NAMESPACES
+
+
+def _is_left_alone(element: Element) -> bool:
+    return element.local in {"del", "moveFrom"} and element.name.uri in WORD_NAMESPACES
+
+
+PARAGRAPHS = Paragraphs(_is_paragraph, _is_left_alone, _find, _spell_paragraph)

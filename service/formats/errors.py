@@ -1,0 +1,16 @@
+"""What is wrong with a file."""
+
+from dataclasses import dataclass
+
+from dragoman.errors import DragomanError
+
+
+@dataclass(eq=False)
+class FileProblem(DragomanError):  # noqa: N818 -- named like the other errors of ours
+    """A file that cannot be read, or not written."""
+
+    problem: str
+    """What is wrong, where, and what to do. It does not name the file, which the caller knows."""
+
+    def __str__(self) -> str:
+        return self.problem

@@ -1,0 +1,54 @@
+"""Whole HTML pages: every block of running text is an entry.
+
+The `lang` attribute stays as it is, as do attributes that hold text (`alt`, `title`).
+"""
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from service.documents.errors import UnusableDocument
+from service.documents.formats import Document, read_document
+from service.formats.entries import Entry, FileOptions
+from service.formats.errors import FileProblem
+from service.formats.passages import Passage, end, entries_of, written
+from service.formats.token_blocks import token_blocks
+from service.markup.html_tokens import html_tokens
+from service.markup.options import MarkupLanguage, MarkupOptions
+
+_HTML = MarkupOptions(MarkupLanguage.HTML)
+
+
+class HtmlFormat:
+    """Pages in any encoding that they declare; characters which that has not become references."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """Nothing about pages can be chosen."""
+        del options
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        return entries_of(html_parts(_page(source).text))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        page = _page(source)
+        text = "".join(written(html_parts(page.text), texts))
+        end(texts)
+        target.write(page.write(text))
+
+
+def html_parts(html: str, place: str = "") -> list[str | Passage]:
+    """A page or part of one: its blocks, and what is between them.
+
+    Args:
+        html: however malformed.
+        place: what the numbers of blocks are told after.
+    """
+    return token_blocks(html_tokens(html, _HTML), MarkupLanguage.HTML, place)
+
+
+def _page(source: BinaryIO) -> Document:
+    try:
+        return read_document(source.read(), "page.html")
+    except UnusableDocument as error:
+        raise FileProblem(error.problem) from error

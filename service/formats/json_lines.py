@@ -1,0 +1,218 @@
+"""JSON lines (https://jsonlines.org): an object a line, of which some keys' strings are translated in place.
+
+All else of a line stays byte for byte: other keys, their order, spacing, and how numbers are written.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from service.formats.entries import Entry, FileOptions
+from service.formats.errors import FileProblem
+from service.formats.lines import Line, read_lines
+from service.formats.parts import Part, Slot, entries_of, write_parts
+
+DEFAULT_KEY = "text"
+MAX_DEPTH = 100
+"""Most lists and objects inside each other on the way to a string that is translated."""
+
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # numbers may have any number of digits
+_SPACES = re.compile(r"[ \t\n\r]*")
+
+
+class JsonLinesFormat:
+    """JSON lines in UTF-8: the strings of some keys are entries, unless blank; those of a list one by one.
+
+    A key is named by itself, in objects by a path with dots (`title.de`); lists on the way are gone through,
+    so that `messages.content` is the content of every message. A line may lack a key, or have null for it. It
+    is `text` where none is named.
+    """
+
+    def __init__(self, options: FileOptions) -> None:
+        """`options.columns` are keys."""
+        self._keys = options.columns or (DEFAULT_KEY,)
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        return entries_of(self._parts(source))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        write_parts(self._parts(source), texts, target)
+
+    def _parts(self, source: BinaryIO) -> Iterator[Part]:
+        missing = set(self._keys)
+        first_keys: tuple[str, ...] | None = None
+        for line in read_lines(source):
+            if not line.text.strip(" \t\r"):
+                yield line.mark + line.text.encode() + line.ending
+                continue
+            walk = _Walk(line.text, line.number, frozenset(self._keys))
+            walk.end(walk.object_at(_space_from(line.text, 0), "", "", MAX_DEPTH))
+            missing -= walk.seen
+            if first_keys is None:
+                first_keys = tuple(walk.top_keys)
+            yield from _line_parts(line, walk.found)
+        if missing and first_keys is not None:
+            names = ", ".join(key for key in self._keys if key in missing)
+            raise FileProblem(
+                f"no line has the key {names}; name the keys to translate: the first line has "
+                f"{', '.join(first_keys) or 'none'}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _String:
+    """A string to translate."""
+
+    start: int
+    """Of its quotation mark."""
+    end: int
+    text: str
+    path: str
+    """With positions in lists, from 1."""
+
+
+class _Walk:
+    """Goes through one line once."""
+
+    def __init__(self, line: str, number: int, keys: frozenset[str]) -> None:
+        self.found: list[_String] = []
+        self.seen: set[str] = set()
+        """Keys that the line has, whatever for."""
+        self.top_keys: list[str] = []
+        self._line = line
+        self._number = number
+        self._keys = keys
+        self._prefixes = frozenset(
+            key[:at] for key in keys for at, character in enumerate(key) if character == "."
+        )
+
+    def object_at(self, at: int, key: str, path: str, depth: int) -> int:
+        """Where the object that begins at `at` ends; what it holds was gone through.
+
+        Args:
+            at: of its brace.
+            key: path to the object as callers name it.
+            path: the same with positions in lists.
+            depth: how much deeper there may be more.
+        """
+        at = self._passed(at, "{", "an object")
+        if self._is_at(at, "}"):
+            return at + 1
+        while True:
+            if not self._is_at(at, '"'):
+                raise self._problem(at, "a key in quotation marks is expected")
+            decoded, at = self._decoded(at)
+            name = str(decoded)
+            if not key:
+                self.top_keys.append(name)
+            at = self._passed(_space_from(self._line, at), ":", "a colon")
+            at = self._value_at(at, _joined(key, name), _joined(path, name), depth)
+            at = _space_from(self._line, at)
+            if self._is_at(at, "}"):
+                return at + 1
+            at = self._passed(at, ",", "a comma or a closing brace")
+
+    def end(self, at: int) -> None:
+        """Check that nothing follows the object, which ended at a character.
+
+        Raises:
+            FileProblem: something does.
+        """
+        at = _space_from(self._line, at)
+        if at < len(self._line):
+            raise self._problem(at, "one object a line is expected, and nothing after it")
+
+    def _value_at(self, at: int, key: str, path: str, depth: int) -> int:
+        is_wanted = key in self._keys
+        if is_wanted:
+            self.seen.add(key)
+        if depth and self._is_at(at, "{") and key in self._prefixes:
+            return self.object_at(at, key, path, depth - 1)
+        if depth and self._is_at(at, "[") and (is_wanted or key in self._prefixes):
+            return self._list_at(at, key, path, depth - 1)
+        value, end = self._decoded(at)
+        if is_wanted and isinstance(value, str) and self._is_at(at, '"'):
+            if value and not value.isspace():
+                self._check_unicode(value, path)
+                self.found.append(_String(at, end, value, path))
+        elif is_wanted and value is not None:
+            raise FileProblem(
+                f"line {self._number}, key {path}: it is no string; name keys of strings, or of lists of them"
+            )
+        return end
+
+    def _list_at(self, at: int, key: str, path: str, depth: int) -> int:
+        at = self._passed(at, "[", "a list")
+        if self._is_at(at, "]"):
+            return at + 1
+        position = 1
+        while True:
+            at = _space_from(self._line, self._value_at(at, key, f"{path}[{position}]", depth))
+            if self._is_at(at, "]"):
+                return at + 1
+            at = self._passed(at, ",", "a comma or a closing bracket")
+            position += 1
+
+    def _decoded(self, at: int) -> tuple[object, int]:
+        try:
+            return _DECODER.raw_decode(self._line, at)
+        except json.JSONDecodeError as error:
+            raise self._problem(error.pos, error.msg) from error
+        except RecursionError as error:
+            raise self._problem(at, "it is nested too deeply") from error
+
+    def _check_unicode(self, text: str, path: str) -> None:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise FileProblem(
+                f"line {self._number}, key {path}: character {error.start + 1} is a lone surrogate, which is "
+                "no Unicode; mend the file"
+            ) from error
+
+    def _is_at(self, at: int, character: str) -> bool:
+        return self._line.startswith(character, at)
+
+    def _passed(self, at: int, character: str, name: str) -> int:
+        if not self._is_at(at, character):
+            raise self._problem(at, f"{name} is expected")
+        return _space_from(self._line, at + 1)
+
+    def _problem(self, at: int, problem: str) -> FileProblem:
+        return FileProblem(f"line {self._number} is no JSON object: character {at + 1}: {problem}")
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _space_from(line: str, at: int) -> int:
+    found = _SPACES.match(line, at)
+    return at if found is None else found.end()
+
+
+def _line_parts(line: Line, found: list[_String]) -> Iterator[Part]:
+    at = 0
+    before = line.mark
+    for string in found:
+        yield before + line.text[at : string.start].encode()
+        own = line.text[string.start : string.end]
+        entry = Entry(string.text, f"line {line.number}, key {string.path}")
+        is_escaped = own.isascii() and not string.text.isascii()
+        yield Slot(entry, own.encode(), _spell_escaped if is_escaped else _spell)
+        at, before = string.end, b""
+    yield before + line.text[at:].encode() + line.ending
+
+
+def _spell(text: str) -> bytes:
+    return json.dumps(text, ensure_ascii=False).encode()
+
+
+def _spell_escaped(text: str) -> bytes:
+    """For values that were written in ASCII, with an escape for ü."""
+    text.encode()
+    return json.dumps(text).encode()

@@ -1,0 +1,104 @@
+"""Kinds of files by the ends of their names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, cast
+
+from service.formats.compression import COMPRESSIONS, CompressedFormat
+from service.formats.entries import FileFormat, FileOptions
+from service.formats.errors import FileProblem
+
+__all__ = ["COMPRESSIONS", "SUFFIXES", "is_known", "open_format"]
+
+_MAX_SHOWN_NAME = 80
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    module: str
+    """Loaded when a file of its kind comes: what some need takes long to load, or is not installed."""
+    name: str
+    is_streamed: bool = False
+    """Whether it reads from the beginning to the end and seeks nothing."""
+
+
+class _FormatType(Protocol):
+    def __call__(self, options: FileOptions) -> FileFormat: ...
+
+
+_KINDS: Mapping[str, _Kind] = {
+    ".txt": _Kind("lines", "LinesFormat", is_streamed=True),
+    ".jsonl": _Kind("json_lines", "JsonLinesFormat", is_streamed=True),
+    ".ndjson": _Kind("json_lines", "JsonLinesFormat", is_streamed=True),
+    ".csv": _Kind("delimited", "CommaFormat", is_streamed=True),
+    ".tsv": _Kind("delimited", "TabFormat", is_streamed=True),
+    ".parquet": _Kind("parquet", "ParquetFormat"),
+    ".srt": _Kind("subtitles", "SrtFormat", is_streamed=True),
+    ".vtt": _Kind("subtitles", "VttFormat", is_streamed=True),
+    ".po": _Kind("po", "PoFormat"),
+    ".xliff": _Kind("xliff", "XliffFormat"),
+    ".xlf": _Kind("xliff", "XliffFormat"),
+    ".tmx": _Kind("tmx", "TmxFormat"),
+    ".html": _Kind("html", "HtmlFormat"),
+    ".htm": _Kind("html", "HtmlFormat"),
+    ".md": _Kind("markdown", "MarkdownFormat"),
+    ".markdown": _Kind("markdown", "MarkdownFormat"),
+    ".docx": _Kind("docx", "DocxFormat"),
+    ".odt": _Kind("odt", "OdtFormat"),
+    ".epub": _Kind("epub", "EpubFormat"),
+}
+_EXTRAS = {"pyarrow": "parquet"}
+"""Extras of this project by the packages that come with them."""
+
+SUFFIXES = tuple(_KINDS)
+"""Of files that can be translated, in lower case; each may be followed by one of `COMPRESSIONS`."""
+
+
+def is_known(name: str) -> bool:
+    """Whether a file's name tells of a kind that can be translated, in whatever case."""
+    return _suffix_of(_plain_name(name)) is not None
+
+
+def open_format(name: str, options: FileOptions) -> FileFormat:
+    """What reads and writes a file, by its name in whatever case.
+
+    Raises:
+        FileProblem: the name tells no known kind, or what reads it is not installed.
+    """
+    plain_name = _plain_name(name)
+    suffix = _suffix_of(plain_name)
+    if suffix is None:
+        shown = name if len(name) <= _MAX_SHOWN_NAME else f"...{name[-_MAX_SHOWN_NAME:]}"
+        raise FileProblem(
+            f"{shown!a} ends in nothing that can be translated; known are {', '.join(SUFFIXES)}, also "
+            f"with {' or '.join(COMPRESSIONS)} after them"
+        )
+    kind = _KINDS[suffix]
+    inner = _format_type(kind, suffix)(options)
+    if plain_name == name.lower():
+        return inner
+    return CompressedFormat(inner, name.lower().removeprefix(plain_name), kind.is_streamed)
+
+
+def _plain_name(name: str) -> str:
+    name = name.lower()
+    compression = next((end for end in COMPRESSIONS if name.endswith(end)), "")
+    return name.removesuffix(compression)
+
+
+def _suffix_of(plain_name: str) -> str | None:
+    return next((suffix for suffix in SUFFIXES if plain_name.endswith(suffix)), None)
+
+
+def _format_type(kind: _Kind, suffix: str) -> _FormatType:
+    try:
+        module = import_module(f"service.formats.{kind.module}")
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").split(".")[0])
+        if extra is None:
+            raise
+        raise FileProblem(
+            f"{suffix} files need {error.name}, which is not installed: pip install 'dragoman[{extra}]'"
+        ) from error
+    return cast("_FormatType", getattr(module, kind.name))

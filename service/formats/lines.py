@@ -1,0 +1,92 @@
+"""Files of lines, and plain text, of which every line is an entry."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import BinaryIO
+
+from service.formats.entries import Entry, FileOptions
+from service.formats.errors import FileProblem
+from service.formats.parts import Part, Slot, entries_of, write_parts
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MAX_LINE_BYTES = 10_000_000
+"""Longest line that is read, its ending aside: what is longer is no file of lines."""
+
+_MAX_ENDING_BYTES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line, and what stands around its text; the three together are the line's bytes."""
+
+    number: int
+    """From 1."""
+    mark: bytes
+    """A byte order mark before the first line, or nothing."""
+    text: str
+    ending: bytes
+    """LF, CR LF, or nothing after a last line that has none."""
+
+
+def read_lines(source: BinaryIO) -> Iterator[Line]:
+    """Take lines apart lazily, losing nothing: only LF and CR LF end a line, no other character does.
+
+    Raises:
+        FileProblem: at the first line that is not UTF-8 or longer than `MAX_LINE_BYTES`.
+    """
+    number = 0
+    while line := source.readline(MAX_LINE_BYTES + len(BYTE_ORDER_MARK) + _MAX_ENDING_BYTES):
+        number += 1
+        mark = BYTE_ORDER_MARK if number == 1 and line.startswith(BYTE_ORDER_MARK) else b""
+        ending = b"\r\n" if line.endswith(b"\r\n") else b"\n" if line.endswith(b"\n") else b""
+        content = line[len(mark) : len(line) - len(ending)]
+        if len(content) > MAX_LINE_BYTES:
+            raise FileProblem(f"line {number} is longer than {MAX_LINE_BYTES:,} bytes; part it")
+        try:
+            text = content.decode()
+        except UnicodeDecodeError as error:
+            at = len(mark) + error.start + 1
+            raise FileProblem(
+                f"line {number} is not UTF-8: byte 0x{content[error.start]:02x} at position {at} of it; "
+                "convert the file to UTF-8 first"
+            ) from error
+        yield Line(number, mark, text, ending)
+
+
+class LinesFormat:
+    """Plain text in UTF-8: a line is an entry, unless it is blank.
+
+    A line feed that a translation has becomes a space, so that the n-th line translates the n-th line.
+    """
+
+    def __init__(self, options: FileOptions) -> None:
+        """Nothing about lines can be chosen."""
+        del options
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        return entries_of(_parts(source))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        write_parts(_parts(source), texts, target)
+
+
+def _parts(source: BinaryIO) -> Iterator[Part]:
+    for line in read_lines(source):
+        own = line.text.encode()
+        if not line.text or line.text.isspace():
+            yield line.mark + own + line.ending
+            continue
+        if line.mark:
+            yield line.mark
+        yield Slot(Entry(line.text, f"line {line.number}"), own, partial(_on_one_line, line.ending))
+        if line.ending:
+            yield line.ending
+
+
+def _on_one_line(ending: bytes, text: str) -> bytes:
+    text = text.replace("\r\n", " ").replace("\n", " ")
+    # Before LF it would make another ending.
+    return (text.rstrip("\r") if ending == b"\n" else text).encode()

@@ -1,0 +1,123 @@
+"""Markdown: CommonMark with tables and strikethrough, front matter and footnotes.
+
+Running text is translated: paragraphs, headings, items, cells, and blocks of HTML. Code, targets of links,
+images, definitions of links and front matter stay. A paragraph that changed is written on one line; all that
+is no entry is left byte for byte. Where new words do not go with `*` and `_`, HTML's tags are written.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import BinaryIO
+
+from markdown_it.token import Token
+
+from service.formats.entries import Entry, FileOptions
+from service.formats.html import html_parts
+from service.formats.markdown_lines import Place, find_cell, find_lines
+from service.formats.markdown_parser import MarkdownParser
+from service.formats.markdown_spelling import spell_inline
+from service.formats.passages import Passage, decode, encode, end, entries_of, joined, written
+from service.formats.running import Running, runnings
+
+_BYTE_ORDER_MARK = "\ufeff"
+_FRONT_MATTER = re.compile(
+    r"\A(---|\+\+\+)[ \t]*\r?\n(?:.*?\r?\n)?(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL
+)
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+
+
+class MarkdownFormat:
+    """An entry is a paragraph, a heading, a cell of a table, or a block of running text in HTML."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """Nothing about Markdown can be chosen."""
+        del options
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        return entries_of(_parts(decode(source.read(), "utf-8")))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        text = "".join(written(_parts(decode(source.read(), "utf-8")), texts))
+        end(texts)
+        target.write(encode(text, "utf-8"))
+
+
+def _parts(text: str) -> Iterator[str | Passage]:
+    num_before = len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0
+    front = _FRONT_MATTER.match(text[num_before:])
+    num_before += front.end() if front else 0
+    yield text[:num_before]
+    page = _Page(text[num_before:], 1 + len(_LINE.findall(text[:num_before])[:-1]))
+    yield from page.parts()
+
+
+class _Page:
+    """A document without its front matter."""
+
+    def __init__(self, text: str, first_line: int) -> None:
+        self._text = text
+        self._first_line = first_line
+        lines = _LINE.findall(text)[:-1]  # the last match is of nothing
+        self._starts = [0, *accumulate(map(len, lines))]
+        self._lines = [line.rstrip("\r\n") for line in lines]
+        self._parser = MarkdownParser()
+        self._cell_end = 0, 0
+        """Line, and where in it the last cell of a table ended."""
+
+    def parts(self) -> Iterator[str | Passage]:
+        at = 0
+        for token in self._parser.parse("\n".join(self._lines) + "\n"):
+            found = self._passage(token)
+            if found is not None:
+                start, stop, passage = found
+                yield self._text[at:start]
+                yield passage
+                at = stop
+        yield self._text[at:]
+
+    def _passage(self, token: Token) -> tuple[int, int, Passage] | None:
+        if token.map is None:
+            return None
+        if token.type == "html_block" and token.level == 0:
+            return self._html(*token.map)
+        return self._inline(token, token.map[0]) if token.type == "inline" and token.content else None
+
+    def _html(self, first: int, last: int) -> tuple[int, int, Passage]:
+        start, stop = self._starts[first], self._starts[last]
+        parts = html_parts(self._text[start:stop], f"line {self._first_line + first}, ")
+        return start, stop, joined(parts)
+
+    def _inline(self, token: Token, line: int) -> tuple[int, int, Passage] | None:
+        is_cell = token.meta.get("is_cell", False)
+        if is_cell:
+            after = self._cell_end[1] if self._cell_end[0] == line else 0
+            place = find_cell(token.content, self._lines, line, after)
+            self._cell_end = line, place.column(len(token.content))
+        else:
+            place = find_lines(token.content, self._lines, line, token.meta.get("num_marks", 0))
+        start, stop = self._at(place, 0), self._at(place, len(token.content))
+        return self._running(token, place, start, stop, is_cell=is_cell)
+
+    def _at(self, place: Place, position: int) -> int:
+        line, column = place.at(position)
+        return self._starts[line] + column
+
+    def _running(
+        self, token: Token, place: Place, start: int, stop: int, *, is_cell: bool
+    ) -> tuple[int, int, Passage] | None:
+        parser = self._parser
+        items = parser.items(
+            token, lambda first, last: self._text[self._at(place, first) : self._at(place, last)]
+        )
+        found = list(runnings(items, f"line {self._first_line + place.line}"))
+        entries = tuple(part.entry for part in found if isinstance(part, Running))
+        if not entries:
+            return None
+
+        def spell(texts: Sequence[str]) -> str:
+            return spell_inline(parser, found, texts, is_cell=is_cell)
+
+        return start, stop, Passage(entries, spell, self._text[start:stop])

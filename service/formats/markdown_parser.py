@@ -1,0 +1,167 @@
+"""Markdown's parser, made to say where in a text each mark stands."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block.reference import reference
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from service.formats.running import Item, Kind, paired
+
+_VERBATIM = re.compile(r"\[\^[^\]\s]+\](?::[ \t]+)?|\{\{[^{}]*\}\}|\{%[^{}%]*%\}")
+"""Footnotes, as many programs know them, and what templates fill in."""
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]*)")
+_OPEN = {"link_open": "link", "em_open": "em", "strong_open": "strong", "s_open": "s"}
+_CLOSE = {"link_close": "link", "em_close": "em", "strong_close": "strong", "s_close": "s"}
+_WHOLE = frozenset(["image", "autolink", "html_inline", "verbatim", "backticks"])
+"""Rules all of whose text stays as it is."""
+
+_Rule = Callable[[StateInline, bool], bool]
+Written = Callable[[int, int], str]
+"""A part of a text as the document has it."""
+
+
+class MarkdownParser:
+    """Finds blocks of one document, and in them what is text and what is not."""
+
+    def __init__(self) -> None:
+        self._markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+        rules = self._markdown.inline.ruler
+        rules.before("link", "verbatim", _verbatim)
+        names = rules.get_active_rules()
+        for name, rule in zip(names, rules.getRules(""), strict=True):
+            rules.at(name, _noting(name, rule))
+        self._markdown.block.ruler.at("reference", _reference)
+        self._env: dict[str, Any] = {}
+        """Definitions of links, once a document was read."""
+
+    def parse(self, text: str) -> Iterator[Token]:
+        """Tokens of a document; those of cells and headings say so in their `meta`."""
+        before: Token | None = None
+        for token in self._markdown.parse(text, self._env):
+            if token.type == "inline" and before is not None:
+                token.meta["is_cell"] = before.type in {"th_open", "td_open"}
+                token.meta["num_marks"] = len(before.markup) if before.markup.startswith("#") else 0
+            before = token
+            yield token
+
+    def items(self, token: Token, written: Written) -> list[Item]:
+        """A block's text and what stands in it."""
+        return paired(list(_items(token.children or [], written)))
+
+    def shape(self, text: str) -> list[str]:
+        """What stands in a text, in the order of names: elements and things, but no text."""
+        [token] = self._markdown.parseInline(text, self._env)
+        return shape_of(paired(list(_items(token.children or [], lambda first, last: text[first:last]))))
+
+
+def shape_of(items: Iterable[Item]) -> list[str]:
+    """Names of what stands in a text, sorted."""
+    return sorted(item.note or item.raw.strip() for item in items if item.kind is not Kind.TEXT)
+
+
+def _reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own
+    """A definition of a link, unless it is one of a footnote, which CommonMark does not know."""
+    if state.src.startswith("[^", state.bMarks[start] + state.tShift[start]):
+        return False
+    return reference(state, start, end, silent)
+
+
+def _verbatim(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own
+    found = _VERBATIM.match(state.src, state.pos, state.posMax)
+    if found is None:
+        return False
+    if found[0].rstrip().endswith(":") and state.pos:
+        found = re.compile(r"\[\^[^\]\s]+\]").match(state.src, state.pos, state.posMax)
+        if found is None:
+            return False
+    if not silent:
+        state.push("verbatim", "", 0)
+    state.pos = found.end()
+    return True
+
+
+def _noting(name: str, rule: _Rule) -> _Rule:
+    """The same rule, whose tokens say where they stand."""
+
+    def noting(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own
+        start, num_before = state.pos, len(state.tokens)
+        has_pending = bool(state.pending)
+        if not rule(state, silent):
+            return False
+        if not silent:
+            tokens = state.tokens[num_before + (has_pending and len(state.tokens) > num_before) :]
+            _note(name, state, start, tokens)
+        return True
+
+    return noting
+
+
+def _note(name: str, state: StateInline, start: int, tokens: list[Token]) -> None:
+    if not tokens:
+        return
+    if name in _WHOLE:
+        tokens[0].meta["span"] = start, state.pos
+        for token in tokens[1:]:
+            token.meta["is_in_whole"] = True
+    elif name in {"emphasis", "strikethrough"}:
+        at = start
+        for token in tokens:
+            token.meta["span"] = at, at + len(token.content)
+            at += len(token.content)
+    elif name == "link":
+        stop = state.pos
+        label_end = state.md.helpers.parseLinkLabel(state, start, True)  # noqa: FBT003 -- the parser's own
+        tokens[0].meta["span"] = start, start + 1
+        tokens[-1].meta["span"] = label_end, stop
+        tokens[-1].meta["label"] = state.src[start + 1 : label_end]
+    elif name in {"newline", "escape"} and tokens[-1].type == "hardbreak":
+        while start and state.src[start - 1] == " ":
+            start -= 1
+        tokens[-1].meta["span"] = start, state.pos
+
+
+def _items(tokens: list[Token], written: Written) -> Iterator[Item]:
+    for token in tokens:
+        if token.meta.get("is_in_whole"):
+            continue
+        span = token.meta.get("span")
+        if token.type in {"text", "text_special", "softbreak"} or span is None:
+            yield Item(Kind.TEXT, "\n" if token.type == "softbreak" else token.content)
+        elif token.type in _OPEN:
+            first, last = span
+            yield Item(
+                Kind.OPEN, raw=written(first - (token.type == "strong_open"), last), note=_OPEN[token.type]
+            )
+        elif token.type in _CLOSE:
+            yield Item(Kind.CLOSE, raw=_closing(token, written), note=f"/{_CLOSE[token.type]}")
+        else:
+            yield _whole(token, written(*span))
+
+
+def _closing(token: Token, written: Written) -> str:
+    first, last = token.meta["span"]
+    raw = written(first, last + (token.type == "strong_close"))
+    if token.type == "link_close" and raw in {"]", "][]"}:
+        return f"][{' '.join(token.meta['label'].split())}]"  # the label was the text, which is another now
+    return raw
+
+
+def _whole(token: Token, raw: str) -> Item:
+    if token.type == "hardbreak":
+        return Item(Kind.WORD, raw=raw, ends_line=True)
+    if token.type == "verbatim" and raw.startswith("[^") and raw.rstrip().endswith(":"):
+        return Item(Kind.BREAK, raw=raw)
+    tag = _TAG.match(raw) if token.type == "html_inline" else None
+    if tag is None:
+        return Item(Kind.WORD if not raw.startswith("<!--") else Kind.POINT, raw=raw)
+    name = tag["name"].lower()
+    if name == "br":
+        return Item(Kind.WORD, raw=raw, ends_line=True)
+    if name == "img" or raw.endswith("/>"):
+        return Item(Kind.WORD, raw=raw)
+    return Item(Kind.POINT, raw=raw, note=f"{'close' if tag['end'] else 'open'}:{name}")

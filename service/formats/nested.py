@@ -1,0 +1,70 @@
+"""Paragraphs in paragraphs: text boxes and footnotes that stand where a word of another paragraph does."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from service.formats.passages import Passage, joined
+from service.formats.running import Item, Running
+from service.formats.xml_units import Element
+
+Spelt = Callable[[Element], str]
+"""How a paragraph that stands in another is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraphs:
+    """What a format knows of its paragraphs."""
+
+    is_paragraph: Callable[[Element], bool]
+    is_left_alone: Callable[[Element], bool]
+    """Whether there are no paragraphs to be found in an element."""
+    find: Callable[[Element, str, Spelt], list[Running | Item]]
+    """What is in a paragraph, from its place, and how others in it are written."""
+    spell: Callable[[Element, Sequence[Item]], str]
+    """A paragraph with that in it."""
+
+    def passage(self, element: Element, place: str) -> Passage:
+        """A paragraph, and after its entries those of paragraphs in it."""
+        nested = list(self._nested(element))
+        inner = [self.passage(other, f"{place}, inside") for other in nested]
+        found = self.find(element, place, _raw)
+        own = tuple(running.entry for running in found if isinstance(running, Running))
+
+        def spell(texts: Sequence[str]) -> str:
+            spelt: dict[int, str] = {}
+            at = len(own)
+            for other, passage in zip(nested, inner, strict=True):
+                spelt[id(other)] = passage.write(texts[at : at + len(passage.entries)])
+                at += len(passage.entries)
+            if list(texts[: len(own)]) == [entry.text for entry in own]:
+                return self._outer(element, lambda other: spelt[id(other)])
+            items: list[Item] = []
+            given = iter(texts[: len(own)])
+            for running in self.find(element, place, lambda other: spelt[id(other)]):
+                items += [running] if isinstance(running, Item) else running.with_text(next(given))
+            return self.spell(element, items)
+
+        return Passage(own + joined(inner).entries, spell, element.raw)
+
+    def written(self, element: Element, spelt: Spelt) -> str:
+        """An element with the paragraphs in it written otherwise."""
+        if self.is_paragraph(element):
+            return spelt(element)
+        return element.raw if self.is_left_alone(element) else self._outer(element, spelt)
+
+    def _outer(self, element: Element, spelt: Spelt) -> str:
+        inner = [
+            self.written(node, spelt) if isinstance(node, Element) else node.raw for node in element.nodes
+        ]
+        return f"{element.open}{''.join(inner)}{element.close}"
+
+    def _nested(self, element: Element) -> Iterator[Element]:
+        for child in element.elements:
+            if self.is_paragraph(child):
+                yield child
+            elif not self.is_left_alone(child):
+                yield from self._nested(child)
+
+
+def _raw(element: Element) -> str:
+    return element.raw

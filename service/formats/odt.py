@@ -1,0 +1,147 @@
+"""OpenDocument texts: the document's paragraphs and headings, and those of its headers and footers.
+
+In them also tables, text boxes, footnotes and endnotes. Not read: comments, deleted text, and what the
+program that shows a document fills in. Specification: OpenDocument 1.3, part 3.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import count
+from typing import IO, BinaryIO
+from zipfile import ZipFile
+
+from service.formats.archives import XmlMember, read_entries, write_archive
+from service.formats.entries import Entry, FileOptions
+from service.formats.errors import FileProblem
+from service.formats.nested import Paragraphs, Spelt
+from service.formats.passages import Passage
+from service.formats.running import Item, Kind, Running, folded, paired, runnings
+from service.formats.xml_units import Aside, Chars, Element, Name, xml_units
+from service.markup.escaping import escape_xml
+
+_TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+_OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+_MANIFEST = "META-INF/manifest.xml"
+_ENCRYPTION = Name("urn:oasis:names:tc:opendocument:xmlns:manifest:1.0", "encryption-data")
+_UNITS = frozenset([Name(_TEXT, "p"), Name(_TEXT, "h")])
+_LEFT_ALONE = frozenset([Name(_TEXT, "tracked-changes"), Name(_OFFICE, "annotation")])
+_CONTAINERS = frozenset(["span", "a", "meta"])
+_POINTS = frozenset(
+    [
+        "bookmark", "reference-mark", "change", "change-start", "change-end", "annotation", "annotation-end",
+        "note", "alphabetical-index-mark", "toc-mark", "user-index-mark", "script",
+    ]
+)  # fmt: skip
+"""Take no room among words, or stand right after one."""
+_HALF = re.compile(
+    r"(?P<name>bookmark|reference-mark|(?:alphabetical-index|toc|user-index)-mark)-(?P<half>start|end)"
+)
+_SPACES = re.compile(" {2,}")
+
+
+class OdtFormat:
+    """An entry is what stands in a paragraph between tab stops."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """Nothing about documents can be chosen."""
+        del options
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        return read_entries(source, _members)
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        write_archive(source, texts, target, _members)
+
+
+def _members(archive: ZipFile) -> Sequence[XmlMember]:
+    names = archive.namelist()
+    if "content.xml" not in names:
+        raise FileProblem("its member 'content.xml' is missing, without which it is no OpenDocument text")
+    if _MANIFEST in names:
+        with archive.open(_MANIFEST) as content:
+            if any(
+                isinstance(part, Element)
+                for part in xml_units(content, frozenset([_ENCRYPTION]), allows_doctype=True)
+            ):
+                raise FileProblem("it is encrypted; save it without a password")
+    return [
+        XmlMember(name, partial(_parts, before))
+        for name, before in (("content.xml", ""), ("styles.xml", "styles.xml, "))
+        if name in names
+    ]
+
+
+def _parts(before: str, content: IO[bytes]) -> Iterator[str | Passage]:
+    numbers = count(1)
+    for part in xml_units(content, _UNITS, left_alone=_LEFT_ALONE):
+        if isinstance(part, str):
+            yield part
+        else:
+            yield _PARAGRAPHS.passage(part, f"{before}paragraph {next(numbers)}")
+
+
+def _find(element: Element, place: str, spelt: Spelt) -> list[Running | Item]:
+    return list(runnings(paired(list(_content(element, spelt))), place))
+
+
+def _content(parent: Element, spelt: Spelt) -> Iterator[Item]:
+    for node in parent.nodes:
+        if isinstance(node, Chars):
+            yield Item(Kind.TEXT, folded(node.text))
+        elif isinstance(node, Aside):
+            yield Item(Kind.POINT, raw=node.raw)
+        elif node.name.uri == _TEXT and node.local in _CONTAINERS and node.close:
+            yield Item(Kind.OPEN, raw=node.open)
+            yield from _content(node, spelt)
+            yield Item(Kind.CLOSE, raw=node.close)
+        elif node.name == Name(_TEXT, "s"):
+            yield Item(Kind.TEXT, " " * _num_spaces(node))
+        elif node.name != Name(_TEXT, "soft-page-break"):  # where a page ended with the old text
+            yield _thing(node, _PARAGRAPHS.written(node, spelt))
+
+
+def _num_spaces(element: Element) -> int:
+    said = element.attribute("c", _TEXT) or "1"
+    if not said.isascii() or not said.isdecimal() or len(said) > 4:  # noqa: PLR2004 -- ten thousand spaces
+        raise FileProblem(f"{element.open!r} has no sound number of spaces; save it anew")
+    return int(said)
+
+
+def _thing(element: Element, raw: str) -> Item:
+    """What is no text."""
+    half = _HALF.fullmatch(element.local)
+    if half is not None:
+        key = element.attribute("name", _TEXT) or element.attribute("id", _TEXT) or ""
+        note = f"{'open' if half['half'] == 'start' else 'close'}:{half['name']} {key}"
+        return Item(Kind.POINT, raw=raw, note=note)
+    if element.local == "tab":
+        return Item(Kind.BREAK, raw=raw)
+    if element.local == "line-break":
+        return Item(Kind.WORD, raw=raw, ends_line=True)
+    is_anchored = element.attribute("anchor-type", _TEXT) not in {None, "as-char"}
+    return Item(Kind.POINT if element.local in _POINTS or is_anchored else Kind.WORD, raw=raw)
+
+
+def _spell(element: Element, items: Sequence[Item]) -> str:
+    prefix = element.prefix
+    inner = [
+        _SPACES.sub(lambda found: f' <{prefix}s {prefix}c="{len(found[0]) - 1}"/>', escape_xml(item.text))
+        if item.kind is Kind.TEXT
+        else item.raw
+        for item in items
+    ]
+    return f"{element.open}{''.join(inner)}{element.close}"
+
+
+def _is_paragraph(element: Element) -> bool:
+    return element.name in _UNITS
+
+
+def _is_left_alone(element: Element) -> bool:
+    return element.name in _LEFT_ALONE
+
+
+_PARAGRAPHS = Paragraphs(_is_paragraph, _is_left_alone, _find, _spell)

@@ -1,0 +1,227 @@
+"""Apache Parquet (https://parquet.apache.org): tables of typed columns in groups of rows.
+
+The file that is written has the rows, schema, metadata, groups of rows, and columns' compression of the one
+that was read. What says nothing of the data is written as Arrow writes it: pages, levels of compression,
+encodings other than dictionaries, bloom filters.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from service.formats.entries import Entry, FileOptions
+from service.formats.errors import FileProblem
+
+DEFAULT_COLUMN = "text"
+BATCH_ROWS = 1000
+MAX_GROUP_BYTES = 2**30
+"""Most that a group of rows may take in memory, where one is at a time."""
+
+_VERSIONS = {"1.0", "2.4", "2.6"}
+_ARROW_SCHEMA = b"ARROW:schema"
+_MAX_SHOWN = 400
+
+
+class ParquetFormat:
+    """A table: the strings of some columns are entries, unless null or blank.
+
+    It is the column `text` where none is named. Memory is that of a group of rows, the largest there is.
+    """
+
+    def __init__(self, options: FileOptions) -> None:
+        """`options.columns` are columns of strings, large strings or dictionaries of such."""
+        self._columns = options.columns or (DEFAULT_COLUMN,)
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        with _reading("it"):
+            file = pq.ParquetFile(source)
+        columns = self._wanted(file)
+        row = 0
+        for group in range(file.num_row_groups):
+            for batch in _batches(file, group, columns):
+                for values in zip(*_strings(batch, columns, group), strict=True):
+                    row += 1
+                    for column, value in zip(columns, values, strict=True):
+                        if _is_entry(value):
+                            yield Entry(value, _place(row, column))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        with _reading("it"):
+            file = pq.ParquetFile(source)
+        columns = self._wanted(file)
+        row = 1
+        with _writer(file, columns, target) as writer:
+            for group in range(file.num_row_groups):
+                table = _translated(file, group, columns, texts, row)
+                writer.write_table(table, row_group_size=max(table.num_rows, 1))
+                row += table.num_rows
+        if next(texts, None) is not None:
+            raise ValueError("more texts than entries")
+
+    def _wanted(self, file: Any) -> tuple[str, ...]:
+        """Columns in their order in the file."""
+        names = file.schema_arrow.names
+        for column in self._columns:
+            if names.count(column) != 1:
+                problem = "no column" if column not in names else "more than one column"
+                raise FileProblem(
+                    f"{problem} is called {column}; name those to translate: {', '.join(names)[:_MAX_SHOWN]}"
+                )
+            kind = file.schema_arrow.field(column).type
+            if not _holds_strings(kind):
+                raise FileProblem(f"column {column} holds {kind}; name columns that hold strings")
+            if pa.types.is_dictionary(kind) and kind.ordered:
+                raise FileProblem(
+                    f"the categories of column {column} have an order, which their translations would not "
+                    "have; make it a column of strings"
+                )
+        return tuple(name for name in names if name in self._columns)
+
+
+@dataclass(slots=True)
+class _Size:
+    """What a group of rows takes so far."""
+
+    group: int
+    size_bytes: int = 0
+
+    def add(self, size_bytes: int) -> None:
+        self.size_bytes += size_bytes
+        if self.size_bytes > MAX_GROUP_BYTES:
+            raise FileProblem(
+                f"row group {self.group + 1} takes more than {MAX_GROUP_BYTES:,} bytes of memory; write the "
+                "file with smaller groups"
+            )
+
+
+def _batches(file: Any, group: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """Rows of a group, `BATCH_ROWS` at a time."""
+    size = _Size(group)
+    with _reading(f"row group {group + 1}"):
+        batches = file.iter_batches(batch_size=BATCH_ROWS, row_groups=[group], columns=columns)
+    while True:
+        with _reading(f"row group {group + 1}"):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        size.add(batch.nbytes)
+        yield batch
+
+
+def _translated(file: Any, group: int, columns: Sequence[str], texts: Iterator[str], first_row: int) -> Any:
+    """A group of rows with texts in the place of entries."""
+    batches = []
+    chunks: dict[str, list[Any]] = {column: [] for column in columns}
+    row = first_row
+    size = _Size(group)
+    for batch in _batches(file, group):
+        batches.append(batch)
+        rows = [list(values) for values in zip(*_strings(batch, columns, group), strict=True)]
+        for values in rows:
+            _fill(values, columns, texts, row)
+            row += 1
+        for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
+            chunks[column].append(pa.array(cells, _value_type(file.schema_arrow.field(column).type)))
+            size.add(chunks[column][-1].nbytes)
+    table = pa.Table.from_batches(batches, file.schema_arrow)
+    for column in columns:
+        field = file.schema_arrow.field(column)
+        written = pa.chunked_array(chunks[column], _value_type(field.type))
+        if pa.types.is_dictionary(field.type):
+            written = written.dictionary_encode().cast(field.type)
+        table = table.set_column(table.schema.get_field_index(column), field, written)
+    return table.unify_dictionaries()
+
+
+def _fill(values: list[str | None], columns: Sequence[str], texts: Iterator[str], row: int) -> None:
+    """Put texts in the place of a row's entries."""
+    for i, column in enumerate(columns):
+        if not _is_entry(values[i]):
+            continue
+        text = next(texts, None)
+        if text is None:
+            raise ValueError(f"fewer texts than entries: none for {_place(row, column)}")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise FileProblem(
+                f"{_place(row, column)}: its translation cannot be written in UTF-8: character "
+                f"{error.start + 1} of it is a lone surrogate"
+            ) from error
+        values[i] = text
+
+
+def _writer(file: Any, columns: Sequence[str], target: BinaryIO) -> Any:
+    """Opened to write as the file was written."""
+    metadata = file.metadata
+    written = metadata.row_group(0) if metadata.num_row_groups else None
+    chunks = [written.column(i) for i in range(metadata.num_columns)] if written else []
+    sorting = written.sorting_columns if written else ()
+    is_sorted_anew = any(chunks[order.column_index].path_in_schema in columns for order in sorting)
+    is_known = metadata.format_version in _VERSIONS
+    return pq.ParquetWriter(
+        target,
+        file.schema_arrow,
+        version=metadata.format_version if is_known else "2.6",
+        compression=_one_or_each({chunk.path_in_schema: _codec(chunk) for chunk in chunks}, "snappy"),
+        use_dictionary=_all_or_those({chunk.path_in_schema: chunk.has_dictionary_page for chunk in chunks}),
+        write_statistics=_all_or_those({chunk.path_in_schema: chunk.is_stats_set for chunk in chunks}),
+        use_deprecated_int96_timestamps=any(chunk.physical_type == "INT96" for chunk in chunks),
+        use_compliant_nested_type=not any(".list.item" in chunk.path_in_schema for chunk in chunks),
+        store_schema=_ARROW_SCHEMA in (metadata.metadata or {}),
+        sorting_columns=None if is_sorted_anew or not sorting else sorting,
+    )
+
+
+def _codec(chunk: Any) -> str:
+    return "none" if chunk.compression == "UNCOMPRESSED" else str(chunk.compression).lower()
+
+
+def _one_or_each(of_columns: dict[str, str], default: str) -> str | dict[str, str]:
+    """One for all where that will do: Arrow may call parts of nested columns by other names."""
+    different = set(of_columns.values()) or {default}
+    return different.pop() if len(different) == 1 else of_columns
+
+
+def _all_or_those(of_columns: dict[str, bool]) -> bool | list[str]:
+    if all(of_columns.values()):
+        return True
+    return [name for name, is_so in of_columns.items() if is_so] or False
+
+
+def _strings(batch: Any, columns: Sequence[str], group: int) -> list[list[str | None]]:
+    with _reading(f"row group {group + 1}"):
+        return [batch.column(column).to_pylist() for column in columns]
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    try:
+        yield
+    except FileProblem:
+        raise  # of a file that holds this one
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise FileProblem(f"{name} cannot be read as Parquet: {error}") from error
+
+
+def _holds_strings(kind: Any) -> bool:
+    kind = _value_type(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _value_type(kind: Any) -> Any:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _is_entry(value: str | None) -> bool:
+    return bool(value) and not str(value).isspace()
+
+
+def _place(row: int, column: str) -> str:
+    return f"row {row}, column {column}"

@@ -1,0 +1,49 @@
+"""Placeholders of programs: what a translation must have as its source has it."""
+
+import re
+from collections.abc import Iterator
+
+from service.formats.running import Item, Kind
+
+_CONVERSION = r"(?:\*|\d+)?(?:\.(?:\*|\d+))?(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrspn@]"
+PLACEHOLDER = re.compile(
+    rf"""
+      (?<!\d)%(?:\(\w+\)|\d+\$)?[-+0\#']*{_CONVERSION}
+    | %(?:\(\w+\)|\d+\$)?[-+\ 0\#']*{_CONVERSION}(?![^\W\d_])
+    | %\(\w+\)                        # of Python, before a word
+    | %[L]?\d{{1,2}} | %n             # of Qt
+    | %%
+    | \{{\{{[^{{}}]*\}}\}} | \{{%[^{{}}%]*%\}}   # of templates
+    | [\#%]\{{\w+(?:\.\w+)*\}}        # of Ruby
+    | \$\{{[\w.:-]+\}} | \$\(\w+\)    # of shells and JavaScript
+    | \{{[\w.\[\]]*(?:![rsa])?(?::[^{{}}\s]*)?\}}  # of Python, C# and Java
+    | </?[A-Za-z][^<>]*>              # tags
+    | &(?:[A-Za-z]+|\#\d+|\#x[0-9A-Fa-f]+);
+    """,
+    re.VERBOSE,
+)
+"""Of C, Python, Qt, Ruby, JavaScript, C#, Java and templates, and tags and references of HTML.
+
+A percent sign and a letter are none where a word goes on with that: "100% sure".
+"""
+
+
+def with_placeholders(text: str) -> Iterator[Item]:
+    """A text with its placeholders as things that stay as they are."""
+    at = 0
+    for found in PLACEHOLDER.finditer(text):
+        if at < found.start():
+            yield Item(Kind.TEXT, text[at : found.start()])
+        is_tag = found[0].startswith("<")
+        yield Item(Kind.POINT if is_tag else Kind.WORD, raw=found[0], note=_half(found[0]))
+        at = found.end()
+    if at < len(text):
+        yield Item(Kind.TEXT, text[at:])
+
+
+def _half(raw: str) -> str | None:
+    """Whether it is a start tag or an end tag; which belong to each other their names tell."""
+    tag = re.match(r"<(/?)([A-Za-z][\w:-]*)", raw)
+    if tag is None or raw.endswith("/>"):
+        return None
+    return f"{'close' if tag[1] else 'open'}:{tag[2]}"

@@ -1,0 +1,160 @@
+"""Catalogues of gettext: translations are filled in where they are missing.
+
+Those that are there stay, fuzzy ones and obsolete ones too, and so do comments, contexts and the header; all
+lines but those of missing translations are left byte for byte. Placeholders and tags of a text stand in its
+translation too. Of a plural's forms, the one for n = 1 translates the singular, the others the plural.
+"""
+
+import codecs
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from gettext import c2py
+from typing import BinaryIO
+
+import polib
+
+from service.formats.entries import Entry, FileOptions
+from service.formats.errors import FileProblem
+from service.formats.passages import Passage, decode, encode, end, entries_of, written
+from service.formats.placeholders import with_placeholders
+from service.formats.running import Item, Running, paired, runnings
+
+_CHARSET = re.compile(rb"^\"Content-Type:[^\"\n]*charset=([A-Za-z0-9_.:-]+)", re.MULTILINE | re.IGNORECASE)
+_FIELD = re.compile(r"\s*msgstr(?:\[(\d+)\])?\s*\"")
+_CONTINUED = re.compile(r"\s*\"")
+_MAYBE_TEXT = re.compile(r"\s*(?:msg|\")")
+_TEXT = re.compile(r'(?:msg[a-z_]+(?:\[\d+\])?\s*)?"(?:[^"\\]|\\.)*"')
+"""polib reads lines that lack a quotation mark, and something else in them."""
+_PLURAL = re.compile(r"nplurals\s*=\s*\d+\s*;\s*plural\s*=\s*([^;]+)")
+_TEMPLATE_CHARSET = "charset"
+"""What a header says that nobody filled in."""
+
+
+class PoFormat:
+    """An entry is a text without a translation, or a form of one."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """Nothing about catalogues can be chosen."""
+        del options
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        content = source.read()
+        return entries_of(_parts(decode(content, _encoding(content))))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`; entries' own texts are filled in too, empty ones not."""
+        content = source.read()
+        encoding = _encoding(content)
+        text = "".join(written(_parts(decode(content, encoding)), texts))
+        end(texts)
+        target.write(encode(text, encoding))
+
+
+def _encoding(content: bytes) -> str:
+    found = _CHARSET.search(content)
+    label = "utf-8" if found is None else found[1].decode().lower()
+    if label == _TEMPLATE_CHARSET:
+        return "utf-8"
+    try:
+        encoding = codecs.lookup(label).name
+        b"".decode(encoding)
+    except LookupError as error:
+        raise FileProblem(f"its header declares the encoding {label[:40]!r}, which is not known") from error
+    return encoding
+
+
+def _parts(text: str) -> Iterator[str | Passage]:
+    lines = text.splitlines(keepends=True)  # as polib cuts them
+    catalogue = _read(text, lines)
+    singular_form = _singular_form(catalogue.metadata.get("Plural-Forms", ""))
+    at = 0
+    for entry in catalogue:
+        if entry.obsolete or not entry.msgid:
+            continue
+        forms = entry.msgstr_plural or {0: entry.msgstr}
+        for field in _fields(lines, entry.linenum or 0):
+            if forms.get(field.form):
+                continue
+            is_singular = not entry.msgid_plural or field.form == singular_form
+            found = _runnings(entry.msgid if is_singular else entry.msgid_plural, field)
+            yield "".join(lines[at : field.start])
+            yield _passage(found, field, "".join(lines[field.start : field.stop]))
+            at = field.stop
+    yield "".join(lines[at:])
+
+
+def _read(text: str, lines: Sequence[str]) -> polib.POFile:
+    for i, line in enumerate(lines):
+        if _MAYBE_TEXT.match(line) and not _TEXT.fullmatch(line.strip()):
+            raise FileProblem(f"line {i + 1} has no text between two quotation marks; mend it")
+    try:
+        # A line end keeps a text of one line from being taken for a file's name.
+        return polib.pofile(text + "\n\n")
+    except (OSError, ValueError, IndexError, UnicodeError) as error:
+        raise FileProblem(f"it is no catalogue that gettext reads: {error}; mend that line") from error
+
+
+def _singular_form(header: str) -> int:
+    """The form for n = 1."""
+    found = _PLURAL.search(header)
+    if found is None:
+        return 0
+    try:
+        return c2py(found[1].strip())(1)
+    except (ValueError, ZeroDivisionError, RecursionError) as error:
+        raise FileProblem(f"its header's plural forms cannot be read: {error}; mend the header") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A translation's lines."""
+
+    form: int
+    tag: str
+    """Until the quotation mark."""
+    start: int
+    stop: int
+
+
+def _fields(lines: Sequence[str], first: int) -> Iterator[_Field]:
+    """Translations of an entry that begins at a line, counted from 1."""
+    i = max(0, first - 1)
+    while i < len(lines) and not _FIELD.match(lines[i]):
+        i += 1
+    while i < len(lines) and (found := _FIELD.match(lines[i])):
+        start, i = i, i + 1
+        while i < len(lines) and _CONTINUED.match(lines[i]):
+            i += 1
+        yield _Field(int(found[1] or 0), found[0].strip().removesuffix('"').rstrip(), start, i)
+
+
+def _runnings(text: str, field: _Field) -> list[Running | Item]:
+    items = paired(list(with_placeholders(text)))
+    return list(runnings(items, f"line {field.start + 1}", keeps_space=True))
+
+
+def _passage(found: Sequence[Running | Item], field: _Field, raw: str) -> Passage:
+    line_end = raw[len(raw.rstrip("\r\n")) :]
+
+    def spell(texts: Sequence[str]) -> str:
+        if texts and not any(texts):
+            return raw
+        given = iter(texts)
+        said: list[str] = []
+        for running in found:
+            items = [running] if isinstance(running, Item) else running.with_text(next(given))
+            said += [item.raw or item.text for item in items]
+        lines = _spelt("".join(said), field.tag)
+        separator = line_end or "\n"
+        return separator.join(lines) + line_end
+
+    return Passage(tuple(part.entry for part in found if isinstance(part, Running)), spell)
+
+
+def _spelt(text: str, tag: str) -> list[str]:
+    """Lines of a translation, wrapped as gettext wraps them."""
+    lines = str(polib.POEntry(msgid=".", msgstr=text)).rstrip("\n").split("\n")
+    first = next(i for i, line in enumerate(lines) if line.startswith("msgstr "))
+    return [tag + lines[first].removeprefix("msgstr"), *lines[first + 1 :]]

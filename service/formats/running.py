@@ -1,0 +1,291 @@
+"""Running text with things in it that are no text, handed over as XML and taken back.
+
+What a file has among its words -- formats, links, footnotes, placeholders -- stands in an entry as elements
+of no meaning: `<g i="0">` around words, `<x i="1"/>` in the place of a word, `<?p 2?>` between characters.
+The same words in different formats are so the same entry. Text with none of these is a plain entry.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from service.formats.entries import Entry
+from service.formats.errors import FileProblem
+from service.markup.escaping import escape_xml
+from service.markup.options import MarkupLanguage, MarkupOptions
+from service.markup.references import read_xml
+from service.markup.tokens import Kind
+
+__all__ = ["RUNNING_MARKUP", "Item", "Kind", "Running", "folded", "paired", "runnings"]
+
+RUNNING_MARKUP = MarkupOptions(MarkupLanguage.XML, splitting_tags=frozenset(["t"]), finds_outline=False)
+"""How entries that are not plain are marked up."""
+
+_KEPT = '<t xml:space="preserve">', "</t>"
+_MARK = re.compile(r'<g i="(\d+)">|(</g>)|<x i="(\d+)"/>|<\?p (\d+)\?>')
+_SPACES = re.compile(r"[\t\n\f\r ]+")
+_UNWRITABLE = re.compile("([^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff])")
+"""Characters that XML has no way to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A text, or something among texts."""
+
+    kind: Kind
+    """TEXT; OPEN and CLOSE, well nested; WORD or POINT. BREAK parts texts."""
+    text: str = ""
+    """Of TEXT."""
+    raw: str = ""
+    """Of all others: how the file writes it."""
+    note: str | None = None
+    """What a format keeps for itself."""
+    ends_line: bool = False
+    """Of WORD: whether a new line begins after it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Running:
+    """Text that is translated as one, and what stands around it."""
+
+    before: tuple[Item, ...]
+    core: tuple[Item, ...]
+    after: tuple[Item, ...]
+    entry: Entry
+    keeps_space: bool
+
+    def with_text(self, text: str) -> list[Item]:
+        """All items, with a translation of the entry.
+
+        Raises:
+            FileProblem: things among the words are not there as they were.
+        """
+        if text == self.entry.text:
+            core = list(self.core)
+        elif not text:
+            core = [item for item in self.core if item.kind is not Kind.TEXT]
+        elif self.entry.markup is None:
+            core = [Item(Kind.TEXT, text)]
+        else:
+            core = self._taken_back(text)
+        return [*self.before, *core, *self.after]
+
+    def _taken_back(self, text: str) -> list[Item]:
+        inner = text
+        if self.keeps_space:
+            inner = text.removeprefix(_KEPT[0]).removesuffix(_KEPT[1])
+        marks = [item for item in self.core if item.kind is not Kind.TEXT]
+        items: list[Item] = []
+        open_numbers: list[int] = []
+        closes = _closes(marks)
+        is_line_begun = False
+        at = 0
+        for found in _MARK.finditer(inner):
+            items += _said(inner[at : found.start()], begins_line=is_line_begun)
+            is_line_begun = is_line_begun and at == found.start()
+            at = found.end()
+            if found[2]:
+                if not open_numbers:
+                    raise self._lost()
+                items.append(marks[closes[open_numbers.pop()]])
+                continue
+            number = int(found[1] or found[3] or found[4])
+            if number >= len(marks):
+                raise self._lost()
+            if found[1]:
+                open_numbers.append(number)
+            items.append(marks[number])
+            is_line_begun = marks[number].ends_line
+        items += _said(inner[at:], begins_line=is_line_begun)
+        if open_numbers or sorted(map(id, _marks(items))) != sorted(map(id, marks)):
+            raise self._lost()
+        return items
+
+    def _lost(self) -> FileProblem:
+        return FileProblem(
+            f"{self.entry.place}: what stands among its words is not in its translation as it was;"
+            " every element must be there once, well nested"
+        )
+
+
+def runnings(items: Sequence[Item], place: str, *, keeps_space: bool = False) -> Iterator[Running | Item]:
+    """Texts between breaks, as entries where there is something in them to read, and all items beside.
+
+    Args:
+        items: OPEN and CLOSE may be on two sides of a break.
+        place: of the entries.
+        keeps_space: whether white space means what it is; else any is as good as one space.
+    """
+    start = 0
+    for end in [*(i for i, item in enumerate(items) if item.kind is Kind.BREAK), len(items)]:
+        stretch = [] if start == end else list(_writable(_balanced(items[start:end])))
+        if any(item.text.strip() for item in stretch if item.kind is Kind.TEXT):
+            yield _running(stretch, place, keeps_space=keeps_space)
+        else:
+            yield from items[start:end]
+        yield from items[end : end + 1]
+        start = end + 1
+
+
+def folded(text: str) -> str:
+    """Text with any white space as one space."""
+    return _SPACES.sub(" ", text)
+
+
+def _running(items: list[Item], place: str, *, keeps_space: bool) -> Running:
+    start, end = _core(items)
+    first, last = items[start], items[end - 1]
+    before, after = items[:start], items[end:]
+    core = items[start:end]
+    if first.kind is Kind.TEXT:
+        said = first.text.lstrip()
+        if said != first.text:
+            before.append(Item(Kind.TEXT, first.text[: len(first.text) - len(said)]))
+            core[0] = first = replace(first, text=said)
+            last = first if len(core) == 1 else last
+    if last.kind is Kind.TEXT:
+        said = last.text.rstrip()
+        if said != last.text:
+            after.insert(0, Item(Kind.TEXT, last.text[len(said) :]))
+            core[-1] = replace(last, text=said)
+    entry = _entry(core, place, keeps_space=keeps_space)
+    return Running(tuple(before), tuple(core), tuple(after), entry, keeps_space)
+
+
+def _core(items: Sequence[Item]) -> tuple[int, int]:
+    """Less what stands at the edges: white space, points, and elements around all."""
+    partners = _partners(items)
+    start, end = 0, len(items)
+    while True:
+        if _is_edge(items[start]):
+            start += 1
+        elif _is_edge(items[end - 1]):
+            end -= 1
+        elif items[start].kind is Kind.OPEN and partners[start] == end - 1:
+            start, end = start + 1, end - 1
+        else:
+            return start, end
+
+
+def _is_edge(item: Item) -> bool:
+    if item.kind is Kind.TEXT:
+        return not item.text.strip()
+    return item.kind is Kind.POINT or item.ends_line
+
+
+def _partners(items: Sequence[Item]) -> dict[int, int]:
+    partners: dict[int, int] = {}
+    open_places: list[int] = []
+    for i, item in enumerate(items):
+        if item.kind is Kind.OPEN:
+            open_places.append(i)
+        elif item.kind is Kind.CLOSE and open_places:
+            partners[open_places.pop()] = i
+    return partners
+
+
+def _balanced(items: Sequence[Item]) -> Iterator[Item]:
+    """Halves of elements whose other half is beyond a break become points."""
+    partners = _partners(items)
+    paired = partners.keys() | set(partners.values())
+    for i, item in enumerate(items):
+        is_half = item.kind in {Kind.OPEN, Kind.CLOSE} and i not in paired
+        yield replace(item, kind=Kind.POINT) if is_half else item
+
+
+def _writable(items: Iterator[Item]) -> Iterator[Item]:
+    """Characters that XML cannot write become points."""
+    for item in items:
+        if item.kind is not Kind.TEXT or not _UNWRITABLE.search(item.text):
+            yield item
+            continue
+        for i, part in enumerate(_UNWRITABLE.split(item.text)):
+            if part:
+                yield Item(Kind.POINT, raw=part) if i % 2 else replace(item, text=part)
+
+
+def _entry(core: Sequence[Item], place: str, *, keeps_space: bool) -> Entry:
+    if all(item.kind is Kind.TEXT for item in core):
+        text = "".join(item.text for item in core)
+        return Entry(text if keeps_space else folded(text), place)
+    written: list[str] = []
+    number = 0
+    for item in core:
+        if item.kind is Kind.TEXT:
+            written.append(escape_xml(item.text if keeps_space else folded(item.text)))
+            continue
+        written.append(_TAGS[item.kind].format(number) + (" " if item.ends_line else ""))
+        number += 1
+    text = "".join(written)
+    return Entry(text.join(_KEPT) if keeps_space else text, place, RUNNING_MARKUP)
+
+
+_TAGS = {Kind.OPEN: '<g i="{}">', Kind.CLOSE: "</g>", Kind.WORD: '<x i="{}"/>', Kind.POINT: "<?p {}?>"}
+
+
+def _marks(items: Sequence[Item]) -> list[Item]:
+    return [item for item in items if item.kind is not Kind.TEXT]
+
+
+def _closes(marks: Sequence[Item]) -> dict[int, int]:
+    """Numbers of start marks, each with the number of its end mark."""
+    return _partners(marks)
+
+
+def _said(raw: str, *, begins_line: bool) -> list[Item]:
+    text = read_xml(raw).text
+    if begins_line:
+        text = text.removeprefix(" ")
+    return [Item(Kind.TEXT, text)] if text else []
+
+
+def paired(items: Sequence[Item]) -> list[Item]:
+    """Things of two halves, noted `open:KEY` and `close:KEY`, become elements where they nest."""
+    result = list(items)
+    levels = [_Level()]
+    for i, item in enumerate(items):
+        half, _, key = (item.note or "").partition(":")
+        if item.kind is Kind.OPEN:
+            levels.append(_Level())
+        elif item.kind is Kind.CLOSE and len(levels) > 1:
+            levels.pop()
+        elif half == "open":
+            levels[-1].add(key, i)
+        elif half == "close" and (start := levels[-1].take(key)) is not None:
+            result[start] = replace(items[start], kind=Kind.OPEN, note=None)
+            result[i] = replace(item, kind=Kind.CLOSE, note=None)
+    return _without_empty(result)
+
+
+class _Level:
+    """First halves right in one element whose second ones did not come yet."""
+
+    def __init__(self) -> None:
+        self._halves: list[tuple[str, int]] = []
+        self._counts = Counter[str]()
+
+    def add(self, key: str, i: int) -> None:
+        self._halves.append((key, i))
+        self._counts[key] += 1
+
+    def take(self, key: str) -> int | None:
+        """The last half of a key, if there is one; those after it would cross the element that it begins."""
+        if not self._counts[key]:
+            return None
+        while True:
+            last, i = self._halves.pop()
+            self._counts[last] -= 1
+            if last == key:
+                return i
+
+
+def _without_empty(items: Sequence[Item]) -> list[Item]:
+    """Elements of nothing become points."""
+    kept: list[Item] = []
+    for item in items:
+        if item.kind is Kind.CLOSE and kept and kept[-1].kind is Kind.OPEN:
+            kept[-1] = Item(Kind.POINT, raw=kept[-1].raw + item.raw)
+        else:
+            kept.append(item)
+    return kept

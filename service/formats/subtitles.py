@@ -1,0 +1,171 @@
+"""Subtitles: SubRip (.srt) and WebVTT (https://www.w3.org/TR/webvtt1/).
+
+A cue's lines are running text, broken again into as many lines after translation. Timings, numbers, settings,
+comments and styles stay byte for byte.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby, pairwise
+from typing import BinaryIO
+
+from service.formats.cue_text import CueText, TagStyle
+from service.formats.entries import Entry, FileOptions
+from service.formats.errors import FileProblem
+from service.formats.lines import Line, read_lines
+from service.formats.parts import Part, Slot, entries_of, write_parts
+
+MAX_PARAGRAPH_CHARACTERS = 1_000_000
+"""Most between two blank lines: more is no subtitle."""
+
+_SRT_TIMING = re.compile(r"\s*\d+:\d\d?:\d\d?[,.]\d{1,3}\s*-->\s*\d+:\d\d?:\d\d?[,.]\d{1,3}")
+_VTT_TIMING = "-->"
+_VTT_FIRST = re.compile(r"WEBVTT(?:[ \t]|\Z)")
+_TURN = re.compile(r"\s*[-\u2010-\u2015]\s*(?=\S)")
+"""Before what a speaker says."""
+
+
+class SrtFormat:
+    r"""SubRip in UTF-8: a cue is an entry; where lines begin with dashes, what each speaker says is one.
+
+    Tags (`<i>`, `{\an8}`) go where the words they were at have gone.
+    """
+
+    def __init__(self, options: FileOptions) -> None:
+        """Nothing about subtitles can be chosen."""
+        del options
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        return entries_of(_srt_parts(source))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        write_parts(_srt_parts(source), texts, target)
+
+
+class VttFormat:
+    """WebVTT: entries are as those of `SrtFormat`; tags have classes and voices, `<c.loud>`, `<v Ann>`."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """Nothing about subtitles can be chosen."""
+        del options
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        return entries_of(_vtt_parts(source))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        write_parts(_vtt_parts(source), texts, target)
+
+
+def _srt_parts(source: BinaryIO) -> Iterator[Part]:
+    has_begun = False
+    for paragraph in _paragraphs(source):
+        if _is_blank(paragraph[0]):
+            yield _content(paragraph)
+            continue
+        timings = [i for i, line in enumerate(paragraph) if _SRT_TIMING.match(line.text)]
+        if not (timings or has_begun):
+            raise FileProblem(
+                f"line {paragraph[0].number}: a cue with a timing is expected, "
+                "like 00:00:01,000 --> 00:00:02,000; this is no SubRip file"
+            )
+        has_begun = True
+        bounds = [*(_head_of(paragraph, timing) for timing in timings), len(paragraph)]
+        # What stands after a blank line and has no timing belongs to the cue before it.
+        yield from _cue_parts(paragraph[: bounds[0]], TagStyle.SRT)
+        for timing, (head, end) in zip(timings, pairwise(bounds), strict=True):
+            yield _content(paragraph[head : timing + 1])
+            yield from _cue_parts(paragraph[timing + 1 : end], TagStyle.SRT)
+
+
+def _head_of(paragraph: Sequence[Line], timing: int) -> int:
+    """Where a cue begins: with its number, if it has one."""
+    has_number = timing > 0 and paragraph[timing - 1].text.strip().isdecimal()
+    return timing - 1 if has_number else timing
+
+
+def _vtt_parts(source: BinaryIO) -> Iterator[Part]:
+    is_first = True
+    for paragraph in _paragraphs(source):
+        if is_first and not _VTT_FIRST.match(paragraph[0].text):
+            raise FileProblem("line 1: WEBVTT is expected; this is no WebVTT file")
+        timing = next((i for i, line in enumerate(paragraph) if _VTT_TIMING in line.text), None)
+        # Comments, styles and regions have no timing.
+        end = len(paragraph) if timing is None or is_first else timing + 1
+        is_first = False
+        yield _content(paragraph[:end])
+        yield from _cue_parts(paragraph[end:], TagStyle.VTT)
+
+
+def _paragraphs(source: BinaryIO) -> Iterator[list[Line]]:
+    """Lines in turns: those that hold something, and blank ones one by one."""
+    paragraph: list[Line] = []
+    num_characters = 0
+    for line in read_lines(source):
+        if _is_blank(line):
+            if paragraph:
+                yield paragraph
+            yield [line]
+            paragraph, num_characters = [], 0
+            continue
+        paragraph.append(line)
+        num_characters += len(line.text)
+        if num_characters > MAX_PARAGRAPH_CHARACTERS:
+            raise FileProblem(
+                f"line {paragraph[0].number}: more than {MAX_PARAGRAPH_CHARACTERS:,} characters follow "
+                "without a blank line; these are no subtitles"
+            )
+    if paragraph:
+        yield paragraph
+
+
+def _cue_parts(lines: Sequence[Line], style: TagStyle) -> Iterator[Part]:
+    """A cue's text: a slot for each speaker's turn."""
+    turn = 0
+    turns: list[int] = []
+    for i, line in enumerate(lines):
+        turn += i > 0 and _TURN.match(line.text) is not None
+        turns.append(turn)
+    for _, numbered in groupby(zip(turns, lines, strict=True), key=lambda pair: pair[0]):
+        yield from _turn_parts([line for _, line in numbered], style)
+
+
+def _turn_parts(lines: Sequence[Line], style: TagStyle) -> Iterator[Part]:
+    dash = _TURN.match(lines[0].text)
+    start = 0 if dash is None else dash.end()
+    running = " ".join([lines[0].text[start:], *(line.text for line in lines[1:])])
+    text = CueText.of(" ".join(running.split()), style)
+    own = _content(lines)
+    if text.is_blank:
+        yield own
+        return
+    if lines[0].mark:
+        yield lines[0].mark
+        own = own[len(lines[0].mark) :]
+    first, last = lines[0].number, lines[-1].number
+    place = f"line {first}" if first == last else f"lines {first} to {last}"
+    spell = partial(_spell, text, lines[0].text[:start], tuple(line.ending for line in lines))
+    yield Slot(Entry(text.entry_text, place, text.markup), own, spell)
+
+
+def _spell(text: CueText, before: str, endings: Sequence[bytes], translation: str) -> bytes:
+    """Lines of a turn, none of which is blank; no line where the translation is."""
+    lines = text.broken(translation, len(endings))
+    if not lines:
+        return b""
+    lines[0] = before + lines[0]
+    # What has fewer lines than before ends as it did before.
+    ends = (*endings[: len(lines) - 1], endings[-1])
+    return b"".join(line.encode() + ending for line, ending in zip(lines, ends, strict=True))
+
+
+def _is_blank(line: Line) -> bool:
+    return not line.text or line.text.isspace()
+
+
+def _content(lines: Sequence[Line]) -> bytes:
+    return b"".join(line.mark + line.text.encode() + line.ending for line in lines)

@@ -1,0 +1,88 @@
+"""Translation memories: units get a variant in the target language where they have none (TMX 1.4b)."""
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import BinaryIO
+
+from service.formats.entries import Entry, FileOptions
+from service.formats.errors import FileProblem
+from service.formats.inline_codes import segment_runnings, spell_segment
+from service.formats.passages import Passage, end, entries_of, written
+from service.formats.running import Running
+from service.formats.xml_units import XML_NAMESPACE, Chars, Element, Name, encoding_of, xml_bytes, xml_units
+
+_UNIT = Name("", "tu")
+
+
+class TmxFormat:
+    """An entry is a segment in the source language whose unit has none in the target language."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """Variants are told apart by the languages of the job; `de` stands for `de-AT` too."""
+        self._source = options.source
+        self._target = options.target
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        return entries_of(self._parts(source))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`; with entries' own texts too, variants are added. An empty text adds none."""
+        encoding = encoding_of(source)
+        target.writelines(xml_bytes(part, encoding) for part in written(self._parts(source), texts))
+        end(texts)
+
+    def _parts(self, source: BinaryIO) -> Iterator[str | Passage]:
+        numbers = count(1)
+        has_source = False
+        number = 0
+        for part in xml_units(source, frozenset([_UNIT]), allows_doctype=True):
+            if isinstance(part, str):
+                yield part
+                continue
+            number = next(numbers)
+            variants = [(variant, _language(variant)) for variant in part.children("tuv")]
+            of_source = [variant for variant, language in variants if _is(language, self._source)]
+            has_source = has_source or bool(of_source)
+            is_done = any(_is(language, self._target) for _, language in variants)
+            yield part.raw if is_done or not of_source else self._unit(part, of_source[0], number)
+        if number and not has_source:
+            raise FileProblem(
+                f"none of its {number} units has a segment in {self._source}; name its language"
+            )
+
+    def _unit(self, unit: Element, variant: Element, number: int) -> Passage | str:
+        place = f"unit {unit.attribute('tuid') or number}"
+        segments = variant.children("seg")
+        found = segment_runnings(segments[0], place) if segments else []
+        entries = tuple(running.entry for running in found if isinstance(running, Running))
+        if not entries:
+            return unit.raw
+        attribute = "xml:lang" if Name(XML_NAMESPACE, "lang") in variant.attributes else "lang"
+
+        def spell(texts: Sequence[str]) -> str:
+            if not any(texts):
+                return unit.raw
+            inner = f"<seg>{spell_segment(found, texts)}</seg>"
+            return _with_variant(unit, f'<tuv {attribute}="{self._target}">{inner}</tuv>')
+
+        return Passage(entries, spell)
+
+
+def _language(variant: Element) -> str:
+    return variant.attribute("lang", XML_NAMESPACE) or variant.attribute("lang") or ""
+
+
+def _is(language: str, wanted: str) -> bool:
+    """Whether a language is the one wanted, or a kind of it."""
+    found, asked = language.lower().replace("_", "-"), wanted.lower()
+    return found == asked or found.startswith(f"{asked}-")
+
+
+def _with_variant(unit: Element, variant: str) -> str:
+    """The unit with one more variant after its last, on a line like that."""
+    last = unit.nodes.index(unit.children("tuv")[-1])
+    before = unit.nodes[last - 1] if last else None
+    space = before.raw if isinstance(before, Chars) and not before.text.strip() else ""
+    nodes = [node.raw for node in unit.nodes]
+    return "".join([unit.open, *nodes[: last + 1], space, variant, *nodes[last + 1 :], unit.close])

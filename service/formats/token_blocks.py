@@ -1,0 +1,52 @@
+"""Blocks of running text in a list of tokens, as entries."""
+
+from collections.abc import Sequence
+from itertools import count
+
+from service.formats.passages import Passage
+from service.formats.running import Item, Kind, Running, folded, runnings
+from service.markup.escaping import escape
+from service.markup.options import MarkupLanguage
+from service.markup.tokens import MarkupToken
+
+
+def token_blocks(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str) -> list[str | Passage]:
+    """Blocks, and the markup between them.
+
+    Args:
+        tokens: of a whole document.
+        language: its own, in which texts are written back.
+        place: what the numbers of blocks are told after.
+    """
+    parts: list[str | Passage] = []
+    numbers = count(1)
+    start = 0
+    for stop in [*(i for i, token in enumerate(tokens) if token.kind is Kind.BREAK), len(tokens)]:
+        stretch = tokens[start:stop]
+        if any(token.kind is Kind.TEXT and token.text.strip() for token in stretch):
+            parts.append(_passage(stretch, language, f"{place}block {next(numbers)}"))
+        else:
+            parts += [token.raw for token in stretch]
+        parts += [token.raw for token in tokens[stop : stop + 1]]
+        start = stop + 1
+    return parts
+
+
+def _passage(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str) -> Passage:
+    items = [Item(token.kind, token.text, token.raw, ends_line=token.ends_line) for token in tokens]
+    keeps_space = any(token.keeps_space and not token.is_section for token in tokens)
+    found = list(runnings(items, place, keeps_space=keeps_space))
+
+    def said(text: str) -> str:
+        return escape(text if keeps_space else folded(text), language)  # an empty line ends HTML in Markdown
+
+    def spell(texts: Sequence[str]) -> str:
+        given = iter(texts)
+        spelt: list[str] = []
+        for running in found:
+            inner = [running] if isinstance(running, Item) else running.with_text(next(given))
+            spelt += [said(item.text) if item.kind is Kind.TEXT else item.raw for item in inner]
+        return "".join(spelt)
+
+    entries = tuple(running.entry for running in found if isinstance(running, Running))
+    return Passage(entries, spell, "".join(token.raw for token in tokens))

@@ -1,0 +1,125 @@
+"""XLIFF 1.2 and 2: targets are filled in where they are missing or empty.
+
+A target gets the inline codes of its source; the state becomes `translated`, and an XLIFF 2 document is told
+the target language where it names none. All else is left byte for byte. Units that say `translate="no"` stay
+as they are. Specifications: XLIFF 1.2 and XLIFF 2.1 (OASIS).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import BinaryIO
+
+from service.formats.entries import Entry, FileOptions
+from service.formats.errors import FileProblem
+from service.formats.inline_codes import segment_runnings, spell_segment
+from service.formats.passages import Passage, end, entries_of, joined, written
+from service.formats.running import Running
+from service.formats.xml_units import Chars, Element, Name, encoding_of, xml_bytes, xml_units
+
+_V1 = ("urn:oasis:names:tc:xliff:document:1.2", "urn:oasis:names:tc:xliff:document:1.1", "")
+_V2 = ("urn:oasis:names:tc:xliff:document:2.0", "urn:oasis:names:tc:xliff:document:2.2")
+_UNITS = frozenset([*(Name(uri, "trans-unit") for uri in _V1), *(Name(uri, "unit") for uri in _V2)])
+_ROOT = re.compile(r"<(?:[\w.-]+:)?xliff(?=\s)(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
+_VERSION_2 = re.compile(r"\sversion\s*=\s*[\"']2")
+_TARGET_LANGUAGE = re.compile(r"\strgLang\s*=")
+_STATE = re.compile(r"\sstate\s*=\s*(?:\"[^\"]*\"|'[^']*')")
+_STATE_FOR_TRANSLATED = ' state="translated"'
+
+
+class XliffFormat:
+    """An entry is the source of a unit, or of a segment of it, that has no target."""
+
+    def __init__(self, options: FileOptions) -> None:
+        """The target language is written into documents that name none."""
+        self._target = options.target
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        return entries_of(self._parts(source))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`; with entries' own texts too, targets are filled in. An empty text leaves none."""
+        encoding = encoding_of(source)
+        target.writelines(xml_bytes(part, encoding) for part in written(self._parts(source), texts))
+        end(texts)
+
+    def _parts(self, source: BinaryIO) -> Iterator[str | Passage]:
+        numbers = count(1)
+        is_begun = False
+        for part in xml_units(source, _UNITS, allows_doctype=True):
+            if isinstance(part, Element):
+                yield _unit(part, next(numbers))
+                continue
+            root = None if is_begun else _ROOT.search(part)
+            is_begun = is_begun or root is not None
+            yield part if root is None else self._with_language(part, root)
+        if not is_begun:
+            raise FileProblem("there is no <xliff> in it, so it is no XLIFF file")
+
+    def _with_language(self, part: str, root: re.Match[str]) -> str:
+        if not _VERSION_2.search(root[0]) or _TARGET_LANGUAGE.search(root[0]):
+            return part
+        return f'{part[: root.end() - 1]} trgLang="{self._target}"{part[root.end() - 1 :]}'
+
+
+def _unit(unit: Element, number: int) -> Passage | str:
+    if unit.attribute("translate") == "no":
+        return unit.raw
+    place = f"unit {unit.attribute('id') or number}"
+    if unit.local == "trans-unit":
+        return _with_target(unit, place, unit) or unit.raw
+    parts: list[str | Passage] = [unit.open]
+    for node in unit.nodes:
+        is_segment = isinstance(node, Element) and node.name == Name(unit.name.uri, "segment")
+        passage = _with_target(node, place, unit) if isinstance(node, Element) and is_segment else None
+        parts.append(passage or node.raw)
+    return joined([*parts, unit.close])
+
+
+def _with_target(holder: Element, place: str, unit: Element) -> Passage | None:
+    """What holds a source, with a target; None if there is nothing to do."""
+    sources, targets = holder.children("source"), holder.children("target")
+    if len(sources) != 1 or any(target.inner.strip() for target in targets):
+        return None
+    source = sources[0]
+    found = segment_runnings(source, place)
+    entries = tuple(running.entry for running in found if isinstance(running, Running))
+    if not entries:
+        return None
+    is_first = holder is unit
+
+    def spell(texts: Sequence[str]) -> str:
+        if not any(texts):
+            return holder.raw
+        inner = spell_segment(found, texts)
+        begun = targets[0].open if targets else f"<{source.prefix}target>"
+        target = f"{_opened(begun, is_stated=is_first)}{inner}</{source.prefix}target>"
+        opened = holder.open if is_first else _opened(holder.open, is_stated=True)
+        return f"{opened}{''.join(_nodes(holder, target))}{holder.close}"
+
+    return Passage(entries, spell)
+
+
+def _opened(tag: str, *, is_stated: bool) -> str:
+    """A start tag, of an empty element too, that says the state."""
+    begun = tag.removesuffix(">").removesuffix("/").rstrip()
+    if is_stated:
+        begun = _STATE.sub("", begun) + _STATE_FOR_TRANSLATED
+    return f"{begun}>"
+
+
+def _nodes(holder: Element, target: str) -> Iterator[str]:
+    """What is in a unit, with a target in the place of the one that is there, or after the source."""
+    has_target = bool(holder.children("target"))
+    after = (holder.children("seg-source") or holder.children("source"))[-1]
+    space = ""
+    for i, node in enumerate(holder.nodes):
+        if isinstance(node, Element) and node.local == "target" and node.name.uri == holder.name.uri:
+            yield target
+            continue
+        yield node.raw
+        if node is after and not has_target:
+            before = holder.nodes[i - 1] if i else None
+            space = before.raw if isinstance(before, Chars) and not before.text.strip() else ""
+            yield space + target

@@ -1,0 +1,320 @@
+"""XML read as it comes: text that stays, and elements of some names as trees.
+
+Nothing of a document is lost or spelt otherwise, and no more of it is held than an element. Read by expat,
+which loads nothing and is told of no entities.
+"""
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, NamedTuple
+from xml.parsers import expat
+
+from service.formats.errors import FileProblem
+from service.markup.xml_tokens import MAX_DEPTH
+
+XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
+
+MAX_UNIT_DEPTH = 100
+"""Most elements inside each other in a unit, whose tree is walked by recursion."""
+
+_CHUNK_BYTES = 1 << 16
+_DECLARED = re.compile(rb"^\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before that of UTF-16, with which it begins
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+class Name(NamedTuple):
+    """Of an element or an attribute."""
+
+    uri: str
+    """Of its namespace; empty without one."""
+    local: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chars:
+    """Text between tags."""
+
+    text: str
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A comment, a processing instruction, or a reference to an entity that is declared elsewhere."""
+
+    raw: str
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """With all that is in it."""
+
+    name: Name
+    prefix: str
+    """With which its name is written, colon and all; empty without one."""
+    attributes: dict[Name, str]
+    open: str
+    """Its start tag, as it is written; all of an empty element."""
+    nodes: list["Element | Chars | Aside"] = field(default_factory=list)
+    close: str = ""
+    """Its end tag; empty for an empty element."""
+
+    @property
+    def local(self) -> str:
+        return self.name.local
+
+    @property
+    def inner(self) -> str:
+        """As it is written, less its tags."""
+        return "".join(node.raw for node in self.nodes)
+
+    @property
+    def raw(self) -> str:
+        return f"{self.open}{self.inner}{self.close}"
+
+    @property
+    def text(self) -> str:
+        """Of the element itself, not of those in it."""
+        return "".join(node.text for node in self.nodes if isinstance(node, Chars))
+
+    @property
+    def elements(self) -> list["Element"]:
+        return [node for node in self.nodes if isinstance(node, Element)]
+
+    def children(self, local: str) -> list["Element"]:
+        """Elements right in it, of its own namespace."""
+        return [node for node in self.elements if node.name == Name(self.name.uri, local)]
+
+    def attribute(self, local: str, uri: str = "") -> str | None:
+        return self.attributes.get(Name(uri, local))
+
+
+def encoding_of(source: IO[bytes]) -> str:
+    """What a document is encoded in, by its byte order mark or its declaration; else UTF-8.
+
+    Args:
+        source: seekable, and left where it was.
+
+    Raises:
+        FileProblem: an encoding that is not known.
+    """
+    start = source.tell()
+    head = source.read(1024)
+    source.seek(start)
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if head.startswith(mark):
+            return encoding
+    declared = _DECLARED.search(head)
+    if declared is None:
+        return "utf-8"
+    label = declared[1].decode()
+    try:
+        encoding = codecs.lookup(label).name
+        b"".decode(encoding)
+    except LookupError as error:
+        raise FileProblem(
+            f"it declares the encoding {label[:40]!r}, which is not known; save it in UTF-8"
+        ) from error
+    if encoding.startswith(("utf-16", "utf-32")):
+        return "utf-8"  # the declaration could be read, so it is not
+    return encoding
+
+
+def xml_units(
+    source: IO[bytes],
+    units: frozenset[Name],
+    *,
+    left_alone: frozenset[Name] = frozenset(),
+    allows_doctype: bool = False,
+) -> Iterator[str | Element]:
+    """A document in its order; all that is given, written one after another, is the document.
+
+    Args:
+        source: at the beginning of the document, seekable.
+        units: outermost elements of these names are given as such; those in them are in their trees.
+        left_alone: in elements of these names there are no units.
+        allows_doctype: whether it may declare its type; entities it may not, in any case.
+
+    Raises:
+        FileProblem: it is not well-formed, in another encoding than it says, nested too deeply, or unsafe.
+    """
+    encoding = encoding_of(source)
+    decoder = codecs.getincrementaldecoder(encoding)()
+    reader = _Reader(units, left_alone, allows_doctype=allows_doctype)
+    is_final = False
+    while not is_final:
+        chunk = source.read(_CHUNK_BYTES)
+        is_final = not chunk
+        try:
+            text = decoder.decode(chunk, is_final)
+        except UnicodeDecodeError as error:
+            raise FileProblem(f"it is not in {encoding}: {error.reason}; declare its encoding") from error
+        yield from reader.feed(text.encode(), is_final=is_final)
+
+
+def xml_bytes(text: str, encoding: str) -> bytes:
+    """Text of a document as bytes; characters that the encoding does not have become references."""
+    return text.encode(encoding, "xmlcharrefreplace")
+
+
+@dataclass(slots=True)
+class _Event:
+    """Something that begins at a byte."""
+
+    start: int
+    opened: Element | None = None
+    is_end: bool = False
+    text: list[str] | None = None
+    """Of character data."""
+
+
+class _Reader:
+    """Puts what expat sees together."""
+
+    def __init__(self, units: frozenset[Name], left_alone: frozenset[Name], *, allows_doctype: bool) -> None:
+        self._units = units
+        self._left_alone = left_alone
+        self._allows_doctype = allows_doctype
+        self._events: list[_Event] = [_Event(0)]
+        self._buffer = bytearray()
+        self._buffer_start = 0
+        self._depth = self._depth_alone = 0
+        self._open: list[Element] = []
+        """Elements of the unit that is being read."""
+        self._parser = parser = expat.ParserCreate("utf-8", " ")
+        parser.namespace_prefixes = True
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        parser.StartCdataSectionHandler = self._start_text
+        parser.CommentHandler = lambda _: self._add()
+        parser.SkippedEntityHandler = lambda *_: self._add()
+        parser.ProcessingInstructionHandler = lambda *_: self._add()
+        parser.StartDoctypeDeclHandler = self._start_doctype
+        parser.EndDoctypeDeclHandler = self._end_doctype
+        parser.EntityDeclHandler = _refuse_entity
+        self._is_in_doctype = False
+
+    def feed(self, chunk: bytes, *, is_final: bool) -> Iterator[str | Element]:
+        """What is whole by now."""
+        self._buffer.extend(chunk)
+        try:
+            self._parser.Parse(chunk, is_final)
+        except expat.ExpatError as error:
+            problem = f"{expat.ErrorString(error.code)}, line {error.lineno}, column {error.offset + 1}"
+            raise FileProblem(f"not well-formed XML: {problem}; mend it, or save it anew") from error
+        if is_final:
+            self._events.append(_Event(self._buffer_start + len(self._buffer)))
+        at = 0
+        said: list[str] = []
+        for event, following in zip(self._events, self._events[1:], strict=False):
+            end = following.start - self._buffer_start
+            found = self._place(event, self._buffer[at:end].decode())
+            at = end
+            if isinstance(found, str):
+                said.append(found)
+            elif found is not None:
+                if said:
+                    yield "".join(said)
+                    said = []
+                yield found
+        if said:
+            yield "".join(said)
+        del self._buffer[:at]
+        self._buffer_start += at
+        self._events = self._events[-1:]
+
+    def _place(self, event: _Event, raw: str) -> str | Element | None:
+        """Take an event in; gives what is whole with it."""
+        element = event.opened
+        if not self._open and not self._begins_unit(event):
+            return raw
+        if element is not None:
+            element.open = raw
+            if self._open:
+                self._open[-1].nodes.append(element)
+            self._open.append(element)
+            if len(self._open) > MAX_UNIT_DEPTH:
+                raise _too_deep(MAX_UNIT_DEPTH)
+        elif event.is_end:
+            ended = self._open.pop()
+            ended.close = raw
+            return None if self._open else ended
+        elif event.text is None:
+            if raw:
+                self._open[-1].nodes.append(Aside(raw))
+        else:
+            self._open[-1].nodes.append(Chars("".join(event.text), raw))
+        return None
+
+    def _begins_unit(self, event: _Event) -> bool:
+        element = event.opened
+        if element is None:
+            self._depth_alone -= event.is_end and self._depth_alone > 0
+            return False
+        if self._depth_alone or element.name in self._left_alone:
+            self._depth_alone += 1
+            return False
+        return element.name in self._units
+
+    def _add(self, opened: Element | None = None, *, is_end: bool = False) -> None:
+        if self._is_in_doctype:
+            return
+        self._events.append(_Event(self._parser.CurrentByteIndex, opened, is_end))
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _too_deep(MAX_DEPTH)
+        qualified, prefix = _name(name)
+        self._add(Element(qualified, prefix, {_name(key)[0]: value for key, value in attributes.items()}, ""))
+
+    def _end(self, _: str) -> None:
+        self._depth -= 1
+        self._add(is_end=True)
+
+    def _text(self, text: str) -> None:
+        if self._events[-1].text is None:
+            self._start_text()
+        said = self._events[-1].text
+        if said is not None:
+            said.append(text)
+
+    def _start_text(self) -> None:
+        """Text goes on to the next tag, sections in it and all."""
+        self._add()
+        self._events[-1].text = []
+
+    def _start_doctype(self, *_: object) -> None:
+        if not self._allows_doctype:
+            raise FileProblem("it declares a document type, which files of its kind have not; save it anew")
+        self._add()
+        self._is_in_doctype = True
+
+    def _end_doctype(self) -> None:
+        self._is_in_doctype = False
+
+
+def _too_deep(limit: int) -> FileProblem:
+    return FileProblem(f"more than {limit} elements are inside each other; save it in a plainer form")
+
+
+def _name(name: str) -> tuple[Name, str]:
+    """From what expat writes: namespace, local name, prefix."""
+    parts = name.split(" ")
+    if len(parts) == 1:
+        return Name("", name), ""
+    return Name(parts[0], parts[1]), f"{parts[2]}:" if len(parts) > 2 else ""  # noqa: PLR2004 -- these three
+
+
+def _refuse_entity(name: str, *_: object) -> None:
+    raise FileProblem(f"entity {name!r} is declared; declarations of entities are not read, so take them out")

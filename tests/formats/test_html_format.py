@@ -1,0 +1,101 @@
+"""Whole pages."""
+
+from html.parser import HTMLParser
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+
+from service.formats.errors import FileProblem
+from service.formats.html import HtmlFormat
+from service.markup.marked_up import parse
+from service.markup.options import MarkupLanguage, MarkupOptions
+from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
+from tests.markup.documents import GOOD_HTML, HTML
+from tests.markup.translations import SEEDS
+
+PAGES = HtmlFormat(OPTIONS)
+PAGE = """<!DOCTYPE html>
+<html lang="de"><head><title>A &amp; B</title><style>p {}</style></head>
+<body><h1>Ein  <em>schöner</em> Titel</h1>
+<p>Zeile eins.<br>Zeile <a href="x" title="y">zwei</a> &lt;<code>code</code></p>
+<ul><li>eins<li>zwei</ul><pre>a
+  b</pre><script>var x = "<p>nein</p>";</script></body></html>
+"""
+
+
+def test_blocks_are_entries_whose_tags_have_no_names() -> None:
+    assert texts(PAGES, PAGE.encode()) == [
+        "A & B",
+        'Ein <g i="0">schöner</g> Titel',
+        'Zeile eins.<x i="0"/> Zeile <g i="1">zwei</g> &lt;<x i="3"/>',
+        "eins",
+        "zwei",
+        "a\n  b",
+    ]
+
+
+def test_words_change_and_nothing_else() -> None:
+    expected = (
+        PAGE.replace("A &amp; B", "A &amp; B")
+        .replace("Ein  <em>schöner</em> Titel", "EIN <em>SCHÖNER</em> TITEL")
+        .replace("Zeile eins.<br>Zeile", "ZEILE EINS.<br>ZEILE")
+        .replace(">zwei</a>", ">ZWEI</a>")
+        .replace("<li>eins<li>zwei", "<li>EINS<li>ZWEI")
+        .replace("a\n  b</pre>", "A\n  B</pre>")
+    )
+
+    assert rewritten(PAGES, PAGE.encode(), shouted).decode() == expected
+
+
+@settings(max_examples=800, deadline=None)
+@given(HTML)
+def test_any_page_comes_back_with_its_own_text(html: str) -> None:
+    content = html.encode("utf-8", "replace")
+
+    assert rewritten(PAGES, content, own) == content
+
+
+@settings(max_examples=300, deadline=None)
+@given(GOOD_HTML)
+def test_entries_are_the_blocks_that_readers_see(html: str) -> None:
+    blocks = parse(html, MarkupOptions(MarkupLanguage.HTML)).blocks
+
+    assert len(texts(PAGES, html.encode())) == len(blocks)
+
+
+class _Tags(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(f"{tag} {attrs}")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tags.append(f"/{tag}")
+
+
+@settings(max_examples=300, deadline=None)
+@given(GOOD_HTML, SEEDS)
+def test_whatever_is_said_tags_are_there_once_each(html: str, random: Random) -> None:
+    result = rewritten(PAGES, html.encode(), anything(random)).decode()
+
+    assert sorted(_Tags(result).tags) == sorted(_Tags(html).tags)
+
+
+def test_text_is_escaped() -> None:
+    assert rewritten(PAGES, b"<p>x</p>", lambda _: "<script>&amp;") == b"<p>&lt;script&gt;&amp;amp;</p>"
+
+
+def test_a_declared_encoding_is_kept_and_what_it_lacks_becomes_references() -> None:
+    page = '<meta charset="iso-8859-1"><p>Tür</p>'.encode("latin-1")
+
+    assert texts(PAGES, page) == ["Tür"]
+    assert rewritten(PAGES, page, lambda _: "Tür 字") == page.replace(b"</p>", b" &#23383;</p>")
+
+
+def test_unknown_encodings_are_refused() -> None:
+    with pytest.raises(FileProblem, match="klingon"):
+        entries(PAGES, b'<meta charset="klingon"><p>x</p>')

@@ -1,0 +1,144 @@
+# ruff: noqa: E501 -- markup is read more easily unbroken
+"""Markdown, compared with what markdown-it makes of it."""
+
+import re
+from random import Random
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from service.formats.errors import FileProblem
+from service.formats.markdown import MarkdownFormat
+from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
+from tests.markup.translations import SEEDS
+
+MARKDOWN = MarkdownFormat(OPTIONS)
+
+
+def _shouted(markdown: str) -> str:
+    return rewritten(MARKDOWN, markdown.encode(), shouted).decode()
+
+
+def _texts(markdown: str) -> list[str]:
+    return texts(MARKDOWN, markdown.encode())
+
+
+@pytest.mark.parametrize(
+    ("markdown", "result"),
+    [
+        ("# Titel #\n\nText\n", "# TITEL #\n\nTEXT\n"),
+        ("Titel\n=====\r\n\r\nText", "TITEL\n=====\r\n\r\nTEXT"),
+        ("> Zitat\n> - Punkt\n", "> ZITAT\n> - PUNKT\n"),
+        ("1. eins\n2. zwei\n\n   mehr\n", "1. EINS\n2. ZWEI\n\n   MEHR\n"),
+        ("- [ ] offen\n", "- \\[ \\] OFFEN\n"),
+        ("| a | b \\| c |\n|---|:-:|\n| **x** | x |\n", "| A | B \\| C |\n|---|:-:|\n| **X** | X |\n"),
+        ("---\ntitle: x\n---\nText\n", "---\ntitle: x\n---\nTEXT\n"),
+        ("\ufeffText\n", "\ufeffTEXT\n"),
+        ("Ein *b* und **c** und ~~d~~\n", "EIN *B* UND **C** UND ~~D~~\n"),
+        ("Ein `code` und ![alt](bild.png)\n", "EIN `code` UND ![alt](bild.png)\n"),
+        ("Ein [Link](<a b> 'titel') und <http://x.y>\n", "EIN [LINK](<a b> 'titel') UND <http://x.y>\n"),
+        ("Eine Zeile  \nund noch eine\\\nmehr\n", "EINE ZEILE  \nUND NOCH EINE\\\nMEHR\n"),
+        ("Fuß[^1] und {{ x }}\n\n[^1]: Note\n", "FUSS[^1] UND {{ x }}\n\n[^1]: NOTE\n"),
+        ("a <b>c</b><br>d\n", "A <b>C</b><br>D\n"),
+        ("<div>\n<p>a <i>b</i></p>\n</div>\n", "<div>\n<p>A <i>B</i></p>\n</div>\n"),
+        ("Text\n\n    code\n\n```python\ncode\n```\n<!-- x -->\n", "TEXT\n\n    code\n\n```python\ncode\n```\n<!-- x -->\n"),
+        ("***beides***\n", "***BEIDES***\n"),
+    ],
+)  # fmt: skip
+def test_words_change_and_nothing_else(markdown: str, result: str) -> None:
+    assert _shouted(markdown) == result
+
+
+def test_links_by_their_text_keep_their_target() -> None:
+    result = _shouted("Siehe [hier] und [dort][] und [da][hier].\n\n[hier]: http://x\n[dort]: http://y\n")
+
+    assert result.startswith("SIEHE [HIER][hier] UND [DORT][dort] UND [DA][hier].\n\n[hier]: http://x\n")
+
+
+def test_a_paragraph_of_several_lines_is_one_entry_and_becomes_one_line() -> None:
+    markdown = "> Eine Zeile\n> und *noch\n> eine*.\n"
+
+    assert _texts(markdown) == ['Eine Zeile und <g i="0">noch eine</g>.']
+    assert _shouted(markdown) == "> EINE ZEILE UND *NOCH EINE*.\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "# x", "1. x", "2) x", "- x", "+ x", "* x", "> x", "=", "---", "~~~ x", "``` x", "*x*", "_x_", "a_b_c",
+        "[x](y)", "![x](y)", "[x]: y", "<b>x", "<!-- x", "&amp;", "&lt;x", "\\", "\\*", "`x`", "x #", "a | b",
+        "~~x~~", "{{ x", "http://x", "<http://x>", "x*y*z", "_", "**", "| - |",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "frame", ["{}\n", "# {}\n", "- {}\n", "> {}\n", "| {} | y |\n|---|---|\n", "{}\nzweite\n"]
+)
+def test_what_a_translation_says_is_read_as_it_is_said(said: str, frame: str) -> None:
+    result = rewritten(
+        MARKDOWN, frame.format("Wort").encode(), lambda entry: said if "Wort" in entry.text else "y"
+    )
+
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    before, after = (parser.parse(text) for text in (frame.format("Wort"), result.decode()))
+    assert [token.type for token in after] == [token.type for token in before]
+    inline = next(token for token in after if token.type == "inline")
+    assert {child.type for child in inline.children or []} <= {"text"}
+    assert "".join(child.content for child in inline.children or []) == said
+
+
+@pytest.mark.parametrize("mark", ["*", "_", "**", "__", "~~"])
+@pytest.mark.parametrize("before", ["", " ", "a", "("])
+@pytest.mark.parametrize("inside", ["b", "b ", " b", '"b"', "b!"])
+@pytest.mark.parametrize("after", ["", " ", "c", "."])
+def test_emphasis_stays_wherever_it_goes(mark: str, before: str, inside: str, after: str) -> None:
+    markdown = f"Ein {mark}fettes{mark} Wort\n"
+
+    result = rewritten(MARKDOWN, markdown.encode(), lambda _: f'x{before}<g i="0">{inside}</g>{after}y')
+
+    html = MarkdownIt("commonmark").enable("strikethrough").render(result.decode())
+    tag = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "(?:s|del)"}[mark]
+    words = re.escape(inside.strip()).replace('"', '(?:"|&quot;)')
+    assert re.search(rf"<{tag}>{words}</{tag}>", html), result
+
+
+_BLOCKS = [
+    "# Titel *a* #", "Ein Satz.", "zwei\nZeilen  \nund drei", "- Punkt", "* Punkt\n\n  mehr", "1. eins", "> Zitat\nfaul",
+    "> > tief", "```\ncode\n```", "    code", "***", "---", "Titel\n---", "| a | b |\n|--|--|\n| c \\| d | `e \\| f` |\n",
+    "<div>\nx\n</div>", "<!-- c -->", "[a]: http://b", "[^1]: Note zwei", "\tTab", "-\tTab *x*", "> \tTab",
+    '**fett *und* so** `c` [l](u) [a] ![i](u "t") <b>x</b> <br> \\* &amp; &#65; \\\nz', "a*b_c[d]e`f<g&h~~i~~",
+    "[x *y* `z`](u) *[a][]*", "~~~a~~~ ***b** c*", "\u00a0x\u2028y\x0bz", "- [ ] t", "  eingerückt\n    weit",
+]  # fmt: skip
+DOCUMENTS = st.lists(
+    st.sampled_from(_BLOCKS) | st.text(st.sampled_from("ab *_[]()`<>&!#-+.1|\\~:\t\r\n"), max_size=20),
+    max_size=6,
+).flatmap(lambda blocks: st.sampled_from(["\n\n", "\n", "\r\n\r\n"]).map(lambda gap: gap.join(blocks)))
+
+
+@settings(max_examples=400, deadline=None)
+@given(DOCUMENTS)
+def test_any_document_comes_back_with_its_own_text(markdown: str) -> None:
+    assert rewritten(MARKDOWN, markdown.encode(), own) == markdown.encode()
+
+
+@settings(max_examples=300, deadline=None)
+@given(DOCUMENTS, SEEDS)
+def test_whatever_is_said_code_and_targets_are_there_again(markdown: str, random: Random) -> None:
+    assume("<div>" not in markdown)  # up to the next blank line all is text of HTML
+
+    result = rewritten(MARKDOWN, markdown.encode(), anything(random)).decode()
+
+    for block in ("```\ncode\n```", "`e \\| f`"):
+        assert result.count(block) == markdown.count(block)
+
+
+def test_entries_tell_their_line() -> None:
+    found = entries(MARKDOWN, b"---\na: b\n---\n\nText\n\n<p>x</p>\n")
+
+    assert [entry.place for entry in found] == ["line 5", "line 7, block 1"]
+
+
+def test_other_encodings_are_refused() -> None:
+    with pytest.raises(FileProblem, match=r"not in utf-8: byte 1 .*save it in UTF-8"):
+        entries(MARKDOWN, b"F\xfc\xdfe")

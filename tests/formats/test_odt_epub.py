@@ -1,0 +1,270 @@
+# ruff: noqa: E501 -- markup is read more easily unbroken
+"""OpenDocument texts and books, put together by hand."""
+
+import zipfile
+from io import BytesIO
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from service.formats.epub import EpubFormat
+from service.formats.errors import FileProblem
+from service.formats.odt import OdtFormat
+from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
+from tests.markup.translations import SEEDS
+
+ODT = OdtFormat(OPTIONS)
+EPUB = EpubFormat(OPTIONS)
+NAMES = (
+    'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'
+    ' xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"'
+    ' xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"'
+    ' xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"'
+)
+
+
+def _archive(mime_type: str, members: dict[str, str]) -> bytes:
+    target = BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("mimetype"), mime_type)
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return target.getvalue()
+
+
+def _members(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _odt(inner: str, **others: str) -> bytes:
+    document = f"<?xml version='1.0' encoding='UTF-8'?>\n<office:text {NAMES}>{inner}</office:text>"
+    members = {"content.xml": document, "meta.xml": "<x/>"} | {
+        f"{name}.xml": said for name, said in others.items()
+    }
+    return _archive("application/vnd.oasis.opendocument.text", members)
+
+
+def _content(odt: bytes) -> str:
+    return _members(odt)["content.xml"].decode()
+
+
+@pytest.mark.parametrize(
+    ("inner", "said", "shouted_inner"),
+    [
+        ("<text:h>Titel</text:h><text:p/>", ["Titel"], "<text:h>TITEL</text:h><text:p/>"),
+        (
+            "<text:p text:style-name='a'>Ein <text:span text:style-name='T1'>fetter</text:span> Satz.</text:p>",
+            ['Ein <g i="0">fetter</g> Satz.'],
+            "<text:p text:style-name='a'>EIN <text:span text:style-name='T1'>FETTER</text:span> SATZ.</text:p>",
+        ),
+        (
+            "<text:p>a<text:s text:c='3'/>b\n c<text:tab/>d<text:line-break/>e</text:p>",
+            ["a b c", 'd<x i="0"/> e'],
+            "<text:p>A B C<text:tab/>D<text:line-break/>E</text:p>",
+        ),
+        (
+            (
+                "<text:p>Wort<text:note text:id='1'><text:note-citation>1</text:note-citation><text:note-body>"
+                "<text:p>Anmerkung</text:p></text:note-body></text:note>!</text:p>"
+            ),
+            ["Wort<?p 0?>!", "Anmerkung"],
+            (
+                "<text:p>WORT<text:note text:id='1'><text:note-citation>1</text:note-citation><text:note-body>"
+                "<text:p>ANMERKUNG</text:p></text:note-body></text:note>!</text:p>"
+            ),
+        ),
+        (
+            (
+                "<text:tracked-changes><text:p>alt</text:p></text:tracked-changes><text:p>neu<office:annotation>"
+                "<text:p>Kommentar</text:p></office:annotation></text:p>"
+            ),
+            ["neu"],
+            (
+                "<text:tracked-changes><text:p>alt</text:p></text:tracked-changes><text:p>NEU<office:annotation>"
+                "<text:p>Kommentar</text:p></office:annotation></text:p>"
+            ),
+        ),
+        (
+            "<text:p>a <text:bookmark-start text:name='m'/>b<text:bookmark-end text:name='m'/> c</text:p>",
+            ['a <g i="0">b</g> c'],
+            "<text:p>A <text:bookmark-start text:name='m'/>B<text:bookmark-end text:name='m'/> C</text:p>",
+        ),
+    ],
+)
+def test_paragraphs_of_a_text(inner: str, said: list[str], shouted_inner: str) -> None:
+    content = _odt(inner)
+
+    assert texts(ODT, content) == said
+    assert _content(rewritten(ODT, content, shouted)) == _content(_odt(shouted_inner))
+
+
+def test_spaces_that_a_translation_has_are_written_to_be_seen() -> None:
+    result = rewritten(ODT, _odt("<text:p>a</text:p>"), lambda _: "a   b < c")
+
+    assert '<text:p>a <text:s text:c="2"/>b &lt; c</text:p>' in _content(result)
+
+
+def test_headers_are_read_after_the_text() -> None:
+    styles = f"<style:header {NAMES}><text:p>Kopf</text:p></style:header>"
+
+    found = entries(ODT, _odt("<text:p>a</text:p>", styles=styles))
+
+    assert [(entry.text, entry.place) for entry in found] == [
+        ("a", "paragraph 1"),
+        ("Kopf", "styles.xml, paragraph 1"),
+    ]
+
+
+def test_an_encrypted_text_is_refused() -> None:
+    manifest = (
+        '<m:manifest xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><m:file-entry><m:encryption-data/>'
+        "</m:file-entry></m:manifest>"
+    )
+    content = _archive("x", {"content.xml": "...", "META-INF/manifest.xml": manifest})
+
+    with pytest.raises(FileProblem, match="encrypted; save it without a password"):
+        entries(ODT, content)
+
+
+_INSIDE = st.lists(
+    st.sampled_from(
+        [
+            "Wort", " ", "\n", "&lt;", "<text:s/>", "<text:s text:c='4'/>", "<text:tab/>", "<text:line-break/>",
+            "<text:span>fett</text:span>", "<text:span>a<text:tab/>b</text:span>", "<text:a>l<text:s/></text:a>",
+            "<text:bookmark-start text:name='a'/>", "<text:bookmark-end text:name='a'/>", "<!-- c -->",
+            "<text:note><text:p>Note</text:p></text:note>", "<text:page-number>7</text:page-number>",
+            "<draw:frame text:anchor-type='char'><draw:text-box><text:p>Kasten</text:p></draw:text-box></draw:frame>",
+        ]
+    ),
+    max_size=10,
+).map("".join)  # fmt: skip
+
+
+def _things(odt: bytes) -> list[str]:
+    root = etree.fromstring(_members(odt)["content.xml"])
+    return sorted(
+        etree.QName(element).localname for element in root.iter("*") if etree.QName(element).localname != "s"
+    )
+
+
+@settings(max_examples=200, deadline=None)
+@given(_INSIDE, SEEDS)
+def test_whatever_is_said_all_that_is_no_text_is_there_again(inner: str, random: Random) -> None:
+    content = _odt(f"<text:p>{inner}</text:p>")
+
+    assert _members(rewritten(ODT, content, own)) == _members(content)
+    assert _things(rewritten(ODT, content, anything(random))) == _things(content)
+
+
+_CONTAINER = (
+    '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container" version="1.0"><rootfiles><rootfile '
+    'full-path="OEBPS/content.opf" media-type="application/oebps-package+xml"/></rootfiles></container>'
+)
+_PACKAGE = (
+    '<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><manifest>'
+    '<item id="a" href="kapitel%201.xhtml" media-type="application/xhtml+xml"/>'
+    '<item id="b" href="../toc.ncx" media-type="application/x-dtbncx+xml"/>'
+    '<item id="c" href="stil.css" media-type="text/css"/></manifest></package>'
+)
+_CHAPTER = (
+    '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "x.dtd">\n'
+    '<html xmlns="http://www.w3.org/1999/xhtml"><head><title>Titel</title><style>p {{}}</style></head><body>'
+    '{}<p><a id="s1"/>Ein <i>schöner</i>&nbsp;Satz.<br/>Neu &amp; da.</p><pre xml:space="preserve">a\n b</pre>'
+    "<p><code>x</code> ist <b>gut</b></p></body></html>"
+)
+_TOC = (
+    '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap><navPoint><navLabel><text>Kapitel</text></navLabel>'
+    '<content src="OEBPS/kapitel%201.xhtml"/></navPoint></navMap></ncx>'
+)
+
+
+def _epub(chapter: str = _CHAPTER.format(""), **others: str) -> bytes:
+    members = {
+        "META-INF/container.xml": _CONTAINER,
+        "OEBPS/content.opf": _PACKAGE,
+        "OEBPS/kapitel 1.xhtml": chapter,
+        "OEBPS/stil.css": "p {}",
+        "toc.ncx": _TOC,
+    }
+    return _archive("application/epub+zip", members | others)
+
+
+def test_chapters_and_the_table_of_contents_are_read() -> None:
+    assert [(entry.text, entry.place) for entry in entries(EPUB, _epub())] == [
+        ("Titel", "OEBPS/kapitel 1.xhtml, block 1"),
+        (
+            '<x i="0"/>Ein <g i="1">schöner</g><x i="3"/>Satz.<x i="4"/>Neu &amp; da.',
+            "OEBPS/kapitel 1.xhtml, block 2",
+        ),
+        ("a\n b", "OEBPS/kapitel 1.xhtml, block 3"),
+        ('<x i="0"/> ist <g i="1">gut</g>', "OEBPS/kapitel 1.xhtml, block 4"),
+        ("Kapitel", "toc.ncx, block 1"),
+    ]
+
+
+def test_a_book_changes_in_its_words_only() -> None:
+    result = rewritten(EPUB, _epub(), shouted)
+
+    expected = (
+        _CHAPTER.format("")
+        .replace("<title>Titel", "<title>TITEL")
+        .replace(
+            "Ein <i>schöner</i>&nbsp;Satz.<br/>Neu &amp; da.",
+            "EIN <i>SCHÖNER</i>&nbsp;SATZ.<br/>NEU &amp; DA.",
+        )
+        .replace("a\n b</pre>", "A\n B</pre>")
+        .replace(" ist <b>gut", " IST <b>GUT")
+    )
+    wanted = _members(_epub(expected)) | {"toc.ncx": _TOC.replace("Kapitel<", "KAPITEL<").encode()}
+    assert _members(result) == wanted
+    assert result[30:58] == b"mimetypeapplication/epub+zip"
+
+
+def test_a_book_comes_back_with_its_own_text() -> None:
+    content = _epub(_CHAPTER.format("<a>x<p>y</p>z</a><div><b>q</b></div>"))
+
+    assert _members(rewritten(EPUB, content, own)) == _members(content)
+
+
+@settings(max_examples=100, deadline=None)
+@given(SEEDS)
+def test_whatever_is_said_a_chapter_is_well_formed_and_has_its_elements(random: Random) -> None:
+    content = _epub(_CHAPTER.format("<p>a <b>b <i>c</i></b><img src='x'/></p>"))
+    parser = etree.XMLParser(load_dtd=False, resolve_entities=False)
+
+    before, after = (
+        etree.fromstring(_members(one)["OEBPS/kapitel 1.xhtml"], parser)
+        for one in (content, rewritten(EPUB, content, anything(random)))
+    )
+
+    assert sorted(str(one.tag) for one in after.iter()) == sorted(str(one.tag) for one in before.iter())
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (_epub("<html><p>x</html>"), r"kapitel 1\.xhtml: not well-formed"),
+        (_epub('<!DOCTYPE html [<!ENTITY a "b">]><html>&a;</html>'), "entity 'a' is declared"),
+        (
+            _epub(**{"OEBPS/content.opf": _PACKAGE.replace("kapitel%201", "gone")}),
+            r"'OEBPS/gone\.xhtml' is missing",
+        ),
+        (_epub(**{"META-INF/container.xml": "<x/>"}), "names no chapters"),
+        (
+            _epub(
+                **{
+                    "META-INF/encryption.xml": '<e xmlns:x="http://www.w3.org/2001/04/xmlenc#"><x:CipherReference '
+                    'URI="OEBPS/kapitel%201.xhtml"/></e>'
+                }
+            ),
+            "is encrypted",
+        ),
+    ],
+)
+def test_what_is_no_sound_book_is_refused(content: bytes, problem: str) -> None:
+    with pytest.raises(FileProblem, match=problem):
+        entries(EPUB, content)

@@ -1,0 +1,191 @@
+# ruff: noqa: E501 -- markup is read more easily unbroken
+"""Translators' exchange files, read again by lxml."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from service.formats.entries import FileOptions
+from service.formats.errors import FileProblem
+from service.formats.tmx import TmxFormat
+from service.formats.xliff import XliffFormat
+from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted
+from tests.markup.translations import SEEDS
+
+XLIFF = XliffFormat(OPTIONS)
+TMX = TmxFormat(OPTIONS)
+V1 = "urn:oasis:names:tc:xliff:document:1.2"
+V2 = "urn:oasis:names:tc:xliff:document:2.0"
+
+
+def _v1(units: str) -> bytes:
+    return (
+        f"<?xml version='1.0' encoding='UTF-8'?>\r\n<xliff xmlns='{V1}' version=\"1.2\">"
+        f'<file source-language="de" original="x&#10;y" datatype="plaintext"><body>{units}</body></file></xliff>\n'
+    ).encode()
+
+
+def _v2(units: str, attributes: str = "") -> bytes:
+    return f'<xliff xmlns="{V2}" version="2.0" srcLang="de"{attributes}><file id="f">{units}</file></xliff>'.encode()
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        (
+            '<trans-unit id="1">\n  <source>Hallo</source>\n</trans-unit>',
+            '<trans-unit id="1">\n  <source>Hallo</source>\n  <target state="translated">HALLO</target>\n</trans-unit>',
+        ),
+        (
+            "<trans-unit id='1'><source>a &amp; b</source><target state=\"new\" x='y'/><note>n</note></trans-unit>",
+            (
+                "<trans-unit id='1'><source>a &amp; b</source><target x='y' state=\"translated\">A &amp; B</target>"
+                "<note>n</note></trans-unit>"
+            ),
+        ),
+        (
+            '<trans-unit id="1"><source>a</source><seg-source><mrk mtype="seg" mid="1">a</mrk></seg-source></trans-unit>',
+            (
+                '<trans-unit id="1"><source>a</source><seg-source><mrk mtype="seg" mid="1">a</mrk></seg-source>'
+                '<target state="translated">A</target></trans-unit>'
+            ),
+        ),
+        ("<trans-unit id='1'><source>a</source><target>b</target></trans-unit>", None),
+        ("<trans-unit id='1' translate='no'><source>a</source></trans-unit>", None),
+        ("<trans-unit id='1'><source> <x id='1'/></source></trans-unit>", None),
+    ],
+)
+def test_missing_targets_of_1_2_are_filled_in(unit: str, expected: str | None) -> None:
+    assert rewritten(XLIFF, _v1(unit), shouted) == _v1(expected or unit)
+
+
+def test_missing_targets_of_2_are_filled_in_and_the_language_named() -> None:
+    unit = (
+        '<unit id="u"><segment id="1"><source>Eins</source></segment><ignorable><source> </source></ignorable>'
+        '<segment state="initial"><source>zwei</source><target/></segment>'
+        '<segment state="final"><source>drei</source><target>three</target></segment></unit>'
+    )
+    expected = (
+        '<unit id="u"><segment id="1" state="translated"><source>Eins</source><target>EINS</target></segment>'
+        '<ignorable><source> </source></ignorable>'
+        '<segment state="translated"><source>zwei</source><target>ZWEI</target></segment>'
+        '<segment state="final"><source>drei</source><target>three</target></segment></unit>'
+    )  # fmt: skip
+
+    assert rewritten(XLIFF, _v2(unit), shouted) == _v2(expected, ' trgLang="en"')
+    assert rewritten(XLIFF, _v2(unit, " trgLang='en-GB'"), shouted) == _v2(expected, " trgLang='en-GB'")
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ('a <g id="1">b</g>', 'a <g i="0">b</g>'),
+        ('a <bpt id="1">&lt;b></bpt>b<ept id="1">&lt;/b></ept> c', 'a <g i="0">b</g> c'),
+        ('a <bx id="1" rid="r"/>b <ex id="2" rid="r"/>c', 'a <g i="0">b </g>c'),
+        ('a <ept id="9">x</ept>b', "a <?p 0?>b"),
+        ('a <bx id="1"/>b <bx id="2"/>c <ex id="1"/>d <ex id="2"/>e', None),
+        ('a <ph id="1">{0}</ph> b<x id="2" ctype="lb"/>c', 'a <x i="0"/> b<x i="1"/> c'),
+        ('a <mrk mtype="protected">x</mrk> <mrk mtype="term">b</mrk> c', 'a <x i="0"/> <g i="1">b</g> c'),
+        ("a <![CDATA[<b> & ]]>c", "a <b> & c"),
+    ],
+)  # fmt: skip
+def test_inline_codes_are_handed_over_without_their_names(source: str, text: str | None) -> None:
+    content = _v1(f"<trans-unit id='1'><source>{source}</source></trans-unit>")
+
+    [entry] = entries(XLIFF, content)
+
+    if text is not None:
+        kept = entry.text.removeprefix('<t xml:space="preserve">').removesuffix("</t>")
+        assert kept == text
+    target = etree.fromstring(rewritten(XLIFF, content, own)).find(f".//{{{V1}}}target")
+    wanted = etree.fromstring(content).find(f".//{{{V1}}}source")
+    assert target is not None
+    assert wanted is not None
+    assert [child.tag for child in target.iter()][1:] == [child.tag for child in wanted.iter()][1:]
+    assert "".join(map(str, target.itertext())) == "".join(map(str, wanted.itertext()))
+
+
+_CODES = st.lists(
+    st.sampled_from(
+        [
+            "Wort", " ", "\n", "&lt;", '<g id="1">fett</g>', '<g id="2">a<x id="3"/></g>', "<x id='4'/>",
+            '<bpt id="5">{</bpt>', '<ept id="5">}</ept>', '<ph id="6">%s</ph>', "<!-- c -->", "<?pi?>",
+        ]
+    ),
+    max_size=10,
+).map("".join)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(_CODES, max_size=3), SEEDS)
+def test_whatever_is_said_codes_are_there_once_each(sources: list[str], random: Random) -> None:
+    content = _v1("".join(f"<trans-unit id='1'><source>{source}</source></trans-unit>" for source in sources))
+
+    result = etree.fromstring(rewritten(XLIFF, content, anything(random)))
+
+    for unit in result.iter(f"{{{V1}}}trans-unit"):
+        source, target = unit.find(f"{{{V1}}}source"), unit.find(f"{{{V1}}}target")
+        assert source is not None
+        if target is not None:
+            codes, wanted = (
+                sorted(str(code.tag) for code in one.iterdescendants()) for one in (target, source)
+            )
+            assert codes == wanted
+
+
+def test_an_empty_text_leaves_a_target_missing() -> None:
+    content = _v1("<trans-unit id='1'><source>a</source></trans-unit>")
+
+    assert rewritten(XLIFF, content, lambda _: "") == content
+
+
+@pytest.mark.parametrize(
+    "content", [b"<x/>", b"<xliff", b'<!DOCTYPE x [<!ENTITY a "b">]><xliff version="1.2"/>']
+)
+def test_what_is_no_sound_xliff_is_refused(content: bytes) -> None:
+    with pytest.raises(FileProblem):
+        entries(XLIFF, content)
+
+
+def _tmx(units: str) -> bytes:
+    return (
+        '<?xml version="1.0"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header srclang="de"/>'
+        f"<body>{units}</body></tmx>"
+    ).encode()
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        (
+            '<tu tuid="1">\n <tuv xml:lang="DE_at"><seg>a <hi>b</hi></seg></tuv>\n</tu>',
+            (
+                '<tu tuid="1">\n <tuv xml:lang="DE_at"><seg>a <hi>b</hi></seg></tuv>\n'
+                ' <tuv xml:lang="en"><seg>A <hi>B</hi></seg></tuv>\n</tu>'
+            ),
+        ),
+        (
+            '<tu><tuv lang="fr"><seg>x</seg></tuv><tuv lang="de"><seg>a</seg></tuv><tuv lang="es"><seg>y</seg></tuv></tu>',
+            (
+                '<tu><tuv lang="fr"><seg>x</seg></tuv><tuv lang="de"><seg>a</seg></tuv><tuv lang="es"><seg>y</seg></tuv>'
+                '<tuv lang="en"><seg>A</seg></tuv></tu>'
+            ),
+        ),
+        (
+            '<tu><tuv xml:lang="de"><seg>a</seg></tuv><tuv xml:lang="en-US"><seg>b</seg></tuv></tu>',
+            None,
+        ),
+    ],
+)
+def test_missing_variants_are_added(unit: str, expected: str | None) -> None:
+    assert rewritten(TMX, _tmx(unit), shouted) == _tmx(expected or unit)
+
+
+def test_a_memory_of_other_languages_is_refused() -> None:
+    content = _tmx('<tu><tuv xml:lang="de"><seg>a</seg></tuv></tu>')
+
+    with pytest.raises(FileProblem, match="none of its 1 units has a segment in fr"):
+        entries(TmxFormat(FileOptions("fr", "en")), content)

@@ -1,0 +1,130 @@
+"""XML as it comes, compared with lxml."""
+
+from io import BytesIO
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from service.formats import xml_units as module
+from service.formats.errors import FileProblem
+from service.formats.xml_units import Element, Name, encoding_of, xml_bytes, xml_units
+from tests.markup.documents import XML_FRAGMENTS
+
+UNITS = frozenset([Name("", "b"), Name("", "p"), Name("urn:n", "s")])
+
+
+def _read(content: bytes, units: frozenset[Name] = UNITS) -> list[str | Element]:
+    return list(xml_units(BytesIO(content), units, allows_doctype=True))
+
+
+def _all(parts: list[str | Element]) -> str:
+    return "".join(part if isinstance(part, str) else part.raw for part in parts)
+
+
+@settings(max_examples=500, deadline=None)
+@given(XML_FRAGMENTS, st.sampled_from(["utf-8", "utf-16", "iso-8859-15"]), st.integers(1, 50))
+def test_all_of_a_document_is_given_back(inner: str, encoding: str, chunk_bytes: int) -> None:
+    document = (
+        f'<?xml version="1.0" encoding="{encoding}"?>\r\n<doc xmlns:n="urn:n">{inner}</doc>\n<!-- c -->'
+    )
+    content = document.encode(encoding, "xmlcharrefreplace")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_CHUNK_BYTES", chunk_bytes)
+        parts = _read(content)
+
+    assert xml_bytes(_all(parts), encoding_of(BytesIO(content))) == content
+
+
+def _told(element: Element) -> tuple[object, ...]:
+    children = [_told(child) for child in element.elements]
+    return (element.name.uri, element.name.local, sorted(element.attributes.values()), element.text, children)
+
+
+def _told_by_lxml(element: etree._Element) -> tuple[object, ...]:
+    name = etree.QName(element)
+    inside = element.iterchildren("*")
+    text = (element.text or "") + "".join(child.tail or "" for child in element)
+    children = [_told_by_lxml(child) for child in inside]
+    return (name.namespace or "", name.localname, sorted(map(str, element.attrib.values())), text, children)
+
+
+@settings(max_examples=500, deadline=None)
+@given(XML_FRAGMENTS)
+def test_trees_are_what_lxml_finds(inner: str) -> None:
+    content = f'<doc xmlns:n="urn:n">{inner}</doc>'.encode()
+    root = etree.fromstring(content, etree.XMLParser(resolve_entities=False))
+
+    found = [_told(part) for part in _read(content) if isinstance(part, Element)]
+
+    names = {f"{{{name.uri}}}{name.local}" if name.uri else name.local for name in UNITS}
+    outermost = [
+        element
+        for element in root.iter()
+        if element.tag in names and not any(above.tag in names for above in element.iterancestors())
+    ]
+    assert found == [_told_by_lxml(element) for element in outermost]
+
+
+def test_no_more_than_a_unit_is_held() -> None:
+    class Endless(BytesIO):
+        """A document that never ends."""
+
+        num_read = 0
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            del size
+            self.num_read += 1
+            if self.num_read > 1000:
+                raise AssertionError("read too far")
+            return b"<doc>" if self.num_read <= 2 else b"<p>x</p>" * 100
+
+    parts = xml_units(Endless(), UNITS)
+
+    assert sum(isinstance(next(parts), Element) for _ in range(2000)) > 1000
+
+
+def test_units_are_not_looked_for_in_what_is_left_alone() -> None:
+    content = b"<doc><p>a</p><x><p>b</p><x/></x><p>c</p></doc>"
+
+    parts = list(xml_units(BytesIO(content), UNITS, left_alone=frozenset([Name("", "x")])))
+
+    assert [part.text for part in parts if isinstance(part, Element)] == ["a", "c"]
+
+
+_BOMB = b'<!DOCTYPE d [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><d>&b;</d>'
+_FILE = b'<!DOCTYPE d [<!ENTITY a SYSTEM "file:///etc/passwd">]><d>&a;</d>'
+_PARAMETER = b'<!DOCTYPE d [<!ENTITY % a SYSTEM "http://127.0.0.1/x">%a;]><d/>'
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (_BOMB, "entity 'a' is declared"),
+        (_FILE, "entity 'a' is declared"),
+        (_PARAMETER, "entity 'a' is declared"),
+        (b"<d>", "not well-formed XML: no element found, line 1"),
+        (b"<d>\n<p></d>", "not well-formed XML: mismatched tag, line 2"),
+        (b"", "not well-formed"),
+        (b"<d>\xff</d>", "not in utf-8"),
+        (b'<?xml version="1.0" encoding="klingon"?><d/>', "'klingon', which is not known"),
+        (b"<d>" * 1001 + b"</d>" * 1001, "more than 1000 elements"),
+        (b"<p:d/>", "unbound prefix"),
+        (b"<d>" + b"<p>" * 101 + b"</p>" * 101 + b"</d>", "more than 100 elements"),
+    ],
+)
+def test_what_is_unsound_is_refused(content: bytes, problem: str) -> None:
+    with pytest.raises(FileProblem, match=problem):
+        _read(content)
+
+
+def test_a_document_type_is_refused_where_files_of_the_kind_have_none() -> None:
+    with pytest.raises(FileProblem, match="document type"):
+        list(xml_units(BytesIO(b"<!DOCTYPE d><d/>"), UNITS))
+
+
+def test_entities_declared_elsewhere_are_not_looked_up() -> None:
+    content = b'<!DOCTYPE d SYSTEM "file:///etc/passwd"><d><p>a&nbsp;b</p></d>'
+
+    assert _all(_read(content)).encode() == content
