@@ -1,4 +1,4 @@
-"""The command line: translate, serve, models, info."""
+"""The command line: translate, batch, serve, models, info, keys."""
 
 import sys
 from contextlib import ExitStack
@@ -13,6 +13,8 @@ from dragoman.routing.inspection import bundle_folders
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Way
 from service.accounts.errors import AccountsError
+from service.commands.batch import EPILOG as BATCH_EPILOG
+from service.commands.batch import batch
 from service.commands.bundles import find_bundle, list_bundles
 from service.commands.help import settings_help
 from service.commands.keys import keys
@@ -70,6 +72,7 @@ ConfigOption = Annotated[
 
 
 app.add_typer(keys)
+app.command(epilog=BATCH_EPILOG)(batch)
 
 
 def main() -> None:

@@ -36,6 +36,18 @@ GROUPS: Mapping[str, Sequence[str]] = {
     ),
     "Keys and rates": ("database_url", "requires_key", "rate_limit", "rate_storage_url"),
     "APIs": ("apis", "documents", "documents_dir", "max_kept_bytes", "document_lifetime_s"),
+    "Jobs": (
+        "jobs",
+        "jobs_files",
+        "jobs_at_a_time",
+        "job_texts",
+        "max_job_bytes",
+        "max_jobs_bytes",
+        "max_jobs_of_key",
+        "job_lifetime_s",
+        "webhook_secret",
+        "webhook_private",
+    ),
     "Observing": ("metrics", "log_level", "log_format", "log_addresses", "log_texts", "otlp_endpoint"),
 }
 OTHERS = "Others"

@@ -1,0 +1,205 @@
+"""Batch jobs: speed against CTranslate2, memory by size of the input, what it costs to be resumable.
+
+`python -m bench.batch speed FOLDER` translates a file with `dragoman batch` and with CTranslate2's iterable
+translation, by the model that `bench.models` prepared in FOLDER. `memory` and `resume` need no model: a
+double answers at once, so that what is measured is the job alone. `journal BUNDLE` compares a job with the
+same translator without a journal.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.batch_worker import run_with_journal, run_without_journal
+from bench.models import CTRANSLATE2_INT8, INT8, PEERS_PYTHON, TOKENIZER
+from bench.provenance import provenance, write_result
+from bench.rounds import spread, turn
+from bench.workloads import SENTENCES, read_lines
+from dragoman.routing.router import Router
+from service.batch.translating import RoutedEntries
+
+SIZES = (10_000, 100_000, 1_000_000)
+SEED = 1
+MEBIBYTE = 2**20
+LOOK_S = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One process."""
+
+    seconds: float
+    peak_bytes: int
+
+
+def write_lines(path: Path, count: int, sentences: Sequence[str]) -> None:
+    """So many distinct lines, each a sentence with a number after it."""
+    draw = random.Random(SEED)  # noqa: S311 -- no secret
+    with path.open("w", encoding="utf8") as lines:
+        for number in range(count):
+            lines.write(f"{draw.choice(sentences)} {number}\n")
+
+
+def run_process(command: Sequence[str]) -> Ran:
+    """Raises subprocess.CalledProcessError."""
+    began_s, peak_bytes = time.perf_counter(), 0
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:  # noqa: S603 -- our own commands
+        while process.poll() is None:
+            peak_bytes = max(peak_bytes, _peak_bytes(process.pid))
+            time.sleep(LOOK_S)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Ran(time.perf_counter() - began_s, peak_bytes)
+
+
+def _peak_bytes(pid: int) -> int:
+    """Of a process's own memory; what wait4 tells counts that of its parent as well."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf8").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def measure_speed(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
+    """Whole processes, file to file: loading, reading, translating, writing."""
+    source, workers = scratch / "in.txt", len(os.sched_getaffinity(0))
+    write_lines(source, arguments.lines, read_lines(arguments.sentences))
+    beam = str(arguments.beam_size)
+    ours = [sys.executable, "-m", "service", "batch", str(source), "--force", "--beam-size", beam]
+    settings = {
+        "model": str(arguments.model / CTRANSLATE2_INT8),
+        "precision": "int8",
+        "tokenizer": str(arguments.model / TOKENIZER),
+        "workers": workers,
+        "beam_size": arguments.beam_size,
+        "max_batch_size": 32,
+        "source": str(source),
+        "target": str(scratch / "ct2.txt"),
+    }
+    theirs = [str(arguments.peers), "-m", "bench.peers.ctranslate2_file", json.dumps(settings)]
+    commands = {
+        "Dragoman": [*ours, "--model", str(arguments.model / INT8), "-o", str(scratch / "out.txt")],
+        "CTranslate2": theirs,
+    }
+    ran: dict[str, list[Ran]] = {name: [] for name in commands}
+    for number in range(arguments.rounds):
+        for name in turn(list(commands), number):
+            ran[name].append(run_process(commands[name]))
+    rows = [
+        {
+            "engine": name,
+            "lines": arguments.lines,
+            "beam_size": arguments.beam_size,
+            "sentences_per_s": asdict(spread([arguments.lines / one.seconds for one in runs])),
+            "peak_bytes": max(one.peak_bytes for one in runs),
+        }
+        for name, runs in ran.items()
+    ]
+    for row in rows:
+        speed = row["sentences_per_s"]
+        print(f"{row['engine']:12} {speed['median']:8.1f} sentences/s, peak {row['peak_bytes'] >> 20} MiB")
+    return rows
+
+
+def measure_memory(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
+    """Peak of a process that does a job of distinct lines with a double for the engine."""
+    rows = []
+    for count in arguments.sizes:
+        source = scratch / "in.txt"
+        write_lines(source, count, read_lines(arguments.sentences))
+        folder = scratch / str(count)
+        folder.mkdir()
+        ran = run_process([sys.executable, "-m", "bench.batch_worker", str(folder), str(source)])
+        rows.append({"lines": count, "source_bytes": source.stat().st_size, **asdict(ran)})
+        print(f"{count:9,} lines  peak {ran.peak_bytes / MEBIBYTE:6.1f} MiB  {ran.seconds:6.1f} s")
+    return rows
+
+
+def measure_resuming(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
+    """From a journal that has everything to the output."""
+    rows = []
+    for count in arguments.sizes:
+        source = scratch / "in.txt"
+        write_lines(source, count, read_lines(arguments.sentences))
+        folder = scratch / str(count)
+        folder.mkdir()
+        command = [sys.executable, "-m", "bench.batch_worker", str(folder), str(source)]
+        first, again = run_process(command), run_process(command)
+        rows.append({"lines": count, "first_s": first.seconds, "resume_s": again.seconds})
+        print(f"{count:9,} lines  first {first.seconds:6.1f} s  resumed {again.seconds:6.1f} s")
+    return rows
+
+
+def measure_journal(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
+    """The same translator with a journal and without, in turns."""
+    source = scratch / "in.txt"
+    write_lines(source, arguments.lines, read_lines(arguments.sentences))
+    seconds: dict[str, list[float]] = {"with journal": [], "without": []}
+    with Router.open({"bench": arguments.model}) as router:
+        pair = router.route().pair
+        translator = RoutedEntries(router, pair.source, pair.target)
+        run_without_journal(scratch, source, translator)
+        for number in range(arguments.rounds):
+            for name in turn(list(seconds), number):
+                folder = scratch / f"{name}-{number}"
+                folder.mkdir()
+                began_s = time.perf_counter()
+                if name == "without":
+                    run_without_journal(folder, source, translator)
+                else:
+                    run_with_journal(folder, source, translator)
+                seconds[name].append(time.perf_counter() - began_s)
+    shares = [a / b - 1 for a, b in zip(seconds["with journal"], seconds["without"], strict=True)]
+    print(f"a journal costs {100 * spread(shares).median:.1f} % of {arguments.lines:,} lines' time")
+    return [{"lines": arguments.lines, "seconds": seconds, "cost": asdict(spread(shares))}]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench.batch", description=__doc__)
+    parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/batch-speed.json")
+    parser.add_argument("--sentences", type=Path, default=SENTENCES, help="source text, a sentence a line")
+    measures = parser.add_subparsers(dest="measure", required=True)
+    for name, measured in (("speed", "FOLDER"), ("journal", "BUNDLE")):
+        timed = measures.add_parser(name)
+        timed.add_argument("model", type=Path, metavar=measured)
+        timed.add_argument("--lines", type=int, default=100_000)
+        timed.add_argument("--rounds", type=int, default=3)
+        timed.add_argument("--beam-size", type=int, default=1)
+        timed.add_argument("--peers", type=Path, default=PEERS_PYTHON, help="Python that has CTranslate2")
+    for name in ("memory", "resume"):
+        sized = measures.add_parser(name)
+        sized.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="LINES")
+    return parser
+
+
+def main() -> int:
+    arguments = _parser().parse_args()
+    measure = {
+        "speed": measure_speed,
+        "memory": measure_memory,
+        "resume": measure_resuming,
+        "journal": measure_journal,
+    }[arguments.measure]
+    with tempfile.TemporaryDirectory(prefix="dragoman-batch-") as scratch:
+        rows = measure(arguments, Path(scratch))
+    if arguments.output:
+        bundle = getattr(arguments, "model", Path("models/de-en"))
+        bundle = bundle / INT8 if arguments.measure == "speed" else bundle
+        origin = provenance(bundle, " ".join(["python -m bench.batch", *sys.argv[1:]]))
+        write_result(arguments.output, origin, {"results": rows})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

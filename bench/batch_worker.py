@@ -1,0 +1,58 @@
+"""A job without an engine, by itself for its memory: `python -m bench.batch_worker FOLDER FILE`.
+
+What `bench.batch` runs with an engine is here too, as this module loads nothing that a job does not need.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from dragoman.types import Pair
+from service.batch.files import JobFile, read_entries
+from service.batch.journal import Journal
+from service.batch.journal_file import JournalFile
+from service.batch.progress import Report
+from service.batch.run import Job, run_job
+from service.batch.texts import EntryTranslator, Outcome, Translated
+from service.formats.entries import Entry, FileOptions
+from service.formats.known import open_format
+
+PAIR = Pair("de", "en")
+
+
+class Recalled:
+    """Answers at once, as an engine would that has all translations in memory."""
+
+    def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
+        """The entry, in upper case."""
+        return (Translated(entry.text.upper()) for entry in entries)
+
+
+def job_of(folder: Path, source: Path) -> Job:
+    file = JobFile(source.name, source, folder / "out.txt", open_format("a.txt", FileOptions(*PAIR)), PAIR)
+    return Job((file,), {"translator": "bench"}, folder / "errors.jsonl")
+
+
+def run_with_journal(folder: Path, source: Path, translator: EntryTranslator) -> Report:
+    store = JournalFile.open(folder / "journal")
+    try:
+        return run_job(job_of(folder, source), lambda _: translator, Journal(store))
+    finally:
+        store.close()
+
+
+def run_without_journal(folder: Path, source: Path, translator: EntryTranslator) -> None:
+    (file,) = job_of(folder, source).files
+    with file.source.open("rb") as lines, file.target.open("wb") as target:
+        outcomes = translator.translate(read_entries(file))
+        file.format.write(lines, (_text(outcome) for outcome in outcomes), target)
+
+
+def _text(outcome: Outcome) -> str:
+    if not isinstance(outcome, Translated):
+        raise TypeError(outcome.problem)
+    return outcome.text
+
+
+if __name__ == "__main__":
+    run_with_journal(Path(sys.argv[1]), Path(sys.argv[2]), Recalled())

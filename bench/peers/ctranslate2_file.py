@@ -1,0 +1,48 @@
+"""A file of lines through CTranslate2's own iterable translation, for `bench.batch`.
+
+`python -m bench.peers.ctranslate2_file SETTINGS`, one JSON object: model, precision, tokenizer, workers,
+beam_size, max_batch_size, source, target.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ctranslate2
+import sentencepiece
+
+EOS_ID = 3
+
+
+def translate_file(settings: dict[str, Any]) -> None:
+    """Line for line; text is read, taken apart and put together as the file goes by."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=settings["tokenizer"])
+    translator = ctranslate2.Translator(
+        settings["model"],
+        device="cpu",
+        compute_type=settings["precision"],
+        inter_threads=settings["workers"],
+        intra_threads=1,
+    )
+
+    def sources() -> Iterator[list[str]]:
+        with Path(settings["source"]).open(encoding="utf8") as lines:
+            for line in lines:
+                yield [str(token) for token in [*processor.encode(line.rstrip("\n")), EOS_ID]]
+
+    results = translator.translate_iterable(
+        sources(),
+        max_batch_size=settings["max_batch_size"],
+        beam_size=settings["beam_size"],
+        max_input_length=0,
+    )
+    with Path(settings["target"]).open("w", encoding="utf8") as target:
+        target.writelines(
+            processor.decode([int(token) for token in result.hypotheses[0]]) + "\n" for result in results
+        )
+
+
+if __name__ == "__main__":
+    translate_file(json.loads(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""One job engine: entries of files in, translated files out, nothing lost in between."""

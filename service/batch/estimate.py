@@ -1,0 +1,119 @@
+"""What a job would be, before it is begun: how much there is, how much of it twice, how long it takes."""
+
+import random
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import islice
+
+from dragoman.text.segment import segment
+from dragoman.types import Pair
+from service.batch.files import JobFile, read_entries
+from service.batch.keys import entry_key
+from service.batch.lacking import TranslatorOf
+from service.formats.entries import Entry
+from service.markup.marked_up import parse
+from service.markup.options import MarkupError
+
+SAMPLE_ENTRIES = 256
+SAMPLE_S = 10.0
+"""Seconds after which no more of the sample is translated."""
+SEED = 0
+WINDOW_ENTRIES = 512
+
+
+@dataclass(slots=True)
+class Contents:
+    """Of all files."""
+
+    num_files: int = 0
+    num_entries: int = 0
+    num_characters: int = 0
+    num_segments: int = 0
+    """Sentences, mostly, of all entries."""
+    num_distinct: int = 0
+    """Entries that would be translated."""
+    distinct_characters: int = 0
+    sample: list[tuple[Pair, Entry]] = field(default_factory=list)
+    """Some of the distinct entries, each as likely as any other."""
+
+    @property
+    def num_duplicates(self) -> int:
+        """Entries that an earlier one stands for."""
+        return self.num_entries - self.num_distinct
+
+
+def count_contents(files: Sequence[JobFile]) -> Contents:
+    """Read all files once; memory does not grow with them.
+
+    Raises:
+        InputProblem: a file cannot be read.
+    """
+    contents = Contents(num_files=len(files))
+    # Without a name, SQLite keeps a database in a file that is gone with the connection.
+    with closing(sqlite3.connect("")) as seen:
+        seen.execute("CREATE TABLE seen (key BLOB PRIMARY KEY) WITHOUT ROWID")
+        draw = random.Random(SEED)  # noqa: S311 -- a sample, no secret
+        for file in files:
+            entries = read_entries(file)
+            while window := list(islice(entries, WINDOW_ENTRIES)):
+                for entry in window:
+                    _count(entry, file.pair, contents)
+                for entry in _unseen(window, file.pair, seen):
+                    _count_distinct(entry, file.pair, contents, draw)
+    return contents
+
+
+def measure_rate(contents: Contents, translator_of: TranslatorOf) -> float:
+    """Characters a second, of a sample that is translated now. One entry more goes before, to warm up."""
+    pairs = {pair for pair, _ in contents.sample}
+    done_characters, taken_s = 0, 0.0
+    for pair in sorted(pairs):
+        sample = [entry for of, entry in contents.sample if of == pair]
+        translator = translator_of(pair)
+        list(translator.translate(sample[:1]))
+        began_s = time.monotonic()
+        for entry, _ in zip(sample, translator.translate(_for_a_while(sample, began_s)), strict=False):
+            done_characters += len(entry.text)
+        taken_s += time.monotonic() - began_s
+    return done_characters / taken_s if taken_s > 0 else 0.0
+
+
+def _for_a_while(sample: Sequence[Entry], began_s: float) -> Iterator[Entry]:
+    for entry in sample:
+        if time.monotonic() - began_s > SAMPLE_S:
+            return
+        yield entry
+
+
+def _unseen(window: Sequence[Entry], pair: Pair, seen: sqlite3.Connection) -> Iterator[Entry]:
+    for entry in window:
+        if seen.execute("INSERT OR IGNORE INTO seen VALUES (?)", (entry_key(entry, pair),)).rowcount:
+            yield entry
+
+
+def _count(entry: Entry, pair: Pair, contents: Contents) -> None:
+    contents.num_entries += 1
+    contents.num_characters += len(entry.text)
+    contents.num_segments += sum(len(segment(text, pair.source).segments) for text in _texts(entry))
+
+
+def _count_distinct(entry: Entry, pair: Pair, contents: Contents, draw: random.Random) -> None:
+    """Keep a sample by reservoir sampling (Vitter 1985, algorithm R)."""
+    contents.num_distinct += 1
+    contents.distinct_characters += len(entry.text)
+    if len(contents.sample) < SAMPLE_ENTRIES:
+        contents.sample.append((pair, entry))
+    elif (place := draw.randrange(contents.num_distinct)) < SAMPLE_ENTRIES:
+        contents.sample[place] = (pair, entry)
+
+
+def _texts(entry: Entry) -> tuple[str, ...]:
+    if entry.markup is None:
+        return (entry.text,)
+    try:
+        return parse(entry.text, entry.markup).blocks
+    except MarkupError:
+        return ()

@@ -1,0 +1,178 @@
+"""The files of a job: read as they were when it began, written whole or not at all."""
+
+import hashlib
+import io
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, BinaryIO
+
+from dragoman.types import Pair
+from service.batch.errors import InputProblem, JobCancelled, OutputFailed
+from service.formats.entries import Entry, FileFormat, FileProblem
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+BUFFER_SIZE_BYTES = 2**18
+PARTIAL = ".partial"
+"""Ending of a file that is not whole yet. A later run writes over what a killed one left."""
+CHECKED_ENTRIES = 1000
+"""Between two looks at whether the job is to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobFile:
+    """One file to translate."""
+
+    name: str
+    """As people know it: in messages and in the facts that a resumed job must share."""
+    source: Path
+    """A regular file: it is read several times."""
+    target: Path
+    """Its folder is made if it is not there."""
+    format: FileFormat
+    pair: Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is in a file."""
+
+    num_entries: int
+    num_characters: int
+    """Of all entries."""
+    size_bytes: int
+    sha256: str
+
+    @property
+    def fact(self) -> str:
+        return f"{self.size_bytes} bytes with sha256 {self.sha256}"
+
+
+def survey_all(files: Sequence[JobFile], stop: Event) -> list[Survey]:
+    """Read all files once, from end to end.
+
+    Raises:
+        InputProblem: naming every file that cannot be read.
+        JobCancelled: `stop` was set.
+    """
+    surveys: list[Survey] = []
+    problems: list[tuple[str, str]] = []
+    for file in files:
+        try:
+            surveys.append(survey(file, stop))
+        except InputProblem as error:
+            problems += error.problems
+    if problems:
+        raise InputProblem(tuple(problems))
+    return surveys
+
+
+def survey(file: JobFile, stop: Event) -> Survey:
+    """Read a file once, from end to end. Errors are those of `survey_all`."""
+    num_entries = num_characters = 0
+    with open_source(file) as source:
+        size_bytes, sha256 = digest_of(source)
+        source.seek(0)
+        for entry in file.format.read(source):
+            num_entries += 1
+            num_characters += len(entry.text)
+            if num_entries % CHECKED_ENTRIES == 0 and stop.is_set():
+                raise JobCancelled
+    if stop.is_set():
+        raise JobCancelled
+    return Survey(num_entries, num_characters, size_bytes, sha256)
+
+
+def read_entries(file: JobFile) -> Iterator[Entry]:
+    """A file's entries, lazily.
+
+    Raises:
+        InputProblem: it cannot be read.
+    """
+    with open_source(file) as source:
+        yield from file.format.read(source)
+
+
+@contextmanager
+def open_source(file: JobFile) -> Iterator[io.BufferedReader]:
+    """A file from its beginning; what is wrong with it in the block is told with its name.
+
+    Raises:
+        InputProblem: it cannot be read.
+    """
+    try:
+        with file.source.open("rb") as source:
+            yield source
+    except FileProblem as error:
+        raise InputProblem(((file.name, error.problem),)) from error
+    except OSError as error:
+        raise InputProblem(((file.name, error.strerror or str(error)),)) from error
+
+
+def digest_of(source: io.BufferedReader) -> tuple[int, str]:
+    """Size in bytes and SHA-256, in hexadecimal digits, of a file from its beginning."""
+    source.seek(0)
+    digest = hashlib.file_digest(source, "sha256")
+    return source.tell(), digest.hexdigest()
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write that takes its name, on the disk, only when the block ends.
+
+    Where the block raises, or the process is killed, what was at `path` before is there still.
+
+    Raises:
+        OutputFailed: it could not be written.
+    """
+    partial = path.with_name(path.name + PARTIAL)
+    with _failing_typed(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        raw = _TargetFile(partial, path)
+    try:
+        with io.BufferedWriter(raw, BUFFER_SIZE_BYTES) as target:
+            yield target
+            target.flush()
+            with _failing_typed(path):
+                os.fsync(target.fileno())
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink()
+        raise
+    with _failing_typed(path):
+        partial.replace(path)
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have a folder's names on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class _TargetFile(io.FileIO):
+    """A file whose failures are told apart from those of the file that is read beside it."""
+
+    def __init__(self, partial: Path, path: Path) -> None:
+        super().__init__(partial, "wb")
+        self._path = path
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        with _failing_typed(self._path):
+            return super().write(data)
+
+
+@contextmanager
+def _failing_typed(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputFailed(str(path), error.strerror or str(error)) from error

@@ -1,0 +1,118 @@
+"""The journal of a job of the shell: a file of SQLite beside the output."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
+from sqlalchemy.pool import StaticPool
+
+from service.batch.errors import JournalDamaged, JournalFailed
+from service.batch.journal import METADATA
+
+BUSY_S = 1.0
+DAMAGED = ("malformed", "not a database", "corrupt")
+"""Of these, SQLite's messages about files that are not what it wrote."""
+COMPANIONS = ("-wal", "-shm", "-journal")
+"""Endings of the files that SQLite has beside its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFile:
+    """A `Store` that is a file of its own, with one user."""
+
+    path: Path
+    engine: Engine
+
+    @classmethod
+    def open(cls, path: Path) -> "JournalFile":
+        """Open a journal, or make an empty one.
+
+        Raises:
+            JournalDamaged: the file is no journal.
+            JournalFailed: it cannot be made, read or written.
+        """
+        try:
+            path.touch(mode=0o600)  # it holds texts, which are nobody else's to read
+        except OSError as error:
+            raise JournalFailed(str(path), f"cannot be made: {error.strerror or error}") from error
+        engine = create_engine(
+            URL.create("sqlite", database=str(path)),
+            # One connection, no BEGIN but that of `_begin`; one thread at a time uses it.
+            poolclass=StaticPool,
+            connect_args={"timeout": BUSY_S, "isolation_level": None, "check_same_thread": False},
+            hide_parameters=True,
+        )
+        event.listen(engine, "connect", _prepare)
+        event.listen(engine, "begin", _begin)
+        journal = cls(path, engine)
+        try:
+            with journal.writing() as connection:
+                METADATA.create_all(connection)
+        except BaseException:
+            journal.close()
+            raise
+        return journal
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Raises JournalFailed, JournalDamaged."""
+        with self._failing_typed(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Raises JournalFailed, JournalDamaged."""
+        with self._failing_typed(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _failing_typed(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            problem = str(getattr(error, "orig", None) or error)
+            is_damaged = isinstance(error, DatabaseError) and any(word in problem for word in DAMAGED)
+            if is_damaged and not isinstance(error, OperationalError):
+                raise JournalDamaged(self.name, problem) from error
+            raise JournalFailed(self.name, problem) from error
+
+
+def remove_journal(path: Path) -> None:
+    """Remove a journal, and then what means nothing without it."""
+    for file in (path, *(path.with_name(path.name + ending) for ending in COMPANIONS)):
+        with suppress(FileNotFoundError):
+            file.unlink()
+
+
+class _Cursor(Protocol):
+    def execute(self, statement: str, /) -> object: ...
+    def close(self) -> None: ...
+
+
+class _SqliteConnection(Protocol):
+    def cursor(self) -> _Cursor: ...
+
+
+def _prepare(connection: _SqliteConnection, record: object) -> None:
+    del record
+    cursor = connection.cursor()
+    # A commit is on the disk when it returns. Without memory shared by several users, which file systems of
+    # networks do not have.
+    for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")

@@ -1,0 +1,105 @@
+"""Files with their formats and languages: what places become before they are a job."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from dragoman.errors import InputError
+from dragoman.routing.router import Router
+from dragoman.types import Pair
+from service.batch.errors import InputProblem, OutputProblem
+from service.batch.files import JobFile, read_entries
+from service.batch.places import Place
+from service.desk.detection import MAX_LOOKED_AT
+from service.desk.order import AUTO, UNDETERMINED
+from service.desk.sources import find_source
+from service.formats.entries import Entry, FileFormat, FileOptions, FileProblem
+from service.formats.known import COMPRESSIONS, is_known, open_format
+from service.markup.marked_up import parse
+from service.markup.options import MarkupError
+
+LOOKED_AT_ENTRIES = 200
+"""From the beginning of a file whose language is to be detected."""
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageWishes:
+    """What a caller says of all files."""
+
+    source: str | None
+    """None where only one is possible; `auto`: detected for each file by itself, from its beginning."""
+    target: str | None
+    columns: tuple[str, ...] = ()
+    model: str | None = None
+    """The only bundle to use."""
+
+
+def plan_files(places: Sequence[Place], wishes: LanguageWishes, router: Router) -> tuple[JobFile, ...]:
+    """Open formats and find the languages of all files.
+
+    Raises:
+        UnsupportedPair: nothing translates between the languages.
+        InputProblem: naming every file that is of no known kind, or whose language cannot be told.
+        OutputProblem: a file would be written under a name of another kind.
+    """
+    is_auto = wishes.source is not None and wishes.source.lower() == AUTO
+    pair = None if is_auto else router.route(wishes.source, wishes.target, wishes.model).pair
+    files, problems = [], list[tuple[str, str]]()
+    for place in places:
+        _check_kind(place)
+        try:
+            files.append(_plan(place, pair or _detect(place, wishes, router), wishes.columns))
+        except InputProblem as error:
+            problems += error.problems
+    if problems:
+        raise InputProblem(tuple(problems))
+    return tuple(files)
+
+
+def _plan(place: Place, pair: Pair, columns: tuple[str, ...]) -> JobFile:
+    try:
+        opened = open_format(place.source.name, FileOptions(pair.source, pair.target, columns))
+    except FileProblem as error:
+        raise InputProblem(((place.name, error.problem),)) from error
+    return JobFile(place.name, place.source, place.target, opened, pair)
+
+
+def _check_kind(place: Place) -> None:
+    if is_known(place.target.name) and _kind(place.target.name) != _kind(place.source.name):
+        problem = f"it would be of the same kind as {place.source.name}; give it such a name"
+        raise OutputProblem(str(place.target), problem)
+
+
+def _kind(name: str) -> tuple[type[FileFormat], str]:
+    """What reads it, and how it is compressed."""
+    ending = next((ending for ending in COMPRESSIONS if name.lower().endswith(ending)), "")
+    plain_name = name[: len(name) - len(ending)]
+    return type(open_format(plain_name, FileOptions(UNDETERMINED, UNDETERMINED))), ending
+
+
+def _detect(place: Place, wishes: LanguageWishes, router: Router) -> Pair:
+    """Of a file that is in the target language already, that language twice."""
+    undetermined = Pair(UNDETERMINED, wishes.target or UNDETERMINED)
+    file = _plan(place, undetermined, wishes.columns)
+    texts, num_characters = list[str](), 0
+    for entry in islice(read_entries(file), LOOKED_AT_ENTRIES):
+        texts.append(_running_text(entry))
+        num_characters += len(texts[-1])
+        if num_characters >= MAX_LOOKED_AT:
+            break
+    try:
+        found = find_source("\n".join(texts), wishes.target, wishes.model, router.routes)
+    except InputError as error:
+        if error.field != "text":
+            raise
+        raise InputProblem(((place.name, error.problem),)) from error
+    return Pair(found.language or found.target, found.target)
+
+
+def _running_text(entry: Entry) -> str:
+    if entry.markup is None:
+        return entry.text
+    try:
+        return "\n".join(parse(entry.text, entry.markup).blocks)
+    except MarkupError:
+        return ""  # told of when it is to be translated

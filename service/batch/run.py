@@ -1,0 +1,117 @@
+"""A whole job on one page: files are surveyed, what the journal lacks is translated, files are written.
+
+The same text always gets the same translation, so the journal has one outcome for each distinct entry,
+wherever it stands. That makes three things one: what occurs twice is translated once; what a run before had
+translated is not translated again; and files are the same, byte for byte, however often the job was killed on
+the way.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+from dragoman.types import Pair
+from service.batch.files import JobFile, Survey, survey_all
+from service.batch.journal import Journal
+from service.batch.lacking import Chunks, LackingPass, TranslatorOf
+from service.batch.progress import OnProgress, Report, ignore_progress
+from service.batch.writing import OnFailure, write_files
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be done."""
+
+    files: tuple[JobFile, ...]
+    facts: Mapping[str, str]
+    """All that translations and files depend on beside the files, by names for people: bundles, options."""
+    problems_path: Path
+    """Where entries that could not be translated are told of, in JSON lines."""
+    on_failure: OnFailure = OnFailure.SOURCE
+    chunks: Chunks = field(default_factory=Chunks)
+
+
+def run_job(
+    job: Job,
+    translator_of: TranslatorOf,
+    journal: Journal,
+    *,
+    on_progress: OnProgress = ignore_progress,
+    stop: Event | None = None,
+) -> Report:
+    """Do a job, or go on with it where the journal ends.
+
+    Args:
+        job: what is to be done.
+        translator_of: for the files of one pair of languages.
+        journal: of this job; nobody else may write to it meanwhile.
+        on_progress: told often, on this thread; must be quick.
+        stop: set by another thread, or a signal's handler, to end the job soon.
+
+    Raises:
+        OtherJob: the journal is of a job with other files or facts.
+        JournalDamaged, InputProblem, InputChanged: see `service.batch.errors`; nothing can be done.
+        JobCancelled, OutputFailed, JournalFailed: the same call goes on from there.
+        TranslatorClosed: as before; the translator ended.
+    """
+    stop = stop or Event()
+    surveys = begin(job, journal, stop)
+    num_translated = translate_lacking(
+        job, translator_of, journal, surveys=surveys, on_progress=on_progress, stop=stop
+    )
+    return finish(job, surveys, journal, num_translated=num_translated, stop=stop)
+
+
+def begin(job: Job, journal: Journal, stop: Event) -> list[Survey]:
+    """Survey the files and note in the journal what the job is. Errors are those of `run_job`."""
+    surveys = survey_all(job.files, stop)
+    journal.begin({**job.facts, **_facts_of_files(job, surveys)})
+    return surveys
+
+
+def translate_lacking(
+    job: Job,
+    translator_of: TranslatorOf,
+    journal: Journal,
+    *,
+    surveys: Sequence[Survey],
+    on_progress: OnProgress,
+    stop: Event,
+) -> int:
+    """Translate what the journal lacks; gives how many distinct entries. Errors are those of `run_job`."""
+    num_entries = sum(survey.num_entries for survey in surveys)
+    lacking = LackingPass(journal, num_entries, chunks=job.chunks, on_progress=on_progress, stop=stop)
+    for pair, files in _by_pair(job.files).items():
+        lacking.run(files, pair, translator_of(pair))
+    return lacking.num_translated
+
+
+def finish(
+    job: Job, surveys: Sequence[Survey], journal: Journal, *, num_translated: int, stop: Event
+) -> Report:
+    """Write the files, whose entries are all in the journal. Errors are those of `run_job`."""
+    tally = write_files(
+        job.files,
+        surveys,
+        journal,
+        on_failure=job.on_failure,
+        problems_path=job.problems_path,
+        stop=stop,
+    )
+    num_entries = sum(survey.num_entries for survey in surveys)
+    return Report(num_entries, tally.num_failed, tally.num_cut, num_translated)
+
+
+def _facts_of_files(job: Job, surveys: Sequence[Survey]) -> dict[str, str]:
+    facts = {"what stands for entries that fail": str(job.on_failure), "number of files": str(len(job.files))}
+    for file, survey in zip(job.files, surveys, strict=True):
+        facts[f"file {file.name}"] = f"{survey.fact}, {file.pair}, read by {type(file.format).__name__}"
+    return facts
+
+
+def _by_pair(files: Sequence[JobFile]) -> dict[Pair, list[JobFile]]:
+    grouped: dict[Pair, list[JobFile]] = {}
+    for file in files:
+        grouped.setdefault(file.pair, []).append(file)
+    return grouped

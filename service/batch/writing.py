@@ -1,0 +1,145 @@
+"""The second pass: files are read once more, and written with what the journal has of their entries."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from threading import Event
+from typing import BinaryIO
+
+from service.batch.errors import InputChanged, JobCancelled
+from service.batch.files import JobFile, Survey, digest_of, open_source, read_entries, whole_file
+from service.batch.journal import Journal
+from service.batch.keys import entry_key
+from service.batch.texts import Outcome, Untranslated
+from service.formats.entries import Entry
+
+READ_ENTRIES = 256
+CUT = "a length limit was reached; the translation may be incomplete"
+
+
+class OnFailure(StrEnum):
+    """What stands in the place of an entry that could not be translated."""
+
+    SOURCE = "source"
+    """The entry as it was."""
+    EMPTY = "empty"
+
+
+@dataclass(slots=True)
+class Tally:
+    """Entries of files that were written, as often as they occur."""
+
+    num_failed: int = 0
+    num_cut: int = 0
+
+
+def write_files(
+    files: Sequence[JobFile],
+    surveys: Sequence[Survey],
+    journal: Journal,
+    *,
+    on_failure: OnFailure,
+    problems_path: Path,
+    stop: Event,
+) -> Tally:
+    """Write all files, each whole or not at all, and what is wrong with any of their entries to a side file.
+
+    The side file has a JSON object for each entry that was not translated, or that was cut; without any there
+    is no such file.
+
+    Args:
+        files: whose entries are all in the journal.
+        surveys: what was in each when the job began.
+        journal: of the job.
+        on_failure: what is written for entries that could not be translated.
+        problems_path: of the side file.
+        stop: is looked at now and then.
+
+    Raises:
+        InputChanged: a file is not what it was.
+        InputProblem: a file cannot be read.
+        OutputFailed: a file cannot be written.
+        JobCancelled: `stop` was set.
+    """
+    tally = Tally()
+    with ExitStack() as opened:
+        problems = _Problems(problems_path, opened)
+        for file, survey in zip(files, surveys, strict=True):
+            outcomes = _Texts(file, journal, on_failure, tally, problems, stop)
+            _write_file(file, survey, outcomes)
+    if not problems.is_there:
+        with suppress(FileNotFoundError):
+            problems_path.unlink()  # of a run before
+    return tally
+
+
+def _write_file(file: JobFile, survey: Survey, texts: "_Texts") -> None:
+    with whole_file(file.target) as target, open_source(file) as source:
+        file.format.write(source, iter(texts), target)
+        if digest_of(source) != (survey.size_bytes, survey.sha256):
+            raise InputChanged(file.name)
+
+
+class _Problems:
+    """The side file, which is begun with the first problem."""
+
+    def __init__(self, path: Path, opened: ExitStack) -> None:
+        self._path = path
+        self._opened = opened
+        self._target: BinaryIO | None = None
+
+    @property
+    def is_there(self) -> bool:
+        return self._target is not None
+
+    def add(self, file: JobFile, entry: Entry, outcome: str, problem: str) -> None:
+        if self._target is None:
+            self._target = self._opened.enter_context(whole_file(self._path))
+        told = {
+            "file": file.name,
+            "place": entry.place,
+            "outcome": outcome,
+            "problem": problem,
+            "text": entry.text,
+        }
+        line = json.dumps(told, ensure_ascii=False) + "\n"
+        # A surrogate that stands alone has no UTF-8.
+        self._target.write(line.encode("utf-8", "backslashreplace"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """One text for each entry of a file, in their order."""
+
+    file: JobFile
+    journal: Journal
+    on_failure: OnFailure
+    tally: Tally
+    problems: _Problems
+    stop: Event
+
+    def __iter__(self) -> Iterator[str]:
+        entries = read_entries(self.file)
+        while window := list(islice(entries, READ_ENTRIES)):
+            if self.stop.is_set():
+                raise JobCancelled
+            keys = [entry_key(entry, self.file.pair) for entry in window]
+            known = self.journal.outcomes(keys)
+            for key, entry in zip(keys, window, strict=True):
+                if key not in known:
+                    raise InputChanged(self.file.name)  # all that was in it has an outcome
+                yield self._text(entry, known[key])
+
+    def _text(self, entry: Entry, outcome: Outcome) -> str:
+        if isinstance(outcome, Untranslated):
+            self.tally.num_failed += 1
+            self.problems.add(self.file, entry, "untranslated", outcome.problem)
+            return entry.text if self.on_failure is OnFailure.SOURCE else ""
+        if outcome.is_cut:
+            self.tally.num_cut += 1
+            self.problems.add(self.file, entry, "cut", CUT)
+        return outcome.text

@@ -1,0 +1,176 @@
+"""`dragoman batch`, in a process of its own, with a double in the engine's place."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.batch.conftest import TIMEOUT_S, TINY_BUNDLE, Run
+
+
+@pytest.fixture(autouse=True)
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "in.txt"
+    path.write_bytes("eins\r\n\nzwölf\neins".encode())
+    return path
+
+
+def test_a_file_is_translated_and_nothing_is_left_beside_it(run: Run, tmp_path: Path) -> None:
+    finished = run("in.txt", "-o", "out.txt", "--source", "de", "--target", "en")
+
+    assert (finished.returncode, finished.stdout) == (0, "")
+    assert finished.stderr == "dragoman: 3 entries, 2 translated now, 0 failed\n"
+    assert (tmp_path / "out.txt").read_bytes() == "EINS\r\n\nZWÖLF\nEINS".encode()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "models", "out.txt"]
+
+
+def test_what_fails_keeps_its_place_and_the_exit_status_says_so(run: Run, tmp_path: Path, text: Path) -> None:
+    text.write_text("eins\nunusable\ndrei\n")
+
+    finished = run("in.txt", "-o", "out.txt")
+
+    assert finished.returncode == 1
+    assert (tmp_path / "out.txt").read_text() == "EINS\nunusable\nDREI\n"
+    assert "1 failed" in finished.stderr
+    assert "out.txt.errors.jsonl says which" in finished.stderr
+    (told,) = map(json.loads, (tmp_path / "out.txt.errors.jsonl").read_text().splitlines())
+    assert (told["file"], told["place"], told["text"]) == ("in.txt", "line 2", "unusable")
+    assert run("in.txt", "-o", "out.txt", "--resume").returncode == 1  # nothing to resume: as it was
+
+    assert run("in.txt", "-o", "out.txt", "--force", "--on-failure", "empty").returncode == 1
+    assert (tmp_path / "out.txt").read_text() == "EINS\n\nDREI\n"
+
+
+def test_a_folder_is_translated_with_its_tree(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "texts" / "deep").mkdir(parents=True)
+    (tmp_path / "texts" / "a.txt").write_text("eins\n")
+    (tmp_path / "texts" / "deep" / "b.txt.gz").write_bytes(gzip.compress(b"zwei\n"))
+    (tmp_path / "texts" / "image.png").write_bytes(b"\x89PNG")
+
+    finished = run("texts", "-o", "en")
+
+    assert finished.returncode == 0
+    assert "left aside, as files of their kind are not translated: texts/image.png" in finished.stderr
+    assert (tmp_path / "en" / "a.txt").read_text() == "EINS\n"
+    assert gzip.decompress((tmp_path / "en" / "deep" / "b.txt.gz").read_bytes()) == b"ZWEI\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"texts", "en", "in.txt", "models"}
+
+
+def test_columns_of_a_table_are_translated(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("id,title,note\n1,eins,x\n2,zwei,y\n")
+
+    assert run("in.csv", "-o", "out.csv", "--column", "title", "--column", "note").returncode == 0
+    assert (tmp_path / "out.csv").read_text() == "id,title,note\n1,EINS,X\n2,ZWEI,Y\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.txt", "-o", "out.txt"], "absent.txt: there is no such file"),
+        (["in.txt", "-o", "in.txt"], "in.txt: is an input; choose another output"),
+        (["in.txt", "-o", "out.po"], "it would be of the same kind as in.txt"),
+        (["in.txt", "-o", "out.txt.gz"], "it would be of the same kind as in.txt"),
+        (["in.txt", "-o", "out.txt", "--target", "xx"], "target: this language is not served here"),
+        (["in.txt", "-o", "out.txt", "--resume", "--force"], "does not go with --force"),
+        (["in.txt", "-o", "out.txt", "--beam-size", "99"], "beam_size: 99 is not between 1 and 32"),
+        (["in.txt", "-o", "there.txt"], "there.txt: is there already; --force replaces it"),
+        (["broken.txt", "-o", "out.txt"], "broken.txt: line 1 is not UTF-8"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_one_line_and_nothing_is_written(
+    run: Run, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    (tmp_path / "there.txt").write_text("there")
+    (tmp_path / "broken.txt").write_bytes(b"\xff\n")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+
+    finished = run(*arguments)
+
+    assert finished.returncode == 2
+    assert message in " ".join(finished.stderr.replace("│", " ").split())
+    assert "Traceback" not in finished.stderr
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+def test_other_options_than_those_of_the_stopped_run_are_refused(
+    run: Run, tmp_path: Path, text: Path
+) -> None:
+    text.write_text("eins\nzwei\nexplode\n")
+    stop_at_explode(run)
+    assert (tmp_path / "out.txt.journal").exists()
+
+    assert "--resume goes on with it" in run("in.txt", "-o", "out.txt").stderr
+    other = run("in.txt", "-o", "out.txt", "--resume", "--max-length", "7")
+    assert other.returncode == 2
+    assert '"max_length": null' in other.stderr
+    assert '"max_length": 7' in other.stderr
+    text.write_text("eins\nzwei\n")
+    changed = run("in.txt", "-o", "out.txt", "--resume")
+    assert (changed.returncode, "file in.txt was" in changed.stderr) == (2, True)
+    assert not (tmp_path / "out.txt").exists()
+    assert run("in.txt", "-o", "out.txt", "--force").returncode == 0
+
+
+def test_another_bundle_than_that_of_the_stopped_run_is_refused(run: Run, tmp_path: Path, text: Path) -> None:
+    text.write_text("eins\nexplode\n")
+    stop_at_explode(run)
+    manifest = tmp_path / "models" / "tiny" / "manifest.json"
+    told = json.loads(manifest.read_text())
+    told["limits"]["max_source_tokens"] -= 1
+    manifest.write_text(json.dumps(told))
+
+    finished = run("in.txt", "-o", "out.txt", "--resume")
+
+    assert finished.returncode == 2
+    assert "bundles of de -> en was tiny (manifest" in finished.stderr
+
+
+def test_a_dry_run_counts_and_writes_nothing(run: Run, tmp_path: Path, text: Path) -> None:
+    text.write_text("Ein Satz. Noch einer.\neins\n\neins\neins\n")
+
+    finished = run("in.txt", "-o", "out.txt", "--dry-run")
+
+    rows = dict(line.split(maxsplit=1) for line in finished.stdout.splitlines())
+    assert finished.returncode == 0
+    assert (rows["files"], rows["entries"], rows["characters"]) == ("1", "4", "33")
+    assert (rows["segments"], rows["duplicates"]) == ("5", "2")
+    assert "2 entries of 25 characters" in finished.stdout
+    assert rows["time"] == "about 0 s"
+    assert {path.name for path in tmp_path.iterdir()} == {"in.txt", "models"}
+
+
+def test_the_language_of_each_file_is_detected(
+    tmp_path: Path, environment: dict[str, str], text: Path
+) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "de.txt").write_text("Ich habe ein Haus und einen kleinen Garten.\n")
+    english = "I have a house, and there is a small garden behind it.\n"
+    (tmp_path / "texts" / "en.txt").write_text(english)
+    command = [sys.executable, "-m", "service", "batch", "texts", "-o", "out", "--model", str(TINY_BUNDLE)]
+
+    subprocess.run(
+        [*command, "--source", "auto", "--target", "en"],
+        check=True,
+        cwd=tmp_path,
+        env=environment,
+        timeout=TIMEOUT_S,
+    )
+
+    assert (tmp_path / "out" / "en.txt").read_text() == english
+    assert (tmp_path / "out" / "de.txt").read_text() not in {"", english, text.read_text()}
+
+
+def test_a_pipe_is_refused(run: Run) -> None:
+    finished = run("-", "-o", "out.txt")
+
+    assert finished.returncode == 2
+    assert "there is no such file" in finished.stderr
+
+
+def stop_at_explode(run: Run) -> None:
+    """The double fails there as no engine does."""
+    with pytest.raises(RuntimeError, match="cannot handle explode"):
+        run("in.txt", "-o", "out.txt")

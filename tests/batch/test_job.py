@@ -1,0 +1,336 @@
+"""A whole job, with a double for what translates."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dragoman.types import Pair
+from service.batch.errors import InputChanged, InputProblem, JobCancelled, JournalDamaged, OtherJob
+from service.batch.journal import Journal
+from service.batch.lacking import Chunks, LackingPass
+from service.batch.progress import Progress, Report, ignore_progress
+from service.batch.run import Job, run_job
+from service.batch.texts import EntryTranslator
+from service.batch.writing import OnFailure
+from service.formats.entries import Entry
+from tests.batch.doubles import PAIR, UpperCase, job_of, journal_in, lines_file
+
+LINES = [f"satz {number}" for number in range(100)]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with journal_in(tmp_path) as opened:
+        yield opened
+
+
+def written(job: Job, item: int = 0) -> list[str]:
+    return job.files[item].target.read_text().splitlines()
+
+
+def problems(job: Job) -> list[dict[str, str]]:
+    return [json.loads(line) for line in job.problems_path.read_text().splitlines()]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+@given(
+    st.lists(st.sampled_from([*"abcdefg", "unusable", "cut"]), max_size=60),
+    st.integers(1, 9),
+    st.integers(1, 9),
+)
+def test_every_line_keeps_its_place_and_each_distinct_one_is_asked_once(
+    tmp_path: Path, lines: list[str], read_ahead: int, chunk_entries: int
+) -> None:
+    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", lines), chunk_entries=chunk_entries)
+    translator = UpperCase(read_ahead)
+
+    with journal_in(tmp_path) as journal:
+        journal.forget()
+        report = run_job(job, translator, journal)
+
+    assert written(job) == [line if line == "unusable" else line.upper() for line in lines]
+    assert translator.asked == list(dict.fromkeys(lines))
+    failed, cut = lines.count("unusable"), lines.count("cut")
+    assert report == Report(len(lines), failed, cut, len(set(lines)))
+    assert job.problems_path.exists() == bool(failed or cut)
+
+
+def test_duplicates_are_translated_once_across_files(tmp_path: Path, journal: Journal) -> None:
+    files = [lines_file(tmp_path, name, ["eins", "zwei", "eins"]) for name in ("a.txt", "b.txt")]
+    translator = UpperCase()
+
+    run_job(job_of(tmp_path, *files), translator, journal)
+
+    assert translator.asked == ["eins", "zwei"]
+    assert [path.read_text() for path in (tmp_path / "out").iterdir()] == ["EINS\nZWEI\nEINS\n"] * 2
+
+
+def test_files_of_several_languages_do_not_share_translations(tmp_path: Path, journal: Journal) -> None:
+    files = [lines_file(tmp_path, f"{pair.source}.txt", ["rot"], pair) for pair in (PAIR, Pair("nl", "en"))]
+    translators = {file.pair: UpperCase() for file in files}
+
+    def translator_of(pair: Pair) -> EntryTranslator:
+        return translators[pair]
+
+    run_job(job_of(tmp_path, *files), translator_of, journal)
+
+    assert [translator.asked for translator in translators.values()] == [["rot"], ["rot"]]
+
+
+def test_what_failed_keeps_its_place_and_is_told_of(tmp_path: Path, journal: Journal) -> None:
+    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", ["eins", "unusable", "zwei", "cut", "unusable"]))
+
+    report = run_job(job, UpperCase(), journal)
+
+    assert written(job) == ["EINS", "unusable", "ZWEI", "CUT", "unusable"]
+    assert (report.num_failed, report.num_cut) == (2, 1)
+    failed = {"file": "a.txt", "outcome": "untranslated", "problem": "is not usable", "text": "unusable"}
+    cut = {"file": "a.txt", "outcome": "cut", "place": "line 4", "text": "cut"}
+    told = problems(job)
+    assert told[0] == {**failed, "place": "line 2"}
+    assert told[1].items() >= cut.items()
+    assert told[2] == {**failed, "place": "line 5"}
+
+
+def test_what_failed_may_be_left_empty(tmp_path: Path, journal: Journal) -> None:
+    file = lines_file(tmp_path, "a.txt", ["eins", "unusable", "zwei"])
+
+    run_job(job_of(tmp_path, file, on_failure=OnFailure.EMPTY), UpperCase(), journal)
+
+    assert file.target.read_text() == "EINS\n\nZWEI\n"
+
+
+def test_a_side_file_of_a_run_before_does_not_stay(tmp_path: Path, journal: Journal) -> None:
+    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", ["eins"]))
+    job.problems_path.write_text("of before")
+
+    run_job(job, UpperCase(), journal)
+
+    assert not job.problems_path.exists()
+
+
+def test_a_stopped_job_keeps_what_was_translated_and_asks_for_the_rest_alone(
+    tmp_path: Path, journal: Journal
+) -> None:
+    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
+    stop = threading.Event()
+    first, second = UpperCase(), UpperCase()
+    first.on_outcome = lambda number: stop.set() if number == 50 else None
+
+    with pytest.raises(JobCancelled):
+        run_job(job, first, journal, stop=stop)
+    assert not job.files[0].target.exists()
+    assert journal.num_outcomes() == 50  # that of a chunk that was not full, too
+    run_job(job, second, journal)
+
+    assert second.asked == LINES[50:]
+    assert written(job) == [line.upper() for line in LINES]
+
+
+def test_a_translator_that_fails_loses_nothing_of_what_it_did(tmp_path: Path, journal: Journal) -> None:
+    def fail(number: int) -> None:
+        if number == 31:
+            raise RuntimeError("no more")
+
+    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
+    translator = UpperCase()
+    translator.on_outcome = fail
+
+    with pytest.raises(RuntimeError, match="no more"):
+        run_job(job, translator, journal)
+
+    assert journal.num_outcomes() == 30
+
+
+def test_chunks_are_kept_as_they_fill_and_as_time_passes(tmp_path: Path, journal: Journal) -> None:
+    file = lines_file(tmp_path, "a.txt", LINES)
+    now_s = 0.0
+    kept: list[int] = []
+
+    def tick(number: int) -> None:
+        nonlocal now_s
+        kept.append(journal.num_outcomes())
+        now_s += 10.0 if number == 6 else 0.0
+
+    translator = UpperCase(1)
+    translator.on_outcome = tick
+    lacking = LackingPass(
+        journal,
+        len(LINES),
+        chunks=Chunks(entries=10, seconds=5.0),
+        on_progress=ignore_progress,
+        stop=threading.Event(),
+        monotonic=lambda: now_s,
+    )
+    lacking.run([file], PAIR, translator)
+
+    assert kept[:18] == [0] * 6 + [6] * 10 + [16] * 2
+    assert journal.num_outcomes() == 100
+
+
+def test_progress_ends_with_all_entries(tmp_path: Path, journal: Journal) -> None:
+    lines = ["eins", "unusable", *["zwei"] * 50, "unusable"]
+    told: list[Progress] = []
+
+    run_job(
+        job_of(tmp_path, lines_file(tmp_path, "a.txt", lines)), UpperCase(), journal, on_progress=told.append
+    )
+
+    assert told[-1] == Progress(53, 53, 2, 3)
+    assert [progress.num_done for progress in told] == sorted(progress.num_done for progress in told)
+
+
+def test_memory_does_not_grow_with_the_entries(tmp_path: Path, journal: Journal) -> None:
+    """How many entries are alive at once, of those that a file gives."""
+    alive, most = 0, 0
+
+    class Counted(str):
+        __slots__ = ()
+
+        def __new__(cls, text: str) -> Self:
+            nonlocal alive, most
+            alive += 1
+            most = max(most, alive)
+            return super().__new__(cls, text)
+
+        def __del__(self) -> None:
+            nonlocal alive
+            alive -= 1
+
+    class Numbers:
+        def read(self, source: object) -> Iterator[Entry]:
+            del source
+            return (Entry(Counted(f"satz {number}"), "") for number in range(20_000))
+
+        def write(self, source: object, texts: Iterator[str], target: object) -> None:
+            del source, target
+            for _ in texts:
+                pass
+
+    file = lines_file(tmp_path, "a.txt", [])
+    counted = type(file)(file.name, file.source, file.target, Numbers(), file.pair)
+
+    translator = UpperCase(8)
+    translator.asked = Sink()
+    run_job(job_of(tmp_path, counted, chunk_entries=256), translator, journal)
+
+    assert 256 <= most < 2000
+
+
+class Sink(list[str]):
+    """Keeps nothing."""
+
+    def append(self, text: str, /) -> None:
+        del text
+
+
+def test_an_input_that_changed_before_a_job_goes_on_stops_it(tmp_path: Path, journal: Journal) -> None:
+    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
+    stop_after(job, journal, 20)
+    job.files[0].source.write_text(job.files[0].source.read_text().replace("satz 99", "satz 9x"))
+
+    with pytest.raises(OtherJob, match=r"file a\.txt was"):
+        run_job(job, UpperCase(), journal)
+
+    assert not job.files[0].target.exists()
+
+
+@pytest.mark.parametrize("at", [10, 100])
+def test_an_input_that_changes_while_it_is_read_stops_the_job(
+    tmp_path: Path, journal: Journal, at: int
+) -> None:
+    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
+    source = job.files[0].source
+    translator = UpperCase()
+    # Nothing that has no translation yet: only the file's content tells of it.
+    changed = "".join(f"{line}\n" for line in [*LINES[1:], LINES[0]])
+    translator.on_outcome = lambda number: source.write_text(changed) if number == at else None
+
+    with pytest.raises(InputChanged, match=r"a\.txt"):
+        run_job(job, translator, journal)
+
+    assert not job.files[0].target.exists()
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_an_input_that_grows_while_it_is_read_stops_the_job(tmp_path: Path, journal: Journal) -> None:
+    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
+    translator = UpperCase()
+
+    def grow(number: int) -> None:
+        if number == 100:
+            with job.files[0].source.open("a") as source:
+                source.write("one more\n")
+
+    translator.on_outcome = grow
+
+    with pytest.raises(InputChanged):
+        run_job(job, translator, journal)
+
+
+def test_other_facts_stop_a_job_that_goes_on(tmp_path: Path, journal: Journal) -> None:
+    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
+    stop_after(job, journal, 20)
+
+    with pytest.raises(OtherJob, match="bundles of de -> en was double and is another"):
+        run_job(Job(job.files, {"bundles of de -> en": "another"}, job.problems_path), UpperCase(), journal)
+    with pytest.raises(OtherJob, match="what stands for entries that fail"):
+        run_job(Job(job.files, job.facts, job.problems_path, OnFailure.EMPTY), UpperCase(), journal)
+    more = (*job.files, lines_file(tmp_path, "b.txt", ["eins"]))
+    with pytest.raises(OtherJob, match="number of files"):
+        run_job(Job(more, job.facts, job.problems_path), UpperCase(), journal)
+
+
+def test_a_damaged_journal_stops_a_job_that_goes_on(tmp_path: Path, journal: Journal) -> None:
+    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
+    stop_after(job, journal, 20)
+    with journal.store.writing() as connection:
+        connection.exec_driver_sql("UPDATE translations SET text = x'78' WHERE rowid = 7")
+
+    with pytest.raises(JournalDamaged):
+        run_job(job, UpperCase(), journal)
+
+    assert not job.files[0].target.exists()
+
+
+def test_all_files_that_cannot_be_read_are_named_before_anything_is_translated(
+    tmp_path: Path, journal: Journal
+) -> None:
+    files = [lines_file(tmp_path, name, ["eins"]) for name in ("a.txt", "b.txt", "c.txt")]
+    files[0].source.write_bytes(b"eins\n\xff\n")
+    files[2].source.unlink()
+    translator = UpperCase()
+
+    with pytest.raises(InputProblem) as told:
+        run_job(job_of(tmp_path, *files), translator, journal)
+
+    assert [name for name, _ in told.value.problems] == ["a.txt", "c.txt"]
+    assert "line 2 is not UTF-8" in str(told.value)
+    assert translator.asked == []
+
+
+def test_what_stood_at_the_output_stays_until_the_new_file_is_whole(tmp_path: Path, journal: Journal) -> None:
+    job = job_of(tmp_path, lines_file(tmp_path, "a.txt", LINES))
+    target = job.files[0].target
+    target.parent.mkdir()
+    target.write_text("before")
+
+    stop_after(job, journal, 20)
+
+    assert target.read_text() == "before"
+    run_job(job, UpperCase(), journal)
+    assert written(job) == [line.upper() for line in LINES]
+
+
+def stop_after(job: Job, journal: Journal, outcomes: int) -> None:
+    stop = threading.Event()
+    translator = UpperCase()
+    translator.on_outcome = lambda number: stop.set() if number == outcomes else None
+    with pytest.raises(JobCancelled):
+        run_job(job, translator, journal, stop=stop)

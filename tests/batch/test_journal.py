@@ -1,0 +1,199 @@
+"""What is kept is kept, and what was damaged is told of."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import insert, text
+
+from service.accounts.database import Database
+from service.batch.errors import BatchStopped, JournalDamaged, JournalFailed, OtherJob
+from service.batch.journal import METADATA, TRANSLATIONS, Journal
+from service.batch.journal_file import JournalFile, remove_journal
+from service.batch.texts import Translated, Untranslated
+
+OUTCOMES = st.builds(Translated, st.text(st.characters()), st.booleans()) | st.builds(
+    Untranslated, st.text(min_size=1).filter(lambda problem: "\0" not in problem)
+)
+KEYS = st.binary(min_size=16, max_size=16)
+ONE, OTHER = b"1" * 16, b"2" * 16
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    store = JournalFile.open(tmp_path / "journal")
+    yield Journal(store)
+    store.close()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.dictionaries(KEYS, OUTCOMES))
+def test_outcomes_come_back_as_they_were_after_the_journal_was_closed(
+    tmp_path: Path, outcomes: dict[bytes, Translated | Untranslated]
+) -> None:
+    path = tmp_path / "journal"
+    remove_journal(path)
+    for _ in range(2):  # keeping what is kept changes nothing
+        store = JournalFile.open(path)
+        Journal(store).commit(outcomes)
+        store.close()
+
+    store = JournalFile.open(path)
+    found = Journal(store).outcomes([*outcomes, b"absent"])
+    store.close()
+
+    assert found == outcomes
+
+
+def test_more_keys_than_a_statement_takes_are_found(journal: Journal) -> None:
+    outcomes = {number.to_bytes(16): Translated(str(number)) for number in range(3000)}
+    journal.commit(outcomes)
+
+    assert journal.outcomes(list(outcomes)) == outcomes
+    assert journal.num_outcomes() == 3000
+
+
+def test_jobs_of_one_store_know_nothing_of_each_other(journal: Journal) -> None:
+    other = Journal(journal.store, "other")
+    journal.begin({"model": "a"})
+    other.begin({"model": "b"})
+    journal.commit({ONE: Translated("one")})
+    other.commit({ONE: Translated("another")})
+
+    assert journal.outcomes([ONE]) == {ONE: Translated("one")}
+    other.forget()
+    assert (other.num_outcomes(), other.facts()) == (0, {})
+    assert (journal.num_outcomes(), journal.facts()) == (1, {"model": "a"})
+
+
+def test_a_chunk_is_kept_wholly_or_not_at_all(journal: Journal) -> None:
+    with journal.store.writing() as connection:
+        connection.execute(
+            text(
+                "CREATE TRIGGER full BEFORE INSERT ON translations WHEN NEW.text = x'62' "
+                "BEGIN SELECT RAISE(ABORT, 'no room'); END"
+            )
+        )
+
+    with pytest.raises(JournalFailed, match="no room"):
+        journal.commit({ONE: Translated("a"), OTHER: Translated("b")})
+
+    assert journal.num_outcomes() == 0
+
+
+def test_the_service_database_can_hold_a_journal(tmp_path: Path) -> None:
+    database = Database.open(f"sqlite:///{tmp_path / 'service.db'}")
+    with database.writing() as connection:
+        METADATA.create_all(connection)
+    journal = Journal(database, "job 1")
+
+    journal.begin({"model": "a"})
+    journal.commit({ONE: Translated("eins", is_cut=True)})
+
+    assert journal.outcomes([ONE]) == {ONE: Translated("eins", is_cut=True)}
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "text = x'6f746865722074657874'",
+        "text = NULL",
+        "text = NULL, problem = 'bad'",
+        "problem = 'bad'",
+        "is_cut = 1",
+        "key = x'33333333333333333333333333333333'",
+    ],
+)
+def test_a_row_that_is_not_what_was_written_is_a_clear_stop(journal: Journal, change: str) -> None:
+    journal.commit({ONE: Translated("eins")})
+    with journal.store.writing() as connection:
+        connection.execute(text(f"UPDATE translations SET {change}"))  # noqa: S608 -- of the list above
+
+    with pytest.raises(JournalDamaged, match="--force"):
+        journal.outcomes([ONE, b"3" * 16])
+
+
+def test_a_file_that_is_no_journal_is_a_clear_stop(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    path.write_bytes(b"not a database at all" * 1000)
+
+    with pytest.raises(JournalDamaged):
+        JournalFile.open(path)
+
+
+def test_pages_that_were_damaged_are_a_clear_stop(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    store = JournalFile.open(path)
+    Journal(store).commit({number.to_bytes(16): Translated("text " * 50) for number in range(500)})
+    store.close()
+    content = bytearray(path.read_bytes())
+    content[8192:-4096] = bytes(len(content) - 8192 - 4096)
+    path.write_bytes(bytes(content))
+
+    store = JournalFile.open(path)
+    with pytest.raises((JournalDamaged, JournalFailed)):
+        Journal(store).outcomes([number.to_bytes(16) for number in range(500)])
+    store.close()
+
+
+def test_a_journal_that_another_process_writes_is_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    store = JournalFile.open(path)
+    Journal(store).begin({"model": "a"})
+
+    with pytest.raises(BatchStopped, match="locked"):
+        JournalFile.open(path)
+    store.close()
+
+
+def test_nothing_of_a_removed_journal_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    store = JournalFile.open(path)
+    Journal(store).commit({ONE: Translated("eins")})
+    log = path.with_name("journal-wal").read_bytes()
+    store.close()
+    remove_journal(path)
+    path.with_name("journal-wal").write_bytes(log)  # as a kill between the two removals leaves it
+
+    store = JournalFile.open(path)
+    assert Journal(store).num_outcomes() == 0
+    store.close()
+
+
+def test_a_job_with_other_facts_is_refused_and_told_what_differs(journal: Journal) -> None:
+    journal.begin({"model": "a", "beam": "1", "same": "yes"})
+
+    with pytest.raises(OtherJob) as told:
+        journal.begin({"model": "b", "shortlist": "no", "same": "yes"})
+
+    assert set(told.value.differences) == {
+        "model was a and is b",
+        "beam was 1 and is not there",
+        "shortlist was not there and is no",
+    }
+    journal.begin({"same": "yes", "beam": "1", "model": "a"})
+
+
+def test_texts_in_a_journal_are_for_its_owner_alone(tmp_path: Path) -> None:
+    JournalFile.open(tmp_path / "journal").close()
+
+    assert (tmp_path / "journal").stat().st_mode & 0o077 == 0
+
+
+def test_every_row_has_a_checksum(journal: Journal) -> None:
+    with pytest.raises(JournalFailed), journal.store.writing() as connection:
+        connection.execute(insert(TRANSLATIONS).values(job="", key=ONE, is_cut=False))
+
+
+def test_a_commit_outlives_a_process_that_is_killed(journal: Journal, tmp_path: Path) -> None:
+    journal.commit({ONE: Translated("eins")})
+    for ending in ("", "-wal"):  # what is on the disk now, with the journal still open
+        (tmp_path / f"copy{ending}").write_bytes((tmp_path / f"journal{ending}").read_bytes())
+
+    with sqlite3.connect(tmp_path / "copy") as copy:
+        assert copy.execute("SELECT text FROM translations").fetchall() == [(b"eins",)]
+    copy.close()

@@ -1,0 +1,109 @@
+"""Which files are read and where each is written."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from service.batch.errors import InputProblem, OutputProblem
+from service.batch.places import Places, find_places
+
+
+@pytest.fixture(autouse=True)
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with texts in it."""
+    for name in ("a.txt", "docs/a.txt", "docs/b.md", "docs/deep/c.txt", "docs/image.png", "docs/.git/d.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("text")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def is_known(name: str) -> bool:
+    return name.endswith((".txt", ".md"))
+
+
+def find(*inputs: str, output: str) -> Places:
+    return find_places(inputs, output, is_known)
+
+
+def pairs(found: Places) -> dict[str, str]:
+    return {str(place.source): os.path.relpath(place.target) for place in found.places}
+
+
+def test_a_file_becomes_a_file() -> None:
+    assert pairs(find("docs/b.md", output="c.md")) == {"docs/b.md": "c.md"}
+
+
+@pytest.mark.parametrize("output", ["docs", "new/"])
+def test_a_file_goes_into_a_folder_that_is_there_or_named_as_one(output: str) -> None:
+    assert pairs(find("docs/b.md", output=output + "/out/")) == {
+        "docs/b.md": os.path.normpath(f"{output}/out/b.md")
+    }
+
+
+def test_a_folder_becomes_a_folder_with_its_tree() -> None:
+    found = find("docs", output="en")
+
+    assert pairs(found) == {
+        "docs/a.txt": "en/a.txt",
+        "docs/b.md": "en/b.md",
+        "docs/deep/c.txt": "en/deep/c.txt",
+    }
+    assert found.skipped == (Path("docs/image.png"),)
+    assert [place.name for place in found.places] == ["a.txt", "b.md", "deep/c.txt"]
+
+
+def test_a_pattern_keeps_the_tree_below_where_it_begins() -> None:
+    assert pairs(find("docs/**/*.txt", output="en")) == {
+        "docs/a.txt": "en/a.txt",
+        "docs/deep/c.txt": "en/deep/c.txt",
+    }
+    assert pairs(find("docs/d*/c.txt", output="en")) == {"docs/deep/c.txt": "en/deep/c.txt"}
+
+
+def test_a_name_that_looks_like_a_pattern_is_a_name_first(tree: Path) -> None:
+    (tree / "x[1].txt").write_text("text")
+
+    assert pairs(find("x[1].txt", output="y.txt")) == {"x[1].txt": "y.txt"}
+
+
+def test_what_was_written_before_is_not_read_again() -> None:
+    (Path("docs/en")).mkdir()
+    (Path("docs/en/a.txt")).write_text("written before")
+
+    assert "docs/en/a.txt" not in pairs(find("docs", output="docs/en"))
+
+
+def test_inputs_that_are_not_there_or_of_no_known_kind_are_named() -> None:
+    with pytest.raises(InputProblem, match=r"no\.txt.*no\*.*docs/\.git"):
+        find("no.txt", "no*", "a.txt", "docs/.git/x", output="en")
+    with pytest.raises(InputProblem, match=r"image\.png: files of this kind"):
+        find("docs/image.png", output="en/")
+    with pytest.raises(InputProblem, match=r"image\.png: files of this kind"):
+        find("docs/i*", output="en")
+
+
+@pytest.mark.parametrize("output", ["docs/../docs/b.md", "docs/"])
+def test_nothing_is_written_over_an_input(output: str) -> None:
+    with pytest.raises(OutputProblem, match="is an input"):
+        find("docs/b.md", output=output)
+
+
+def test_an_input_is_not_written_over_through_a_link() -> None:
+    Path("link.md").symlink_to("docs/b.md")
+
+    with pytest.raises(OutputProblem, match="is an input"):
+        find("docs/b.md", output="link.md")
+
+
+def test_two_inputs_that_would_have_one_name_are_refused() -> None:
+    with pytest.raises(OutputProblem, match=r"a\.txt and docs/a\.txt would both"):
+        find("a.txt", "docs", output="en")
+
+
+def test_links_to_folders_are_not_followed() -> None:
+    Path("docs/round").symlink_to(Path("docs").resolve())
+
+    assert len(find("docs", output="en").places) == 3

@@ -1,0 +1,122 @@
+"""Entries through a router, plain and marked up, in their order."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.routing.router import Router
+from service.batch.texts import Translated, Untranslated
+from service.batch.translating import BATCH, RoutedEntries, Unchanged
+from service.formats.entries import Entry
+from service.markup.options import MarkupLanguage, MarkupOptions
+from tests.batch.conftest import TINY_BUNDLE
+
+XML = MarkupOptions(MarkupLanguage.XML)
+HTML = MarkupOptions(MarkupLanguage.HTML)
+
+
+@pytest.fixture(scope="module")
+def router() -> Iterator[Router]:
+    with Router.open({"tiny": TINY_BUNDLE}) as opened:
+        yield opened
+
+
+def alone(router: Router, text: str) -> str:
+    return router.translate(text, "de", "en", BATCH).translation.text
+
+
+ENTRIES = {
+    "plain": Entry("Ich habe ein Haus.", "1"),
+    "other": Entry("Guten Morgen!", "1"),
+    "marked": Entry("Ich habe <b>ein</b> Haus.", "1", XML),
+    "blocks": Entry("<p>Guten Morgen!</p><p>Ich habe ein Haus.</p>", "1", HTML),
+    "no text": Entry("<br/>", "1", XML),
+    "empty": Entry("", "1"),
+    "not well-formed": Entry("<b>Haus", "1", XML),
+    "no Unicode": Entry("\ud800", "1"),
+    "no Unicode in markup": Entry("<p>Haus</p><p>\ud800</p>", "1", HTML),
+}
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.sampled_from(list(ENTRIES)), max_size=30), st.integers(1, 12))
+def test_what_becomes_of_an_entry_has_nothing_to_do_with_the_others(
+    router: Router, names: list[str], read_ahead: int
+) -> None:
+    translator = RoutedEntries(router, "de", "en", read_ahead=read_ahead)
+    by_itself = {name: list(translator.translate([ENTRIES[name]])) for name in set(names)}
+
+    outcomes = list(translator.translate(ENTRIES[name] for name in names))
+
+    assert outcomes == [outcome for name in names for outcome in by_itself[name]]
+    assert len(outcomes) == len(names)
+
+
+def test_plain_text_is_translated_as_ever(router: Router) -> None:
+    text = "Ich habe ein Haus. Guten Morgen!"
+
+    assert list(RoutedEntries(router, "de", "en").translate([Entry(text, "1")])) == [
+        Translated(alone(router, text))
+    ]
+
+
+def test_markup_comes_back_around_what_it_held(router: Router) -> None:
+    (outcome,) = RoutedEntries(router, "de", "en").translate([ENTRIES["blocks"]])
+
+    assert outcome == Translated(
+        f"<p>{alone(router, 'Guten Morgen!')}</p><p>{alone(router, 'Ich habe ein Haus.')}</p>"
+    )
+
+
+def test_plain_text_beside_markup_is_translated_as_alone(router: Router) -> None:
+    outcomes = list(RoutedEntries(router, "de", "en").translate([ENTRIES["marked"], ENTRIES["plain"]]))
+
+    assert outcomes[1] == Translated(alone(router, "Ich habe ein Haus."))
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("not well-formed", "not well-formed XML"),
+        ("no Unicode", "surrogate"),
+        ("no Unicode in markup", "surrogate"),
+    ],
+)
+def test_what_cannot_be_translated_says_why(router: Router, name: str, problem: str) -> None:
+    (outcome,) = RoutedEntries(router, "de", "en").translate([ENTRIES[name]])
+
+    assert isinstance(outcome, Untranslated)
+    assert problem in outcome.problem
+
+
+def test_a_translation_that_reached_its_limit_is_said_to_be_cut(router: Router) -> None:
+    short = RoutedEntries(router, "de", "en", type(BATCH)(return_scores=False, max_length=1))
+
+    (outcome,) = short.translate([ENTRIES["plain"]])
+
+    assert isinstance(outcome, Translated)
+    assert outcome.is_cut
+
+
+def test_no_more_is_read_than_is_under_way(router: Router) -> None:
+    num_read = 0
+
+    def entries() -> Iterator[Entry]:
+        nonlocal num_read
+        for number in range(100):
+            num_read += 1
+            yield Entry(f"Ich habe {number} Haus.", "1")
+
+    outcomes = RoutedEntries(router, "de", "en", read_ahead=4).translate(entries())
+    next(outcomes)
+
+    assert num_read <= 4 * 4
+    assert len(list(outcomes)) == 99
+
+
+def test_what_is_in_the_target_language_stays_as_it_is() -> None:
+    entries = [*ENTRIES.values()]
+
+    assert list(Unchanged().translate(entries)) == [Translated(entry.text) for entry in entries]
