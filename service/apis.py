@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from service.deepl.api import deepl_api
 from service.front.premises import Api, Premises
+from service.jobs.api import FORM_BYTES, PATH, jobs_api
 from service.libretranslate.api import libretranslate_api
 from service.native.models import model_routes
 from service.native.reading import reading_routes
@@ -29,7 +30,11 @@ def _native(premises: Premises) -> Api:
     routes.include_router(reading_routes(premises.desk, premises.door))
     watcher = premises.watcher if premises.settings.reload_endpoint else None
     routes.include_router(model_routes(premises.desk.inference.router, premises.door, watcher))
-    return Api(routes)
+    jobs = premises.jobs
+    if jobs is None:
+        return Api(routes)
+    routes.include_router(jobs_api(jobs, premises.desk, premises.door, premises.settings))
+    return Api(routes, streamed_paths={PATH: premises.settings.max_job_bytes + FORM_BYTES})
 
 
 KNOWN: Mapping[str, Callable[[Premises], Api]] = {

@@ -23,6 +23,7 @@ from service.front.limits import BodyLimit, BodyLimits, TextLimits
 from service.front.premises import Api, Premises
 from service.front.readiness import Readiness
 from service.front.threads import beside
+from service.jobs.premises import open_jobs
 from service.native.health import health_routes
 from service.observing.observer import Observer, ObservingOptions
 from service.observing.requests import LineOptions
@@ -44,7 +45,7 @@ def create_app(
 
     Raises:
         StoreError: the database of accounts cannot be used.
-        SettingsError: there is no folder for documents.
+        SettingsError: there is no folder for documents, or none for jobs.
     """
     observer = observer or Observer(observing_options(settings))
     accounts = Accounts.open(settings.database_url, requires_key=settings.requires_key)
@@ -55,7 +56,13 @@ def create_app(
     watcher = Watcher(router)
 
     opened = ExitStack()
-    documents = _open_documents(settings, opened)
+    opened.callback(accounts.close)
+    try:
+        documents = _open_documents(settings, opened)
+        jobs = open_jobs(settings, accounts, opened)
+    except BaseException:
+        opened.close()
+        raise
 
     @asynccontextmanager
     async def work_beside(_app: FastAPI) -> AsyncIterator[None]:
@@ -71,13 +78,12 @@ def create_app(
             yield
             tasks.cancel_scope.cancel()
         await rates.close()
-        accounts.close()
         opened.close()
         await beside(observer.close)
 
     app = _bare_app(work_beside)
     door = Door(accounts, rates)
-    apis = offered_apis(Premises(desk, door, watcher, settings, documents))
+    apis = offered_apis(Premises(desk, door, watcher, settings, documents, jobs))
     _surround(app, settings, apis, observer)
     for api in apis:
         app.include_router(api.routes)
@@ -130,6 +136,7 @@ def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api], observer: O
         settings.max_document_bytes,
         settings.client_timeout_s,
         frozenset[str]().union(*(api.document_paths for api in apis)),
+        {path: most for api in apis for path, most in api.streamed_paths.items()},
     )
     app.add_middleware(BodyLimit, limits=limits, forms=forms)
     app.add_middleware(UnexpectedErrors, forms=forms)

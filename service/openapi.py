@@ -24,6 +24,7 @@ def whole_document() -> dict[str, Any]:
             "apis": ",".join(APIS),
             "reload_endpoint": True,
             "documents_dir": Path(folder),
+            "jobs_files": folder,
         }
         return create_app(router, Settings(**given), ()).openapi()
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -130,6 +130,32 @@ class Settings(BaseSettings):
     """Most bytes of files that wait to be fetched."""
     document_lifetime_s: float = Field(default=1800.0, gt=0, allow_inf_nan=False)
     """Seconds for which a file waits to be fetched."""
+    jobs: Literal["on", "off"] | None = None
+    """Whether files of any size are translated as jobs, by `/v1/jobs`. None for `on`, unless the database is
+    PostgreSQL and nothing says where all processes on it find the files (`jobs_files`)."""
+    jobs_files: str | None = None
+    """Where files of jobs are kept: a folder, or a URL as `s3://bucket/folder` with the extra `s3`. None for
+    the folder `dragoman-jobs` beside the database, if that is SQLite; without `database_url`, for a temporary
+    one, with which all jobs end when the server does."""
+    jobs_at_a_time: int = Field(default=1, ge=0)
+    """Jobs that this process works on at a time; 0 leaves them to other processes on the same database."""
+    job_texts: int = Field(default=32, ge=1)
+    """Texts of a job that are in the engine at a time. More are faster while nobody else asks for anything,
+    and others then wait longer."""
+    max_job_bytes: int = Field(default=100 * 2**20, ge=1)
+    """Largest file of a job in bytes."""
+    max_jobs_bytes: int = Field(default=10 * 2**30, ge=1)
+    """Most bytes of files of all jobs, their results included."""
+    max_jobs_of_key: int = Field(default=100, ge=1)
+    """Most jobs of a key that are not done."""
+    job_lifetime_s: float = Field(default=7 * 86400.0, gt=0, allow_inf_nan=False)
+    """Seconds for which a job that has ended is kept, with its result."""
+    webhook_secret: SecretStr | None = None
+    """Signs what is sent to a job's `webhook_url` when it ends: 16 bytes or more, or `whsec_` and base64.
+    None sends nothing, and refuses such URLs."""
+    webhook_private: bool = False
+    """Whether webhooks may also go to addresses that are not of the public internet. Anybody who may send a
+    job can then have this server ask its own network."""
     max_texts: int = Field(default=1000, ge=1)
     """Most texts in a request."""
     max_characters: int = Field(default=100_000, ge=1)

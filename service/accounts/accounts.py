@@ -87,6 +87,11 @@ class Accounts:
         keys = _RecentKeys(KeyStore(database), options.key_ttl_s, options.clock.monotonic)
         return cls(requires_key, options, database, keys)
 
+    @property
+    def database(self) -> Database | None:
+        """Where they are kept; None where there are none."""
+        return self._database
+
     def close(self) -> None:
         if self._database is not None:
             self._database.close()

@@ -50,13 +50,7 @@ class UsageStore:
             StoreError: the database cannot be used; nothing is counted.
         """
         with self.database.writing() as connection:
-            if limit is not None and charge.characters > limit:  # a month's first row is not compared below
-                is_counted = False
-            else:
-                is_counted = _count(connection, charge, limit)
-            if not is_counted:
-                used = _read(connection, charge.key_id, charge.month).characters
-                raise QuotaExceeded(limit or 0, used, charge.characters, charge.month)
+            charge_in(connection, charge, limit)
 
     def refund(self, charge: Charge) -> None:
         """Take a charge back, of the month in which it was made. The request stays counted.
@@ -64,20 +58,8 @@ class UsageStore:
         Raises:
             StoreError: the database cannot be used, or less than this was charged.
         """
-        row = (USAGE.c.key_id == charge.key_id) & (USAGE.c.month == charge.month)
-        has_it = (USAGE.c.characters >= charge.characters) & (USAGE.c.documents >= charge.documents)
         with self.database.writing() as connection:
-            refund = update(USAGE).where(row & has_it)
-            rest = refund.values(
-                characters=USAGE.c.characters - charge.characters,
-                documents=USAGE.c.documents - charge.documents,
-            )
-            if connection.execute(rest.returning(USAGE.c.key_id)).first() is None:
-                raise StoreError(
-                    self.database.name,
-                    f"key {charge.key_id} was charged less than {charge.characters} characters and "
-                    f"{charge.documents} documents in {charge.month}, so they cannot be refunded",
-                )
+            refund_in(connection, charge, self.database.name)
 
     def of_month(self, key_id: str, month: str) -> Usage:
         with self.database.reading() as connection:
@@ -96,6 +78,32 @@ class UsageStore:
             months = select(USAGE).where(USAGE.c.key_id == key_id).order_by(USAGE.c.month.desc())
             rows = connection.execute(months).all()
         return [Usage(row.month, row.characters, row.requests, row.documents) for row in rows]
+
+
+def charge_in(connection: Connection, charge: Charge, limit: int | None) -> None:
+    """`UsageStore.charge` as a part of a greater change."""
+    # A month's first row is not compared with the limit in the statement.
+    is_counted = (limit is None or charge.characters <= limit) and _count(connection, charge, limit)
+    if not is_counted:
+        used = _read(connection, charge.key_id, charge.month).characters
+        raise QuotaExceeded(limit or 0, used, charge.characters, charge.month)
+
+
+def refund_in(connection: Connection, charge: Charge, database: str) -> None:
+    """`UsageStore.refund` as a part of a greater change, of the database of this name."""
+    row = (USAGE.c.key_id == charge.key_id) & (USAGE.c.month == charge.month)
+    has_it = (USAGE.c.characters >= charge.characters) & (USAGE.c.documents >= charge.documents)
+    refund = update(USAGE).where(row & has_it)
+    rest = refund.values(
+        characters=USAGE.c.characters - charge.characters,
+        documents=USAGE.c.documents - charge.documents,
+    )
+    if connection.execute(rest.returning(USAGE.c.key_id)).first() is None:
+        raise StoreError(
+            database,
+            f"key {charge.key_id} was charged less than {charge.characters} characters and "
+            f"{charge.documents} documents in {charge.month}, so they cannot be refunded",
+        )
 
 
 def _count(connection: Connection, charge: Charge, limit: int | None) -> bool:

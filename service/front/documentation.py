@@ -60,6 +60,9 @@ EXAMPLES: Mapping[ErrorKind, tuple[str, Sequence[FieldProblem]]] = {
         (),
     ),
     ErrorKind.CLIENT_TIMEOUT: ("the body did not come within 30 s; send it at once", ()),
+    ErrorKind.NOT_FOUND: ("there is no such job; it never was, was deleted, or its time is over", ()),
+    ErrorKind.CONFLICT: ("the job is running; ask again when it has ended", ()),
+    ErrorKind.RANGE_NOT_SATISFIABLE: ("the file has 1337 bytes; ask for some of these", ()),
     ErrorKind.TOO_LARGE: (
         "text: 1200 texts; a request may carry 1000, so send them in several",
         (

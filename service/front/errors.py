@@ -50,8 +50,10 @@ class ErrorKind(StrEnum):
     NOT_FOUND = "not_found"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     CLIENT_TIMEOUT = "client_timeout"
+    CONFLICT = "conflict"
     TOO_LARGE = "too_large"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    RANGE_NOT_SATISFIABLE = "range_not_satisfiable"
     INVALID_INPUT = "invalid_input"
     RATE_LIMITED = "rate_limited"
     QUOTA_EXCEEDED = "quota_exceeded"
@@ -70,8 +72,10 @@ STATUSES: Mapping[ErrorKind, int] = {
     ErrorKind.NOT_FOUND: 404,
     ErrorKind.METHOD_NOT_ALLOWED: 405,
     ErrorKind.CLIENT_TIMEOUT: 408,
+    ErrorKind.CONFLICT: 409,
     ErrorKind.TOO_LARGE: 413,
     ErrorKind.UNSUPPORTED_MEDIA_TYPE: 415,
+    ErrorKind.RANGE_NOT_SATISFIABLE: 416,
     ErrorKind.INVALID_INPUT: 422,
     ErrorKind.RATE_LIMITED: 429,
     ErrorKind.QUOTA_EXCEEDED: 429,

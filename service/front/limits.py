@@ -1,8 +1,8 @@
 """How much one request may carry."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -41,8 +41,13 @@ class BodyLimits:
     """Within which the body must have come."""
     document_paths: frozenset[str] = frozenset()
     """Where files are sent."""
+    streamed_paths: Mapping[str, int] = field(default_factory=dict)
+    """Where bodies are read as they come, and the most bytes of each. Between two pieces of one no more than
+    `timeout_s` may pass."""
 
     def most_bytes(self, path: str) -> int:
+        if path in self.streamed_paths:
+            return self.streamed_paths[path]
         return self.max_document_bytes if path in self.document_paths else self.max_body_bytes
 
 
@@ -61,6 +66,9 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        if scope["path"] in self.limits.streamed_paths:
+            await self.app(scope, self._counting(scope, receive), send)
+            return
         try:
             async with asyncio.timeout(self.limits.timeout_s):
                 body = await _read(_announced_bytes(scope), self.limits.most_bytes(scope["path"]), receive)
@@ -70,6 +78,30 @@ class BodyLimit:
             return
         else:
             await self.app(scope, _replay(body, receive), send)
+
+    def _counting(self, scope: Scope, receive: Receive) -> Receive:
+        """What reads the body meets the refusal, as an ApiError."""
+        path, num_bytes, has_ended = scope["path"], _announced_bytes(scope), False
+        most = self.limits.most_bytes(path)
+        if num_bytes <= most:
+            num_bytes = 0
+
+        async def count() -> Message:
+            nonlocal num_bytes, has_ended
+            if has_ended:  # what comes now is that the client goes, whenever it does
+                return await receive()
+            try:
+                async with asyncio.timeout(self.limits.timeout_s):
+                    message = await receive()
+            except TimeoutError as error:
+                raise self._refusal(path, error) from error
+            num_bytes += len(message.get("body", b""))
+            if num_bytes > most:
+                raise self._refusal(path, _TooLargeError())
+            has_ended = not message.get("more_body", False)
+            return message
+
+        return count
 
     def _refusal(self, path: str, error: Exception) -> ApiError:
         # The rest of the body is not read, so nothing can follow it on this connection.

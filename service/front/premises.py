@@ -1,6 +1,7 @@
 """What an API is given, and what the application takes of it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from fastapi import APIRouter
 
@@ -8,6 +9,7 @@ from service.desk.desk import Desk
 from service.documents.store import DocumentStore
 from service.front.door import Door
 from service.front.errors import ErrorForm
+from service.jobs.premises import JobPremises
 from service.settings import Settings
 from service.watching import Watcher
 
@@ -22,6 +24,8 @@ class Premises:
     settings: Settings
     documents: DocumentStore | None = None
     """Keeps translated files until they are fetched; None where files are not translated."""
+    jobs: JobPremises | None = None
+    """Where jobs are kept; None where there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +37,5 @@ class Api:
     """Its own form of them; None for Dragoman's."""
     document_paths: frozenset[str] = frozenset()
     """Where files are sent, which may be larger than other bodies."""
+    streamed_paths: Mapping[str, int] = field(default_factory=dict)
+    """Where bodies are read as they come, and the most bytes of each."""

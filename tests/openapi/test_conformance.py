@@ -45,6 +45,12 @@ SHOWN = [
 """Paths and kinds of bodies. One route always refuses; those of documents want one sent before."""
 
 
+@schemathesis.serializer("application/x-ndjson")
+def lines(_context: object, value: object) -> bytes:
+    """JSON lines are a text to the document."""
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+
+
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Of a server with all APIs, glossaries, and every switch on."""

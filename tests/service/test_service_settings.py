@@ -45,16 +45,18 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
     given |= {"apis": "native", "database_url": "sqlite:///a.db", "rate_limit": "9/minute"}
     given |= {"rate_storage_url": "redis://here", "cors_origins": "*", "trusted_proxies": "::1"}
     given |= {"documents": "off", "documents_dir": "there", "metrics": "off", "log_format": "json"}
-    given |= {"otlp_endpoint": "http://there"}
+    given |= {"otlp_endpoint": "http://there", "jobs": "off", "jobs_files": "s3://there"}
     for name in Settings.model_fields:
         monkeypatch.setenv(ENV_PREFIX + name.upper(), given.get(name, "7"))
     switches = {"reload_endpoint", "requires_key", "reuse_port", "log_addresses", "log_texts"}
+    switches |= {"webhook_private"}
     for name in switches:
         monkeypatch.setenv(ENV_PREFIX + name.upper(), "true")
 
     loaded = load_settings().model_dump(mode="json")
 
     expected = {name: given.get(name, 7) for name in Settings.model_fields}
+    expected["webhook_secret"] = "**********"  # noqa: S105 -- nobody is shown it
     assert loaded == expected | dict.fromkeys(switches, True)
 
 

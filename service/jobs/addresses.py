@@ -1,0 +1,113 @@
+"""Which addresses a webhook is sent to: of the public internet, unless the operator allows others.
+
+A name is looked up once, every address it has is looked at, and the connection goes to one that was looked
+at: a name that says something else a moment later gains nothing.
+"""
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from service.jobs.errors import AddressRefused
+
+MAX_URL_LENGTH = 2000
+PORTS = {"http": 80, "https": 443}
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+"""The last four bytes are an address of IPv4 (https://www.rfc-editor.org/info/rfc6052)."""
+
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class Peer(NamedTuple):
+    """Where to connect to."""
+
+    address: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookUrl:
+    """A URL in the parts that a request wants."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+    """Path and query."""
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self.scheme == "https"
+
+
+def parse_webhook_url(url: str) -> WebhookUrl:
+    """Take a URL apart.
+
+    Raises:
+        AddressRefused: it is none that a webhook can be sent to.
+    """
+    if len(url) > MAX_URL_LENGTH or not url.isascii() or not url.isprintable() or " " in url:
+        problem = f"must be a URL of at most {MAX_URL_LENGTH} printable ASCII characters without spaces"
+        raise AddressRefused(problem)
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise AddressRefused(f"is no URL: {error}") from error
+    if parts.scheme not in PORTS or not host:
+        raise AddressRefused("must begin with https:// or http:// and name a host")
+    if parts.username is not None or parts.password is not None or parts.fragment:
+        raise AddressRefused("must have no user, no password and no fragment")
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return WebhookUrl(parts.scheme, host, PORTS[parts.scheme] if port is None else port, target)
+
+
+def find_peer(url: WebhookUrl, *, allows_private: bool) -> Peer:
+    """An address of a URL's host that may be connected to.
+
+    Raises:
+        AddressRefused: one of its addresses is not of the public internet.
+        OSError: the host has no address now.
+    """
+    found = socket.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
+    addresses = [str(address[0]) for *_, address in found]
+    if not allows_private:
+        for address in addresses:
+            require_public(address)
+    return Peer(addresses[0], url.port)
+
+
+def require_public(address: str) -> None:
+    """Raise AddressRefused for an address that is private, loopback, link-local, or else not everybody's."""
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    if not all(map(_is_public, _led_to(parsed))):
+        raise AddressRefused("leads to an address that is not of the public internet")
+
+
+def refuse_private_literal(url: WebhookUrl) -> None:
+    """Raise AddressRefused for a host whose very spelling tells that it is not public: before any work."""
+    if url.host == "localhost" or url.host.endswith(".localhost"):
+        raise AddressRefused("leads to an address that is not of the public internet")
+    try:
+        address = ipaddress.ip_address(url.host)
+    except ValueError:
+        return  # a name, which is looked up when it is time
+    require_public(str(address))
+
+
+def _is_public(address: IpAddress) -> bool:
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def _led_to(address: IpAddress) -> list[IpAddress]:
+    """All addresses that a packet to this one may end at."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return [address]
+    if address.ipv4_mapped is not None:
+        return [address.ipv4_mapped]
+    if address in _NAT64:
+        return [ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)]
+    tunnels = [] if address.sixtofour is None else [address.sixtofour]
+    return [address, *tunnels, *(address.teredo or ())]

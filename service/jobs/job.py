@@ -1,0 +1,134 @@
+"""What a job is: a file, what is wanted of it, and how far it has come."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from service.batch.writing import OnFailure
+
+MAX_TIME_MS = 2**48
+
+
+class State(StrEnum):
+    """Of a job. It ends in one of the last three, and is never anything else afterwards."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ENDED = frozenset({State.DONE, State.FAILED, State.CANCELLED})
+
+
+@dataclass(frozen=True, slots=True)
+class JobWishes:
+    """What is wanted of a file."""
+
+    file_name: str
+    """As its sender calls it; never part of a path here."""
+    source: str | None
+    """Code of the language, as the models have it; None: to be detected."""
+    target: str | None
+    model: str | None = None
+    columns: tuple[str, ...] = ()
+    on_failure: OnFailure = OnFailure.SOURCE
+    webhook_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A file that was checked and can be worked on."""
+
+    id: str
+    key_id: str | None
+    wishes: JobWishes
+    input_size_bytes: int
+    num_entries: int
+    num_characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file in the store of blobs."""
+
+    blob: str
+    size_bytes: int
+    sha256: str = ""
+    """In hexadecimal digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as the database has it."""
+
+    id: str
+    key_id: str | None
+    wishes: JobWishes
+    state: State
+    is_cancelling: bool
+    """It is to end and is being worked on."""
+    input_size_bytes: int
+    num_characters: int
+    """Of all entries; charged before the work."""
+    charged_month: str
+    num_entries: int
+    num_done: int
+    """Entries that the work has passed, failed ones included."""
+    num_failed: int
+    entries_per_s: float | None
+    """As last measured; None before."""
+    problem: str | None
+    """Why it failed."""
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    expires_at: datetime | None
+    """When it and its files go; None while it has not ended."""
+    result: Kept | None
+    errors: Kept | None
+    """Entries that could not be translated; None where there is none."""
+    worker: str | None
+    webhook_tries: int
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in ENDED
+
+    @property
+    def time_left_s(self) -> float | None:
+        """As far as it can be told: not of one that waits."""
+        if self.state is not State.RUNNING or not self.entries_per_s:
+            return None
+        return max(self.num_entries - self.num_done, 0) / self.entries_per_s
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a worker has come."""
+
+    num_done: int
+    num_failed: int
+    entries_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a job ends."""
+
+    state: State
+    num_failed: int = 0
+    problem: str | None = None
+    result: Kept | None = None
+    errors: Kept | None = None
+    refund_characters: int = 0
+    """Of what was charged, for what was not translated."""
+
+
+def new_job_id(now: datetime) -> str:
+    """32 hexadecimal digits that sort by time: 48 bits of milliseconds, as in a UUID of version 7
+    (https://www.rfc-editor.org/info/rfc9562), and 80 random ones, which nobody can guess.
+    """
+    return f"{int(now.timestamp() * 1000) % MAX_TIME_MS:012x}{secrets.token_hex(10)}"

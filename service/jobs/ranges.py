@@ -1,0 +1,58 @@
+"""Parts of a file, and whether a client has it already: RFC 9110, sections 13 and 14."""
+
+import re
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers
+
+_ONE_RANGE = re.compile(r"bytes=(?P<first>\d{0,18})-(?P<last>\d{0,18})", re.ASCII)
+
+
+class Unsatisfiable(Exception):  # noqa: N818 -- says it without the suffix
+    """What is asked for begins behind the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Bytes of a file, from `start` up to `stop`."""
+
+    start: int
+    stop: int
+    size_bytes: int
+    """Of the whole file."""
+    is_whole: bool
+
+    @property
+    def content_range(self) -> str:
+        return f"bytes {self.start}-{self.stop - 1}/{self.size_bytes}"
+
+
+def wanted_part(headers: Headers, size_bytes: int, etag: str) -> Part:
+    """What is asked for. A header that is malformed, or asks for several ranges, counts for nothing, as the
+    specification allows; so does one that is for another version of the file.
+
+    Raises:
+        Unsatisfiable: there is nothing of what is asked for.
+    """
+    whole = Part(0, size_bytes, size_bytes, is_whole=True)
+    asked = _ONE_RANGE.fullmatch(headers.get("range", "").replace(" ", ""))
+    if asked is None or headers.get("if-range", etag) != etag:
+        return whole
+    first, last = asked["first"], asked["last"]
+    if not first and not last:
+        return whole
+    if not first:  # so many from the end
+        start, stop = max(size_bytes - int(last), 0), size_bytes
+    else:
+        start, stop = int(first), min(int(last) + 1, size_bytes) if last else size_bytes
+        if last and int(last) < start:
+            return whole
+    if start >= size_bytes:
+        raise Unsatisfiable
+    return Part(start, stop, size_bytes, is_whole=False)
+
+
+def is_known(headers: Headers, etag: str) -> bool:
+    """Whether the client has this version already."""
+    known = [each.strip().removeprefix("W/") for each in headers.get("if-none-match", "").split(",")]
+    return etag in known or known == ["*"]

@@ -1,0 +1,102 @@
+"""What clients are told of jobs: the OpenAPI document is made of these."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+from service.batch.writing import OnFailure
+from service.jobs.job import Job, State
+
+
+class JobProgress(BaseModel):
+    """How far a job is."""
+
+    entries: int = Field(description="Texts in the file: lines, cells, paragraphs, as its format has them.")
+    done: int = Field(description="Of these, those that the work has passed, failed ones included.")
+    failed: int = Field(description="Of these, those that could not be translated; `/errors` tells of each.")
+    characters: int = Field(description="Of all texts together.")
+    entries_per_s: float | None = Field(None, description="As last measured; null before.")
+    time_left_s: float | None = Field(None, description="About; null while it waits, and once it has ended.")
+
+
+class JobResult(BaseModel):
+    """The translated file."""
+
+    size_bytes: int
+    sha256: str = Field(description="In hexadecimal digits; also its `ETag`.")
+
+
+class JobOut(BaseModel):
+    """A file that is translated, or was."""
+
+    id: str
+    state: State = Field(
+        description="`queued`, `running`; at last `done`, `failed` or `cancelled`, after which it stays so."
+    )
+    is_cancelling: bool = Field(description="Whether it is about to be cancelled.")
+    file_name: str
+    source: str | None = Field(
+        None, description="Language of the file; null: detected, or the only one possible."
+    )
+    target: str | None = Field(None, description="Language translated into; null: the only one possible.")
+    model: str | None = Field(None, description="The only model to use; null: the best for the pair.")
+    columns: list[str] = Field(description="Of a table, or keys of JSON lines, that are translated.")
+    on_failure: OnFailure = Field(description="What stands for a text that cannot be translated.")
+    webhook_url: str | None = Field(None, description="Who is told of its end.")
+    progress: JobProgress
+    problem: str | None = Field(None, description="Why it failed.")
+    result: JobResult | None = Field(None, description="Null until it is done.")
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    expires_at: datetime | None = Field(
+        None, description="When it goes, with its result; null until it has ended."
+    )
+
+
+class JobsResponse(BaseModel):
+    """The caller's own jobs, the latest first."""
+
+    jobs: list[JobOut]
+    next_cursor: str | None = Field(
+        None, description="As `cursor`, it asks for those after these; null: none are."
+    )
+
+
+def present_job(job: Job) -> JobOut:
+    """A job as its owner sees it."""
+    wishes, result = job.wishes, job.result
+    return JobOut(
+        id=job.id,
+        state=job.state,
+        is_cancelling=job.is_cancelling,
+        file_name=wishes.file_name,
+        source=wishes.source,
+        target=wishes.target,
+        model=wishes.model,
+        columns=list(wishes.columns),
+        on_failure=wishes.on_failure,
+        webhook_url=wishes.webhook_url,
+        progress=JobProgress(
+            entries=job.num_entries,
+            done=job.num_done,
+            failed=job.num_failed,
+            characters=job.num_characters,
+            entries_per_s=None if job.entries_per_s is None else round(job.entries_per_s, 1),
+            time_left_s=None if job.time_left_s is None else round(job.time_left_s, 1),
+        ),
+        problem=job.problem,
+        result=None if result is None else JobResult(size_bytes=result.size_bytes, sha256=result.sha256),
+        created_at=job.created_at,
+        started_at=job.started_at,
+        finished_at=job.finished_at,
+        expires_at=job.expires_at,
+    )
+
+
+def present_page(jobs: Sequence[Job], limit: int) -> JobsResponse:
+    """Jobs of which one more than `limit` was asked for."""
+    shown = jobs[:limit]
+    more = shown[-1].id if len(jobs) > limit else None
+    return JobsResponse(jobs=[present_job(job) for job in shown], next_cursor=more)

@@ -1,0 +1,77 @@
+"""Jobs as rows and back."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row
+
+from service.batch.writing import OnFailure
+from service.jobs.job import Job, JobWishes, Kept, NewJob, State
+
+
+def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
+    """Of a job that waits."""
+    wishes = new.wishes
+    return {
+        "id": new.id,
+        "key_id": new.key_id,
+        "state": State.QUEUED,
+        "file_name": wishes.file_name,
+        "source": wishes.source,
+        "target": wishes.target,
+        "model": wishes.model,
+        "columns": json.dumps(wishes.columns),
+        "on_failure": wishes.on_failure,
+        "webhook_url": wishes.webhook_url,
+        "input_size_bytes": new.input_size_bytes,
+        "num_characters": new.num_characters,
+        "charged_month": month,
+        "num_entries": new.num_entries,
+        "num_done": 0,
+        "num_failed": 0,
+        "created_at": now,
+        "is_cancelling": False,
+        "num_setbacks": 0,
+        "webhook_tries": 0,
+    }
+
+
+def as_job(row: Row[Any]) -> Job:
+    """What a whole row says."""
+    wishes = JobWishes(
+        row.file_name,
+        row.source,
+        row.target,
+        row.model,
+        tuple(json.loads(row.columns)),
+        OnFailure(row.on_failure),
+        row.webhook_url,
+    )
+    return Job(
+        id=row.id,
+        key_id=row.key_id,
+        wishes=wishes,
+        state=State(row.state),
+        is_cancelling=bool(row.is_cancelling),
+        input_size_bytes=row.input_size_bytes,
+        num_characters=row.num_characters,
+        charged_month=row.charged_month,
+        num_entries=row.num_entries,
+        num_done=row.num_done,
+        num_failed=row.num_failed,
+        entries_per_s=row.entries_per_s,
+        problem=row.problem,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        expires_at=row.expires_at,
+        result=_kept(row.result, row.result_size_bytes, row.result_sha256),
+        errors=_kept(row.errors, row.errors_size_bytes, None),
+        worker=row.worker,
+        webhook_tries=row.webhook_tries,
+    )
+
+
+def _kept(blob: str | None, size_bytes: int | None, sha256: str | None) -> Kept | None:
+    return None if blob is None else Kept(blob, size_bytes or 0, sha256 or "")

@@ -1,0 +1,215 @@
+"""One job from its file to its result, on a thread: what the worker of jobs has done."""
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from threading import Event
+
+from dragoman.routing.router import Router
+from dragoman.types import Pair
+from service.accounts.database import Database
+from service.batch.errors import JournalDamaged, OtherJob
+from service.batch.facts import translator_facts
+from service.batch.files import JobFile, read_entries, survey
+from service.batch.journal import Journal
+from service.batch.keys import entry_key
+from service.batch.lacking import Chunks
+from service.batch.progress import Progress as BatchProgress
+from service.batch.progress import Report
+from service.batch.run import Job as BatchJob
+from service.batch.run import run_job
+from service.batch.texts import EntryTranslator, Translated
+from service.batch.translating import BATCH, RoutedEntries, Unchanged
+from service.desk.sources import Detection, find_source
+from service.formats.entries import FileOptions
+from service.formats.known import open_format
+from service.jobs.job import Job, JobWishes, Kept, Progress
+
+CHUNKS = Chunks(entries=200, seconds=1.0)
+"""What is lost of a worker that dies, and how soon one that is cancelled ends."""
+LOOKUP_ENTRIES = 256
+DETECTED_CHARACTERS = 4000
+"""Of a file's beginning that its language is told from."""
+DETECTED_ENTRIES = 200
+UNKNOWN = Pair("und", "und")
+"""Languages of a file that is only read."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What is in a file."""
+
+    num_entries: int
+    num_characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Files that came of a job, in the worker's folder."""
+
+    result: Path
+    errors: Path | None
+    num_failed: int
+    refund_characters: int
+    """Of entries that could not be translated."""
+
+
+class Gauge:
+    """How far a job is, written by its thread and read by another."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._began: tuple[float, int] | None = None
+        self.progress = Progress(0, 0)
+
+    def tell(self, progress: BatchProgress) -> None:
+        """The rate is of what was translated here, and not of what a worker before had done."""
+        now_s = self._monotonic()
+        if self._began is None:
+            self._began = now_s, progress.num_done
+        began_s, num_before = self._began
+        rate = (progress.num_done - num_before) / (now_s - began_s) if now_s > began_s else None
+        self.progress = Progress(progress.num_done, progress.num_failed, rate or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Runs jobs through an engine, with their journals in a database."""
+
+    router: Router
+    database: Database
+    detection: Detection
+    max_texts: int
+    """Of a job in the engine at a time."""
+    providers: str = "cpu"
+    """What models run on, as the settings have it."""
+
+    def run(self, job: Job, source: Path, folder: Path, gauge: Gauge, stop: Event) -> Finished:
+        """Translate a job's file, going on where a worker before was.
+
+        Args:
+            job: what is wanted.
+            source: its file.
+            folder: where the result goes; nobody else writes there.
+            gauge: is told how far it is.
+            stop: set to have it end soon.
+
+        Raises:
+            BatchError: see `run_job`; what was translated is kept.
+            InputError: nothing translates this.
+            DragomanError: the engine failed.
+            StoreError: the journal's database did.
+        """
+        pair = self._pair(job.wishes, source)
+        file = _job_file(job.wishes, source, folder / "result", pair)
+        errors = folder / "errors.jsonl"
+        journal = self.journal(job.id)
+        facts = translator_facts(self.router, [pair], BATCH, job.wishes.model, self.providers)
+        batch = BatchJob((file,), facts, errors, job.wishes.on_failure, CHUNKS)
+
+        def run() -> Report:
+            return run_job(
+                batch,
+                lambda pair: self._translator(pair, job.wishes),
+                journal,
+                on_progress=gauge.tell,
+                stop=stop,
+            )
+
+        try:
+            report = run()
+        except (OtherJob, JournalDamaged) as error:
+            # Translations of two models must not be mixed, and damaged ones not be trusted.
+            logger.warning("job %s begins anew: %s", job.id, error)
+            journal.forget()
+            report = run()
+        refund = 0
+        if report.num_failed:
+            refund = job.num_characters - _translated_characters(file, journal)
+        return Finished(file.target, errors if errors.is_file() else None, report.num_failed, max(refund, 0))
+
+    def translated_characters(self, job: Job, source: Path) -> int:
+        """Of the entries of a job that was not finished, those that were translated.
+
+        Raises:
+            InputError: nothing translates this any more.
+            BatchError: the file cannot be read.
+            StoreError: the database cannot be used.
+        """
+        pair = self._pair(job.wishes, source)
+        file = _job_file(job.wishes, source, source, pair)
+        return _translated_characters(file, self.journal(job.id))
+
+    def journal(self, job_id: str) -> Journal:
+        """A job's own."""
+        return Journal(self.database, job_id)
+
+    def _pair(self, wishes: JobWishes, source: Path) -> Pair:
+        """Languages by their codes; the same twice where there is nothing to do."""
+        if not self.detection.is_wanted(wishes.source):
+            return self.router.route(wishes.source, wishes.target, wishes.model).pair
+        file = _job_file(wishes, source, source, UNKNOWN)
+        found = find_source(_beginning(file), wishes.target, wishes.model, self.router.routes)
+        return Pair(found.language or found.target, found.target)
+
+    def _translator(self, pair: Pair, wishes: JobWishes) -> EntryTranslator:
+        if pair.source == pair.target:
+            return Unchanged()
+        return RoutedEntries(
+            self.router, pair.source, pair.target, model=wishes.model, read_ahead=self.max_texts
+        )
+
+
+def check_file(wishes: JobWishes, source: Path, stop: Event) -> Counted:
+    """Read a file from end to end, so that one that cannot be translated is refused before it waits.
+
+    Raises:
+        FileProblem: its name tells no known format, or an option is not for it.
+        InputProblem: it is not what its name says, is damaged or is unsafe.
+        JobCancelled: `stop` was set.
+    """
+    found = survey(_job_file(wishes, source, source, UNKNOWN), stop)
+    return Counted(found.num_entries, found.num_characters)
+
+
+def keep(blob: str, file: Path) -> Kept:
+    """What is told of a file that is kept under this name."""
+    with file.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    return Kept(blob, file.stat().st_size, digest)
+
+
+def _job_file(wishes: JobWishes, source: Path, target: Path, pair: Pair) -> JobFile:
+    opened = open_format(wishes.file_name, FileOptions(pair.source, pair.target, wishes.columns))
+    return JobFile(wishes.file_name, source, target, opened, pair)
+
+
+def _beginning(file: JobFile) -> str:
+    texts: list[str] = []
+    num_characters = 0
+    for entry in islice(read_entries(file), DETECTED_ENTRIES):
+        texts.append(entry.text[:DETECTED_CHARACTERS])
+        num_characters += len(entry.text)
+        if num_characters >= DETECTED_CHARACTERS:
+            break
+    return "\n".join(texts)
+
+
+def _translated_characters(file: JobFile, journal: Journal) -> int:
+    total = 0
+    entries = read_entries(file)
+    while window := list(islice(entries, LOOKUP_ENTRIES)):
+        keys = [entry_key(entry, file.pair) for entry in window]
+        known = journal.outcomes(keys)
+        total += sum(
+            len(entry.text)
+            for key, entry in zip(keys, window, strict=True)
+            if isinstance(known.get(key), Translated)
+        )
+    return total

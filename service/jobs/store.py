@@ -1,0 +1,318 @@
+"""Jobs in the database: added with their charge, claimed by one worker at a time, ended once."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, delete, func, insert, or_, select, update
+
+from service.accounts.accounts import SYSTEM_CLOCK, Clock
+from service.accounts.database import Database
+from service.accounts.keys import month_of
+from service.accounts.usage import Charge, charge_in, refund_in
+from service.jobs.errors import JobsFull, LeaseLost, TooManyJobs, UnknownJob
+from service.jobs.job import ENDED, Ending, Job, NewJob, Progress, State, new_job_id
+from service.jobs.rows import as_job, new_row
+from service.jobs.tables import JOBS, wait_for_others
+
+LEASE_S = 30.0
+"""For which a worker may be silent before another takes its job over. Machines' clocks must agree better."""
+UPLOAD_S = 3600.0
+"""Files older than this whose job was never added are nobody's."""
+MAX_SETBACKS = 4
+"""Of one job in a row: workers that died over it, or could not go on, and got no further than before."""
+MANY_SETBACKS = (
+    f"{MAX_SETBACKS} times in a row the work on it broke off and got no further; the server's log says why"
+)
+_WORKED_ON = (State.QUEUED, State.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """How much may be kept and may wait."""
+
+    max_jobs_of_key: int = 100
+    """That are not done."""
+    max_bytes: int = 10 * 2**30
+    """Of files of all jobs."""
+    lifetime_s: float = 7 * 86400.0
+    """For which a job that has ended is kept, with its files."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobStore:
+    """All methods wait for the database and raise StoreError where it cannot be used."""
+
+    database: Database
+    limits: JobLimits = JobLimits()
+    clock: Clock = SYSTEM_CLOCK
+    lease_s: float = LEASE_S
+
+    def add(self, new: NewJob, max_characters_per_month: int | None = None) -> Job:
+        """Keep a job and charge for it, both or neither.
+
+        Raises:
+            QuotaExceeded: the caller has not so many characters left.
+            TooManyJobs: the caller has as many that are not done as one may have.
+            JobsFull: too many bytes are kept.
+        """
+        now = self.clock.now()
+        month = month_of(now)
+        with self.database.writing() as connection:
+            wait_for_others(connection)
+            self._check_room(connection, new)
+            if new.key_id is not None:
+                charge = Charge(new.key_id, month, new.num_characters, documents=1)
+                charge_in(connection, charge, max_characters_per_month)
+            connection.execute(insert(JOBS).values(new_row(new, month, now)))
+            return as_job(connection.execute(select(JOBS).where(JOBS.c.id == new.id)).one())
+
+    def check_room(self, key_id: str | None) -> None:
+        """Raise what `add` would raise whatever the file is like: before it is sent."""
+        with self.database.reading() as connection:
+            self._check_waiting(connection, key_id)
+
+    def get(self, key_id: str | None, job_id: str) -> Job:
+        """Raises UnknownJob if the caller has none of this id."""
+        with self.database.reading() as connection:
+            row = connection.execute(select(JOBS).where(JOBS.c.id == job_id, _of(key_id))).first()
+        if row is None:
+            raise UnknownJob
+        return as_job(row)
+
+    def page(
+        self, key_id: str | None, limit: int, before: str | None = None, state: State | None = None
+    ) -> list[Job]:
+        """The caller's own, the latest first.
+
+        Args:
+            key_id: of the caller.
+            limit: most jobs.
+            before: only those that were made before the one of this id.
+            state: only those that are in it.
+        """
+        wanted = select(JOBS).where(_of(key_id)).order_by(JOBS.c.id.desc()).limit(limit)
+        if before is not None:
+            wanted = wanted.where(JOBS.c.id < before)
+        if state is not None:
+            wanted = wanted.where(JOBS.c.state == state)
+        with self.database.reading() as connection:
+            return [as_job(row) for row in connection.execute(wanted)]
+
+    def claim(self, worker: str) -> Job | None:
+        """Take the job that has waited longest, or one whose worker is silent; None where there is none.
+
+        Args:
+            worker: of a name that no other claim has.
+        """
+        now = self.clock.now()
+        is_left = and_(JOBS.c.state == State.RUNNING, JOBS.c.leased_until <= now)
+        free = or_(JOBS.c.state == State.QUEUED, is_left)
+        first = select(JOBS).where(free).order_by(JOBS.c.id).limit(1).with_for_update(skip_locked=True)
+        with self.database.reading() as connection:  # a look takes no lock, and there is mostly nothing
+            if connection.execute(select(JOBS.c.id).where(free).limit(1)).first() is None:
+                return None
+        with self.database.writing() as connection:
+            row = connection.execute(first).first()
+            if row is None:
+                return None
+            taken: dict[str, Any] = {
+                "state": State.RUNNING,
+                "worker": worker,
+                "leased_until": self._lease_end(now),
+                "started_at": row.started_at or now,
+                "num_setbacks": row.num_setbacks + (row.state == State.RUNNING),
+            }
+            connection.execute(update(JOBS).where(JOBS.c.id == row.id).values(taken))
+            return as_job(connection.execute(select(JOBS).where(JOBS.c.id == row.id)).one())
+
+    def has_too_many_setbacks(self, job: Job) -> bool:
+        """Whether a job kills whoever works on it."""
+        with self.database.reading() as connection:
+            found = connection.execute(select(JOBS.c.num_setbacks).where(JOBS.c.id == job.id)).scalar()
+        return (found or 0) >= MAX_SETBACKS
+
+    def beat(self, job_id: str, worker: str, progress: Progress) -> bool:
+        """Tell how far a worker is, and keep the job for it; gives whether the job is to be given up.
+
+        Raises:
+            LeaseLost: another has it.
+        """
+        now = self.clock.now()
+        known: dict[str, Any] = {
+            "leased_until": self._lease_end(now),
+        }
+        is_further = JOBS.c.num_done < progress.num_done
+        for column, value in (
+            (JOBS.c.num_done, progress.num_done),
+            (JOBS.c.num_failed, progress.num_failed),
+            (JOBS.c.num_setbacks, 0),
+        ):  # one that took the job over counts from the beginning, through what was done before
+            known[column.name] = case((is_further, value), else_=column)
+        if progress.entries_per_s is not None:
+            known["entries_per_s"] = progress.entries_per_s
+        with self.database.writing() as connection:
+            row = self._change(connection, job_id, worker, known)
+            return bool(row.is_cancelling)
+
+    def release(self, job_id: str, worker: str, num_setbacks: int = 0) -> None:
+        """Give a job back for any worker to go on with. Nothing if another has it already.
+
+        Args:
+            job_id: of the job.
+            worker: that has it.
+            num_setbacks: 1 if it is given back because something failed.
+        """
+        given = {
+            "state": State.QUEUED,
+            "worker": None,
+            "leased_until": None,
+            "num_setbacks": JOBS.c.num_setbacks + num_setbacks,
+        }
+        with self.database.writing() as connection:
+            connection.execute(update(JOBS).where(_held(job_id, worker)).values(given))
+
+    def end(self, job: Job, worker: str, ending: Ending) -> None:
+        """End a job, and give back what was charged for nothing; all of it, once.
+
+        Raises:
+            LeaseLost: another has it.
+        """
+        now = self.clock.now()
+        with self.database.writing() as connection:
+            self._change(connection, job.id, worker, self._ended(job, ending, now))
+            self._refund(connection, job, ending)
+
+    def cancel(self, key_id: str | None, job_id: str) -> Job:
+        """End a job that waits; have one that is worked on end soon. One that has ended stays as it is.
+
+        Raises:
+            UnknownJob: as `get`.
+        """
+        now = self.clock.now()
+        wanted = select(JOBS).where(JOBS.c.id == job_id, _of(key_id))
+        with self.database.writing() as connection:
+            row = connection.execute(wanted.with_for_update()).first()
+            if row is None:
+                raise UnknownJob
+            job = as_job(row)
+            mine = update(JOBS).where(JOBS.c.id == job_id)
+            if job.state is State.QUEUED and not job.num_done:
+                ending = Ending(State.CANCELLED, refund_characters=job.num_characters)
+                connection.execute(mine.values(self._ended(job, ending, now)))
+                self._refund(connection, job, ending)
+            elif not job.has_ended:
+                # What was translated is still to be counted, by a worker.
+                connection.execute(mine.values(is_cancelling=True))
+            return as_job(connection.execute(wanted).one())
+
+    def remove(self, key_id: str | None, job_id: str) -> None:
+        """Forget a job that has ended.
+
+        Raises:
+            UnknownJob: there is none, or none that has ended.
+        """
+        over = delete(JOBS).where(JOBS.c.id == job_id, _of(key_id), JOBS.c.state.in_(ENDED))
+        with self.database.writing() as connection:
+            if connection.execute(over.returning(JOBS.c.id)).first() is None:
+                raise UnknownJob
+
+    def expired(self, limit: int = 100) -> list[Job]:
+        """Jobs whose time is over."""
+        over = select(JOBS).where(JOBS.c.state.in_(ENDED), JOBS.c.expires_at <= self.clock.now())
+        with self.database.reading() as connection:
+            return [as_job(row) for row in connection.execute(over.limit(limit))]
+
+    def known(self, job_ids: Collection[str]) -> set[str]:
+        """Those of these ids that there are."""
+        with self.database.reading() as connection:
+            found = connection.execute(select(JOBS.c.id).where(JOBS.c.id.in_(job_ids)))
+            return set(found.scalars())
+
+    def is_old(self, job_id: str) -> bool:
+        """Whether a job of this id would have been added by now, if ever."""
+        return job_id < new_job_id(self.clock.now() - timedelta(seconds=UPLOAD_S))
+
+    def claim_webhook(self, for_s: float) -> Job | None:
+        """A job whose end is to be told now; it is nobody else's for so many seconds."""
+        now = self.clock.now()
+        due = select(JOBS).where(JOBS.c.webhook_due_at <= now).order_by(JOBS.c.webhook_due_at).limit(1)
+        with self.database.reading() as connection:
+            if connection.execute(due).first() is None:
+                return None
+        with self.database.writing() as connection:
+            row = connection.execute(due.with_for_update(skip_locked=True)).first()
+            if row is None:
+                return None
+            held = {"webhook_due_at": now + timedelta(seconds=for_s), "webhook_tries": row.webhook_tries + 1}
+            connection.execute(update(JOBS).where(JOBS.c.id == row.id).values(held))
+            return as_job(connection.execute(select(JOBS).where(JOBS.c.id == row.id)).one())
+
+    def set_webhook(self, job_id: str, in_s: float | None) -> None:
+        """When a job's end is told again; None for never."""
+        due_at = None if in_s is None else self.clock.now() + timedelta(seconds=in_s)
+        with self.database.writing() as connection:
+            connection.execute(update(JOBS).where(JOBS.c.id == job_id).values(webhook_due_at=due_at))
+
+    def _check_room(self, connection: Connection, new: NewJob) -> None:
+        self._check_waiting(connection, new.key_id)
+        # A translation is about as long as its source, which is kept until then.
+        sizes = 2 * JOBS.c.input_size_bytes + func.coalesce(JOBS.c.result_size_bytes, 0)
+        kept = connection.execute(select(func.coalesce(func.sum(sizes), 0))).scalar_one()
+        if kept + 2 * new.input_size_bytes > self.limits.max_bytes:
+            raise JobsFull(self.limits.max_bytes)
+
+    def _check_waiting(self, connection: Connection, key_id: str | None) -> None:
+        waiting = select(func.count()).where(_of(key_id), JOBS.c.state.in_(_WORKED_ON))
+        if connection.execute(waiting).scalar_one() >= self.limits.max_jobs_of_key:
+            raise TooManyJobs(self.limits.max_jobs_of_key)
+
+    def _change(self, connection: Connection, job_id: str, worker: str, values: dict[str, Any]) -> Row[Any]:
+        changed = update(JOBS).where(_held(job_id, worker)).values(values)
+        row = connection.execute(changed.returning(JOBS.c.is_cancelling)).first()
+        if row is None:
+            raise LeaseLost(job_id)
+        return row
+
+    def _ended(self, job: Job, ending: Ending, now: datetime) -> dict[str, Any]:
+        result, errors = ending.result, ending.errors
+        ended: dict[str, Any] = {
+            "state": ending.state,
+            "problem": ending.problem,
+            "finished_at": now,
+            "expires_at": now + timedelta(seconds=self.limits.lifetime_s),
+            "is_cancelling": False,
+            "worker": None,
+            "leased_until": None,
+            "input_size_bytes": 0,  # it is not kept any longer
+            "errors": None if errors is None else errors.blob,
+            "errors_size_bytes": None if errors is None else errors.size_bytes,
+            "webhook_due_at": None if job.wishes.webhook_url is None else now,
+        }
+        if result is not None:
+            ended |= {
+                "result": result.blob,
+                "result_size_bytes": result.size_bytes,
+                "result_sha256": result.sha256,
+                "num_done": job.num_entries,
+                "num_failed": ending.num_failed,
+            }
+        return ended
+
+    def _refund(self, connection: Connection, job: Job, ending: Ending) -> None:
+        documents = int(ending.state is not State.DONE)
+        if job.key_id is not None and (ending.refund_characters or documents):
+            refund = Charge(job.key_id, job.charged_month, ending.refund_characters, documents)
+            refund_in(connection, refund, self.database.name)
+
+    def _lease_end(self, now: datetime) -> datetime:
+        return now + timedelta(seconds=self.lease_s)
+
+
+def _of(key_id: str | None) -> ColumnElement[bool]:
+    return JOBS.c.key_id.is_(None) if key_id is None else JOBS.c.key_id == key_id
+
+
+def _held(job_id: str, worker: str) -> ColumnElement[bool]:
+    return and_(JOBS.c.id == job_id, JOBS.c.worker == worker, JOBS.c.state == State.RUNNING)

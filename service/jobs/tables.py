@@ -1,0 +1,98 @@
+"""The table of jobs, and the version of what it looks like. A job's translations are in the journal's."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    insert,
+    inspect,
+    select,
+    text,
+)
+
+from service.accounts.database import Database
+from service.accounts.errors import SchemaUnknown
+from service.accounts.tables import UtcTime
+from service.batch.journal import METADATA as JOURNAL_METADATA
+
+SCHEMA_VERSION = 1
+"""Raised with every change of the tables, together with a step that makes it to older ones."""
+JOBS_LOCK = 0x_D8A6_0AB5
+"""What programs that make tables, or add jobs, in the same PostgreSQL at the same time wait for."""
+
+METADATA = MetaData()
+
+SCHEMA = Table("jobs_schema_version", METADATA, Column("version", Integer, nullable=False))
+
+JOBS = Table(
+    "jobs",
+    METADATA,
+    Column("id", String(32), primary_key=True),  # in the order of their making
+    Column("key_id", String(8)),  # NULL: of those who come without a key
+    Column("state", String(16), nullable=False),
+    Column("file_name", Text, nullable=False),
+    Column("source", Text),  # NULL: to be detected
+    Column("target", Text),
+    Column("model", Text),
+    Column("columns", Text, nullable=False),  # JSON
+    Column("on_failure", String(16), nullable=False),
+    Column("webhook_url", Text),
+    Column("input_size_bytes", BigInteger, nullable=False),
+    Column("num_characters", BigInteger, nullable=False),
+    Column("charged_month", String(7), nullable=False),
+    Column("num_entries", BigInteger, nullable=False),
+    Column("num_done", BigInteger, nullable=False),
+    Column("num_failed", BigInteger, nullable=False),
+    Column("entries_per_s", Float),
+    Column("problem", Text),
+    Column("created_at", UtcTime, nullable=False),
+    Column("started_at", UtcTime),
+    Column("finished_at", UtcTime),
+    Column("expires_at", UtcTime),
+    Column("result", Text),  # the blob's name
+    Column("result_size_bytes", BigInteger),
+    Column("result_sha256", String(64)),
+    Column("errors", Text),  # the blob's name
+    Column("errors_size_bytes", BigInteger),
+    Column("is_cancelling", Boolean, nullable=False),
+    Column("worker", String(32)),
+    Column("leased_until", UtcTime),
+    Column("num_setbacks", Integer, nullable=False),  # in a row, without getting any further
+    Column("webhook_tries", Integer, nullable=False),
+    Column("webhook_due_at", UtcTime),  # NULL: none is to be sent
+    Index("jobs_by_key", "key_id", "id"),
+    Index("jobs_by_state", "state", "id"),
+)
+
+
+def make_tables(database: Database) -> None:
+    """Make those that are not there.
+
+    Raises:
+        SchemaUnknown: they are of a version that this program does not know.
+        StoreError: the database cannot be used.
+    """
+    with database.writing() as connection:
+        wait_for_others(connection)
+        JOURNAL_METADATA.create_all(connection)
+        if not inspect(connection).has_table(SCHEMA.name):
+            METADATA.create_all(connection, checkfirst=False)
+            connection.execute(insert(SCHEMA).values(version=SCHEMA_VERSION))
+        versions = list(connection.execute(select(SCHEMA.c.version)).scalars())
+        if versions != [SCHEMA_VERSION]:
+            problem = f"its jobs are of version {versions}, and this program knows version {SCHEMA_VERSION}"
+            raise SchemaUnknown(database.name, problem)
+
+
+def wait_for_others(connection: Connection) -> None:
+    """Of several that change jobs at a time one goes on, until its transaction ends; so it is in SQLite."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": JOBS_LOCK})

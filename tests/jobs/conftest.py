@@ -1,0 +1,174 @@
+"""Servers with jobs, and what a client does with them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import select
+
+from dragoman import Translator
+from dragoman.bundle import open_bundle
+from service.accounts.accounts import Clock
+from service.accounts.database import Database
+from service.accounts.key_store import KeyStore
+from service.accounts.keys import KeyWishes, Limits
+from service.accounts.tables import USAGE
+from service.jobs.store import JobStore
+from service.jobs.tables import make_tables
+from tests.accounts.conftest import NOON, Postgres, Times, run_postgres
+from tests.service.conftest import (
+    TINY_BUNDLE,
+    DoubleTranslator,
+    forget_settings,
+    ready_client,
+    router_of,
+    until,
+    write_bundle,
+)
+
+ServeJobs = Callable[..., httpx.Client]
+SECRET = "a secret of some length"  # noqa: S105 -- of tests
+ENDED = ("done", "failed", "cancelled")
+LEASE_S = 30.0
+
+
+@pytest.fixture(autouse=True)
+def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of whoever runs the tests change none of them."""
+    forget_settings(monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    with run_postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def any_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Of an empty database of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'any.db'}"
+    server: Postgres = request.getfixturevalue("postgres")
+    return server.new_database()
+
+
+@pytest.fixture
+def database(any_url: str) -> Iterator[Database]:
+    opened = Database.open(any_url)
+    make_tables(opened)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def times() -> Times:
+    return Times()
+
+
+@pytest.fixture
+def store(database: Database, times: Times) -> JobStore:
+    return JobStore(database, clock=Clock(lambda: times.now), lease_s=LEASE_S)
+
+
+def pass_s(times: Times, seconds: float) -> None:
+    times.now += timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def database_url(tmp_path: Path) -> str:
+    """Of the servers."""
+    return f"sqlite:///{tmp_path / 'dragoman.db'}"
+
+
+@pytest.fixture
+def serve_jobs(database_url: str) -> Iterator[ServeJobs]:
+    """Start a server with the real engine, a tiny model and these settings; gives a client."""
+    with ExitStack() as running:
+
+        def start(**settings: object) -> httpx.Client:
+            translator = running.enter_context(Translator.open(TINY_BUNDLE))
+            router = running.enter_context(router_of(translator, TINY_BUNDLE))
+            return running.enter_context(ready_client(router, **{"database_url": database_url, **settings}))
+
+        yield start
+
+
+@pytest.fixture
+def double(tmp_path: Path) -> Iterator[DoubleTranslator]:
+    """Translates into upper case; `slow` takes half a second, `unusable` fails."""
+    translator = DoubleTranslator(open_bundle(write_bundle(tmp_path / "double", "tiny-de-en")).manifest)
+    yield translator
+    translator.released.set()
+
+
+@pytest.fixture
+def serve_double(double: DoubleTranslator, tmp_path: Path, database_url: str) -> Iterator[ServeJobs]:
+    """The same with the double in the engine's place."""
+    with ExitStack() as running:
+
+        def start(**settings: object) -> httpx.Client:
+            router = running.enter_context(router_of(double, tmp_path / "double"))
+            return running.enter_context(ready_client(router, **{"database_url": database_url, **settings}))
+
+        yield start
+        double.released.set()
+
+
+def new_key(database_url: str, name: str = "someone", characters_per_month: int | None = None) -> str:
+    """A key as its holder presents it."""
+    database = Database.open(database_url)
+    try:
+        wishes = KeyWishes(name, limits=Limits(characters_per_month=characters_per_month))
+        return KeyStore(database).create(wishes, NOON).presented
+    finally:
+        database.close()
+
+
+def used(database_url: str) -> tuple[int, int]:
+    """Characters and documents of the only key."""
+    database = Database.open(database_url)
+    try:
+        with database.reading() as connection:
+            row = connection.execute(select(USAGE)).one()
+            return row.characters, row.documents
+    finally:
+        database.close()
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+def post(client: httpx.Client, content: bytes, name: str = "a.txt", **fields: Any) -> httpx.Response:
+    wishes = {"source": "de", "target": "en", **fields}
+    return client.post("/v1/jobs", files={"file": (name, content)}, data=wishes)
+
+
+def send(client: httpx.Client, content: bytes, name: str = "a.txt", **fields: Any) -> dict[str, Any]:
+    """The job that was made of a file."""
+    response = post(client, content, name, **fields)
+    assert response.status_code == 202, response.text
+    job: dict[str, Any] = response.json()
+    return job
+
+
+def look(client: httpx.Client, job_id: str) -> dict[str, Any]:
+    response = client.get(f"/v1/jobs/{job_id}")
+    assert response.status_code == 200, response.text
+    job: dict[str, Any] = response.json()
+    return job
+
+
+def ended(client: httpx.Client, job_id: str) -> dict[str, Any]:
+    """A job once it has ended."""
+    until(lambda: look(client, job_id)["state"] in ENDED)
+    return look(client, job_id)
+
+
+def problem_of(response: httpx.Response) -> str:
+    return str(response.json()["error"]["message"])

@@ -1,0 +1,95 @@
+"""Files of jobs in a folder and in a store of fsspec's alike."""
+
+import os
+import uuid
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.datastructures import Headers
+
+from service.jobs.blobs import Blobs, open_blobs
+from service.jobs.ranges import Unsatisfiable, wanted_part
+from service.settings import SettingsError
+
+CONTENT = os.urandom(600_000)
+
+
+@pytest.fixture(params=["folder", "memory"])
+def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
+    where = tmp_path / "files" if request.param == "folder" else f"memory://{uuid.uuid4().hex}/files"
+    return open_blobs(str(where))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "sent"
+    path.write_bytes(CONTENT)
+    return path
+
+
+def test_what_was_put_is_read_in_any_part(blobs: Blobs, file: Path) -> None:
+    blobs.put("job/input", file)
+
+    for start, stop in ((0, len(CONTENT)), (5, 10), (262_143, 262_145), (7, 7)):
+        assert b"".join(blobs.read("job/input", start, stop)) == CONTENT[start:stop]
+
+
+def test_a_file_is_had_as_a_local_one(blobs: Blobs, file: Path, tmp_path: Path) -> None:
+    blobs.put("job/input", file)
+
+    assert blobs.local("job/input", tmp_path).read_bytes() == CONTENT
+    with pytest.raises(FileNotFoundError):
+        blobs.local("job/other", tmp_path)
+
+
+def test_a_jobs_files_go_together_and_no_others(blobs: Blobs, file: Path, tmp_path: Path) -> None:
+    for name in ("a/input", "a/result", "b/input"):
+        blobs.put(name, file)
+    assert sorted(blobs.jobs()) == ["a", "b"]
+
+    blobs.remove_one("a/input")
+    blobs.remove_one("a/input")
+    blobs.remove("a")
+    blobs.remove("a")
+    assert blobs.jobs() == ["b"]
+    assert blobs.local("b/input", tmp_path).read_bytes() == CONTENT
+
+
+def test_a_folder_is_for_nobody_else_to_look_into(tmp_path: Path, file: Path) -> None:
+    open_blobs(str(tmp_path / "files")).put("job/input", file)
+
+    assert (tmp_path / "files").stat().st_mode & 0o077 == 0
+    assert [path.name for path in (tmp_path / "files" / "job").iterdir()] == ["input"]
+
+
+def test_a_place_that_cannot_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    for where in (str(tmp_path / "file" / "folder"), "nosuchstore://bucket"):
+        with pytest.raises(SettingsError, match="jobs_files"):
+            open_blobs(where)
+
+
+@given(st.binary(min_size=1, max_size=50), st.integers(0, 60), st.integers(0, 60))
+def test_a_part_is_what_its_range_says(content: bytes, first: int, last: int) -> None:
+    def part(spelt: str) -> bytes:
+        found = wanted_part(Headers({"range": spelt}), len(content), '"x"')
+        return content[found.start : found.stop]
+
+    if first < len(content):
+        assert part(f"bytes={first}-") == content[first:]
+        if last >= first:
+            assert part(f"bytes={first}-{last}") == content[first : last + 1]
+    else:
+        with pytest.raises(Unsatisfiable):
+            part(f"bytes={first}-")
+    if last:
+        assert part(f"bytes=-{last}") == content[-last:]
+
+
+@given(st.text(max_size=20))
+def test_a_range_that_is_none_counts_for_nothing(spelt: str) -> None:
+    headers = Headers(raw=[(b"range", f"lines={spelt}".encode("latin-1", "replace"))])
+
+    assert wanted_part(headers, 10, '"x"').is_whole

@@ -1,0 +1,247 @@
+"""A job over HTTP, from its file to its end."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from dragoman import Priority
+from service.settings import SettingsError
+from tests.accounts.conftest import Postgres
+from tests.jobs.conftest import ServeJobs, ended, look, post, problem_of, send
+from tests.openapi.documented import events_of
+from tests.service.conftest import DoubleTranslator, translate, until
+
+LINES = b"ein haus\nunusable\n\nzwei\nein haus\n"
+
+
+def result(client: httpx.Client, job_id: str, **headers: str) -> httpx.Response:
+    return client.get(f"/v1/jobs/{job_id}/result", headers=headers)
+
+
+def test_a_file_is_translated_as_its_lines_are_alone(serve_jobs: ServeJobs) -> None:
+    client = serve_jobs()
+    lines = ["ein haus", "zwei kinder", "ein haus"]
+    job = ended(client, send(client, "\r\n".join(lines).encode(), "letter.TXT")["id"])
+    alone = [translate(client, text=line)["translations"][0]["text"] for line in lines]
+
+    assert job["state"] == "done"
+    assert result(client, job["id"]).text == "\r\n".join(alone)
+
+
+def test_a_job_tells_what_it_is_and_how_far(serve_double: ServeJobs) -> None:
+    client = serve_double()
+    response = post(client, LINES, "letter.txt")
+    job = response.json()
+
+    assert response.status_code == 202
+    assert response.headers["location"] == f"/v1/jobs/{job['id']}"
+    assert (job["file_name"], job["source"], job["target"]) == ("letter.txt", "de", "en")
+    assert (job["progress"]["entries"], job["progress"]["characters"]) == (4, 8 + 8 + 4 + 8)
+
+    done = ended(client, job["id"])
+    progress = done["progress"]
+    assert (progress["done"], progress["failed"], progress["time_left_s"]) == (4, 1, None)
+    content = result(client, job["id"]).content
+    assert done["result"] == {"size_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def test_a_text_that_fails_keeps_its_place_and_is_told(serve_double: ServeJobs) -> None:
+    client = serve_double()
+    job = ended(client, send(client, LINES)["id"])
+    assert result(client, job["id"]).content == b"EIN HAUS\nunusable\n\nZWEI\nEIN HAUS\n"
+
+    told = client.get(f"/v1/jobs/{job['id']}/errors")
+    assert told.headers["content-type"] == "application/jsonl"
+    assert [json.loads(line) for line in told.text.splitlines()] == [
+        {
+            "file": "a.txt",
+            "place": "line 2",
+            "outcome": "untranslated",
+            "problem": "is not usable",
+            "text": "unusable",
+        }
+    ]
+    emptied = ended(client, send(client, LINES, on_failure="empty")["id"])
+    assert result(client, emptied["id"]).content == b"EIN HAUS\n\n\nZWEI\nEIN HAUS\n"
+
+
+def test_json_lines_come_as_a_body(serve_double: ServeJobs) -> None:
+    client = serve_double()
+    body = b'{"id": 1, "title": "eins", "text": "zwei"}\n{"id": 2, "title": "drei", "text": "vier"}\n'
+    for kind in ("application/x-ndjson", "application/jsonl; charset=utf-8"):
+        response = client.post(
+            "/v1/jobs?source=de&target=en&columns=title", content=body, headers={"Content-Type": kind}
+        )
+        assert response.status_code == 202, response.text
+        job = ended(client, response.json()["id"])
+        texts = [json.loads(line) for line in result(client, job["id"]).text.splitlines()]
+        assert texts == [
+            {"id": 1, "title": "EINS", "text": "zwei"},
+            {"id": 2, "title": "DREI", "text": "vier"},
+        ]
+
+
+def test_what_is_the_same_is_translated_once_and_goes_behind_who_waits(
+    serve_double: ServeJobs, double: DoubleTranslator
+) -> None:
+    client = serve_double()
+    ended(client, send(client, b"eins\nzwei\neins\neins\n")["id"])
+    assert double.priorities == [Priority.INTERACTIVE]  # the warm-up; jobs go by `translate_many`
+    # A journal outlives its job no longer than the job is worked on.
+    assert ended(client, send(client, b"eins\n")["id"])["progress"]["done"] == 1
+
+
+def test_a_result_is_fetched_in_parts(serve_double: ServeJobs) -> None:
+    client = serve_double()
+    job = ended(client, send(client, b"abcdefghij\n")["id"])
+    whole = result(client, job["id"])
+    etag = f'"{job["result"]["sha256"]}"'
+    assert (whole.headers["etag"], whole.headers["accept-ranges"]) == (etag, "bytes")
+
+    part = result(client, job["id"], Range="bytes=2-4")
+    assert (part.status_code, part.content) == (206, b"CDE")
+    assert part.headers["content-range"] == "bytes 2-4/11"
+    assert result(client, job["id"], Range="bytes=-3").content == b"IJ\n"
+    assert result(client, job["id"], Range="bytes=9-").content == b"J\n"
+    assert result(client, job["id"], Range="bytes=9-", **{"If-Range": '"other"'}).status_code == 200
+    assert result(client, job["id"], **{"If-None-Match": f'"other", {etag}'}).status_code == 304
+    beyond = result(client, job["id"], Range="bytes=11-")
+    assert (beyond.status_code, beyond.headers["content-range"]) == (416, "bytes */11")
+
+
+def test_a_result_is_no_page_of_the_servers(serve_double: ServeJobs) -> None:
+    client = serve_double()
+    job = ended(client, send(client, b"x\n", 'ü"\\evil/../name.txt')["id"])
+    headers = result(client, job["id"]).headers
+
+    assert headers["content-disposition"] == "attachment; filename*=UTF-8''name.txt"
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_events_tell_of_progress_and_of_the_end(serve_double: ServeJobs, double: DoubleTranslator) -> None:
+    client = serve_double()
+    job = send(client, b"wait\nmore\n")
+    until(double.is_waiting.is_set)
+    with client.stream("GET", f"/v1/jobs/{job['id']}/events") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        text = ""
+        for piece in stream.iter_text():
+            double.released.set()
+            text += piece
+    events = [(event["event"], json.loads(event["data"])) for event in events_of(text)]
+
+    assert [name for name, _ in events[:-1]] == ["progress"] * (len(events) - 1)
+    assert events[0][1]["state"] == "running"
+    assert (events[-1][0], events[-1][1]["state"]) == ("end", "done")
+
+
+def test_what_is_not_there_yet_is_a_conflict(serve_double: ServeJobs, double: DoubleTranslator) -> None:
+    client = serve_double()
+    job = send(client, b"wait\n")
+    until(double.is_waiting.is_set)
+    for what in ("result", "errors"):
+        response = client.get(f"/v1/jobs/{job['id']}/{what}")
+        assert (response.status_code, response.json()["error"]["type"]) == (409, "conflict")
+
+
+def test_a_job_that_is_worked_on_is_cancelled(serve_double: ServeJobs) -> None:
+    client = serve_double()
+    job = send(client, b"".join(b"slow %d\n" % number for number in range(1000)))
+    until(lambda: look(client, job["id"])["progress"]["done"] > 0)
+    response = client.delete(f"/v1/jobs/{job['id']}")
+    assert (response.status_code, response.json()["is_cancelling"]) == (202, True)
+
+    cancelled = ended(client, job["id"])
+    assert (cancelled["state"], cancelled["result"]) == ("cancelled", None)
+    assert result(client, job["id"]).status_code == 404
+    assert ended(client, send(client, b"next\n")["id"])["state"] == "done"
+
+
+def test_a_job_that_waits_is_cancelled_at_once(serve_double: ServeJobs) -> None:
+    client = serve_double(jobs_at_a_time=0)
+    job = send(client, b"eins\n")
+    response = client.delete(f"/v1/jobs/{job['id']}")
+
+    assert (response.status_code, response.json()["state"]) == (202, "cancelled")
+
+
+def test_a_job_that_has_ended_is_removed_with_its_files(serve_double: ServeJobs, tmp_path: Path) -> None:
+    client = serve_double()
+    job = ended(client, send(client, b"eins\n")["id"])
+    assert client.delete(f"/v1/jobs/{job['id']}").status_code == 204
+
+    assert client.get(f"/v1/jobs/{job['id']}").status_code == 404
+    assert list((tmp_path / "dragoman-jobs").iterdir()) == []
+
+
+def test_nothing_but_the_result_is_kept_of_a_job_that_has_ended(
+    serve_double: ServeJobs, tmp_path: Path
+) -> None:
+    client = serve_double()
+    job = ended(client, send(client, b"eins\n")["id"])
+    folder = tmp_path / "dragoman-jobs" / job["id"]
+    until(lambda: not (folder / "input").exists())
+
+    assert [path.read_bytes() for path in folder.iterdir()] == [b"EINS\n"]
+
+
+def test_jobs_are_listed_by_pages_the_latest_first(serve_double: ServeJobs) -> None:
+    client = serve_double(jobs_at_a_time=0)
+    ids = [send(client, b"eins\n")["id"] for _ in range(5)]
+    found: list[str] = []
+    wanted: dict[str, Any] = {"limit": 2}
+    while True:
+        page = client.get("/v1/jobs", params=wanted).json()
+        assert len(page["jobs"]) <= 2
+        found += [job["id"] for job in page["jobs"]]
+        if page["next_cursor"] is None:
+            break
+        wanted["cursor"] = page["next_cursor"]
+
+    assert found == sorted(ids, reverse=True)
+    assert client.get("/v1/jobs?state=done").json() == {"jobs": [], "next_cursor": None}
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "cursor=a", "state=gone", "page=2"])
+def test_a_page_that_cannot_be_is_refused(serve_double: ServeJobs, query: str) -> None:
+    response = serve_double().get(f"/v1/jobs?{query}")
+
+    assert response.status_code == 422
+    assert response.json()["error"]["fields"][0]["field"] == query.partition("=")[0]
+
+
+def test_a_source_that_is_not_named_is_detected_in_the_file(serve_jobs: ServeJobs) -> None:
+    client = serve_jobs(detection="on")
+    german = "Der Hund rennt durch den Garten und die Kinder lachen darüber.\n"
+    english = "The dog is running through the garden while the children laugh.\n"
+    translated = ended(client, send(client, german.encode(), source="auto")["id"])
+    unchanged = ended(client, send(client, english.encode(), source="")["id"])
+
+    assert result(client, translated["id"]).text != german
+    assert result(client, unchanged["id"]).text == english
+
+
+def test_a_server_without_jobs_has_no_routes_for_them(serve_double: ServeJobs) -> None:
+    assert problem_of(post(serve_double(jobs="off"), b"x")) == "Not Found"
+
+
+def test_with_postgresql_it_must_be_said_where_files_are(
+    serve_double: ServeJobs, postgres: Postgres, tmp_path: Path
+) -> None:
+    url = postgres.new_database()
+    assert serve_double(database_url=url).get("/v1/jobs").status_code == 404
+    with pytest.raises(SettingsError, match="jobs_files"):
+        serve_double(database_url=url, jobs="on")
+
+    client = serve_double(database_url=url, jobs_files=str(tmp_path / "files"))
+    assert ended(client, send(client, b"eins\n")["id"])["state"] == "done"
+
+
+def test_jobs_outlive_the_server(serve_double: ServeJobs, serve_jobs: ServeJobs) -> None:
+    job = send(serve_double(jobs_at_a_time=0), b"ein haus\n")
+
+    assert ended(serve_jobs(), job["id"])["state"] == "done"

@@ -1,0 +1,84 @@
+"""Jobs belong to the key they were sent with, which is charged for what was translated."""
+
+import httpx
+
+from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, post, send, used
+from tests.service.conftest import until
+
+
+def with_key(client: httpx.Client, key: str) -> httpx.Client:
+    client.headers.update(bearer(key))
+    return client
+
+
+def test_a_key_is_needed_where_the_server_wants_one(serve_double: ServeJobs) -> None:
+    client = serve_double(requires_key=True)
+
+    assert client.get("/v1/jobs").status_code == 401
+    assert post(client, b"x\n").status_code == 401
+
+
+def test_nobody_sees_the_jobs_of_another(serve_double: ServeJobs, database_url: str) -> None:
+    client = serve_double(requires_key=True)
+    one, other = new_key(database_url, "one"), new_key(database_url, "other")
+    job_id = ended(with_key(client, one), send(client, b"x\n")["id"])["id"]
+
+    with_key(client, other)
+    assert client.get("/v1/jobs").json()["jobs"] == []
+    for path in ("", "/result", "/errors", "/events"):
+        assert client.get(f"/v1/jobs/{job_id}{path}").status_code == 404
+    assert client.delete(f"/v1/jobs/{job_id}").status_code == 404
+    with_key(client, one)
+    assert look(client, job_id)["state"] == "done"
+
+
+def test_a_file_over_the_quota_is_refused_and_leaves_nothing(
+    serve_double: ServeJobs, database_url: str
+) -> None:
+    client = serve_double(requires_key=True)
+    with_key(client, new_key(database_url, characters_per_month=10))
+    response = post(client, b"x" * 11)
+    assert (response.status_code, response.json()["error"]["type"]) == (429, "quota_exceeded")
+    assert client.get("/v1/jobs").json()["jobs"] == []
+
+    ended(client, send(client, b"x" * 10)["id"])
+    assert used(database_url) == (10, 1)
+
+
+def test_what_could_not_be_translated_is_not_charged(serve_double: ServeJobs, database_url: str) -> None:
+    client = with_key(serve_double(requires_key=True), new_key(database_url))
+    ended(client, send(client, b"eins\nunusable\neins\n")["id"])
+
+    assert used(database_url) == (8, 1)
+
+
+def test_a_cancelled_job_costs_what_was_translated(serve_double: ServeJobs, database_url: str) -> None:
+    client = with_key(serve_double(requires_key=True), new_key(database_url))
+    job = send(client, b"first\n" + b"".join(b"slow %04d\n" % number for number in range(1000)))
+    until(lambda: look(client, job["id"])["progress"]["done"] >= 1)
+    client.delete(f"/v1/jobs/{job['id']}")
+    assert ended(client, job["id"])["state"] == "cancelled"
+
+    characters, documents = used(database_url)
+    assert documents == 0
+    assert 5 <= characters < job["progress"]["characters"]
+    assert (characters - 5) % len("slow 0000") == 0
+
+
+def test_one_has_no_more_jobs_under_way_than_one_may(serve_double: ServeJobs) -> None:
+    client = serve_double(jobs_at_a_time=0, max_jobs_of_key=1)
+    job = send(client, b"x\n")
+    refused = post(client, b"x\n")
+    assert (refused.status_code, refused.json()["error"]["type"]) == (429, "overloaded")
+    assert int(refused.headers["retry-after"]) > 0
+
+    client.delete(f"/v1/jobs/{job['id']}")
+    send(client, b"x\n")
+
+
+def test_a_full_store_takes_no_more(serve_double: ServeJobs) -> None:
+    client = serve_double(jobs_at_a_time=0, max_jobs_bytes=100)
+    refused = post(client, b"x" * 51)
+
+    assert (refused.status_code, refused.json()["error"]["type"]) == (503, "no_room")
+    send(client, b"x" * 50)

@@ -1,0 +1,276 @@
+"""Jobs in databases of both kinds: claimed by one worker at a time, ended once, charged for what was done."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import select
+
+from service.accounts.database import Database
+from service.accounts.errors import QuotaExceeded
+from service.accounts.key_store import KeyStore
+from service.accounts.keys import KeyWishes
+from service.accounts.usage import Usage, UsageStore
+from service.jobs.errors import JobsFull, LeaseLost, TooManyJobs, UnknownJob
+from service.jobs.job import Ending, Job, JobWishes, Kept, NewJob, Progress, State, new_job_id
+from service.jobs.store import MAX_SETBACKS, JobLimits, JobStore
+from service.jobs.tables import JOBS
+from tests.accounts.conftest import NOON, Times
+from tests.jobs.conftest import LEASE_S, pass_s
+
+MONTH = "2026-11"
+
+
+def add(store: JobStore, key_id: str | None = None, limit: int | None = None, webhook: bool = False) -> Job:  # noqa: FBT001, FBT002 -- a test's
+    wishes = JobWishes("a.txt", "de", "en", webhook_url="https://example.com/" if webhook else None)
+    now = store.clock.now()
+    return store.add(NewJob(new_job_id(now), key_id, wishes, 100, 10, 80), limit)
+
+
+@pytest.fixture
+def key_id(database: Database) -> str:
+    return KeyStore(database).create(KeyWishes("someone"), NOON).key.id
+
+
+def used(database: Database, key_id: str) -> Usage:
+    return UsageStore(database).of_month(key_id, MONTH)
+
+
+def claimed(store: JobStore, worker: str) -> Job:
+    job = store.claim(worker)
+    assert job is not None
+    return job
+
+
+def test_a_job_comes_back_as_it_was_added(store: JobStore) -> None:
+    wishes = JobWishes("ü.csv", None, "en", "m", ("title", "2"), webhook_url="https://example.com/?a=b")
+    added = store.add(NewJob("0" * 32, None, wishes, 5, 6, 7))
+
+    assert store.get(None, "0" * 32) == added
+    assert added.wishes == wishes
+    assert (added.state, added.num_entries, added.num_characters) == (State.QUEUED, 6, 7)
+
+
+def test_jobs_are_claimed_in_the_order_they_came(store: JobStore, times: Times) -> None:
+    ids = []
+    for _ in range(3):
+        ids.append(add(store).id)
+        pass_s(times, 1)
+
+    assert [claimed(store, str(worker)).id for worker in range(3)] == ids
+    assert store.claim("another") is None
+
+
+def test_workers_that_claim_at_once_never_get_the_same_job(any_url: str, store: JobStore) -> None:
+    ids = {add(store).id for _ in range(20)}
+
+    def claim_all(number: int) -> list[str]:
+        other = Database.open(any_url)
+        found: list[str] = []
+        while (job := JobStore(other, clock=store.clock).claim(f"{number}-{len(found)}")) is not None:
+            found.append(job.id)
+        other.close()
+        return found
+
+    with ThreadPoolExecutor(4) as threads:
+        found = [job_id for each in threads.map(claim_all, range(4)) for job_id in each]
+
+    assert sorted(found) == sorted(ids)
+
+
+def test_a_job_is_another_workers_once_its_lease_is_over(store: JobStore, times: Times) -> None:
+    job_id = add(store).id
+    claimed(store, "first")
+    pass_s(times, LEASE_S - 1)
+    assert store.claim("second") is None
+
+    pass_s(times, 1)
+    assert claimed(store, "second").id == job_id
+    with pytest.raises(LeaseLost):
+        store.beat(job_id, "first", Progress(1, 0))
+    with pytest.raises(LeaseLost):
+        store.end(store.get(None, job_id), "first", Ending(State.DONE))
+    assert store.get(None, job_id).state is State.RUNNING
+
+
+def test_who_beats_keeps_its_job(store: JobStore, times: Times) -> None:
+    job_id = add(store).id
+    claimed(store, "first")
+    for num_done in range(5):
+        pass_s(times, LEASE_S - 1)
+        assert store.beat(job_id, "first", Progress(num_done, 0, 2.0)) is False
+    assert store.claim("second") is None
+
+    job = store.get(None, job_id)
+    assert (job.num_done, job.time_left_s) == (4, 3.0)
+
+
+def test_progress_does_not_go_back_when_another_takes_over(store: JobStore, times: Times) -> None:
+    job_id = add(store).id
+    claimed(store, "first")
+    store.beat(job_id, "first", Progress(7, 2))
+    pass_s(times, LEASE_S)
+    claimed(store, "second")
+    store.beat(job_id, "second", Progress(3, 1))
+
+    assert (store.get(None, job_id).num_done, store.get(None, job_id).num_failed) == (7, 2)
+
+
+def test_what_kills_its_workers_is_known_and_what_gets_further_is_not_it(
+    store: JobStore, times: Times
+) -> None:
+    job = add(store)
+    for death in range(MAX_SETBACKS):
+        claimed(store, f"worker{death}")
+        pass_s(times, LEASE_S)
+    claimed(store, "last")
+    assert store.has_too_many_setbacks(job)
+
+    store.beat(job.id, "last", Progress(1, 0))
+    assert not store.has_too_many_setbacks(job)
+
+
+def test_a_job_that_goes_back_is_claimed_at_once(store: JobStore) -> None:
+    job = add(store)
+    claimed(store, "first")
+    store.release(job.id, "another")
+    assert store.claim("second") is None
+
+    store.release(job.id, "first")
+    assert claimed(store, "second").id == job.id
+    assert not store.has_too_many_setbacks(job)
+
+
+def test_a_job_is_charged_with_its_document_or_not_added(
+    store: JobStore, database: Database, key_id: str
+) -> None:
+    add(store, key_id, limit=100)
+    with pytest.raises(QuotaExceeded):
+        add(store, key_id, limit=100)
+
+    assert used(database, key_id) == Usage(MONTH, 80, 1, 1)
+    assert len(store.page(key_id, 10)) == 1
+
+
+def test_what_was_not_translated_is_given_back_once(store: JobStore, database: Database, key_id: str) -> None:
+    add(store, key_id)
+    job = claimed(store, "worker")
+    store.end(job, "worker", Ending(State.FAILED, problem="why", refund_characters=50))
+    with pytest.raises(LeaseLost):
+        store.end(job, "worker", Ending(State.FAILED, problem="why", refund_characters=50))
+
+    assert used(database, key_id) == Usage(MONTH, 30, 1, 0)
+    assert store.get(key_id, job.id).problem == "why"
+
+
+def test_a_job_that_waits_is_cancelled_at_once_and_costs_nothing(
+    store: JobStore, database: Database, key_id: str
+) -> None:
+    job = add(store, key_id)
+    for _ in range(2):
+        assert store.cancel(key_id, job.id).state is State.CANCELLED
+
+    assert used(database, key_id) == Usage(MONTH, 0, 1, 0)
+    assert store.claim("worker") is None
+
+
+def test_a_worker_is_told_that_its_job_is_to_end(store: JobStore) -> None:
+    job_id = add(store).id
+    claimed(store, "worker")
+    told = store.cancel(None, job_id)
+
+    assert (told.state, told.is_cancelling) == (State.RUNNING, True)
+    assert store.beat(job_id, "worker", Progress(0, 0)) is True
+
+
+def test_a_key_has_its_own_jobs_alone(store: JobStore, key_id: str) -> None:
+    mine, nobodys = add(store, key_id), add(store)
+
+    assert [job.id for job in store.page(key_id, 10)] == [mine.id]
+    assert [job.id for job in store.page(None, 10)] == [nobodys.id]
+    for ask in (store.get, store.cancel, store.remove):
+        with pytest.raises(UnknownJob):
+            ask(None, mine.id)
+    assert store.get(key_id, mine.id).state is State.QUEUED
+
+
+def test_no_more_jobs_wait_than_may(database: Database, store: JobStore, key_id: str) -> None:
+    few = JobStore(database, JobLimits(max_jobs_of_key=2), store.clock)
+    add(few, key_id)
+    claimed(few, "worker")
+    add(few, key_id)
+
+    with pytest.raises(TooManyJobs):
+        add(few, key_id)
+    add(few)  # another's
+
+
+def test_no_more_bytes_are_kept_than_may_be(database: Database, store: JobStore) -> None:
+    small = JobStore(database, JobLimits(max_bytes=300), store.clock)
+    job = add(small)  # 100 bytes, and as many for its result
+    with pytest.raises(JobsFull):
+        add(small)
+
+    small.cancel(None, job.id)
+    add(small)
+
+
+def test_a_job_goes_when_its_time_is_over(store: JobStore, times: Times) -> None:
+    job = add(store)
+    store.end(claimed(store, "worker"), "worker", Ending(State.DONE, result=Kept("r", 1, "s")))
+    pass_s(times, store.limits.lifetime_s - 1)
+    assert store.expired() == []
+
+    pass_s(times, 1)
+    assert [each.id for each in store.expired()] == [job.id]
+    store.remove(None, job.id)
+    assert store.known([job.id]) == set()
+
+
+def test_a_job_that_has_not_ended_is_not_removed(store: JobStore, times: Times) -> None:
+    job = add(store)
+    with pytest.raises(UnknownJob):
+        store.remove(None, job.id)
+    pass_s(times, 10 * store.limits.lifetime_s)
+
+    assert store.expired() == []
+    assert store.get(None, job.id).id == job.id
+
+
+def test_an_end_is_told_by_one_at_a_time_and_again_when_it_is_due(store: JobStore, times: Times) -> None:
+    add(store, webhook=True)
+    assert store.claim_webhook(60) is None
+    job = claimed(store, "worker")
+    store.end(job, "worker", Ending(State.DONE))
+
+    first = store.claim_webhook(60)
+    assert first is not None
+    assert first.webhook_tries == 1
+    assert store.claim_webhook(60) is None
+    store.set_webhook(job.id, 5.0)
+    pass_s(times, 5)
+    second = store.claim_webhook(60)
+    assert second is not None
+    assert second.webhook_tries == 2
+    store.set_webhook(job.id, None)
+    pass_s(times, 3600)
+    assert store.claim_webhook(60) is None
+
+
+def test_pages_follow_each_other_to_the_end(store: JobStore, times: Times) -> None:
+    ids: list[str] = []
+    for _ in range(5):
+        ids.insert(0, add(store).id)
+        pass_s(times, 1)
+
+    first = store.page(None, 2)
+    rest = store.page(None, 10, before=first[-1].id)
+    assert [job.id for job in [*first, *rest]] == ids
+    assert store.page(None, 10, state=State.DONE) == []
+
+
+def test_rows_keep_no_input_size_once_it_is_gone(database: Database, store: JobStore) -> None:
+    job = add(store)
+    store.cancel(None, job.id)
+
+    with database.reading() as connection:
+        assert connection.execute(select(JOBS.c.input_size_bytes)).scalar_one() == 0

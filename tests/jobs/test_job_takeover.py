@@ -1,0 +1,117 @@
+"""The job of a worker that was killed is taken over by another, and comes out as if nothing had happened."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from service.accounts.database import Database
+from service.batch.journal import Journal
+from service.jobs.job import Job, JobWishes, NewJob, State, new_job_id
+from service.jobs.premises import JobPremises
+from service.jobs.store import JobStore
+from tests.jobs.working import LEASE_S, open_premises
+from tests.service.conftest import PROJECT, until
+
+NUM_LINES = 250
+
+
+@pytest.fixture
+def premises(any_url: str, tmp_path: Path) -> Iterator[JobPremises]:
+    with ExitStack() as opened:
+        yield open_premises(any_url, tmp_path / "files", opened)
+
+
+@contextmanager
+def worker(url: str, files: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of its own that works on jobs."""
+    command = [sys.executable, "-m", "tests.jobs.working", url, str(files)]
+    process = subprocess.Popen(command, cwd=PROJECT)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(60)
+
+
+def add(premises: JobPremises, folder: Path, num_lines: int = NUM_LINES) -> Job:
+    store = premises.store
+    job_id = new_job_id(store.clock.now())
+    sent = folder / "sent.txt"
+    sent.write_text("".join(f"zeile {number}\n" for number in range(num_lines)), encoding="utf8")
+    premises.blobs.put(f"{job_id}/input", sent)
+    wishes = JobWishes("a.txt", "de", "en")
+    return store.add(NewJob(job_id, None, wishes, sent.stat().st_size, num_lines, 10 * num_lines))
+
+
+def num_kept(database: Database, job: Job) -> int:
+    return Journal(database, job.id).num_outcomes()
+
+
+def state(store: JobStore, job: Job) -> State:
+    return store.get(None, job.id).state
+
+
+def content(premises: JobPremises, job: Job) -> bytes:
+    kept = premises.store.get(None, job.id).result
+    assert kept is not None
+    return b"".join(premises.blobs.read(kept.blob, 0, kept.size_bytes))
+
+
+def test_a_killed_workers_job_goes_on_from_its_last_chunk(
+    premises: JobPremises, any_url: str, tmp_path: Path
+) -> None:
+    store, files = premises.store, tmp_path / "files"
+    job = add(premises, tmp_path)
+    with worker(any_url, files) as first:
+        until(lambda: num_kept(store.database, job) > 0)
+        first.send_signal(signal.SIGKILL)
+        first.wait(60)
+    assert state(store, job) is State.RUNNING
+    num_before = num_kept(store.database, job)
+    assert 0 < num_before < NUM_LINES
+
+    with worker(any_url, files):
+        until(lambda: state(store, job) is State.DONE)
+    assert content(premises, job) == "".join(f"ZEILE {number}\n" for number in range(NUM_LINES)).encode()
+    told = (files / "translated").read_text(encoding="utf8").splitlines()
+    # What was under way when it was killed was begun twice, and nothing that was kept.
+    assert num_before <= len(told) - NUM_LINES + num_before < NUM_LINES
+    assert len(set(told)) == NUM_LINES
+
+
+@pytest.mark.parametrize("any_url", ["sqlite"], indirect=True)
+def test_a_worker_that_wakes_up_late_changes_nothing(
+    premises: JobPremises, any_url: str, tmp_path: Path
+) -> None:
+    store, files = premises.store, tmp_path / "files"
+    job = add(premises, tmp_path)
+    with worker(any_url, files) as first:
+        until(lambda: num_kept(store.database, job) > 0)
+        first.send_signal(signal.SIGSTOP)
+        with worker(any_url, files):
+            until(lambda: state(store, job) is State.DONE)
+            whole = content(premises, job)
+        first.send_signal(signal.SIGCONT)
+        time.sleep(2 * LEASE_S)
+
+    assert store.get(None, job.id).state is State.DONE
+    assert content(premises, job) == whole
+
+
+def test_two_workers_share_jobs_and_do_none_twice(
+    premises: JobPremises, any_url: str, tmp_path: Path
+) -> None:
+    store, files = premises.store, tmp_path / "files"
+    jobs = [add(premises, tmp_path, 10) for _ in range(8)]
+    with worker(any_url, files), worker(any_url, files):
+        until(lambda: all(state(store, job) is State.DONE for job in jobs))
+
+    expected = "".join(f"ZEILE {number}\n" for number in range(10)).encode()
+    assert [content(premises, job) for job in jobs] == [expected] * len(jobs)
+    assert len((files / "translated").read_text(encoding="utf8").splitlines()) == 10 * len(jobs)

@@ -1,0 +1,145 @@
+"""What workers do beside translating: clear up, go on after failures, and stop when the server does."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from dragoman.routing.router import Router
+from service.accounts.accounts import Clock
+from service.accounts.database import Database
+from service.desk.sources import Detection
+from service.jobs.blobs import FolderBlobs, open_blobs
+from service.jobs.job import Ending, JobWishes, Kept, NewJob, State, new_job_id
+from service.jobs.premises import JobPremises, Scratch
+from service.jobs.running import Runner
+from service.jobs.store import MAX_SETBACKS, UPLOAD_S, JobStore
+from service.jobs.tables import make_tables
+from service.jobs.worker import sweep
+from tests.accounts.conftest import Times
+from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, pass_s, send, used
+from tests.service.conftest import TINY_BUNDLE, DoubleTranslator, ready_client, router_of, until
+
+
+@pytest.fixture
+def premises(tmp_path: Path, times: Times) -> Iterator[JobPremises]:
+    with ExitStack() as opened:
+        database = Database.open(f"sqlite:///{tmp_path / 'jobs.db'}")
+        opened.callback(database.close)
+        make_tables(database)
+        store = JobStore(database, clock=Clock(lambda: times.now))
+        yield JobPremises(store, open_blobs(str(tmp_path / "files")), Scratch(opened), None)
+
+
+@pytest.fixture
+def runner(premises: JobPremises) -> Iterator[Runner]:
+    with Router.open({"tiny": TINY_BUNDLE}) as router:
+        yield Runner(router, premises.store.database, Detection.OFF, 8)
+
+
+def test_what_is_over_goes_and_so_does_what_is_nobodys(
+    premises: JobPremises, runner: Runner, times: Times, tmp_path: Path
+) -> None:
+    store, sent = premises.store, tmp_path / "sent"
+    sent.write_bytes(b"x")
+    over, nobodys = new_job_id(times.now), new_job_id(times.now)
+    store.add(NewJob(over, None, JobWishes("a.txt", "de", "en"), 1, 1, 1))
+    for name in (f"{over}/result", f"{nobodys}/input"):
+        premises.blobs.put(name, sent)
+    job = store.claim("worker")
+    assert job is not None
+    store.end(job, "worker", Ending(State.DONE, result=Kept(f"{over}/result", 1, "")))
+    sweep(premises, runner)
+    assert set(premises.blobs.jobs()) == {over, nobodys}
+
+    pass_s(times, UPLOAD_S + 1)  # by now it would have been added
+    sweep(premises, runner)
+    assert premises.blobs.jobs() == [over]
+    pass_s(times, store.limits.lifetime_s)
+    sweep(premises, runner)
+    assert premises.blobs.jobs() == []
+    assert store.page(None, 10) == []
+
+
+def test_a_full_disk_is_waited_for_and_then_the_job_goes_on(
+    serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, num_tries = FolderBlobs.put, 0
+
+    def fail_once(blobs: FolderBlobs, name: str, file: Path) -> None:
+        nonlocal num_tries
+        if "/result" in name:
+            num_tries += 1
+            if num_tries == 1:
+                raise OSError(errno.ENOSPC, "no space left")
+        put(blobs, name, file)
+
+    monkeypatch.setattr(FolderBlobs, "put", fail_once)
+    client = serve_double()
+    job = ended(client, send(client, b"eins\n")["id"])
+
+    assert (job["state"], num_tries) == ("done", 2)
+
+
+def test_a_job_that_never_gets_further_fails(premises: JobPremises, times: Times) -> None:
+    store = premises.store
+    job = store.add(NewJob(new_job_id(times.now), None, JobWishes("a.txt", "de", "en"), 1, 1, 1))
+    for number in range(MAX_SETBACKS):
+        assert not store.has_too_many_setbacks(job)
+        store.claim(str(number))
+        store.release(job.id, str(number), num_setbacks=1)
+
+    assert store.has_too_many_setbacks(job)
+
+
+def test_a_job_whose_file_is_gone_fails_and_says_so(serve_double: ServeJobs, tmp_path: Path) -> None:
+    client = serve_double(jobs_at_a_time=0)
+    job = send(client, b"eins\n")
+    (tmp_path / "dragoman-jobs" / job["id"] / "input").unlink()
+    failed = ended(serve_double(), job["id"])
+
+    assert (failed["state"], failed["problem"]) == ("failed", "its file is gone")
+
+
+def test_a_server_that_stops_gives_its_job_back(
+    double: DoubleTranslator, tmp_path: Path, database_url: str
+) -> None:
+    with (
+        router_of(double, tmp_path / "double") as router,
+        ready_client(router, database_url=database_url) as client,
+    ):
+        job = send(client, b"".join(b"slow %d\n" % number for number in range(200)))
+        until(lambda: look(client, job["id"])["progress"]["done"] > 0)
+
+    database = Database.open(database_url)
+    left = JobStore(database).get(None, job["id"])
+    database.close()
+    assert (left.state, left.worker) == (State.QUEUED, None)
+
+
+def test_a_job_that_was_given_back_is_cancelled_for_what_was_done(
+    serve_double: ServeJobs, double: DoubleTranslator, tmp_path: Path, database_url: str
+) -> None:
+    content = b"first\n" + b"".join(b"slow %03d\n" % number for number in range(200))
+    first = DoubleTranslator(double.manifest)
+    with (
+        router_of(first, tmp_path / "double") as router,
+        ready_client(router, database_url=database_url) as client,
+    ):
+        key = new_key(database_url)
+        client.headers.update(bearer(key))
+        job = send(client, content)
+        until(lambda: look(client, job["id"])["progress"]["done"] > 0)
+    idle = serve_double(jobs_at_a_time=0)
+    idle.headers.update(bearer(key))
+    assert idle.delete(f"/v1/jobs/{job['id']}").json()["is_cancelling"]
+
+    client = serve_double()
+    client.headers.update(bearer(key))
+    assert ended(client, job["id"])["state"] == "cancelled"
+    characters, documents = used(database_url)
+    assert documents == 0
+    assert (characters - 5) % len("slow 000") == 0
+    assert 5 <= characters < job["progress"]["characters"]

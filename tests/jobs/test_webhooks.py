@@ -1,0 +1,233 @@
+"""A job's end is told: signed, again when it fails, and never where it must not."""
+
+import base64
+import hashlib
+import hmac
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.jobs.addresses import Peer, find_peer, parse_webhook_url, require_public
+from service.jobs.errors import AddressRefused
+from service.jobs.webhooks import (
+    MAX_TRIES,
+    DeliveryFailed,
+    Message,
+    WebhookOptions,
+    deliver,
+    pause_after,
+    read_secret,
+)
+from service.settings import SettingsError
+from tests.jobs.conftest import SECRET, ServeJobs, ended, post, send
+from tests.service.conftest import until
+
+PRIVATE = [
+    "127.0.0.1",
+    "10.1.2.3",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "0.0.0.0",  # noqa: S104 -- an address that must not be sent to
+    "224.0.0.1",
+    "255.255.255.255",
+    "::1",
+    "::",
+    "fe80::1",
+    "fe80::1%eth0",
+    "fd00::1",
+    "ff02::1",
+    "::ffff:127.0.0.1",
+    "::ffff:169.254.169.254",
+    "2002:7f00:1::",
+    "64:ff9b::a00:1",
+]
+Resolve = Callable[..., list[tuple[int, int, int, str, tuple[str, int]]]]
+
+
+@dataclass
+class Receiver:
+    """Another's server, as it saw its requests."""
+
+    url: str
+    statuses: list[int]
+    """Of its answers, the last one for ever."""
+    seen: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+
+
+@contextmanager
+def receiving(*statuses: int) -> Iterator[Receiver]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            receiver.seen.append(({name.lower(): value for name, value in self.headers.items()}, body))
+            status = receiver.statuses[min(len(receiver.seen), len(receiver.statuses)) - 1]
+            self.send_response(status)
+            if status == 302:
+                self.send_header("Location", receiver.url + "/elsewhere")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    receiver = Receiver(f"http://127.0.0.1:{server.server_address[1]}", list(statuses))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield receiver
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def is_signed(headers: dict[str, str], body: bytes, secret: bytes) -> bool:
+    """As a receiver that has the standard's text checks it."""
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    expected = base64.b64encode(hmac.new(secret, signed, hashlib.sha256).digest()).decode()
+    return headers["webhook-signature"] == f"v1,{expected}"
+
+
+def resolving(*addresses: str) -> Resolve:
+    def resolve(_host: str, port: int, **_: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
+
+    return resolve
+
+
+def test_the_end_of_a_job_is_told_signed_to_its_sender(serve_double: ServeJobs) -> None:
+    with receiving(500, 200) as receiver:
+        client = serve_double(webhook_secret=SECRET, webhook_private=True)
+        job = send(client, b"eins\n", webhook_url=f"{receiver.url}/ended?a=b")
+        until(lambda: len(receiver.seen) == 1)
+        told = ended(client, job["id"])
+
+    headers, body = receiver.seen[0]
+    assert is_signed(headers, body, SECRET.encode())
+    assert headers["webhook-id"] == job["id"]
+    assert json.loads(body) == {"type": "job.ended", "job": told}
+
+
+def test_a_message_that_is_not_taken_is_sent_again() -> None:
+    message, options = Message("id", b"{}"), WebhookOptions(b"x" * 16, allows_private=True)
+    with receiving(500, 204) as receiver:
+        with pytest.raises(DeliveryFailed, match="500"):
+            deliver(receiver.url, message, options, 0.0)
+        deliver(receiver.url, message, options, 5.0)
+
+    assert [headers["webhook-id"] for headers, _ in receiver.seen] == ["id", "id"]
+    assert all(is_signed(headers, body, options.secret) for headers, body in receiver.seen)
+
+
+def test_pauses_grow_and_end() -> None:
+    pauses = [pause_after(num_tries) for num_tries in range(1, MAX_TRIES + 1)]
+
+    assert pauses[:3] == [5.0, 20.0, 80.0]
+    assert pauses[-1] is None
+    assert None not in pauses[:-1]
+
+
+def test_a_redirect_is_not_followed() -> None:
+    with receiving(302) as receiver:
+        options = WebhookOptions(b"x" * 16, allows_private=True)
+        with pytest.raises(DeliveryFailed, match="302"):
+            deliver(receiver.url, Message("id", b"{}"), options, 0.0)
+
+    assert len(receiver.seen) == 1
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_addresses_that_are_not_public_are_refused(address: str) -> None:
+    with pytest.raises(AddressRefused):
+        require_public(address)
+
+
+@pytest.mark.parametrize("address", ["1.1.1.1", "2606:4700:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101"])
+def test_public_addresses_are_not(address: str) -> None:
+    require_public(address)
+
+
+@given(st.ip_addresses(v=4, network="10.0.0.0/8"))
+def test_no_private_address_is_reached_through_one_of_ipv6(address: object) -> None:
+    for spelling in (f"::ffff:{address}", f"64:ff9b::{address}"):
+        with pytest.raises(AddressRefused):
+            require_public(spelling)
+
+
+def test_a_name_with_one_private_address_among_others_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = parse_webhook_url("https://example.com/")
+    monkeypatch.setattr(socket, "getaddrinfo", resolving("1.1.1.1", "10.0.0.1"))
+    with pytest.raises(AddressRefused):
+        find_peer(url, allows_private=False)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolving("1.1.1.1"))
+    assert find_peer(url, allows_private=False) == Peer("1.1.1.1", 443)
+
+
+def test_what_is_connected_to_is_the_address_that_was_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    with receiving(200) as receiver:
+        port = parse_webhook_url(receiver.url).port
+        looked_up = []
+
+        def resolve_once(host: str, port: int, **_: object) -> object:
+            looked_up.append(host)
+            return resolving("127.0.0.1" if len(looked_up) == 1 else "192.0.2.1")(host, port)
+
+        resolve = socket.getaddrinfo
+
+        def by_name(host: str, *arguments: object, **named: object) -> object:
+            if host == "hook.test":
+                return resolve_once(host, port)
+            return resolve(host, *arguments, **named)  # type: ignore[arg-type] # passed on as they came
+
+        monkeypatch.setattr(socket, "getaddrinfo", by_name)
+        options = WebhookOptions(b"x" * 16, allows_private=True)
+        deliver(f"http://hook.test:{port}/", Message("id", b"{}"), options, 0.0)
+
+    assert looked_up == ["hook.test"]
+    assert receiver.seen[0][0]["host"] == f"hook.test:{port}"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://example.com/",
+        "https://",
+        "https://user:password@example.com/",
+        "https://example.com/#part",
+        "https://example.com/ x",
+        "https://exämple.com/",
+        "https://example.com:99999/",
+        "https://[::1/",
+        "http://127.0.0.1:8000/",
+        "http://localhost/",
+        "http://[::ffff:10.0.0.1]/",
+        "https://example.com/" + "x" * 2000,
+    ],
+)
+def test_an_address_that_cannot_be_sent_to_is_refused_with_the_file(
+    serve_double: ServeJobs, url: str
+) -> None:
+    response = post(serve_double(jobs_at_a_time=0, webhook_secret=SECRET), b"x\n", webhook_url=url)
+
+    assert response.status_code == 422, response.text
+    assert response.json()["error"]["fields"][0]["field"] == "webhook_url"
+
+
+def test_a_secret_is_long_enough_and_what_it_says_it_is() -> None:
+    key = bytes(range(32))
+    assert read_secret("whsec_" + base64.b64encode(key).decode()) == key
+    for secret in ("short", "whsec_!", "whsec_AAAA"):
+        with pytest.raises(SettingsError):
+            read_secret(secret)

@@ -1,0 +1,79 @@
+"""A process that works on jobs until it is killed: `python -m tests.jobs.working DATABASE_URL FILES`.
+
+Its translator makes upper case, a hundredth of a second for each text, and notes each in `translated`.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from dragoman.routing.router import Router
+from dragoman.types import Pair
+from service.accounts.database import Database
+from service.batch.texts import EntryTranslator, Outcome, Translated
+from service.desk.sources import Detection
+from service.formats.entries import Entry
+from service.jobs.blobs import open_blobs
+from service.jobs.job import JobWishes
+from service.jobs.premises import JobPremises, Scratch
+from service.jobs.running import Runner
+from service.jobs.store import JobStore
+from service.jobs.tables import make_tables
+from service.jobs.worker import Workers
+
+TINY_BUNDLE = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8"
+LEASE_S = 2.0
+TEXT_S = 0.01
+
+
+class Noting:
+    """An `EntryTranslator` whose work can be counted afterwards."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
+        """Upper case."""
+        for entry in entries:
+            time.sleep(TEXT_S)
+            with self._path.open("a", encoding="utf8") as noted:
+                noted.write(entry.text + "\n")
+            yield Translated(entry.text.upper())
+
+
+class NotingRunner(Runner):
+    """A runner with that for a translator."""
+
+    def _translator(self, pair: Pair, wishes: JobWishes) -> EntryTranslator:
+        del pair, wishes
+        return Noting(Path(sys.argv[2]) / "translated")
+
+
+def open_premises(url: str, files: Path, opened: ExitStack) -> JobPremises:
+    """Where jobs are kept, on short leases."""
+    database = Database.open(url)
+    opened.callback(database.close)
+    make_tables(database)
+    return JobPremises(JobStore(database, lease_s=LEASE_S), open_blobs(str(files)), Scratch(opened), None)
+
+
+async def work(premises: JobPremises, runner: Runner) -> None:
+    """Until killed."""
+    async with Workers(premises, runner, jobs_at_a_time=1, poll_s=0.1).working():
+        await asyncio.sleep(3600)
+
+
+def main() -> None:
+    """See above."""
+    with ExitStack() as opened:
+        premises = open_premises(sys.argv[1], Path(sys.argv[2]), opened)
+        router = opened.enter_context(Router.open({"tiny": TINY_BUNDLE}))
+        runner = NotingRunner(router, premises.store.database, Detection.OFF, 8)
+        asyncio.run(work(premises, runner))
+
+
+if __name__ == "__main__":
+    main()
