@@ -1,0 +1,169 @@
+"""Ray: a cluster of this machine's own, or one that is there, and files done by a pool of actors in it."""
+
+import logging
+import os
+import pickle
+import re
+import socket
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+from service.batch.errors import BatchError, JobCancelled
+from service.cluster.engines import NodeEngine, PartitionTranslator
+from service.cluster.errors import ClusterFailed, ClusterMissing
+
+if TYPE_CHECKING:
+    from ray.data import Dataset
+
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
+"""What Ray reads: nothing is reported to its makers, and what it logs of itself stays in its own files."""
+_AN_ERROR = re.compile(r"[\w.]+(Error|Exception): ")
+LOOK_S = 0.2
+"""Between two looks at whether the job is to stop."""
+REACH_S = 10.0
+"""For a cluster, until it answers."""
+LEAVE_S = 30.0
+"""For a job that is stopped, until a partition is finished: only then can Ray be told to leave the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """Which cluster, and how much of it."""
+
+    address: str | None = None
+    """`auto` for the cluster that this machine is a node of, `HOST:PORT` for another; None for one that lives
+    on this machine as long as the job runs."""
+    workers: int = 1
+    """Engines, each a process with its own copy of the models."""
+    cpus: int = 1
+    """Of each engine."""
+
+
+@contextmanager
+def connected(options: ClusterOptions) -> Iterator[None]:
+    """Use a cluster until the block ends; one that this process uses already stays in use.
+
+    Nothing is reported to Ray's makers.
+
+    Raises:
+        ClusterMissing: Ray is not installed.
+        ClusterFailed: the cluster cannot be reached or begun.
+    """
+    try:
+        import ray  # noqa: PLC0415 -- an extra, which takes a second to import
+    except ImportError as error:
+        raise ClusterMissing(str(error)) from error
+    if ray.is_initialized():
+        yield
+        return
+    os.environ.update(QUIET)
+    try:
+        if options.address is None:
+            num_cpus = options.workers * options.cpus
+            ray.init(
+                "local",
+                num_cpus=num_cpus,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
+        else:
+            _check_reachable(options.address)
+            ray.init(options.address, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        raise ClusterFailed(f"{options.address or 'Ray on this machine'}: {error}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal():
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_S):
+            pass
+
+
+def translate_partitions(
+    partitions: Sequence[Path], engine: NodeEngine, outcomes_path: Path, options: ClusterOptions, stop: Event
+) -> Generator[Path]:
+    """Files of outcomes, as they are finished, in any order; to be closed where they are not all taken.
+
+    Raises:
+        JobCancelled: `stop` was set.
+        ClusterFailed: an engine could not be opened, or ended; Ray has tried again where that can help.
+        BatchError: what an engine raised.
+    """
+    dataset = _dataset(partitions, engine, outcomes_path, options)
+    finished: Queue[Path | Exception | None] = Queue()
+    leaving = Event()
+    thread = Thread(target=_consume, args=(dataset, finished, leaving), name="ray-data", daemon=True)
+    thread.start()
+    try:
+        while (result := _next(finished, stop)) is not None:
+            if isinstance(result, Exception):
+                raise _typed(result)
+            yield result
+    finally:
+        leaving.set()
+        thread.join(LEAVE_S)
+
+
+def _dataset(
+    partitions: Sequence[Path], engine: NodeEngine, outcomes_path: Path, options: ClusterOptions
+) -> "Dataset":
+    import ray.data  # noqa: PLC0415 -- see `connected`
+
+    context = ray.data.DataContext.get_current()
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # errors are raised, too
+    context.enable_progress_bars = False
+    context.log_internal_stack_trace_to_stdout = False
+    # A block, and so a task, for each partition: Ray reads nothing of it itself, since it would join and part
+    # files as it likes, and a partition is to be done and written as a whole.
+    named = ray.data.from_items([str(path) for path in partitions], override_num_blocks=len(partitions))
+    return named.map_batches(
+        PartitionTranslator,
+        batch_size=1,
+        compute=ray.data.ActorPoolStrategy(size=min(options.workers, len(partitions))),
+        num_cpus=options.cpus,
+        fn_constructor_args=(engine, options.cpus, outcomes_path),
+    )
+
+
+def _consume(dataset: "Dataset", finished: "Queue[Path | Exception | None]", leaving: Event) -> None:
+    try:
+        for batch in dataset.iter_batches(batch_size=None, prefetch_batches=0):
+            for name, error in zip(batch["outcomes"], batch["error"], strict=True):
+                # Pickled by this job's own actors.
+                finished.put(pickle.loads(bytes(error)) if error else Path(str(name)))  # noqa: S301
+            if leaving.is_set():
+                return
+    except Exception as error:  # noqa: BLE001 -- whatever it is, the job's thread raises it
+        finished.put(error)
+    else:
+        finished.put(None)
+
+
+def _next(finished: "Queue[Path | Exception | None]", stop: Event) -> Path | Exception | None:
+    while True:
+        if stop.is_set():
+            raise JobCancelled
+        try:
+            return finished.get(timeout=LOOK_S)
+        except Empty:
+            continue
+
+
+def _typed(error: Exception) -> BatchError:
+    """What an actor told, or the line that counts among those that Ray has for an error."""
+    if isinstance(error, BatchError):
+        return error
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return ClusterFailed(next((line for line in lines if _AN_ERROR.match(line)), lines[-1]))

@@ -1,0 +1,137 @@
+"""A whole job as `service.batch.run` has it, with a cluster to translate what the journal lacks.
+
+Files are surveyed and written by the process that leads, exactly as in a run without a cluster. In between,
+the entries that the journal lacks go to the cluster in partitions. What became of a partition is a file
+first, which outlives this process, and then part of the journal.
+"""
+
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+from service.batch.journal import Journal
+from service.batch.progress import OnProgress, Progress, Report, ignore_progress
+from service.batch.run import Job, begin, finish
+from service.batch.texts import Untranslated
+from service.cluster.engines import NodeEngine
+from service.cluster.errors import PartitionDamaged
+from service.cluster.nodes import ClusterOptions, connected, translate_partitions
+from service.cluster.partitions import PartitionFolder, read_outcomes
+from service.cluster.planning import Occurrences, Plan, Planner
+
+MOST_ENTRIES = 1024
+"""Of a partition: so many that an engine is seldom empty between two, so few that a kill costs seconds."""
+LEAST_ENTRIES = 64
+PARTITIONS_EACH = 8
+"""For every engine, where there are entries enough: so that none is idle for long while another ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterJob:
+    """A job and what is to do it."""
+
+    job: Job
+    engine: NodeEngine
+    folder: PartitionFolder
+    """Seen by all nodes under the same path; nothing else may be in it. It is gone when the job is done."""
+    cluster: ClusterOptions = field(default_factory=ClusterOptions)
+    partition_entries: int | None = None
+    """Of a partition, at most; None to choose by how many entries and engines there are."""
+
+
+def run_on_ray(
+    wanted: ClusterJob,
+    journal: Journal,
+    *,
+    on_progress: OnProgress = ignore_progress,
+    stop: Event | None = None,
+) -> Report:
+    """Do a job, or go on with it where a run before was stopped, be it with a cluster or without.
+
+    Args:
+        wanted: what is to be done.
+        journal: of this job; nobody else may write to it meanwhile.
+        on_progress: told whenever a partition is finished.
+        stop: set by another thread, or a signal's handler, to end the job soon.
+
+    Raises:
+        BatchRefused: as `service.batch.run.run_job`, or Ray is not there, or nodes have another engine.
+        BatchStopped: the same call goes on from there.
+    """
+    stop = stop or Event()
+    if not journal.facts():
+        wanted.folder.remove()  # of another job
+    surveys = begin(wanted.job, journal, stop)
+    wanted.folder.prepare()
+    _merge_finished(wanted.folder, journal)
+    num_entries = sum(survey.num_entries for survey in surveys)
+    with Occurrences() as occurrences:
+        size = wanted.partition_entries or choose_size(num_entries, wanted.cluster.workers)
+        planner = Planner(journal, occurrences, wanted.folder.entries_path, size, stop)
+        plan = planner.run(wanted.job.files)
+        merging = _Merging(journal, occurrences, num_entries, plan, on_progress)
+        if plan.partitions:
+            _translate(wanted, plan, merging, stop)
+    wanted.folder.remove()
+    return finish(wanted.job, surveys, journal, num_translated=merging.num_translated, stop=stop)
+
+
+def choose_size(num_entries: int, workers: int) -> int:
+    """Entries that a partition is to have."""
+    return min(MOST_ENTRIES, max(LEAST_ENTRIES, num_entries // (workers * PARTITIONS_EACH)))
+
+
+def _translate(wanted: ClusterJob, plan: Plan, merging: "_Merging", stop: Event) -> None:
+    with connected(wanted.cluster):
+        results = translate_partitions(
+            plan.partitions, wanted.engine, wanted.folder.outcomes_path, wanted.cluster, stop
+        )
+        with closing(results):
+            for path in results:
+                merging.merge(path)
+
+
+def _merge_finished(folder: PartitionFolder, journal: Journal) -> None:
+    """Into the journal, what a run before finished and did not come to merge."""
+    for path in folder.finished():
+        with suppress(PartitionDamaged):  # its entries are planned again
+            journal.commit(read_outcomes(path))
+        path.unlink()
+
+
+class _Merging:
+    """Puts partitions into the journal and tells how far the job is."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        occurrences: Occurrences,
+        num_entries: int,
+        plan: Plan,
+        on_progress: OnProgress,
+    ) -> None:
+        self._journal = journal
+        self._occurrences = occurrences
+        self._num_entries = num_entries
+        self._num_done = plan.num_done
+        self._num_failed = plan.num_failed
+        self._on_progress = on_progress
+        self.num_translated = 0
+        """Distinct entries, in this run."""
+        self._tell()
+
+    def merge(self, path: Path) -> None:
+        outcomes = read_outcomes(path)
+        self._journal.commit(outcomes)
+        path.unlink()
+        self.num_translated += len(outcomes)
+        for key, outcome in outcomes.items():
+            times = self._occurrences.of(key)
+            self._num_done += times
+            self._num_failed += times if isinstance(outcome, Untranslated) else 0
+        self._tell()
+
+    def _tell(self) -> None:
+        progress = Progress(self._num_entries, self._num_done, self._num_failed, self.num_translated)
+        self._on_progress(progress)

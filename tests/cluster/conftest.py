@@ -1,0 +1,75 @@
+"""Files of a job, its journal, and one Ray for all tests of this folder."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dragoman.types import Pair
+from service.batch.files import JobFile
+from service.batch.journal import Journal
+from service.batch.journal_file import JournalFile
+from service.batch.run import Job
+from service.cluster.engines import NodeEngine
+from service.cluster.nodes import ClusterOptions, connected
+from service.cluster.partitions import PartitionFolder
+from service.cluster.run import ClusterJob
+from service.formats.entries import FileOptions
+from service.formats.known import open_format
+
+PAIR = Pair("de", "en")
+TWO_WORKERS = ClusterOptions(workers=2, cpus=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a job is done."""
+
+    folder: Path
+
+    @property
+    def target(self) -> Path:
+        return self.folder / "out.txt"
+
+    @property
+    def problems(self) -> Path:
+        return self.folder / "out.txt.errors.jsonl"
+
+    @property
+    def partitions(self) -> PartitionFolder:
+        return PartitionFolder(self.folder / "out.txt.partitions")
+
+    def job(self, lines: Sequence[str], facts: dict[str, str] | None = None) -> Job:
+        source = self.folder / "in.txt"
+        source.write_text("".join(f"{line}\n" for line in lines), encoding="utf8")
+        file = JobFile("in.txt", source, self.target, open_format("in.txt", FileOptions(*PAIR)), PAIR)
+        return Job((file,), facts or {"engine": "a double"}, self.problems)
+
+    def cluster_job(self, job: Job, engine: NodeEngine, partition_entries: int = 8) -> ClusterJob:
+        return ClusterJob(job, engine, self.partitions, TWO_WORKERS, partition_entries)
+
+    def journal(self) -> Journal:
+        return Journal(JournalFile.open(self.folder / "journal.db"))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.fixture
+def new_place(tmp_path: Path) -> Callable[[str], Place]:
+    def make(name: str) -> Place:
+        folder = tmp_path / name
+        folder.mkdir()
+        return Place(folder)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def two_cpus() -> Iterator[None]:
+    """A Ray of this machine's own, which takes seconds to begin."""
+    with connected(TWO_WORKERS):
+        yield

@@ -1,0 +1,49 @@
+"""Engines of a few lines, which nodes of a cluster can open as they are sent."""
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.types import Pair
+from service.batch.lacking import TranslatorOf
+from service.batch.texts import Outcome, Translated, Untranslated
+from service.formats.entries import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class UpperCase:
+    """Translates into upper case. A text that begins with `fail` cannot be translated."""
+
+    entry_s: float = 0.0
+
+    def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
+        for entry in entries:
+            time.sleep(self.entry_s)
+            if entry.text.startswith("fail"):
+                yield Untranslated(f"{entry.text!r} cannot be translated")
+            else:
+                yield Translated(entry.text.upper(), is_cut=entry.text.startswith("cut"))
+
+
+def upper_case(pair: Pair) -> UpperCase:
+    del pair
+    return UpperCase()
+
+
+@dataclass(frozen=True, slots=True)
+class DoubleEngine:
+    """Notes in a folder which processes opened it, and with how many CPUs."""
+
+    notes: Path | None = None
+    open_s: float = 0.0
+    entry_s: float = 0.0
+
+    @contextmanager
+    def open(self, num_cpus: int) -> Iterator[TranslatorOf]:
+        time.sleep(self.open_s)
+        if self.notes is not None:
+            (self.notes / f"{os.getpid()}").write_text(str(num_cpus))
+        yield lambda _: UpperCase(self.entry_s)

@@ -1,0 +1,195 @@
+"""Jobs on a local Ray: the same files as without it, whatever happens on the way."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from dragoman.decoding.options import DecodingOptions
+from dragoman.routing.router import Router, TranslatorOptions
+from service.batch.errors import JobCancelled, OtherJob
+from service.batch.facts import translator_facts
+from service.batch.keys import entry_key
+from service.batch.progress import Progress
+from service.batch.run import begin, run_job
+from service.batch.texts import Translated
+from service.batch.translating import RoutedEntries
+from service.cluster import partitions
+from service.cluster.engines import RoutedEngine
+from service.cluster.errors import EngineDiffers, PartitionDamaged
+from service.cluster.partitions import write_outcomes
+from service.cluster.run import run_on_ray
+from service.formats.entries import Entry
+from tests.cluster.conftest import PAIR, Place
+from tests.cluster.doubles import DoubleEngine, upper_case
+from tests.cluster.killed import lines
+from tests.routing.doubles import until
+
+pytestmark = [
+    pytest.mark.usefixtures("two_cpus"),
+    # Ray's of its own settings, and of partitions fewer than workers.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:ray"),
+    pytest.mark.filterwarnings("ignore::UserWarning:ray"),
+]
+PROJECT = Path(__file__).parents[2]
+TINY = PROJECT / "tests" / "tiny"
+DECODING = DecodingOptions(return_scores=False)
+LINES = [f"line {number % 70}" for number in range(200)]
+LINES[20] = LINES[150] = "fail here"
+LINES[30] = "cut here"
+
+
+def test_two_workers_write_what_one_process_writes(new_place: Callable[[str], Place], tmp_path: Path) -> None:
+    alone, together = new_place("alone"), new_place("together")
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    seen: list[Progress] = []
+
+    expected = run_job(alone.job(LINES), upper_case, alone.journal())
+    wanted = together.cluster_job(together.job(LINES), DoubleEngine(notes))
+    report = run_on_ray(wanted, together.journal(), on_progress=seen.append)
+
+    assert report == expected
+    assert report.num_failed == 2
+    assert together.target.read_bytes() == alone.target.read_bytes()
+    assert together.problems.read_bytes() == alone.problems.read_bytes()
+    assert together.target.read_text().splitlines()[20] == "fail here"
+    assert [note.read_text() for note in notes.iterdir()] == ["1", "1"]
+    assert seen[0].num_done == 0
+    assert seen[-1] == Progress(len(LINES), len(LINES), 2, report.num_translated)
+    assert not together.partitions.path.exists()
+
+
+def test_the_real_engine_translates_on_nodes_as_it_does_here(new_place: Callable[[str], Place]) -> None:
+    sources = [pair.split("\t")[0] for pair in (TINY / "pairs.tsv").read_text(encoding="utf8").splitlines()]
+    bundle = TINY / "bundle-int8"
+    alone, together = new_place("alone"), new_place("together")
+    with Router.open({"tiny": bundle}, translators=TranslatorOptions(replicas=1)) as router:
+        facts = translator_facts(router, [PAIR], DECODING)
+        run_job(
+            alone.job(sources, facts), lambda pair: RoutedEntries(router, *pair, DECODING), alone.journal()
+        )
+    engine = RoutedEngine({"tiny": bundle}, (PAIR,), facts, DECODING)
+
+    run_on_ray(together.cluster_job(together.job(sources, facts), engine, 16), together.journal())
+
+    assert together.target.read_bytes() == alone.target.read_bytes()
+    assert together.target.read_text(encoding="utf8").startswith("Good morning!\n")
+
+
+def test_what_a_killed_run_had_finished_is_not_translated_again(place: Place) -> None:
+    job, journal = place.job(["a", "b", "c"]), place.journal()
+    wanted = place.cluster_job(job, DoubleEngine(), 1)
+    begin(job, journal, Event())
+    place.partitions.prepare()
+    marked, whole, damaged = (entry_key(Entry(text, ""), PAIR) for text in "abc")
+    folder = place.partitions.outcomes_path
+    journal.commit({marked: Translated("from the journal")})
+    write_outcomes(folder, "0", [whole], [Translated("from a file")])
+    path = write_outcomes(folder, "1", [damaged], [Translated("from a damaged file")])
+    path.write_bytes(path.read_bytes()[:-1])
+
+    report = run_on_ray(wanted, journal)
+
+    assert place.target.read_text() == "from the journal\nfrom a file\nC\n"
+    assert report.num_translated == 1
+
+
+def test_a_worker_that_dies_costs_no_more_than_time(place: Place, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    killed: list[int] = []
+
+    def kill_the_first(progress: Progress) -> None:
+        if progress.num_translated and not killed:
+            killed.append(int(next(notes.iterdir()).name))
+            os.kill(killed[0], signal.SIGKILL)
+
+    wanted = place.cluster_job(place.job(lines(120)), DoubleEngine(notes, entry_s=0.02), 4)
+    report = run_on_ray(wanted, place.journal(), on_progress=kill_the_first)
+
+    assert killed
+    assert report.num_translated == 120
+    assert place.target.read_text() == "".join(f"{line.upper()}\n" for line in lines(120))
+    assert len(list(notes.iterdir())) > 2
+
+
+def test_what_another_job_left_is_not_taken(place: Place) -> None:
+    job = place.job(["a"])
+    place.partitions.prepare()
+    key = entry_key(Entry("a", ""), PAIR)
+    write_outcomes(place.partitions.outcomes_path, "0", [key], [Translated("another's")])
+
+    run_on_ray(place.cluster_job(job, DoubleEngine()), place.journal())
+
+    assert place.target.read_text() == "A\n"
+
+
+def test_a_job_with_other_facts_is_refused(place: Place) -> None:
+    journal = place.journal()
+    begin(place.job(["a"]), journal, Event())
+
+    with pytest.raises(OtherJob, match="engine was a double and is another"):
+        run_on_ray(place.cluster_job(place.job(["a"], {"engine": "another"}), DoubleEngine()), journal)
+
+
+def test_after_the_process_that_leads_was_killed_a_job_goes_on(place: Place) -> None:
+    num_lines = 240
+    command = [sys.executable, "-m", "tests.cluster.killed", str(place.folder), str(num_lines)]
+    with subprocess.Popen(command, cwd=PROJECT) as leading:
+        until(lambda: _has_rows(place.folder / "journal.db") or leading.poll() is not None)
+        leading.send_signal(signal.SIGKILL)
+    assert leading.returncode == -signal.SIGKILL, "it ended before it was killed"
+
+    report = run_on_ray(place.cluster_job(place.job(lines(num_lines)), DoubleEngine(), 100), place.journal())
+
+    assert place.target.read_text() == "".join(f"{line.upper()}\n" for line in lines(num_lines))
+    assert 0 < report.num_translated < num_lines
+
+
+def _has_rows(journal: Path) -> bool:
+    """Its write-ahead log grows with every chunk; the tables alone take less."""
+    log = journal.with_name(journal.name + "-wal")
+    return log.exists() and log.stat().st_size > 40_000
+
+
+def test_a_node_with_other_bundles_ends_the_job(place: Place) -> None:
+    facts = {"bundles of de -> en": "another (manifest 0)"}
+    engine = RoutedEngine({"tiny": TINY / "bundle-int8"}, (PAIR,), facts, DECODING)
+
+    with pytest.raises(EngineDiffers, match=r"^a node.* and another \(manifest 0\) here"):
+        run_on_ray(place.cluster_job(place.job(["a"]), engine), place.journal())
+    assert not place.target.exists()
+
+
+def test_a_partition_that_was_damaged_on_its_way_ends_the_job(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damage(*arguments: object) -> Path:
+        path: Path = write(*arguments)  # type: ignore[arg-type]
+        path.write_bytes(path.read_bytes()[:-1])
+        return path
+
+    write = partitions.write_partition
+    monkeypatch.setattr("service.cluster.planning.write_partition", damage)
+
+    with pytest.raises(PartitionDamaged):
+        run_on_ray(place.cluster_job(place.job(["a"]), DoubleEngine()), place.journal())
+
+
+def test_a_stop_is_heeded_while_engines_open(place: Place) -> None:
+    stop = Event()
+
+    def stop_at_once(progress: Progress) -> None:
+        del progress
+        stop.set()
+
+    wanted = place.cluster_job(place.job(LINES), DoubleEngine(open_s=0.2))
+    with pytest.raises(JobCancelled):
+        run_on_ray(wanted, place.journal(), on_progress=stop_at_once, stop=stop)
+    assert not place.target.exists()

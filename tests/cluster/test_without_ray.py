@@ -1,0 +1,52 @@
+"""Nothing but a job for a cluster wants Ray, and without it such a job says so."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from service.cluster.errors import ClusterFailed, ClusterMissing
+from service.cluster.nodes import ClusterOptions, connected
+
+PROJECT = Path(__file__).parents[2]
+
+
+def _run(code: str) -> None:
+    subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=True)
+
+
+def test_neither_the_server_nor_a_local_job_imports_ray() -> None:
+    _run(
+        "import sys, service.app, service.commands.batch, service.commands.batch_job\n"
+        "assert not {'ray', 'pyarrow'} & sys.modules.keys()"
+    )
+
+
+def test_without_ray_a_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+
+    with pytest.raises(ClusterMissing, match=r'pip install "dragoman\[ray\]"'), connected(ClusterOptions()):
+        pass
+
+
+def test_a_cluster_that_does_not_answer_is_told_of() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+
+    with pytest.raises(ClusterFailed, match=f"{address}.*refused"), connected(ClusterOptions(address)):
+        pass
+
+
+def test_without_what_partitions_are_written_with_a_cluster_is_refused() -> None:
+    _run(
+        "import sys\n"
+        "sys.modules['pyarrow'] = None\n"
+        "from service.cluster.errors import ClusterMissing\n"
+        "try:\n"
+        "    import service.cluster.run\n"
+        "except ClusterMissing:\n"
+        "    sys.exit()\n"
+        "sys.exit('it was imported')"
+    )
