@@ -1,6 +1,7 @@
 """Where a job of the shell keeps what it needs beside its output; one run at a time works there."""
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -115,6 +116,8 @@ class Workplace:
                 remove_journal(self.journal_path)
             raise
         store.close()
+        if self.partitions_path.is_dir():  # of a run on a cluster, which this one may have gone on with alone
+            shutil.rmtree(self.partitions_path)
         remove_journal(self.journal_path)
         sync_folder(self.journal_path.parent)
 

@@ -18,6 +18,7 @@ from service.batch.texts import Outcome, Untranslated
 from service.formats.entries import Entry
 
 READ_ENTRIES = 256
+UNTRANSLATED = "untranslated"
 CUT = "a length limit was reached; the translation may be incomplete"
 
 
@@ -84,6 +85,15 @@ def _write_file(file: JobFile, survey: Survey, texts: "_Texts") -> None:
             raise InputChanged(file.name)
 
 
+def tells_of_failures(problems_path: Path) -> bool:
+    """Whether a side file, if there is one, has an entry that was not translated, and not only cut ones."""
+    try:
+        with problems_path.open(encoding="utf-8") as lines:
+            return any(json.loads(line)["outcome"] == UNTRANSLATED for line in lines)
+    except FileNotFoundError:
+        return False
+
+
 class _Problems:
     """The side file, which is begun with the first problem."""
 
@@ -137,7 +147,7 @@ class _Texts:
     def _text(self, entry: Entry, outcome: Outcome) -> str:
         if isinstance(outcome, Untranslated):
             self.tally.num_failed += 1
-            self.problems.add(self.file, entry, "untranslated", outcome.problem)
+            self.problems.add(self.file, entry, UNTRANSLATED, outcome.problem)
             return entry.text if self.on_failure is OnFailure.SOURCE else ""
         if outcome.is_cut:
             self.tally.num_cut += 1

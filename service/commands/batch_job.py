@@ -24,7 +24,7 @@ from service.batch.run import Job, run_job
 from service.batch.texts import EntryTranslator
 from service.batch.translating import RoutedEntries, Unchanged
 from service.batch.workplace import NothingToResume, Start, Workplace
-from service.batch.writing import OnFailure
+from service.batch.writing import OnFailure, tells_of_failures
 from service.commands.batch_bar import progress_bar, show_contents, show_report
 from service.engine import open_router
 from service.formats.known import is_known
@@ -87,7 +87,7 @@ def run_batch(wishes: BatchWishes, settings: Settings) -> int:
         typer.echo(
             f"dragoman: nothing to resume: {wishes.output} is there; --force translates anew", err=True
         )
-        return EXIT_INCOMPLETE if workplace.problems_path.exists() else EXIT_DONE
+        return EXIT_INCOMPLETE if tells_of_failures(workplace.problems_path) else EXIT_DONE
     except BatchRefused as error:
         typer.echo(f"dragoman: {error}", err=True)
         return EXIT_REFUSED

@@ -37,6 +37,7 @@ _KINDS: Mapping[str, _Kind] = {
     ".srt": _Kind("subtitles", "SrtFormat", is_streamed=True),
     ".vtt": _Kind("subtitles", "VttFormat", is_streamed=True),
     ".po": _Kind("po", "PoFormat"),
+    ".pot": _Kind("po", "PoFormat"),
     ".xliff": _Kind("xliff", "XliffFormat"),
     ".xlf": _Kind("xliff", "XliffFormat"),
     ".tmx": _Kind("tmx", "TmxFormat"),

@@ -17,7 +17,7 @@ from service.batch.lacking import Chunks, LackingPass
 from service.batch.progress import Progress, Report, ignore_progress
 from service.batch.run import Job, run_job
 from service.batch.texts import EntryTranslator
-from service.batch.writing import OnFailure
+from service.batch.writing import OnFailure, tells_of_failures
 from service.formats.entries import Entry
 from tests.batch.doubles import PAIR, UpperCase, job_of, journal_in, lines_file
 
@@ -59,6 +59,7 @@ def test_every_line_keeps_its_place_and_each_distinct_one_is_asked_once(
     failed, cut = lines.count("unusable"), lines.count("cut")
     assert report == Report(len(lines), failed, cut, len(set(lines)))
     assert job.problems_path.exists() == bool(failed or cut)
+    assert tells_of_failures(job.problems_path) == bool(failed)
 
 
 def test_duplicates_are_translated_once_across_files(tmp_path: Path, journal: Journal) -> None:

@@ -47,6 +47,19 @@ def test_a_run_that_comes_to_its_end_leaves_nothing_beside_its_output(
     assert list(output.parent.iterdir()) == [output]
 
 
+def test_what_a_cluster_left_goes_when_a_run_without_one_comes_to_its_end(
+    workplace: Workplace, output: Path
+) -> None:
+    stop_a_run(workplace)
+    workplace.partitions_path.mkdir()
+    (workplace.partitions_path / "00000.parquet").write_bytes(b"left")
+
+    with workplace.opened([output], Start.RESUME):
+        output.write_text("whole")
+
+    assert list(output.parent.iterdir()) == [output]
+
+
 def test_a_run_that_is_stopped_leaves_its_journal(workplace: Workplace, output: Path) -> None:
     stop_a_run(workplace)
 
