@@ -51,6 +51,7 @@ def serve(settings: Settings) -> None:
             log_config=None,
             access_log=False,
             ws="none",
+            loop="asyncio",  # not uvloop, wherever that is installed: docs/decisions/0014
             timeout_keep_alive=KEEP_ALIVE_S,
             http=patient_protocol(settings.client_timeout_s),
             forwarded_allow_ips=settings.trusted_proxies,
