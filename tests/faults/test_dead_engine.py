@@ -35,7 +35,8 @@ def test_a_dying_engine_fails_its_request_in_the_form_of_all_errors_and_the_next
         meddler.is_armed = True
 
         assert_is_error(ask(client, TEXT), 500, "internal")
-        assert "MemoryError" in caplog.text
+        # The second where the engine died of it between being lent and being asked.
+        assert "MemoryError" in caplog.text or "TranslatorClosed" in caplog.text
         assert TEXT not in caplog.text
 
         assert ask(client, TEXT).json() == before
