@@ -7,21 +7,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from threading import Event
 
 from dragoman.types import Pair
 from service.batch.errors import JobCancelled, JournalFailed
 from service.batch.files import JobFile, read_entries
 from service.batch.journal import Journal
-from service.batch.keys import entry_key
+from service.batch.lookup import LookedUp, look_up
 from service.batch.progress import OnProgress, Progress
 from service.batch.texts import EntryTranslator, Outcome, Untranslated
 from service.formats.entries import Entry
 
 TranslatorOf = Callable[[Pair], EntryTranslator]
-LOOKUP_ENTRIES = 256
-"""Entries that the journal is asked for at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +87,19 @@ class LackingPass:
 
     def _lacking(self, files: Sequence[JobFile], pair: Pair) -> Iterator[Entry]:
         entries = (entry for file in files for entry in read_entries(file))
-        while window := list(islice(entries, LOOKUP_ENTRIES)):
+        for window in look_up(self._journal, entries, pair):
             self._heed_stop()
             # All of the window is looked at before any of it is handed over: meanwhile nothing is committed.
-            lacking = self._tell_lacking(window, pair)
+            lacking = self._tell_lacking(window)
             self._tell_progress()
             for key, entry in lacking:
                 self._under_way.append(key)
                 yield entry
 
-    def _tell_lacking(self, window: Sequence[Entry], pair: Pair) -> list[tuple[bytes, Entry]]:
-        keys = [entry_key(entry, pair) for entry in window]
-        known = self._journal.outcomes(keys)
+    def _tell_lacking(self, window: Sequence[LookedUp]) -> list[tuple[bytes, Entry]]:
         lacking = []
-        for key, entry in zip(keys, window, strict=True):
-            outcome = known.get(key) or self._uncommitted.get(key)
+        for key, entry, kept in window:
+            outcome = kept or self._uncommitted.get(key)
             if outcome is not None:
                 self._count(outcome, 1)
             elif key in self._waiting:

@@ -82,7 +82,7 @@ def translate_lacking(
     """Translate what the journal lacks; gives how many distinct entries. Errors are those of `run_job`."""
     num_entries = sum(survey.num_entries for survey in surveys)
     lacking = LackingPass(journal, num_entries, chunks=job.chunks, on_progress=on_progress, stop=stop)
-    for pair, files in _by_pair(job.files).items():
+    for pair, files in by_pair(job.files).items():
         lacking.run(files, pair, translator_of(pair))
     return lacking.num_translated
 
@@ -110,7 +110,8 @@ def _facts_of_files(job: Job, surveys: Sequence[Survey]) -> dict[str, str]:
     return facts
 
 
-def _by_pair(files: Sequence[JobFile]) -> dict[Pair, list[JobFile]]:
+def by_pair(files: Sequence[JobFile]) -> dict[Pair, list[JobFile]]:
+    """Files that go to one translator, as one stream."""
     grouped: dict[Pair, list[JobFile]] = {}
     for file in files:
         grouped.setdefault(file.pair, []).append(file)

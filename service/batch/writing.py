@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 from threading import Event
 from typing import BinaryIO
@@ -13,11 +12,10 @@ from typing import BinaryIO
 from service.batch.errors import InputChanged, JobCancelled
 from service.batch.files import JobFile, Survey, digest_of, open_source, read_entries, whole_file
 from service.batch.journal import Journal
-from service.batch.keys import entry_key
+from service.batch.lookup import look_up
 from service.batch.texts import Outcome, Untranslated
 from service.formats.entries import Entry
 
-READ_ENTRIES = 256
 UNTRANSLATED = "untranslated"
 CUT = "a length limit was reached; the translation may be incomplete"
 
@@ -133,16 +131,13 @@ class _Texts:
     stop: Event
 
     def __iter__(self) -> Iterator[str]:
-        entries = read_entries(self.file)
-        while window := list(islice(entries, READ_ENTRIES)):
+        for window in look_up(self.journal, read_entries(self.file), self.file.pair):
             if self.stop.is_set():
                 raise JobCancelled
-            keys = [entry_key(entry, self.file.pair) for entry in window]
-            known = self.journal.outcomes(keys)
-            for key, entry in zip(keys, window, strict=True):
-                if key not in known:
+            for _, entry, outcome in window:
+                if outcome is None:
                     raise InputChanged(self.file.name)  # all that was in it has an outcome
-                yield self._text(entry, known[key])
+                yield self._text(entry, outcome)
 
     def _text(self, entry: Entry, outcome: Outcome) -> str:
         if isinstance(outcome, Untranslated):

@@ -14,13 +14,11 @@ from dragoman.types import Pair
 from service.batch.errors import JobCancelled
 from service.batch.files import JobFile, read_entries
 from service.batch.journal import Journal
-from service.batch.keys import entry_key
+from service.batch.lookup import look_up
+from service.batch.run import by_pair
 from service.batch.texts import Untranslated
 from service.cluster.partitions import write_partition
 from service.formats.entries import Entry
-
-LOOKUP_ENTRIES = 256
-"""Entries that the journal is asked for at a time."""
 
 
 class Occurrences:
@@ -90,10 +88,7 @@ class Planner:
             JobCancelled: the job is to stop.
             JournalFailed, JournalDamaged: see `Journal.outcomes`.
         """
-        by_pair: dict[Pair, list[JobFile]] = {}
-        for file in files:
-            by_pair.setdefault(file.pair, []).append(file)
-        for pair, alike in by_pair.items():
+        for pair, alike in by_pair(files).items():
             lacking = self._lacking(alike, pair)
             while entries := dict(islice(lacking, self._size)):
                 self._partitions.append(write_partition(self._folder, len(self._partitions), pair, entries))
@@ -101,14 +96,12 @@ class Planner:
 
     def _lacking(self, files: Sequence[JobFile], pair: Pair) -> Iterator[tuple[bytes, Entry]]:
         entries = (entry for file in files for entry in read_entries(file))
-        while window := list(islice(entries, LOOKUP_ENTRIES)):
+        for window in look_up(self._journal, entries, pair):
             if self._stop.is_set():
                 raise JobCancelled
-            keys = [entry_key(entry, pair) for entry in window]
-            known = self._journal.outcomes(keys)
-            for key, entry in zip(keys, window, strict=True):
-                if key in known:
+            for key, entry, outcome in window:
+                if outcome is not None:
                     self._num_done += 1
-                    self._num_failed += isinstance(known[key], Untranslated)
+                    self._num_failed += isinstance(outcome, Untranslated)
                 elif self._occurrences.add(key):
                     yield key, entry

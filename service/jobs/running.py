@@ -16,8 +16,8 @@ from service.batch.errors import JournalDamaged, OtherJob
 from service.batch.facts import translator_facts
 from service.batch.files import JobFile, read_entries, survey
 from service.batch.journal import Journal
-from service.batch.keys import entry_key
 from service.batch.lacking import Chunks
+from service.batch.lookup import look_up
 from service.batch.progress import Progress as BatchProgress
 from service.batch.progress import Report
 from service.batch.run import Job as BatchJob
@@ -31,7 +31,6 @@ from service.jobs.job import Job, JobWishes, Kept, Progress
 
 CHUNKS = Chunks(entries=200, seconds=1.0)
 """What is lost of a worker that dies, and how soon one that is cancelled ends."""
-LOOKUP_ENTRIES = 256
 DETECTED_CHARACTERS = 4000
 """Of a file's beginning that its language is told from."""
 DETECTED_ENTRIES = 200
@@ -202,14 +201,9 @@ def _beginning(file: JobFile) -> str:
 
 
 def _translated_characters(file: JobFile, journal: Journal) -> int:
-    total = 0
-    entries = read_entries(file)
-    while window := list(islice(entries, LOOKUP_ENTRIES)):
-        keys = [entry_key(entry, file.pair) for entry in window]
-        known = journal.outcomes(keys)
-        total += sum(
-            len(entry.text)
-            for key, entry in zip(keys, window, strict=True)
-            if isinstance(known.get(key), Translated)
-        )
-    return total
+    return sum(
+        len(entry.text)
+        for window in look_up(journal, read_entries(file), file.pair)
+        for _, entry, outcome in window
+        if isinstance(outcome, Translated)
+    )

@@ -1,0 +1,35 @@
+"""Entries beside what the journal has of them, so many at a time as it is asked for at once."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from dragoman.types import Pair
+from service.batch.journal import Journal
+from service.batch.keys import entry_key
+from service.batch.texts import Outcome
+from service.formats.entries import Entry
+
+WINDOW_ENTRIES = 256
+
+
+class LookedUp(NamedTuple):
+    """An entry, and what became of it."""
+
+    key: bytes
+    entry: Entry
+    outcome: Outcome | None
+    """None where the journal has nothing."""
+
+
+def look_up(journal: Journal, entries: Iterable[Entry], pair: Pair) -> Iterator[list[LookedUp]]:
+    """Windows of entries of one pair of languages, lazily and in their order.
+
+    Raises:
+        JournalFailed, JournalDamaged: see `Journal.outcomes`.
+    """
+    remaining = iter(entries)
+    while window := list(islice(remaining, WINDOW_ENTRIES)):
+        keys = [entry_key(entry, pair) for entry in window]
+        known = journal.outcomes(keys)
+        yield [LookedUp(key, entry, known.get(key)) for key, entry in zip(keys, window, strict=True)]
