@@ -116,6 +116,25 @@ def field_error(name: str, problem: str) -> ApiError:
     return invalid_input([FieldProblem(field=name, problem=problem)], total=1)
 
 
+def content_type_of(request: Request) -> str:
+    """What the body is declared as, in lower case and without parameters; empty where nothing is said."""
+    header = Message()
+    header["Content-Type"] = request.headers.get("content-type", "")
+    return header.get_content_type() if request.headers.get("content-type") else ""
+
+
+def read_query(request: Request) -> dict[str, list[str]]:
+    """Fields of the URL.
+
+    Raises:
+        ApiError: they cannot be read.
+    """
+    try:
+        return read_urlencoded(request.scope["query_string"])
+    except FormError as error:
+        raise ApiError(ErrorKind.MALFORMED, f"the URL's query cannot be read: {error}") from error
+
+
 async def read_fields(request: Request) -> Fields:
     """All fields of a request, whatever its method.
 
@@ -123,16 +142,13 @@ async def read_fields(request: Request) -> Fields:
         ApiError: the body is neither JSON nor a form, or is not well-formed, is not UTF-8, has too many
             fields, or has one that is in the URL as well.
     """
-    try:
-        url = read_urlencoded(request.scope["query_string"])
-    except FormError as error:
-        raise ApiError(ErrorKind.MALFORMED, f"the URL's query cannot be read: {error}") from error
+    url = read_query(request)
     body = await request.body()
     if not body:
         return Fields(form=url)
     declared = Message()
     declared["Content-Type"] = request.headers.get("content-type", "")
-    kind = declared.get_content_type() if request.headers.get("content-type") else ""
+    kind = content_type_of(request)
     # Boundaries are ASCII, and other parameters do not matter.
     charset = declared.get_param("charset", "")
     if not isinstance(charset, str) or charset.lower() not in UTF_8:

@@ -7,7 +7,6 @@ import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from email.message import Message
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -17,8 +16,8 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from service.front.errors import ApiError, ErrorKind
-from service.front.fields import Fields, field_error
-from service.front.forms import FormError, read_urlencoded
+from service.front.fields import Fields, content_type_of, field_error, read_query
+from service.front.forms import FormError
 from service.front.threads import beside
 
 JSON_LINES = ("application/x-ndjson", "application/jsonl")
@@ -58,9 +57,9 @@ async def receive(request: Request, folder: Path, max_bytes: int) -> Received:
     Raises:
         ApiError: there is no file or more than one, it is too large, or the form cannot be read.
     """
-    kind = _kind(request)
+    kind = content_type_of(request)
     path = folder / secrets.token_hex(16)
-    fields = _query(request)
+    fields = read_query(request)
     if kind == MULTIPART:
         form = await _receive_form(request, path, max_bytes)
         twice = sorted(set(fields) & set(form.strings))
@@ -79,19 +78,6 @@ async def receive(request: Request, folder: Path, max_bytes: int) -> Received:
         f"send a form, as {MULTIPART}, or JSON lines, as {' or '.join(JSON_LINES)}, and say which in the "
         "header Content-Type",
     )
-
-
-def _kind(request: Request) -> str:
-    header = Message()
-    header["Content-Type"] = request.headers.get("content-type", "")
-    return header.get_content_type() if request.headers.get("content-type") else ""
-
-
-def _query(request: Request) -> dict[str, list[str]]:
-    try:
-        return read_urlencoded(request.scope["query_string"])
-    except FormError as error:
-        raise ApiError(ErrorKind.MALFORMED, f"the URL's query cannot be read: {error}") from error
 
 
 async def _pieces(request: Request) -> AsyncIterator[bytes]:
