@@ -13,9 +13,8 @@ from ctranslate2.specs.common_spec import Activation, LayerNormSpec, LinearSpec
 from ctranslate2.specs.transformer_spec import FeedForwardSpec
 from torch import Tensor, cat
 
-from bench.peers.checkpoint import read_checkpoint
+from bench.peers.checkpoint import position_table, read_checkpoint
 from bench.peers.names import Shape
-from export.model.positions import sinusoidal_table
 
 ACTIVATIONS = {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SWISH}
 LAYER_NORM_EPSILON = 1e-5
@@ -49,7 +48,7 @@ def build_spec(shape: Shape, weights: Weights) -> TransformerSpec:
         activation=ACTIVATIONS[shape["activation"]],
     )
     table = weights["source_embedding.weight"]
-    positions = sinusoidal_table(shape["max_positions"], shape["d_model"])
+    positions = position_table(shape)
     for side, embeddings in (
         (spec.encoder, spec.encoder.embeddings[0]),
         (spec.decoder, spec.decoder.embeddings),

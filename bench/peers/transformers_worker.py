@@ -12,10 +12,9 @@ import torch
 from transformers import PegasusConfig, PegasusForConditionalGeneration
 
 from bench.peers.arrivals import Front
-from bench.peers.checkpoint import read_checkpoint
+from bench.peers.checkpoint import position_table, read_checkpoint
 from bench.peers.names import Shape, pegasus_names
 from bench.peers.protocol import Ids, Search, read_setup, replies_on_stdout, serve
-from export.model.positions import sinusoidal_table
 
 
 class Transformers:
@@ -64,7 +63,7 @@ def build_model(checkpoint: Path) -> PegasusForConditionalGeneration:
     if left_over := weights.keys() - names.keys():
         raise KeyError(f"weights without a place: {sorted(left_over)}")
     state = model.state_dict()
-    table = sinusoidal_table(shape["max_positions"], shape["d_model"])
+    table = position_table(shape)
     with torch.no_grad():
         for ours, theirs in names.items():
             state[theirs].copy_(weights[ours].reshape(state[theirs].shape))
