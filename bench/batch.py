@@ -43,11 +43,15 @@ class Ran:
 
 
 def write_lines(path: Path, count: int, sentences: Sequence[str]) -> None:
-    """So many distinct lines, each a sentence with a number after it."""
+    """So many distinct lines, each a sentence with a number in it.
+
+    It stands before the full stop: after that it would be a sentence of its own.
+    """
     draw = random.Random(SEED)  # noqa: S311 -- no secret
     with path.open("w", encoding="utf8") as lines:
         for number in range(count):
-            lines.write(f"{draw.choice(sentences)} {number}\n")
+            sentence = draw.choice(sentences)
+            lines.write(f"{sentence[:-1]} {number}{sentence[-1]}\n")
 
 
 def run_process(command: Sequence[str]) -> Ran:

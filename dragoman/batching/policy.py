@@ -18,9 +18,9 @@ MAX_PASSED_OVER = 16
 """Admissions that a source may see go to others before it goes first."""
 LOOK_AHEAD = 256
 """Sources of a priority, the longest waiting ones, among which those of like length are looked for."""
-PATIENCE_STEPS = 8
+PATIENCE_STEPS = 16
 """Steps after which a few free places are filled, when more would fill them all."""
-WORTHWHILE_SHARE = 8
+WORTHWHILE_SHARE = 4
 """One place in so many must be free before sources join at high load: the encoder is for batches."""
 
 
@@ -49,7 +49,7 @@ class Capacity:
     max_rows: int = 128
     """Hypotheses. At least the largest beam."""
     max_sources: int = 64
-    budget_tokens: int = 4096
+    budget_tokens: int = 8192
     """Source tokens of a lane, padding included: sources times the longest. A longer source runs alone."""
     encoder_tokens: int = 512
     """Source tokens encoded together, padding included: more of them no longer fit into a core's cache."""

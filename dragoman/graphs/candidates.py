@@ -44,45 +44,57 @@ class Candidates:
         self._beam_size = beam_size
         self._own: list[Ids] = []  # by source
         self._places = np.zeros(vocab_size, np.int64)  # of the tokens that are on the batch's shortlist
-        self.shortlist: Ids = np.zeros(0, np.int64)
-        """int64 [C], ascending."""
+        self._shortlist: Ids = np.zeros(0, np.int64)
         self._rows: Ids = np.zeros((0, 0), np.int64)
         self._bias: NDArray[np.float32] = np.zeros((0, 0), np.float32)
+        self._is_laid_out = True
+
+    @property
+    def shortlist(self) -> Ids:
+        """int64 [C], ascending."""
+        self._lay_out()
+        return self._shortlist
 
     def join(self, lists: Sequence[Ids]) -> None:
         """Take in more sources' shortlists, after all others."""
         self._own += lists
-        is_listed = np.zeros(len(self._places), np.bool_)
-        for own in self._own:
-            is_listed[own] = True
-        self.shortlist = np.flatnonzero(is_listed).astype(np.int64, copy=False)
-        self._places[self.shortlist] = np.arange(len(self.shortlist))
-        self._lay_out()
+        # Several join before the next step: the layout is made then, once for all of them.
+        self._is_laid_out = False
 
     def keep(self, slots: Ids) -> None:
         """Source i becomes what source slots[i] was; the batch's shortlist may name more than they need."""
         self._own = [self._own[slot] for slot in slots.tolist()]
-        rows = (slots[:, None] * self._beam_size + np.arange(self._beam_size)).ravel()
-        self._rows, self._bias = self._rows[rows], self._bias[rows]
+        if self._is_laid_out:
+            rows = (slots[:, None] * self._beam_size + np.arange(self._beam_size)).ravel()
+            self._rows, self._bias = self._rows[rows], self._bias[rows]
 
     def inputs(self, num_rows: int) -> dict[str, NDArray[Any]]:
         """The decoder graph's inputs."""
-        if not len(self.shortlist):
+        shortlist = self.shortlist
+        if not len(shortlist):
             return every_token(num_rows)
         return {
             "has_shortlist": np.array(True),  # noqa: FBT003 -- the value
-            "shortlist": self.shortlist,
+            "shortlist": shortlist,
             "candidates": self._rows,
             "candidate_bias": self._bias,
         }
 
     def _lay_out(self) -> None:
-        longest = max(map(len, self._own), default=0)
-        width = -(-longest // WIDTH_MULTIPLE) * WIDTH_MULTIPLE
-        places = np.zeros((len(self._own), width), np.int64)
-        bias = np.full(places.shape, -np.inf, np.float32)
-        for slot, own in enumerate(self._own):
-            places[slot, : len(own)] = self._places[own]
-            bias[slot, : len(own)] = 0.0
+        """Find the batch's shortlist, and on it the places of each row's own tokens."""
+        if self._is_laid_out:
+            return
+        self._is_laid_out = True
+        listed = np.concatenate(self._own) if self._own else np.zeros(0, np.int64)
+        is_listed = np.zeros(len(self._places), np.bool_)
+        is_listed[listed] = True
+        self._shortlist = np.flatnonzero(is_listed).astype(np.int64, copy=False)
+        self._places[self._shortlist] = np.arange(len(self._shortlist))
+        lengths = np.array([len(own) for own in self._own], np.int64)
+        width = -(-int(lengths.max(initial=0)) // WIDTH_MULTIPLE) * WIDTH_MULTIPLE
+        is_own = np.arange(width) < lengths[:, None]
+        places = np.zeros(is_own.shape, np.int64)
+        places[is_own] = self._places[listed]
+        bias = np.where(is_own, np.float32(0), np.float32(-np.inf))
         self._rows = places.repeat(self._beam_size, axis=0)
         self._bias = bias.repeat(self._beam_size, axis=0)

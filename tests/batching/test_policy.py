@@ -192,8 +192,8 @@ CAPACITY = Capacity(max_sources=64)
         (500, 0, 0, True),
         (1, 63, 0, True),  # low load: all that wait have a place
         (500, 63, 0, False),  # high load: not for every single place
-        (500, 56, 0, True),
-        (500, 57, 0, False),
+        (500, 48, 0, True),
+        (500, 49, 0, False),
         (500, 63, PATIENCE_STEPS, True),
         (500, 64, PATIENCE_STEPS, False),
     ],
