@@ -36,7 +36,7 @@ train: $(VENV)/.development ## Train, or go on training, the model that RECIPE d
 		$(BIN)/python -m training $(RECIPE)
 
 test: $(VENV)/.development ## Set up everything and run the tests with coverage
-	$(BIN)/python -m pytest --cov --cov-report=term -m "not slow"
+	$(BIN)/python -m pytest --cov --cov-report=term -m "not slow" --numprocesses 2 --dist loadfile
 
 test-slow: $(VENV)/.development ## Run the tests that take minutes
 	$(BIN)/python -m pytest -m slow --timeout 1800
