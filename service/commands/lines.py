@@ -7,8 +7,7 @@ from typing import Protocol
 
 from dragoman import DecodingOptions, FinishReason, InputError, Translation
 from dragoman.translator import READ_AHEAD_TEXTS
-
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+from service.formats.line_bytes import split_line
 
 
 class ManyTranslator(Protocol):
@@ -109,9 +108,7 @@ def read_lines(source: Iterable[bytes]) -> Iterator[SourceLine]:
         UndecodableLineError: at the first line that is not UTF-8.
     """
     for number, line in enumerate(source, start=1):
-        mark = BYTE_ORDER_MARK if number == 1 and line.startswith(BYTE_ORDER_MARK) else b""
-        ending = next((end for end in (b"\r\n", b"\n") if line.endswith(end)), b"")
-        content = line[len(mark) : len(line) - len(ending)]
+        mark, content, ending = split_line(line, number)
         try:
             text = content.decode()
         except UnicodeDecodeError as error:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import IO, BinaryIO
+from typing import BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from service.formats.entries import Entry
 from service.formats.errors import FileProblem
-from service.formats.passages import Passage, end, entries_of, written
-from service.formats.xml_units import encoding_of, xml_bytes
+from service.formats.passages import end, entries_of
+from service.formats.xml_passages import XmlParts, xml_pieces
 
 MAX_MEMBERS = 10_000
 MAX_TOTAL_BYTES = 1 << 30
@@ -31,8 +31,7 @@ class XmlMember:
     """A member of an archive that holds text."""
 
     name: str
-    parts: Callable[[IO[bytes]], Iterator[str | Passage]]
-    """From its content, seekable, to its passages."""
+    parts: XmlParts
 
 
 Members = Callable[[ZipFile], Sequence[XmlMember]]
@@ -85,9 +84,8 @@ def _written(
     """Members with texts in them: texts come in the order of reading, members are stored in another."""
     for member in members:
         with archive.open(member.name) as content:
-            encoding = encoding_of(content)
-            text = "".join(written(member.parts(content), texts))
-        yield member.name, xml_bytes(text, encoding)
+            changed = b"".join(xml_pieces(content, texts, member.parts))
+        yield member.name, changed
 
 
 def _copy(archive: ZipFile, info: ZipInfo, copy: ZipFile, content: bytes | None) -> None:

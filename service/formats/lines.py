@@ -7,9 +7,9 @@ from typing import BinaryIO
 
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
+from service.formats.line_bytes import BYTE_ORDER_MARK, split_line
 from service.formats.parts import Part, Slot, entries_of, write_parts
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAX_LINE_BYTES = 10_000_000
 """Longest line that is read, its ending aside: what is longer is no file of lines."""
 
@@ -38,9 +38,7 @@ def read_lines(source: BinaryIO) -> Iterator[Line]:
     number = 0
     while line := source.readline(MAX_LINE_BYTES + len(BYTE_ORDER_MARK) + _MAX_ENDING_BYTES):
         number += 1
-        mark = BYTE_ORDER_MARK if number == 1 and line.startswith(BYTE_ORDER_MARK) else b""
-        ending = b"\r\n" if line.endswith(b"\r\n") else b"\n" if line.endswith(b"\n") else b""
-        content = line[len(mark) : len(line) - len(ending)]
+        mark, content, ending = split_line(line, number)
         if len(content) > MAX_LINE_BYTES:
             raise FileProblem(f"line {number} is longer than {MAX_LINE_BYTES:,} bytes; part it")
         try:

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
 from service.formats.inline_codes import segment_runnings, spell_segment
-from service.formats.passages import Passage, end, entries_of, written
+from service.formats.passages import Passage, entries_of
 from service.formats.running import Running
-from service.formats.xml_units import XML_NAMESPACE, Chars, Element, Name, encoding_of, xml_bytes, xml_units
+from service.formats.xml_passages import write_xml
+from service.formats.xml_units import XML_NAMESPACE, Chars, Element, Name, xml_units
 
 _UNIT = Name("", "tu")
 
@@ -28,11 +29,9 @@ class TmxFormat:
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
         """See `FileFormat`; with entries' own texts too, variants are added. An empty text adds none."""
-        encoding = encoding_of(source)
-        target.writelines(xml_bytes(part, encoding) for part in written(self._parts(source), texts))
-        end(texts)
+        write_xml(source, texts, target, self._parts)
 
-    def _parts(self, source: BinaryIO) -> Iterator[str | Passage]:
+    def _parts(self, source: IO[bytes]) -> Iterator[str | Passage]:
         numbers = count(1)
         has_source = False
         number = 0

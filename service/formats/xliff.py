@@ -8,14 +8,15 @@ as they are. Specifications: XLIFF 1.2 and XLIFF 2.1 (OASIS).
 import re
 from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
 from service.formats.inline_codes import segment_runnings, spell_segment
-from service.formats.passages import Passage, end, entries_of, joined, written
+from service.formats.passages import Passage, entries_of, joined
 from service.formats.running import Running
-from service.formats.xml_units import Chars, Element, Name, encoding_of, xml_bytes, xml_units
+from service.formats.xml_passages import write_xml
+from service.formats.xml_units import Chars, Element, Name, xml_units
 
 _V1 = ("urn:oasis:names:tc:xliff:document:1.2", "urn:oasis:names:tc:xliff:document:1.1", "")
 _V2 = ("urn:oasis:names:tc:xliff:document:2.0", "urn:oasis:names:tc:xliff:document:2.2")
@@ -40,11 +41,9 @@ class XliffFormat:
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
         """See `FileFormat`; with entries' own texts too, targets are filled in. An empty text leaves none."""
-        encoding = encoding_of(source)
-        target.writelines(xml_bytes(part, encoding) for part in written(self._parts(source), texts))
-        end(texts)
+        write_xml(source, texts, target, self._parts)
 
-    def _parts(self, source: BinaryIO) -> Iterator[str | Passage]:
+    def _parts(self, source: IO[bytes]) -> Iterator[str | Passage]:
         numbers = count(1)
         is_begun = False
         for part in xml_units(source, _UNITS, allows_doctype=True):
