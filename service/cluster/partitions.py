@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import mkstemp
@@ -84,6 +84,13 @@ class PartitionFolder:
         if self.path.exists():
             with _failing_typed(self.path):
                 shutil.rmtree(self.path)
+
+    def leave(self) -> None:
+        """Remove what a later run has no use for: all but outcomes."""
+        shutil.rmtree(self.entries_path, ignore_errors=True)
+        with suppress(OSError):  # there are outcomes
+            self.outcomes_path.rmdir()
+            self.path.rmdir()
 
     def finished(self) -> Iterator[Path]:
         """Files of outcomes."""

@@ -63,9 +63,27 @@ def run_on_ray(
     if not journal.facts():
         wanted.folder.remove()  # of another job
     surveys = begin(wanted.job, journal, stop)
+    num_entries = sum(survey.num_entries for survey in surveys)
+    try:
+        num_translated = _translate_lacking(wanted, journal, num_entries, on_progress, stop)
+    except BaseException:
+        wanted.folder.leave()
+        raise
+    wanted.folder.remove()
+    return finish(wanted.job, surveys, journal, num_translated=num_translated, stop=stop)
+
+
+def choose_size(num_entries: int, workers: int) -> int:
+    """Entries that a partition is to have."""
+    return min(MOST_ENTRIES, max(LEAST_ENTRIES, num_entries // (workers * PARTITIONS_EACH)))
+
+
+def _translate_lacking(
+    wanted: ClusterJob, journal: Journal, num_entries: int, on_progress: OnProgress, stop: Event
+) -> int:
+    """Translate what the journal lacks; gives how many distinct entries."""
     wanted.folder.prepare()
     _merge_finished(wanted.folder, journal)
-    num_entries = sum(survey.num_entries for survey in surveys)
     with Occurrences() as occurrences:
         size = wanted.partition_entries or choose_size(num_entries, wanted.cluster.workers)
         planner = Planner(journal, occurrences, wanted.folder.entries_path, size, stop)
@@ -73,13 +91,7 @@ def run_on_ray(
         merging = _Merging(journal, occurrences, num_entries, plan, on_progress)
         if plan.partitions:
             _translate(wanted, plan, merging, stop)
-    wanted.folder.remove()
-    return finish(wanted.job, surveys, journal, num_translated=merging.num_translated, stop=stop)
-
-
-def choose_size(num_entries: int, workers: int) -> int:
-    """Entries that a partition is to have."""
-    return min(MOST_ENTRIES, max(LEAST_ENTRIES, num_entries // (workers * PARTITIONS_EACH)))
+    return merging.num_translated
 
 
 def _translate(wanted: ClusterJob, plan: Plan, merging: "_Merging", stop: Event) -> None:

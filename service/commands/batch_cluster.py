@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.inspection import bundle_folders
 from service.batch.run import Job
 from service.batch.workplace import Workplace
@@ -15,13 +14,13 @@ from service.engine import find_models
 from service.settings import Settings, split_names
 
 if TYPE_CHECKING:
-    from service.commands.batch_job import ClusterWishes
+    from service.commands.batch_job import BatchWishes, ClusterWishes
 
 __all__ = ["cluster_job", "run_on_ray"]
 
 
 def cluster_job(
-    job: Job, decoding: DecodingOptions, wishes: "ClusterWishes", workplace: Workplace, settings: Settings
+    job: Job, wishes: "BatchWishes", cluster: "ClusterWishes", workplace: Workplace, settings: Settings
 ) -> ClusterJob:
     """What `run_on_ray` is to do. Nodes have the bundles under the paths that they have here."""
     folders = bundle_folders(settings.models_dir) if settings.model is None else find_models(settings)
@@ -29,10 +28,11 @@ def cluster_job(
         {name: Path(folder).resolve() for name, folder in folders.items()},
         tuple(sorted({file.pair for file in job.files})),
         job.facts,
-        decoding,
+        wishes.decoding,
+        model=wishes.languages.model,
         pivots=split_names(settings.pivots),
         providers=settings.providers,
         threads=settings.threads,
     )
-    options = ClusterOptions(wishes.address, wishes.workers, wishes.cpus)
+    options = ClusterOptions(cluster.address, cluster.workers, cluster.cpus)
     return ClusterJob(job, engine, PartitionFolder(workplace.partitions_path), options)

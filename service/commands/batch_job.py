@@ -138,7 +138,7 @@ def _translate(
         if wishes.cluster is not None:
             from service.commands.batch_cluster import cluster_job, run_on_ray  # noqa: PLC0415 -- seldom wanted
 
-            wanted = cluster_job(job, wishes.decoding, wishes.cluster, workplace, opened.settings)
+            wanted = cluster_job(job, wishes, wishes.cluster, workplace, opened.settings)
             return run_on_ray(wanted, opened.journal, on_progress=on_progress, stop=stop)
         return run_job(
             job,

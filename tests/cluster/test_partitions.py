@@ -105,3 +105,17 @@ def test_outcomes_of_a_run_before_outlive_preparing_and_entries_do_not(tmp_path:
 
     assert list(folder.finished()) == [kept]
     assert list(folder.entries_path.iterdir()) == []
+
+
+def test_a_run_that_is_stopped_leaves_outcomes_and_nothing_else(tmp_path: Path) -> None:
+    folder = PartitionFolder(tmp_path / "out.partitions")
+    folder.prepare()
+    write_partition(folder.entries_path, 1, PAIR, {b"1" * 16: Entry("eins", "")})
+    path = write_outcomes(folder.outcomes_path, "1", [b"1" * 16], [Translated("one")])
+
+    folder.leave()
+    assert [each for each in folder.path.rglob("*") if each.is_file()] == [path]
+
+    path.unlink()
+    folder.leave()
+    assert not folder.path.exists()

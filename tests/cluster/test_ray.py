@@ -165,6 +165,7 @@ def test_a_node_with_other_bundles_ends_the_job(place: Place) -> None:
     with pytest.raises(EngineDiffers, match=r"^a node.* and another \(manifest 0\) here"):
         run_on_ray(place.cluster_job(place.job(["a"]), engine), place.journal())
     assert not place.target.exists()
+    assert not place.partitions.path.exists()
 
 
 def test_a_partition_that_was_damaged_on_its_way_ends_the_job(
