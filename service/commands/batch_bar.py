@@ -18,10 +18,13 @@ MINUTES_PER_HOUR = 60
 @contextmanager
 def progress_bar() -> Iterator[OnProgress]:
     """Shows on a terminal how far a job is, how fast it goes, the time left, and how many entries failed."""
-    with tqdm(unit=" sentences", file=sys.stderr, disable=not sys.stderr.isatty(), total=0) as bar:
+    with tqdm(unit=" entries", file=sys.stderr, disable=not sys.stderr.isatty(), total=0) as bar:
 
         def show(progress: Progress) -> None:
             bar.total = progress.num_entries
+            if not progress.num_translated:
+                # What runs before did says nothing of how fast this one is.
+                bar.initial = bar.n = bar.last_print_n = progress.num_done
             if progress.num_failed:
                 bar.set_postfix(failed=progress.num_failed, refresh=False)
             bar.update(progress.num_done - bar.n)
@@ -31,8 +34,9 @@ def progress_bar() -> Iterator[OnProgress]:
 
 def show_report(report: Report, problems_path: Path) -> None:
     """What became of a job; failures and where to read of them."""
+    noun = "entry" if report.num_entries == 1 else "entries"
     typer.echo(
-        f"dragoman: {report.num_entries:,} entries, {report.num_translated:,} translated now, "
+        f"dragoman: {report.num_entries:,} {noun}, {report.num_translated:,} translated now, "
         f"{report.num_failed:,} failed",
         err=True,
     )
