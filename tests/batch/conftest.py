@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pytest
 
 from dragoman import Translator
 from service import cli
+from tests.accounts.conftest import Postgres, run_postgres
 from tests.routing.doubles import write_bundle
 from tests.service import conftest as service
 
@@ -28,6 +29,12 @@ class Finished:
 
 
 Run = Callable[..., Finished]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    with run_postgres() as server:
+        yield server
 
 
 @pytest.fixture

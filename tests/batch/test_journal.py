@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import insert, text
+from sqlalchemy import insert, text, update
 
 from service.accounts.database import Database
+from service.accounts.errors import StoreError
 from service.batch.errors import BatchStopped, JournalDamaged, JournalFailed, OtherJob
 from service.batch.journal import METADATA, TRANSLATIONS, Journal
 from service.batch.journal_file import JournalFile, remove_journal
@@ -27,6 +28,37 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
     store = JournalFile.open(tmp_path / "journal")
     yield Journal(store)
     store.close()
+
+
+@pytest.fixture(params=["a file", "sqlite", "postgresql"])
+def any_journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
+    """In a file of its own, and in a service's database of each kind."""
+    if request.param == "a file":
+        file = JournalFile.open(tmp_path / "journal")
+        yield Journal(file)
+        file.close()
+        return
+    url = f"sqlite:///{tmp_path / 'service.db'}"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("postgres").new_database()
+    database = Database.open(url)
+    with database.writing() as connection:
+        METADATA.create_all(connection)
+    yield Journal(database)
+    database.close()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.dictionaries(KEYS, OUTCOMES))
+def test_outcomes_are_found_as_they_were_committed(
+    any_journal: Journal, outcomes: dict[bytes, Translated | Untranslated]
+) -> None:
+    any_journal.forget()
+    for _ in range(2):  # keeping what is kept changes nothing
+        any_journal.commit(outcomes)
+
+    assert any_journal.outcomes([*outcomes, b"absent"]) == outcomes
+    assert any_journal.num_outcomes() == len(outcomes)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -48,73 +80,68 @@ def test_outcomes_come_back_as_they_were_after_the_journal_was_closed(
     assert found == outcomes
 
 
-def test_more_keys_than_a_statement_takes_are_found(journal: Journal) -> None:
+def test_more_keys_than_a_statement_takes_are_found(any_journal: Journal) -> None:
     outcomes = {number.to_bytes(16): Translated(str(number)) for number in range(3000)}
-    journal.commit(outcomes)
+    any_journal.commit(outcomes)
 
-    assert journal.outcomes(list(outcomes)) == outcomes
-    assert journal.num_outcomes() == 3000
+    assert any_journal.outcomes(list(outcomes)) == outcomes
+    assert any_journal.num_outcomes() == 3000
 
 
-def test_jobs_of_one_store_know_nothing_of_each_other(journal: Journal) -> None:
+def test_jobs_of_one_store_know_nothing_of_each_other(any_journal: Journal) -> None:
+    journal = any_journal
     other = Journal(journal.store, "other")
     journal.begin({"model": "a"})
     other.begin({"model": "b"})
     journal.commit({ONE: Translated("one")})
-    other.commit({ONE: Translated("another")})
+    other.commit({ONE: Translated("another", is_cut=True)})
 
     assert journal.outcomes([ONE]) == {ONE: Translated("one")}
+    assert other.outcomes([ONE]) == {ONE: Translated("another", is_cut=True)}
     other.forget()
     assert (other.num_outcomes(), other.facts()) == (0, {})
     assert (journal.num_outcomes(), journal.facts()) == (1, {"model": "a"})
 
 
-def test_a_chunk_is_kept_wholly_or_not_at_all(journal: Journal) -> None:
-    with journal.store.writing() as connection:
-        connection.execute(
-            text(
-                "CREATE TRIGGER full BEFORE INSERT ON translations WHEN NEW.text = x'62' "
-                "BEGIN SELECT RAISE(ABORT, 'no room'); END"
-            )
-        )
-
-    with pytest.raises(JournalFailed, match="no room"):
-        journal.commit({ONE: Translated("a"), OTHER: Translated("b")})
-
-    assert journal.num_outcomes() == 0
+NO_ROOM_FOR_B = {
+    "sqlite": (
+        "CREATE TRIGGER full BEFORE INSERT ON translations WHEN NEW.text = x'62' "
+        "BEGIN SELECT RAISE(ABORT, 'no room'); END"
+    ),
+    "postgresql": "ALTER TABLE translations ADD CONSTRAINT \"no room\" CHECK (text <> '\\x62')",
+}
 
 
-def test_the_service_database_can_hold_a_journal(tmp_path: Path) -> None:
-    database = Database.open(f"sqlite:///{tmp_path / 'service.db'}")
-    with database.writing() as connection:
-        METADATA.create_all(connection)
-    journal = Journal(database, "job 1")
+def test_a_chunk_is_kept_wholly_or_not_at_all(any_journal: Journal) -> None:
+    with any_journal.store.writing() as connection:
+        connection.execute(text(NO_ROOM_FOR_B[connection.dialect.name]))
 
-    journal.begin({"model": "a"})
-    journal.commit({ONE: Translated("eins", is_cut=True)})
+    with pytest.raises((JournalFailed, StoreError), match="no room"):
+        any_journal.commit({ONE: Translated("a"), OTHER: Translated("b")})
 
-    assert journal.outcomes([ONE]) == {ONE: Translated("eins", is_cut=True)}
-    database.close()
+    assert any_journal.num_outcomes() == 0
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        "text = x'6f746865722074657874'",
-        "text = NULL",
-        "text = NULL, problem = 'bad'",
-        "problem = 'bad'",
-        "is_cut = 1",
-        "key = x'33333333333333333333333333333333'",
+        {"text": b"other text"},
+        {"text": None},
+        {"text": None, "problem": "bad"},
+        {"problem": "bad"},
+        {"is_cut": True},
+        {"key": b"3" * 16},
     ],
 )
-def test_a_row_that_is_not_what_was_written_is_a_clear_stop(journal: Journal, change: str) -> None:
-    journal.commit({ONE: Translated("eins")})
-    with journal.store.writing() as connection:
-        connection.execute(text(f"UPDATE translations SET {change}"))  # noqa: S608 -- of the list above
+def test_a_row_that_is_not_what_was_written_is_a_clear_stop(
+    any_journal: Journal, change: dict[str, object]
+) -> None:
+    any_journal.commit({ONE: Translated("eins")})
+    with any_journal.store.writing() as connection:
+        connection.execute(update(TRANSLATIONS).values(**change))
 
     with pytest.raises(JournalDamaged, match="--force"):
-        journal.outcomes([ONE, b"3" * 16])
+        any_journal.outcomes([ONE, b"3" * 16])
 
 
 def test_a_file_that_is_no_journal_is_a_clear_stop(tmp_path: Path) -> None:
@@ -164,7 +191,8 @@ def test_nothing_of_a_removed_journal_comes_back(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_job_with_other_facts_is_refused_and_told_what_differs(journal: Journal) -> None:
+def test_a_job_with_other_facts_is_refused_and_told_what_differs(any_journal: Journal) -> None:
+    journal = any_journal
     journal.begin({"model": "a", "beam": "1", "same": "yes"})
 
     with pytest.raises(OtherJob) as told:
