@@ -5,24 +5,28 @@ WORKDIR /src
 RUN python3 -m venv /opt/installer && python3 -m venv --without-pip /opt/dragoman
 
 # Dependencies before code, so that a change of code reuses this layer. The extras are in it because an image
-# without pip cannot be given them later; all three together are a twentieth of it.
+# without pip cannot be given them later.
 COPY pyproject.toml ./
 RUN python3 -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
         extras = p['optional-dependencies']; \
-        print(*p['dependencies'], *(each for name in ('postgresql', 'redis', 'otel') for each in extras[name]), sep='\n')" \
+        print(*p['dependencies'], *(each for name in ('postgresql', 'redis', 's3', 'otel', 'parquet') for each in extras[name]), sep='\n')" \
         > /opt/installer/requirements.txt \
     && /opt/installer/bin/pip --python /opt/dragoman install --no-cache-dir --no-compile \
         --requirement /opt/installer/requirements.txt
 
-# What packages ship for those who build, test or read them, and onnxruntime's library for C, which its Python
-# module does not load: 80 MB with their bytecode.
+# What packages ship for those who build, test or read them, onnxruntime's library for C, which its Python module
+# does not load, Arrow's own ways to S3 and to other machines, Zstandard for PyPy, and what botocore knows of services
+# that are not S3 and do not sign in to it: 180 MB with their bytecode.
 RUN cd /opt/dragoman/lib/python3.11/site-packages \
     && find . -type d -name tests -prune -exec rm -r {} + \
     && find . -name '*.pyi' -delete \
     && rm -r numpy/_core/include numpy/distutils numpy/f2py \
         onnxruntime/capi/libonnxruntime.so.* onnxruntime/datasets onnxruntime/quantization onnxruntime/tools \
         onnxruntime/transformers \
-        language_data/data sqlalchemy/testing
+        language_data/data sqlalchemy/testing zstandard/_cffi.* zstandard/backend_cffi.py \
+        pyarrow/include pyarrow/_flight.* pyarrow/_s3fs.* pyarrow/libarrow_flight.* pyarrow/libarrow_python_flight.* \
+        pyarrow/libarrow_s3.* \
+    && find botocore/data -mindepth 1 -maxdepth 1 -type d ! -name s3 ! -name sts ! -name 'sso*' -exec rm -r {} +
 
 # Bytecode is written here, once; unchecked, because nobody edits a file of the image later.
 COPY README.md LICENSE ./

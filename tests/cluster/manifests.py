@@ -25,15 +25,22 @@ def documents(folder: Path) -> dict[str, Document]:
     }
 
 
-def of_kind(kind: str) -> Document:
-    """The one manifest of a kind."""
-    (found,) = (
-        each
-        for folder in (KUBERNETES, KUBERAY)
-        for each in documents(folder).values()
+def of_kind(kind: str, *folders: Path) -> Document:
+    """The one manifest of a kind in some folders, or in all; of two, that outside of `examples`."""
+    found = {
+        name: each
+        for folder in folders or (KUBERNETES, KUBERAY)
+        for name, each in documents(folder).items()
         if each["kind"] == kind
-    )
-    return found
+    }
+    (one,) = [each for name, each in found.items() if "/" not in name] or found.values()
+    return one
+
+
+def size_bytes(quantity: str) -> int:
+    """What Kubernetes means by 512Mi."""
+    powers = {"Mi": 20, "Gi": 30}
+    return int(quantity[:-2]) << powers[quantity[-2:]]
 
 
 def pod_templates() -> dict[str, Document]:

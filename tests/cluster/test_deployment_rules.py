@@ -3,6 +3,8 @@
 import re
 import shlex
 from collections.abc import Mapping
+from ipaddress import ip_address, ip_network
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -26,10 +28,12 @@ from tests.cluster.manifests import (
     documents,
     of_kind,
     pod_templates,
+    size_bytes,
 )
 
 CONTAINERS = list(containers())
-MEBIBYTE = 2**20
+FILES_ON_THEIR_WAY = 4
+"""Two uploads, and of a job at work its file and its result."""
 each_pod = pytest.mark.parametrize("template", pod_templates().values(), ids=pod_templates())
 each_container = pytest.mark.parametrize(
     "container", [each for _, each in CONTAINERS], ids=[name for name, _ in CONTAINERS]
@@ -39,6 +43,12 @@ each_container = pytest.mark.parametrize(
 def server() -> Document:
     (container,) = pod_templates()["server"]["spec"]["containers"]
     found: Document = container
+    return found
+
+
+def volume(name: str) -> Document:
+    found: Document
+    (found,) = (each for each in pod_templates()["server"]["spec"]["volumes"] if each["name"] == name)
     return found
 
 
@@ -155,10 +165,22 @@ def test_a_pod_is_not_killed_before_it_has_drained() -> None:
     assert drain_s > readiness["periodSeconds"] * readiness["failureThreshold"]
 
 
-def test_translated_files_have_room_where_they_wait() -> None:
-    (volume,) = pod_templates()["server"]["spec"]["volumes"]
+def test_files_on_their_way_have_room() -> None:
+    temporary = volume("tmp")["emptyDir"]["sizeLimit"]
 
-    assert MEBIBYTE * int(volume["emptyDir"]["sizeLimit"].removesuffix("Mi")) > Settings().max_kept_bytes
+    assert size_bytes(temporary) > FILES_ON_THEIR_WAY * Settings().max_job_bytes
+    assert size_bytes(server()["resources"]["limits"]["ephemeral-storage"]) > size_bytes(temporary)
+
+
+def test_files_of_jobs_lie_where_all_pods_see_them() -> None:
+    claim = of_kind("PersistentVolumeClaim", KUBERNETES)
+    (mount,) = (each for each in server()["volumeMounts"] if each["name"] == "files")
+    folder = PurePosixPath(of_kind("ConfigMap")["data"]["DRAGOMAN_JOBS_FILES"])
+
+    assert folder.is_relative_to(mount["mountPath"])
+    assert volume("files")["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    assert size_bytes(claim["spec"]["resources"]["requests"]["storage"]) > Settings().max_jobs_bytes
 
 
 def test_everything_is_about_the_same_pods() -> None:
@@ -208,6 +230,22 @@ def test_the_network_policy_lets_in_what_the_service_offers_and_name_servers_be_
     assert {("UDP", 53), ("TCP", 53), ("TCP", 5432), ("TCP", 6379)} == asked
 
 
+def test_the_example_lets_the_public_internet_be_reached_and_no_private_network() -> None:
+    policy = documents(KUBERNETES)["examples/egress.yaml"]["spec"]
+    (rule,) = policy["egress"]
+    (block,) = (each["ipBlock"] for each in rule["to"])
+    private = ["10.1.2.3", "100.64.0.1", "169.254.169.254", "172.31.0.1", "192.168.0.1"]
+
+    def reaches(address: str) -> bool:
+        among = [ip_address(address) in ip_network(each) for each in (block["cidr"], *block["except"])]
+        return among[0] and not any(among[1:])
+
+    assert policy["podSelector"]["matchLabels"].items() <= labels().items()
+    assert (policy["policyTypes"], rule["ports"]) == (["Egress"], [{"protocol": "TCP", "port": 443}])
+    assert reaches("1.1.1.1")
+    assert not any(map(reaches, private))
+
+
 def test_all_nodes_of_the_cluster_have_the_one_ray() -> None:
     (pinned,) = re.findall(r"ray\[default\]==([\d.]+)", (KUBERAY / "Dockerfile").read_text(encoding="utf8"))
     images = {container["image"] for name, container in CONTAINERS if name.startswith("ray")}
@@ -254,7 +292,7 @@ def test_a_second_try_of_the_job_goes_on_from_the_first() -> None:
 
 
 def test_input_and_output_lie_where_all_nodes_see_them() -> None:
-    claim = of_kind("PersistentVolumeClaim")
+    claim = of_kind("PersistentVolumeClaim", KUBERAY)
     paths = [entrypoint()[2], _option("--output")]
 
     assert claim["spec"]["accessModes"] == ["ReadWriteMany"]

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from service.settings import ENV_PREFIX, Settings, load_settings
+from tests.cluster.manifests import size_bytes
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "deploying.md").read_text(encoding="utf8")
@@ -16,6 +17,8 @@ COMPOSE = (ROOT / "deploy" / "compose.yaml").read_text(encoding="utf8")
 SERVICE: dict[str, Any] = yaml.safe_load(COMPOSE)["services"]["dragoman"]
 VOLUME = "/var/lib/dragoman"
 MEBIBYTE = 2**20
+FILES_ON_THEIR_WAY = 4
+"""Two uploads, and of a job at work its file and its result."""
 
 
 def pod() -> dict[str, Any]:
@@ -54,6 +57,7 @@ def test_the_compose_file_starts_a_server_that_wants_keys(monkeypatch: pytest.Mo
     assert settings.requires_key
     assert settings.database_url is not None
     assert Path(settings.database_url.removeprefix("sqlite:///")).parent == Path(VOLUME)
+    assert settings.jobs_files is None  # beside the database
 
 
 def test_compose_and_image_mean_the_same_volume() -> None:
@@ -76,16 +80,25 @@ def test_nothing_is_stopped_before_what_is_under_way_can_be_done() -> None:
     assert pod()["terminationGracePeriodSeconds"] > float(drain["value"]) + defaults.request_timeout_s
 
 
-def test_documents_have_room_where_they_wait() -> None:
-    max_kept_bytes = Settings().max_kept_bytes
+def test_files_on_their_way_have_room() -> None:
+    wanted_bytes = FILES_ON_THEIR_WAY * Settings().max_job_bytes
     (tmpfs,) = SERVICE["tmpfs"]
-    (volume,) = pod()["volumes"]
+    (volume,) = (each for each in pod()["volumes"] if each["name"] == "tmp")
 
-    assert _tmpfs_bytes(tmpfs) > max_kept_bytes
-    assert MEBIBYTE * int(volume["emptyDir"]["sizeLimit"].removesuffix("Mi")) > max_kept_bytes
+    assert _tmpfs_bytes(tmpfs) > wanted_bytes
+    assert size_bytes(volume["emptyDir"]["sizeLimit"]) > wanted_bytes
     shown = re.findall(r"--tmpfs \S+", PAGE)
     assert shown
-    assert all(_tmpfs_bytes(options) > max_kept_bytes for options in shown)
+    assert all(_tmpfs_bytes(options) > wanted_bytes for options in shown)
+
+
+def test_files_of_jobs_lie_on_a_volume_that_pods_share() -> None:
+    (container,) = pod()["containers"]
+    (folder,) = (each["value"] for each in container["env"] if each["name"] == "DRAGOMAN_JOBS_FILES")
+    (volume,) = (each for each in pod()["volumes"] if "persistentVolumeClaim" in each)
+    (mount,) = (each for each in container["volumeMounts"] if each["name"] == volume["name"])
+
+    assert Path(folder).is_relative_to(mount["mountPath"])
 
 
 @pytest.mark.parametrize(
@@ -100,7 +113,7 @@ def test_proxies_let_pass_and_wait_for_what_the_server_takes(language: str, body
     defaults = Settings()
     block = _block(language)
 
-    assert MEBIBYTE * _number(body, block) > defaults.max_document_bytes
+    assert MEBIBYTE * _number(body, block) > max(defaults.max_job_bytes, defaults.max_document_bytes)
     assert _number(waiting, block) > defaults.request_timeout_s
 
 
