@@ -1,9 +1,8 @@
 """The HTTP application: what serves, and what surrounds it."""
 
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext
 
 import anyio
 from fastapi import FastAPI
@@ -16,23 +15,27 @@ from service.apis import offered_apis
 from service.desk.desk import Desk
 from service.desk.inference import Inference
 from service.desk.sources import Detection
-from service.documents.store import DocumentStore
 from service.front.door import KEY_HEADER, Door
 from service.front.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
 from service.front.limits import BodyLimit, BodyLimits, TextLimits
 from service.front.premises import Api, Premises
 from service.front.readiness import Readiness
 from service.front.threads import beside
+from service.jobs.api import open_job_desk
+from service.jobs.desk import JobDesk
+from service.jobs.documents import Documents
 from service.jobs.premises import open_jobs
 from service.native.health import health_routes
 from service.observing.observer import Observer, ObservingOptions
 from service.observing.requests import LineOptions
-from service.settings import Settings, SettingsError, split_names
+from service.settings import Settings, split_names
 from service.versions import installed_version
 from service.watching import Watcher
 
 DESCRIPTION = """Text in, text out. Every error has one form: a type for programs, a message for people,
 and the fields at fault. The same text gives the same translation, whatever else the server is doing."""
+
+logger = logging.getLogger(__name__)
 
 
 def create_app(
@@ -45,7 +48,7 @@ def create_app(
 
     Raises:
         StoreError: the database of accounts cannot be used.
-        SettingsError: there is no folder for documents, or none for jobs.
+        SettingsError: there is no folder for jobs.
     """
     observer = observer or Observer(observing_options(settings))
     accounts = Accounts.open(settings.database_url, requires_key=settings.requires_key)
@@ -58,24 +61,24 @@ def create_app(
     opened = ExitStack()
     opened.callback(accounts.close)
     try:
-        documents = _open_documents(settings, opened)
-        jobs = open_jobs(settings, accounts, opened)
+        kept = open_jobs(settings, accounts, opened)
     except BaseException:
         opened.close()
         raise
+    jobs = None if kept is None else open_job_desk(kept, desk, settings)
 
     @asynccontextmanager
     async def work_beside(_app: FastAPI) -> AsyncIterator[None]:
+        working = nullcontext() if jobs is None else jobs.workers.working()
         async with anyio.create_task_group() as tasks:
-            if documents is not None:
-                tasks.start_soon(documents.keep_swept)
             if settings.reuse_port:
                 await desk.warm_up()  # others answer until then: nothing listens before the start is over
             else:
                 tasks.start_soon(desk.warm_up)
             if settings.watch_s:
                 tasks.start_soon(watcher.look_every, settings.watch_s)
-            yield
+            async with working:
+                yield
             tasks.cancel_scope.cancel()
         await rates.close()
         opened.close()
@@ -83,7 +86,7 @@ def create_app(
 
     app = _bare_app(work_beside)
     door = Door(accounts, rates)
-    apis = offered_apis(Premises(desk, door, watcher, settings, documents, jobs))
+    apis = offered_apis(Premises(desk, door, watcher, settings, jobs, _open_documents(settings, jobs)))
     _surround(app, settings, apis, observer)
     for api in apis:
         app.include_router(api.routes)
@@ -99,18 +102,14 @@ def observing_options(settings: Settings) -> ObservingOptions:
     return ObservingOptions(settings.metrics, lines, settings.otlp_endpoint, settings.memory_budget_bytes)
 
 
-def _open_documents(settings: Settings, opened: ExitStack) -> DocumentStore | None:
-    """What is opened is closed with `opened`, a folder of its own included."""
+def _open_documents(settings: Settings, jobs: JobDesk | None) -> Documents | None:
+    """They are jobs of another kind, so that there are none without jobs."""
     if settings.documents == "off":
         return None
-    folder = settings.documents_dir
-    if folder is None:
-        try:
-            folder = Path(opened.enter_context(TemporaryDirectory(prefix="dragoman-")))
-        except OSError as error:
-            problem = "there is no temporary folder for documents; set documents_dir, or documents to off"
-            raise SettingsError(f"documents_dir: {problem}: {error}") from error
-    return opened.enter_context(DocumentStore(folder, settings.max_kept_bytes, settings.document_lifetime_s))
+    if jobs is None:
+        logger.warning("files are not translated for clients of DeepL and LibreTranslate: there are no jobs")
+        return None
+    return Documents(jobs)
 
 
 def _bare_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:

@@ -23,7 +23,6 @@ def whole_document() -> dict[str, Any]:
             **{name: field.get_default(call_default_factory=True) for name, field in fields.items()},
             "apis": ",".join(APIS),
             "reload_endpoint": True,
-            "documents_dir": Path(folder),
             "jobs_files": folder,
         }
         return create_app(router, Settings(**given), ()).openapi()

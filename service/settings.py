@@ -123,13 +123,10 @@ class Settings(BaseSettings):
     max_document_bytes: int = Field(default=10 * 2**20, ge=1)
     """The same where a file is sent to be translated."""
     documents: Literal["on", "off"] = "on"
-    """Whether whole files are translated, for the APIs that have this."""
-    documents_dir: Path | None = None
-    """A folder of this process's own, where files wait to be fetched; None for a new temporary one."""
-    max_kept_bytes: int = Field(default=256 * 2**20, ge=1)
-    """Most bytes of files that wait to be fetched."""
+    """Whether whole files are translated for clients of DeepL and LibreTranslate. They are jobs, so that
+    there are none where `jobs` is `off`."""
     document_lifetime_s: float = Field(default=1800.0, gt=0, allow_inf_nan=False)
-    """Seconds for which a file waits to be fetched."""
+    """Seconds for which a file of such a client, once it is translated or has failed, waits to be fetched."""
     jobs: Literal["on", "off"] | None = None
     """Whether files of any size are translated as jobs, by `/v1/jobs`. None for `on`, unless the database is
     PostgreSQL and nothing says where all processes on it find the files (`jobs_files`)."""
@@ -138,7 +135,8 @@ class Settings(BaseSettings):
     the folder `dragoman-jobs` beside the database, if that is SQLite; without `database_url`, for a temporary
     one, with which all jobs end when the server does."""
     jobs_at_a_time: int = Field(default=1, ge=0)
-    """Jobs that this process works on at a time; 0 leaves them to other processes on the same database."""
+    """Jobs that this process works on at a time, beside two documents; 0 leaves both to other processes on
+    the same database."""
     job_texts: int = Field(default=32, ge=1)
     """Texts of a job that are in the engine at a time. More are faster while nobody else asks for anything,
     and others then wait longer."""
@@ -147,7 +145,7 @@ class Settings(BaseSettings):
     max_jobs_bytes: int = Field(default=10 * 2**30, ge=1)
     """Most bytes of files of all jobs, their results included."""
     max_jobs_of_key: int = Field(default=100, ge=1)
-    """Most jobs of a key that are not done."""
+    """Most jobs of a key that are not done, and most documents."""
     job_lifetime_s: float = Field(default=7 * 86400.0, gt=0, allow_inf_nan=False)
     """Seconds for which a job that has ended is kept, with its result."""
     webhook_secret: SecretStr | None = None

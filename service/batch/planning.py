@@ -13,8 +13,8 @@ from service.batch.places import Place
 from service.desk.detection import MAX_LOOKED_AT
 from service.desk.order import AUTO, UNDETERMINED
 from service.desk.sources import find_source
-from service.formats.entries import Entry, FileFormat, FileOptions, FileProblem
-from service.formats.known import COMPRESSIONS, is_known, open_format
+from service.formats.entries import Entry, FileOptions, FileProblem
+from service.formats.known import are_alike, is_known, open_format
 from service.markup.marked_up import parse
 from service.markup.options import MarkupError
 
@@ -65,35 +65,38 @@ def _plan(place: Place, pair: Pair, columns: tuple[str, ...]) -> JobFile:
 
 
 def _check_kind(place: Place) -> None:
-    if is_known(place.target.name) and _kind(place.target.name) != _kind(place.source.name):
+    is_other = is_known(place.target.name) and not are_alike(place.target.name, place.source.name)
+    if is_other:
         problem = f"it would be of the same kind as {place.source.name}; give it such a name"
         raise OutputProblem(str(place.target), problem)
-
-
-def _kind(name: str) -> tuple[type[FileFormat], str]:
-    """What reads it, and how it is compressed."""
-    ending = next((ending for ending in COMPRESSIONS if name.lower().endswith(ending)), "")
-    plain_name = name[: len(name) - len(ending)]
-    return type(open_format(plain_name, FileOptions(UNDETERMINED, UNDETERMINED))), ending
 
 
 def _detect(place: Place, wishes: LanguageWishes, router: Router) -> Pair:
     """Of a file that is in the target language already, that language twice."""
     undetermined = Pair(UNDETERMINED, wishes.target or UNDETERMINED)
     file = _plan(place, undetermined, wishes.columns)
+    try:
+        found = find_source(beginning_of(file), wishes.target, wishes.model, router.routes)
+    except InputError as error:
+        if error.field != "text":
+            raise
+        raise InputProblem(((place.name, error.problem),)) from error
+    return Pair(found.language or found.target, found.target)
+
+
+def beginning_of(file: JobFile) -> str:
+    """Running text that a file's language is told from: as much as is looked at.
+
+    Raises:
+        InputProblem: it cannot be read.
+    """
     texts, num_characters = list[str](), 0
     for entry in islice(read_entries(file), LOOKED_AT_ENTRIES):
         texts.append(_running_text(entry))
         num_characters += len(texts[-1])
         if num_characters >= MAX_LOOKED_AT:
             break
-    try:
-        found = find_source("\n".join(texts), wishes.target, wishes.model, router.routes)
-    except InputError as error:
-        if error.field != "text":
-            raise
-        raise InputProblem(((place.name, error.problem),)) from error
-    return Pair(found.language or found.target, found.target)
+    return "\n".join(texts)
 
 
 def _running_text(entry: Entry) -> str:

@@ -85,11 +85,20 @@ def _write_file(file: JobFile, survey: Survey, texts: "_Texts") -> None:
 
 def tells_of_failures(problems_path: Path) -> bool:
     """Whether a side file, if there is one, has an entry that was not translated, and not only cut ones."""
+    return first_failure(problems_path) is not None
+
+
+def first_failure(problems_path: Path) -> str | None:
+    """Where the first entry that was not translated stands, and why; None if a side file has none."""
     try:
         with problems_path.open(encoding="utf-8") as lines:
-            return any(json.loads(line)["outcome"] == UNTRANSLATED for line in lines)
+            for line in lines:
+                told = json.loads(line)
+                if told["outcome"] == UNTRANSLATED:
+                    return f"{told['file']}: {told['place']}: {told['problem']}"
     except FileNotFoundError:
-        return False
+        return None
+    return None
 
 
 class _Problems:

@@ -9,17 +9,13 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 
 from service.accounts.errors import GlossaryError, NoDatabase
-from service.documents.errors import DocumentError, StoreFull, UnknownDocument
 from service.front.errors import (
-    RETRY_AFTER,
     STATUSES,
     ApiError,
     ErrorForm,
     ErrorKind,
-    FieldProblem,
     SafeJSONResponse,
     as_api_error,
-    invalid_input,
 )
 
 ROOT = "/v2"
@@ -83,7 +79,7 @@ class DeepLRoute(APIRoute):
             else:
                 try:
                     response = await handle(request)
-                except (DocumentError, NoDatabase, GlossaryError) as error:
+                except (NoDatabase, GlossaryError) as error:
                     raise worded(error) from error
             response.headers[TRACE_HEADER] = new_trace_id()
             return response
@@ -94,12 +90,6 @@ class DeepLRoute(APIRoute):
 def worded(error: Exception) -> ApiError:
     """What a client is told of an error; raises what is none of its business."""
     match error:
-        case UnknownDocument():
-            return ApiError(ErrorKind.NOT_FOUND, str(error))
-        case StoreFull():
-            return ApiError(ErrorKind.NO_ROOM, str(error), headers=RETRY_AFTER)
-        case DocumentError():
-            return invalid_input([FieldProblem(field="file", problem=str(error))], total=1)
         case NoDatabase():  # no trying again helps, as the answer to other failures of the database has it
             return ApiError(
                 ErrorKind.MALFORMED, "this server keeps no glossaries; its operator must set database_url"

@@ -5,7 +5,6 @@ from fastapi.security import APIKeyHeader, APIKeyQuery
 
 from service.deepl.answers import FORM, ROOT
 from service.deepl.catalogue import catalogue_routes
-from service.deepl.document_jobs import DocumentJobs
 from service.deepl.documents import document_routes
 from service.deepl.glossaries import glossary_routes
 from service.deepl.translation import translation_routes
@@ -32,18 +31,16 @@ KEY_IN_QUERY = APIKeyQuery(
 def deepl_api(premises: Premises) -> Api:
     """DeepL's paths, all under `/v2`."""
     desk, door = premises.desk, premises.door
-    jobs = None if premises.documents is None else DocumentJobs(desk, premises.documents)
     routes = APIRouter(
         prefix=ROOT,
         dependencies=[Depends(KEY_HEADER), Depends(KEY_IN_QUERY)],
         generate_unique_id_function=operation_ids("deepl"),
-        lifespan=None if jobs is None else lambda _app: jobs.working(),
     )
     for each in (
         translation_routes(desk, door),
         catalogue_routes(desk, door),
         glossary_routes(desk, door),
-        document_routes(desk, door, jobs),
+        document_routes(desk, door, premises.documents),
     ):
         routes.include_router(each)
     return Api(routes, FORM, DOCUMENT_PATHS)

@@ -351,7 +351,10 @@ UPLOAD = operation(
         MULTIPART: {
             "schema": structure(
                 {
-                    "file": described({"type": "string", "format": "binary"}, "Text or HTML."),
+                    "file": described(
+                        {"type": "string", "format": "binary"},
+                        "What is translated; its name tells what it is.",
+                    ),
                     "target_lang": TARGET,
                     "source_lang": described(TEXT, "Left out: detected."),
                     "filename": described(TEXT, "Counts for more than the file's own name."),

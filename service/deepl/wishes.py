@@ -6,6 +6,8 @@ from dragoman import DecodingOptions
 from dragoman.types import Splitting
 from service.desk.order import Order
 from service.front.fields import Fields, field_error
+from service.jobs.job import JobWishes
+from service.jobs.wishes import own_name
 from service.markup.options import MarkupLanguage, MarkupOptions
 
 LINGER_S = 15.0
@@ -79,15 +81,20 @@ def read_wishes(fields: Fields) -> Wishes:
     )
 
 
-def read_document_order(fields: Fields) -> Order:
+def read_document_wishes(fields: Fields, sent_name: str) -> JobWishes:
     """What a client wants of a document.
 
+    Args:
+        fields: all but the file.
+        sent_name: what the file is called where no field says otherwise.
+
     Raises:
-        ApiError: as `read_wishes`.
+        ApiError: as `read_wishes`, or its name cannot be one.
     """
     refuse_unserved(fields)
     _check_formality(fields)
-    return Order((), read_target(fields), read_source(fields), options=DecodingOptions(return_scores=False))
+    name = own_name(fields.string("filename") or sent_name)
+    return JobWishes(name, read_source(fields), read_target(fields))
 
 
 def read_target(fields: Fields) -> str:

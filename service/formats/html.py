@@ -6,10 +6,8 @@ The `lang` attribute stays as it is, as do attributes that hold text (`alt`, `ti
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from service.documents.errors import UnusableDocument
-from service.documents.formats import Document, read_document
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.pages import read_page
 from service.formats.passages import Passage, end, entries_of, written
 from service.formats.token_blocks import token_blocks
 from service.markup.html_tokens import html_tokens
@@ -27,11 +25,11 @@ class HtmlFormat:
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
         """See `FileFormat`."""
-        return entries_of(html_parts(_page(source).text))
+        return entries_of(html_parts(read_page(source.read()).text))
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
         """See `FileFormat`."""
-        page = _page(source)
+        page = read_page(source.read())
         text = "".join(written(html_parts(page.text), texts))
         end(texts)
         target.write(page.write(text))
@@ -45,10 +43,3 @@ def html_parts(html: str, place: str = "") -> list[str | Passage]:
         place: what the numbers of blocks are told after.
     """
     return token_blocks(html_tokens(html, _HTML), MarkupLanguage.HTML, place)
-
-
-def _page(source: BinaryIO) -> Document:
-    try:
-        return read_document(source.read(), "page.html")
-    except UnusableDocument as error:
-        raise FileProblem(error.problem) from error

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Protocol, cast
 
 from service.formats.compression import COMPRESSIONS, CompressedFormat
 from service.formats.entries import FileFormat, FileOptions
 from service.formats.errors import FileProblem
 
-__all__ = ["COMPRESSIONS", "SUFFIXES", "is_known", "open_format"]
+__all__ = ["COMPRESSIONS", "SUFFIXES", "are_alike", "installed_suffixes", "is_known", "open_format"]
 
 _MAX_SHOWN_NAME = 80
 
@@ -21,6 +22,8 @@ class _Kind:
     name: str
     is_streamed: bool = False
     """Whether it reads from the beginning to the end and seeks nothing."""
+    package: str | None = None
+    """What it needs that is not always installed."""
 
 
 class _FormatType(Protocol):
@@ -28,12 +31,12 @@ class _FormatType(Protocol):
 
 
 _KINDS: Mapping[str, _Kind] = {
-    ".txt": _Kind("lines", "LinesFormat", is_streamed=True),
+    ".txt": _Kind("plain_text", "PlainTextFormat", is_streamed=True),
     ".jsonl": _Kind("json_lines", "JsonLinesFormat", is_streamed=True),
     ".ndjson": _Kind("json_lines", "JsonLinesFormat", is_streamed=True),
     ".csv": _Kind("delimited", "CommaFormat", is_streamed=True),
     ".tsv": _Kind("delimited", "TabFormat", is_streamed=True),
-    ".parquet": _Kind("parquet", "ParquetFormat"),
+    ".parquet": _Kind("parquet", "ParquetFormat", package="pyarrow"),
     ".srt": _Kind("subtitles", "SrtFormat", is_streamed=True),
     ".vtt": _Kind("subtitles", "VttFormat", is_streamed=True),
     ".po": _Kind("po", "PoFormat"),
@@ -61,12 +64,43 @@ def is_known(name: str) -> bool:
     return _suffix_of(_plain_name(name)) is not None
 
 
+def installed_suffixes() -> list[str]:
+    """Those of `SUFFIXES` that can be translated here, as all is installed that they need."""
+    return [
+        suffix
+        for suffix, kind in _KINDS.items()
+        if kind.package is None or find_spec(kind.package) is not None
+    ]
+
+
+def are_alike(name: str, other: str) -> bool:
+    """Whether files of two names are of one kind, and compressed alike.
+
+    Raises:
+        FileProblem: a name tells no known kind.
+    """
+    return _whole_kind(name) == _whole_kind(other)
+
+
 def open_format(name: str, options: FileOptions) -> FileFormat:
     """What reads and writes a file, by its name in whatever case.
 
     Raises:
         FileProblem: the name tells no known kind, or what reads it is not installed.
     """
+    suffix, compression = _known_ends(name)
+    kind = _KINDS[suffix]
+    inner = _format_type(kind, suffix)(options)
+    return CompressedFormat(inner, compression, kind.is_streamed) if compression else inner
+
+
+def _whole_kind(name: str) -> tuple[_Kind, str]:
+    suffix, compression = _known_ends(name)
+    return _KINDS[suffix], compression
+
+
+def _known_ends(name: str) -> tuple[str, str]:
+    """One of `SUFFIXES`, and one of `COMPRESSIONS` or nothing; raises FileProblem."""
     plain_name = _plain_name(name)
     suffix = _suffix_of(plain_name)
     if suffix is None:
@@ -75,11 +109,7 @@ def open_format(name: str, options: FileOptions) -> FileFormat:
             f"{shown!a} ends in nothing that can be translated; known are {', '.join(SUFFIXES)}, also "
             f"with {' or '.join(COMPRESSIONS)} after them"
         )
-    kind = _KINDS[suffix]
-    inner = _format_type(kind, suffix)(options)
-    if plain_name == name.lower():
-        return inner
-    return CompressedFormat(inner, name.lower().removeprefix(plain_name), kind.is_streamed)
+    return suffix, name.lower().removeprefix(plain_name)
 
 
 def _plain_name(name: str) -> str:

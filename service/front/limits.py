@@ -1,6 +1,7 @@
 """How much one request may carry."""
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -8,6 +9,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.front.errors import ApiError, ErrorForms, ErrorKind, FieldProblem, invalid_input
+
+LEAST_BYTES_PER_S = 16 * 1024
+"""Of a body that is read as it comes: slower ones hold a connection and a file for too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,9 @@ class BodyLimits:
     """Where files are sent."""
     streamed_paths: Mapping[str, int] = field(default_factory=dict)
     """Where bodies are read as they come, and the most bytes of each. Between two pieces of one no more than
-    `timeout_s` may pass."""
+    `timeout_s` may pass, and all that a client has one wait may be so much beyond what its bytes take at
+    `least_bytes_per_s`."""
+    least_bytes_per_s: int = LEAST_BYTES_PER_S
 
     def most_bytes(self, path: str) -> int:
         if path in self.streamed_paths:
@@ -85,17 +91,22 @@ class BodyLimit:
         most = self.limits.most_bytes(path)
         if num_bytes <= most:
             num_bytes = 0
+        # What the server does with a piece is not the client's fault.
+        patience_s = self.limits.timeout_s
 
         async def count() -> Message:
-            nonlocal num_bytes, has_ended
+            nonlocal num_bytes, has_ended, patience_s
             if has_ended:  # what comes now is that the client goes, whenever it does
                 return await receive()
+            began_s = time.monotonic()
             try:
-                async with asyncio.timeout(self.limits.timeout_s):
+                async with asyncio.timeout(min(patience_s, self.limits.timeout_s)):
                     message = await receive()
             except TimeoutError as error:
                 raise self._refusal(path, error) from error
-            num_bytes += len(message.get("body", b""))
+            num_new = len(message.get("body", b""))
+            patience_s += num_new / self.limits.least_bytes_per_s - (time.monotonic() - began_s)
+            num_bytes += num_new
             if num_bytes > most:
                 raise self._refusal(path, _TooLargeError())
             has_ended = not message.get("more_body", False)
@@ -108,6 +119,11 @@ class BodyLimit:
         headers = {"Connection": "close"}
         if isinstance(error, TimeoutError):
             problem = f"the body did not come within {self.limits.timeout_s:g} s; send it at once"
+            if path in self.limits.streamed_paths:
+                problem = (
+                    f"no more of the body came for {self.limits.timeout_s:g} s, or fewer than "
+                    f"{self.limits.least_bytes_per_s} bytes a second; send it faster"
+                )
             return ApiError(ErrorKind.CLIENT_TIMEOUT, problem, headers=headers)
         most = self.limits.most_bytes(path)
         problem = f"the body has more than {most} bytes; send the texts in several requests"

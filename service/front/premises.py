@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from fastapi import APIRouter
 
 from service.desk.desk import Desk
-from service.documents.store import DocumentStore
 from service.front.door import Door
 from service.front.errors import ErrorForm
-from service.jobs.premises import JobPremises
+from service.jobs.desk import JobDesk
+from service.jobs.documents import Documents
 from service.settings import Settings
 from service.watching import Watcher
 
@@ -22,10 +22,10 @@ class Premises:
     door: Door
     watcher: Watcher
     settings: Settings
-    documents: DocumentStore | None = None
-    """Keeps translated files until they are fetched; None where files are not translated."""
-    jobs: JobPremises | None = None
-    """Where jobs are kept; None where there are none."""
+    jobs: JobDesk | None = None
+    """None where there are none."""
+    documents: Documents | None = None
+    """None where files are translated as jobs alone, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from fastapi import APIRouter
 
 from service.desk.desk import Desk
 from service.front.door import Door
+from service.jobs.desk import JobDesk
 from service.jobs.premises import JobPremises
-from service.jobs.routes import JobDesk, job_routes
+from service.jobs.routes import JobDoor, job_routes
 from service.jobs.running import Runner
 from service.jobs.worker import Workers
 from service.settings import Settings
@@ -15,11 +16,13 @@ FORM_BYTES = 2**20
 """What a form may have beside its file."""
 
 
-def jobs_api(premises: JobPremises, desk: Desk, door: Door, settings: Settings) -> APIRouter:
-    """Routes, and work while the application lives."""
+def open_job_desk(premises: JobPremises, desk: Desk, settings: Settings) -> JobDesk:
+    """What all APIs hand their files in at. Its workers work while somebody has them do so."""
     database = premises.store.database
     runner = Runner(desk.inference.router, database, desk.detection, settings.job_texts, settings.providers)
-    workers = Workers(premises, runner, settings.jobs_at_a_time)
-    routes = APIRouter(lifespan=lambda _app: workers.working())
-    routes.include_router(job_routes(JobDesk(premises, workers, runner, door), settings.max_job_bytes))
-    return routes
+    return JobDesk(premises, Workers(premises, runner, settings.jobs_at_a_time), runner)
+
+
+def jobs_api(jobs: JobDesk, door: Door, settings: Settings) -> APIRouter:
+    """The routes of `/v1/jobs`."""
+    return job_routes(JobDoor(jobs, door), settings.max_job_bytes)

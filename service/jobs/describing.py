@@ -70,8 +70,8 @@ _WISHES: Mapping[str, tuple[Mapping[str, Any], str]] = {
         "Columns of a table, or keys of JSON lines, that are translated; once for each.",
     ),
     "on_failure": (
-        {"type": "string", "enum": [each.value for each in OnFailure]},
-        "What stands for a text that cannot be translated: itself, or nothing.",
+        {"type": "string", "enum": [*(each.value for each in OnFailure), ""]},
+        "What stands for a text that cannot be translated: itself, or nothing. Left empty: itself.",
     ),
     "webhook_url": (_TEXT, "Where the end of the job is told, if the server sends such messages."),
     "file_name": (_TEXT, "Counts for more than the file's own name; it tells the format."),

@@ -1,13 +1,15 @@
 """Everything jobs over HTTP raise on purpose.
 
 JobError
-├─ UnknownJob      the caller has no such job
-├─ JobUnfinished   what was asked for is there once the job has ended
-├─ NoResult        the job ended without one
-├─ TooManyJobs     the caller has as many that are not done as one may have
-├─ JobsFull        there is no room for the file
-├─ LeaseLost       another worker goes on with the job
-└─ AddressRefused  a webhook's address is none that this server sends to
+├─ UnknownJob       the caller has no such job
+├─ UnknownDocument  there is no such document, or this is not its ticket
+├─ FileRefused      a file cannot be translated
+├─ JobUnfinished    what was asked for is there once the job has ended
+├─ NoResult         the job ended without one
+├─ TooManyJobs      the caller has as many that are not done as one may have
+├─ JobsFull         there is no room for the file
+├─ LeaseLost        another worker goes on with the job
+└─ AddressRefused   a webhook's address is none that this server sends to
 """
 
 from dataclasses import dataclass
@@ -25,6 +27,26 @@ class UnknownJob(JobError):  # noqa: N818 -- says it without the suffix, as do t
 
     def __str__(self) -> str:
         return "there is no such job; it never was, was deleted, or its time is over"
+
+
+@dataclass(eq=False)
+class UnknownDocument(JobError):  # noqa: N818 -- as above
+    """There is none of this id and ticket, or none any more."""
+
+    def __str__(self) -> str:
+        return "there is no such document; it was fetched already, or its time is over"
+
+
+@dataclass(eq=False)
+class FileRefused(JobError):  # noqa: N818 -- as above
+    """A file is not what its name says, is damaged, is unsafe or of no known kind."""
+
+    file_name: str
+    problem: str
+    """What is wrong, where, and what to do."""
+
+    def __str__(self) -> str:
+        return f"{self.file_name}: {self.problem}"
 
 
 @dataclass(eq=False)

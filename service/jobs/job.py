@@ -8,6 +8,7 @@ from enum import StrEnum
 from service.batch.writing import OnFailure
 
 MAX_TIME_MS = 2**48
+ID_LENGTH = 32
 
 
 class State(StrEnum):
@@ -48,6 +49,8 @@ class NewJob:
     input_size_bytes: int
     num_entries: int
     num_characters: int
+    ticket_sha256: str | None = None
+    """In hexadecimal digits; of a document alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,15 @@ class Job:
     """Entries that could not be translated; None where there is none."""
     worker: str | None
     webhook_tries: int
+    ticket_sha256: str | None
+    """Of a document: its id and the ticket that this is of are what it is had by, and nothing else."""
+    detected_source: str | None
+    """Where nobody named the language of the file, and it is known by now."""
+
+    @property
+    def is_document(self) -> bool:
+        """Whether it comes back whole or not at all, and belongs to whoever has its ticket."""
+        return self.ticket_sha256 is not None
 
     @property
     def has_ended(self) -> bool:
@@ -112,6 +124,7 @@ class Progress:
     num_done: int
     num_failed: int
     entries_per_s: float | None = None
+    detected_source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +138,7 @@ class Ending:
     errors: Kept | None = None
     refund_characters: int = 0
     """Of what was charged, for what was not translated."""
+    detected_source: str | None = None
 
 
 def new_job_id(now: datetime) -> str:
@@ -132,3 +146,8 @@ def new_job_id(now: datetime) -> str:
     (https://www.rfc-editor.org/info/rfc9562), and 80 random ones, which nobody can guess.
     """
     return f"{int(now.timestamp() * 1000) % MAX_TIME_MS:012x}{secrets.token_hex(10)}"
+
+
+def is_job_id(text: str) -> bool:
+    """Whether a text that somebody sends may be one."""
+    return len(text) == ID_LENGTH and text.isascii() and text.isalnum()

@@ -76,7 +76,12 @@ def open_jobs(settings: Settings, accounts: Accounts, opened: ExitStack) -> JobP
             f"jobs_files: the folder cannot be used; set it, or jobs to off: {error}"
         ) from error
     make_tables(database)
-    limits = JobLimits(settings.max_jobs_of_key, settings.max_jobs_bytes, settings.job_lifetime_s)
+    limits = JobLimits(
+        settings.max_jobs_of_key,
+        settings.max_jobs_bytes,
+        settings.job_lifetime_s,
+        settings.document_lifetime_s,
+    )
     store = JobStore(database, limits, accounts.options.clock)
     return JobPremises(store, blobs, scratch, webhooks)
 

@@ -37,7 +37,7 @@ class JobOut(BaseModel):
     is_cancelling: bool = Field(description="Whether it is about to be cancelled.")
     file_name: str
     source: str | None = Field(
-        None, description="Language of the file; null: detected, or the only one possible."
+        None, description="Language of the file; null: the only one possible, or not detected yet."
     )
     target: str | None = Field(None, description="Language translated into; null: the only one possible.")
     model: str | None = Field(None, description="The only model to use; null: the best for the pair.")
@@ -72,7 +72,7 @@ def present_job(job: Job) -> JobOut:
         state=job.state,
         is_cancelling=job.is_cancelling,
         file_name=wishes.file_name,
-        source=wishes.source,
+        source=job.detected_source or wishes.source,
         target=wishes.target,
         model=wishes.model,
         columns=list(wishes.columns),

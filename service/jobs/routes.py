@@ -1,61 +1,42 @@
 """Jobs over HTTP: sent in, followed, fetched, ended."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from itertools import chain
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from threading import Event
-from typing import TypeVar
 from urllib.parse import quote
 
-import anyio
-import anyio.to_thread
-from anyio import CapacityLimiter
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
 from service.accounts.callers import Caller
 from service.accounts.keys import Scope
-from service.batch.errors import InputProblem, JobCancelled
-from service.formats.errors import FileProblem
 from service.front.documentation import WITH_KEY
 from service.front.door import Door, key_in_headers
 from service.front.errors import RETRY_AFTER, ApiError, ErrorKind, SafeJSONResponse
 from service.front.fields import Fields, field_error
 from service.front.forms import FormError, read_urlencoded
-from service.front.threads import beside
 from service.jobs import describing
-from service.jobs.errors import JobError, JobsFull, JobUnfinished, NoResult, TooManyJobs, UnknownJob
+from service.jobs.desk import JobDesk, SentFile, asked
+from service.jobs.errors import FileRefused, JobUnfinished, NoResult, UnknownJob
 from service.jobs.events import MAX_STREAMS, EventStream, job_events
-from service.jobs.job import Job, JobWishes, Kept, NewJob, State, new_job_id
-from service.jobs.premises import JobPremises
+from service.jobs.job import ID_LENGTH, Job, Kept, State, is_job_id
 from service.jobs.ranges import Unsatisfiable, is_known, wanted_part
-from service.jobs.receiving import Received, receive
+from service.jobs.receiving import receive
 from service.jobs.responses import JobOut, JobsResponse, present_job, present_page
-from service.jobs.running import Counted, Runner, check_file
-from service.jobs.wishes import read_wishes, require_pair
-from service.jobs.worker import INPUT, Workers, remove
+from service.jobs.wishes import read_wishes
 
 ONE = "/jobs/{job_id}"
 PAGE_LENGTH, MAX_PAGE_LENGTH = 20, 100
-ID_LENGTH = 32
-MAX_CHECKED = 2
-"""Files that are read through at the same time."""
-Result = TypeVar("Result")
 
 
-class JobDesk:
-    """Where jobs are handed in and asked after. For one event loop."""
+class JobDoor:
+    """Who comes for jobs, and with what. For one event loop."""
 
-    def __init__(self, premises: JobPremises, workers: Workers, runner: Runner, door: Door) -> None:
-        self.premises = premises
-        self.workers = workers
-        self.runner = runner
+    def __init__(self, desk: JobDesk, door: Door) -> None:
+        self.desk = desk
         self.door = door
+        self.store = desk.premises.store
         self.num_streams = 0
-        # Not the threads that texts of others are taken apart on.
-        self._checking = CapacityLimiter(MAX_CHECKED)
 
     async def admit(self, connection: Request) -> Caller:
         """Who asks."""
@@ -65,57 +46,25 @@ class JobDesk:
         """The caller's own job that the path names."""
         caller = await self.admit(connection)
         job_id = connection.path_params["job_id"]
-        if len(job_id) != ID_LENGTH or not job_id.isalnum() or not job_id.isascii():
+        if not is_job_id(job_id):
             raise ApiError(ErrorKind.NOT_FOUND, str(UnknownJob()))
-        return await _asked(lambda: self.premises.store.get(caller.key_id, job_id))
+        return await asked(lambda: self.store.get(caller.key_id, job_id))
 
     async def add(self, connection: Request, max_bytes: int) -> Job:
         """Take a file in; errors are those that its sender is told."""
         caller = await self.admit(connection)
-        store = self.premises.store
-        await _asked(lambda: store.check_room(caller.key_id))
-        folder = await _asked(lambda: TemporaryDirectory(dir=self.premises.scratch.folder))
-        try:
-            received = await receive(connection, Path(folder.name), max_bytes)
-            wishes = read_wishes(received.fields, received.name, self.premises.webhooks)
-            require_pair(wishes, self.runner.router, self.runner.detection)
-            counted = await self._checked(wishes, received)
-            return await _asked(lambda: self._keep(caller, wishes, received, counted))
-        finally:
-            with anyio.CancelScope(shield=True):
-                await beside(folder.cleanup)
-
-    async def _checked(self, wishes: JobWishes, received: Received) -> Counted:
-        """Read through beside the loop; a client that leaves takes its file with it."""
-        stop = Event()
-        try:
-            return await anyio.to_thread.run_sync(
-                lambda: check_file(wishes, received.path, stop), limiter=self._checking
-            )
-        except FileProblem as error:
-            raise field_error("file", error.problem) from error
-        except InputProblem as error:
-            raise field_error("file", "; ".join(problem for _, problem in error.problems)) from error
-        except JobCancelled as error:
-            raise ApiError(ErrorKind.NOT_READY, "the server is about to stop") from error
-        finally:
-            stop.set()
-
-    def _keep(self, caller: Caller, wishes: JobWishes, received: Received, counted: Counted) -> Job:
-        store, blobs = self.premises.store, self.premises.blobs
-        job_id = new_job_id(store.clock.now())
-        new = NewJob(
-            job_id, caller.key_id, wishes, received.size_bytes, counted.num_entries, counted.num_characters
-        )
-        blobs.put(f"{job_id}/{INPUT}", received.path)
-        try:
-            return store.add(new, caller.limits.characters_per_month)
-        except BaseException:
-            blobs.remove(job_id)
-            raise
+        await asked(lambda: self.store.check_room(caller.key_id))
+        async with self.desk.folder() as folder:
+            received = await receive(connection, folder, max_bytes)
+            wishes = read_wishes(received.fields, received.name, self.desk.premises.webhooks)
+            self.desk.require_pair(wishes)
+            try:
+                return await self.desk.add(SentFile(received.path, wishes), caller)
+            except FileRefused as error:
+                raise field_error("file", error.problem) from error
 
 
-def job_routes(jobs: JobDesk, max_bytes: int) -> APIRouter:
+def job_routes(jobs: JobDoor, max_bytes: int) -> APIRouter:
     """All of `/v1/jobs`."""
     routes = APIRouter(prefix="/v1", tags=["jobs"], dependencies=WITH_KEY)
     _add_sending(routes, jobs, max_bytes)
@@ -124,7 +73,7 @@ def job_routes(jobs: JobDesk, max_bytes: int) -> APIRouter:
     return routes
 
 
-def _add_sending(routes: APIRouter, jobs: JobDesk, max_bytes: int) -> None:
+def _add_sending(routes: APIRouter, jobs: JobDoor, max_bytes: int) -> None:
     @routes.post(
         "/jobs",
         operation_id="create_job",
@@ -141,7 +90,6 @@ def _add_sending(routes: APIRouter, jobs: JobDesk, max_bytes: int) -> None:
         read through before it is answered, so that one that cannot be translated is refused at once.
         """
         job = await jobs.add(connection, max_bytes)
-        jobs.workers.wake()
         headers = {"Location": f"/v1/jobs/{job.id}"}
         return SafeJSONResponse(present_job(job).model_dump(mode="json"), 202, headers)
 
@@ -163,18 +111,15 @@ def _add_sending(routes: APIRouter, jobs: JobDesk, max_bytes: int) -> None:
     async def delete(connection: Request) -> Response:
         """What was charged for texts that were not translated is given back."""
         job = await jobs.find(connection)
-        premises = jobs.premises
         if job.has_ended:
-            await _asked(lambda: remove(premises, jobs.runner, job))
+            await jobs.desk.remove(job)
             return Response(status_code=204)
-        job = await _asked(lambda: premises.store.cancel(job.key_id, job.id))
-        if job.has_ended:  # it was waiting, and nobody will look at its file
-            await _asked(lambda: premises.blobs.remove_one(f"{job.id}/{INPUT}"))
+        job = await jobs.desk.cancel(job)
         return SafeJSONResponse(present_job(job).model_dump(mode="json"), 202)
 
 
-def _add_asking(routes: APIRouter, jobs: JobDesk) -> None:
-    store = jobs.premises.store
+def _add_asking(routes: APIRouter, jobs: JobDoor) -> None:
+    store = jobs.store
 
     @routes.get(
         "/jobs",
@@ -191,7 +136,7 @@ def _add_asking(routes: APIRouter, jobs: JobDesk) -> None:
         """Those who come without a key share theirs."""
         caller = await jobs.admit(connection)
         limit, cursor, state = _page_wanted(connection)
-        page = await _asked(lambda: store.page(caller.key_id, limit + 1, cursor, state))
+        page = await asked(lambda: store.page(caller.key_id, limit + 1, cursor, state))
         return SafeJSONResponse(present_page(page, limit).model_dump(mode="json"))
 
     @routes.get(
@@ -226,17 +171,17 @@ def _add_asking(routes: APIRouter, jobs: JobDesk) -> None:
         return EventStream(_counted(jobs, job))
 
 
-async def _counted(jobs: JobDesk, job: Job) -> AsyncIterator[bytes]:
+async def _counted(jobs: JobDoor, job: Job) -> AsyncIterator[bytes]:
     jobs.num_streams += 1
     try:
-        async with aclosing(job_events(jobs.premises.store, job)) as events:
+        async with aclosing(job_events(jobs.store, job)) as events:
             async for event in events:
                 yield event
     finally:
         jobs.num_streams -= 1
 
 
-def _add_fetching(routes: APIRouter, jobs: JobDesk) -> None:
+def _add_fetching(routes: APIRouter, jobs: JobDoor) -> None:
     @routes.get(
         f"{ONE}/result",
         operation_id="get_job_result",
@@ -297,7 +242,7 @@ def _result_of(job: Job) -> Kept:
     return job.result
 
 
-async def _file(connection: Request, jobs: JobDesk, kept: Kept, name: str, media_type: str) -> Response:
+async def _file(connection: Request, jobs: JobDoor, kept: Kept, name: str, media_type: str) -> Response:
     etag = f'"{kept.sha256 or kept.blob.rpartition("-")[2]}"'
     headers = {
         "ETag": etag,
@@ -318,9 +263,9 @@ async def _file(connection: Request, jobs: JobDesk, kept: Kept, name: str, media
     headers["Content-Length"] = str(part.stop - part.start)
     if not part.is_whole:
         headers["Content-Range"] = part.content_range
-    pieces = jobs.premises.blobs.read(kept.blob, part.start, part.stop)
+    pieces = jobs.desk.premises.blobs.read(kept.blob, part.start, part.stop)
     # What is not there is told before the answer begins.
-    first = await _asked(lambda: next(pieces, b""))
+    first = await asked(lambda: next(pieces, b""))
     return StreamingResponse(chain((first,), pieces), 200 if part.is_whole else 206, headers, media_type)
 
 
@@ -342,24 +287,3 @@ def _page_wanted(connection: Request) -> tuple[int, str | None, State | None]:
     if state is not None and state not in set(State):
         raise field_error("state", f"must be one of {', '.join(State)}")
     return limit or PAGE_LENGTH, cursor, None if state is None else State(state)
-
-
-async def _asked(ask: Callable[[], Result]) -> Result:
-    """Wait for the database or the store of files beside the loop; failures are told as clients see them."""
-    with _told():
-        return await beside(ask)
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    try:
-        yield
-    except TooManyJobs as error:
-        raise ApiError(ErrorKind.OVERLOADED, str(error), headers=RETRY_AFTER) from error
-    except JobsFull as error:
-        raise ApiError(ErrorKind.NO_ROOM, str(error), headers=RETRY_AFTER) from error
-    except JobError as error:
-        raise ApiError(ErrorKind.NOT_FOUND, str(error)) from error
-    except OSError as error:
-        problem = "files cannot be kept or read at the moment; try again later"
-        raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error

@@ -34,6 +34,7 @@ def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
         "is_cancelling": False,
         "num_setbacks": 0,
         "webhook_tries": 0,
+        "ticket_sha256": new.ticket_sha256,
     }
 
 
@@ -70,6 +71,8 @@ def as_job(row: Row[Any]) -> Job:
         errors=_kept(row.errors, row.errors_size_bytes, None),
         worker=row.worker,
         webhook_tries=row.webhook_tries,
+        ticket_sha256=row.ticket_sha256,
+        detected_source=row.detected_source,
     )
 
 

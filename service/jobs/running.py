@@ -4,8 +4,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 
@@ -18,12 +17,14 @@ from service.batch.files import JobFile, read_entries, survey
 from service.batch.journal import Journal
 from service.batch.lacking import Chunks
 from service.batch.lookup import look_up
+from service.batch.planning import beginning_of
 from service.batch.progress import Progress as BatchProgress
 from service.batch.progress import Report
 from service.batch.run import Job as BatchJob
 from service.batch.run import run_job
 from service.batch.texts import EntryTranslator, Translated
 from service.batch.translating import BATCH, RoutedEntries, Unchanged
+from service.batch.writing import first_failure
 from service.desk.sources import Detection, find_source
 from service.formats.entries import FileOptions
 from service.formats.known import open_format
@@ -31,9 +32,6 @@ from service.jobs.job import Job, JobWishes, Kept, Progress
 
 CHUNKS = Chunks(entries=200, seconds=1.0)
 """What is lost of a worker that dies, and how soon one that is cancelled ends."""
-DETECTED_CHARACTERS = 4000
-"""Of a file's beginning that its language is told from."""
-DETECTED_ENTRIES = 200
 UNKNOWN = Pair("und", "und")
 """Languages of a file that is only read."""
 
@@ -55,6 +53,8 @@ class Finished:
     result: Path
     errors: Path | None
     num_failed: int
+    first_failure: str | None
+    """Where the first entry stands that could not be translated, and why."""
     refund_characters: int
     """Of entries that could not be translated."""
 
@@ -67,6 +67,10 @@ class Gauge:
         self._began: tuple[float, int] | None = None
         self.progress = Progress(0, 0)
 
+    def tell_source(self, language: str) -> None:
+        """What the file turned out to be in."""
+        self.progress = replace(self.progress, detected_source=language)
+
     def tell(self, progress: BatchProgress) -> None:
         """The rate is of what was translated here, and not of what a worker before had done."""
         now_s = self._monotonic()
@@ -74,7 +78,8 @@ class Gauge:
             self._began = now_s, progress.num_done
         began_s, num_before = self._began
         rate = (progress.num_done - num_before) / (now_s - began_s) if now_s > began_s else None
-        self.progress = Progress(progress.num_done, progress.num_failed, rate or None)
+        found = self.progress.detected_source
+        self.progress = Progress(progress.num_done, progress.num_failed, rate or None, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +111,8 @@ class Runner:
             StoreError: the journal's database did.
         """
         pair = self._pair(job.wishes, source)
+        if self.detection.is_wanted(job.wishes.source):
+            gauge.tell_source(pair.source)
         file = _job_file(job.wishes, source, folder / "result", pair)
         errors = folder / "errors.jsonl"
         journal = self.journal(job.id)
@@ -131,7 +138,8 @@ class Runner:
         refund = 0
         if report.num_failed:
             refund = job.num_characters - _translated_characters(file, journal)
-        return Finished(file.target, errors if errors.is_file() else None, report.num_failed, max(refund, 0))
+        kept = errors if errors.is_file() else None
+        return Finished(file.target, kept, report.num_failed, first_failure(errors), max(refund, 0))
 
     def translated_characters(self, job: Job, source: Path) -> int:
         """Of the entries of a job that was not finished, those that were translated.
@@ -154,7 +162,7 @@ class Runner:
         if not self.detection.is_wanted(wishes.source):
             return self.router.route(wishes.source, wishes.target, wishes.model).pair
         file = _job_file(wishes, source, source, UNKNOWN)
-        found = find_source(_beginning(file), wishes.target, wishes.model, self.router.routes)
+        found = find_source(beginning_of(file), wishes.target, wishes.model, self.router.routes)
         return Pair(found.language or found.target, found.target)
 
     def _translator(self, pair: Pair, wishes: JobWishes) -> EntryTranslator:
@@ -187,17 +195,6 @@ def keep(blob: str, file: Path) -> Kept:
 def _job_file(wishes: JobWishes, source: Path, target: Path, pair: Pair) -> JobFile:
     opened = open_format(wishes.file_name, FileOptions(pair.source, pair.target, wishes.columns))
     return JobFile(wishes.file_name, source, target, opened, pair)
-
-
-def _beginning(file: JobFile) -> str:
-    texts: list[str] = []
-    num_characters = 0
-    for entry in islice(read_entries(file), DETECTED_ENTRIES):
-        texts.append(entry.text[:DETECTED_CHARACTERS])
-        num_characters += len(entry.text)
-        if num_characters >= DETECTED_CHARACTERS:
-            break
-    return "\n".join(texts)
 
 
 def _translated_characters(file: JobFile, journal: Journal) -> int:

@@ -3,9 +3,23 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, case, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    case,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from service.accounts.accounts import SYSTEM_CLOCK, Clock
 from service.accounts.database import Database
@@ -13,19 +27,26 @@ from service.accounts.keys import month_of
 from service.accounts.usage import Charge, charge_in, refund_in
 from service.jobs.errors import JobsFull, LeaseLost, TooManyJobs, UnknownJob
 from service.jobs.job import ENDED, Ending, Job, NewJob, Progress, State, new_job_id
+from service.jobs.problems import MAX_SETBACKS
 from service.jobs.rows import as_job, new_row
+from service.jobs.selecting import is_held, is_key, num_worked_on, of_key
 from service.jobs.tables import JOBS, wait_for_others
 
 LEASE_S = 30.0
 """For which a worker may be silent before another takes its job over. Machines' clocks must agree better."""
 UPLOAD_S = 3600.0
 """Files older than this whose job was never added are nobody's."""
-MAX_SETBACKS = 4
-"""Of one job in a row: workers that died over it, or could not go on, and got no further than before."""
-MANY_SETBACKS = (
-    f"{MAX_SETBACKS} times in a row the work on it broke off and got no further; the server's log says why"
-)
+MOST_IDS = 500
+"""Asked for in one statement."""
 _WORKED_ON = (State.QUEUED, State.RUNNING)
+
+
+class Claimed(Enum):
+    """What a worker takes."""
+
+    ANY = 1
+    DOCUMENTS = 2
+    """Documents alone, so that these need not wait for long jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +54,13 @@ class JobLimits:
     """How much may be kept and may wait."""
 
     max_jobs_of_key: int = 100
-    """That are not done."""
+    """That are not done; and as many documents."""
     max_bytes: int = 10 * 2**30
     """Of files of all jobs."""
     lifetime_s: float = 7 * 86400.0
     """For which a job that has ended is kept, with its files."""
+    document_lifetime_s: float = 1800.0
+    """The same of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +84,51 @@ class JobStore:
         month = month_of(now)
         with self.database.writing() as connection:
             wait_for_others(connection)
+            self._check_waiting(connection, new.key_id, is_document=new.ticket_sha256 is not None)
             self._check_room(connection, new)
             if new.key_id is not None:
                 charge = Charge(new.key_id, month, new.num_characters, documents=1)
                 charge_in(connection, charge, max_characters_per_month)
             connection.execute(insert(JOBS).values(new_row(new, month, now)))
-            return as_job(connection.execute(select(JOBS).where(JOBS.c.id == new.id)).one())
+            return _only(connection, new.id)
+
+    def add_ended(self, new: NewJob, ending: Ending) -> Job:
+        """Keep one that there is nothing to be done for, which costs nothing.
+
+        Raises:
+            JobsFull: too many bytes are kept.
+        """
+        now = self.clock.now()
+        with self.database.writing() as connection:
+            wait_for_others(connection)
+            self._check_room(connection, new)
+            connection.execute(insert(JOBS).values(new_row(new, month_of(now), now)))
+            ended = self._ended(_only(connection, new.id), ending, now)
+            connection.execute(update(JOBS).where(JOBS.c.id == new.id).values(ended))
+            return _only(connection, new.id)
 
     def check_room(self, key_id: str | None) -> None:
-        """Raise what `add` would raise whatever the file is like: before it is sent."""
+        """Raise what `add` would raise of a job whatever its file is like: before it is sent."""
         with self.database.reading() as connection:
-            self._check_waiting(connection, key_id)
+            self._check_waiting(connection, key_id, is_document=False)
 
     def get(self, key_id: str | None, job_id: str) -> Job:
-        """Raises UnknownJob if the caller has none of this id."""
-        with self.database.reading() as connection:
-            row = connection.execute(select(JOBS).where(JOBS.c.id == job_id, _of(key_id))).first()
-        if row is None:
-            raise UnknownJob
-        return as_job(row)
+        """Raises UnknownJob if the caller has none of this id. Documents are nobody's."""
+        return self._read(JOBS.c.id == job_id, of_key(key_id))
+
+    def get_document(self, job_id: str) -> Job:
+        """A document whose time is not over, whoever asks: it is for the caller of this to see its ticket.
+
+        Raises:
+            UnknownJob: there is none of this id.
+        """
+        is_document = JOBS.c.ticket_sha256.is_not(None)
+        is_kept = or_(JOBS.c.expires_at.is_(None), JOBS.c.expires_at > self.clock.now())
+        return self._read(JOBS.c.id == job_id, is_document, is_kept)
+
+    def again(self, job: Job) -> Job:
+        """A job as it is now; raises UnknownJob if it is gone."""
+        return self._read(JOBS.c.id == job.id)
 
     def page(
         self, key_id: str | None, limit: int, before: str | None = None, state: State | None = None
@@ -92,7 +141,7 @@ class JobStore:
             before: only those that were made before the one of this id.
             state: only those that are in it.
         """
-        wanted = select(JOBS).where(_of(key_id)).order_by(JOBS.c.id.desc()).limit(limit)
+        wanted = select(JOBS).where(of_key(key_id)).order_by(JOBS.c.id.desc()).limit(limit)
         if before is not None:
             wanted = wanted.where(JOBS.c.id < before)
         if state is not None:
@@ -100,16 +149,22 @@ class JobStore:
         with self.database.reading() as connection:
             return [as_job(row) for row in connection.execute(wanted)]
 
-    def claim(self, worker: str) -> Job | None:
-        """Take the job that has waited longest, or one whose worker is silent; None where there is none.
+    def claim(self, worker: str, claimed: Claimed = Claimed.ANY) -> Job | None:
+        """Take a job that waits, or one whose worker is silent; None where there is none.
+
+        The key that has the fewest worked on is the first, and what it has had waiting longest.
 
         Args:
             worker: of a name that no other claim has.
+            claimed: what is taken.
         """
         now = self.clock.now()
         is_left = and_(JOBS.c.state == State.RUNNING, JOBS.c.leased_until <= now)
         free = or_(JOBS.c.state == State.QUEUED, is_left)
-        first = select(JOBS).where(free).order_by(JOBS.c.id).limit(1).with_for_update(skip_locked=True)
+        if claimed is Claimed.DOCUMENTS:
+            free = and_(free, JOBS.c.ticket_sha256.is_not(None))
+        order = (num_worked_on(now), JOBS.c.id)
+        first = select(JOBS).where(free).order_by(*order).limit(1).with_for_update(skip_locked=True)
         with self.database.reading() as connection:  # a look takes no lock, and there is mostly nothing
             if connection.execute(select(JOBS.c.id).where(free).limit(1)).first() is None:
                 return None
@@ -125,7 +180,7 @@ class JobStore:
                 "num_setbacks": row.num_setbacks + (row.state == State.RUNNING),
             }
             connection.execute(update(JOBS).where(JOBS.c.id == row.id).values(taken))
-            return as_job(connection.execute(select(JOBS).where(JOBS.c.id == row.id)).one())
+            return _only(connection, row.id)
 
     def has_too_many_setbacks(self, job: Job) -> bool:
         """Whether a job kills whoever works on it."""
@@ -152,6 +207,8 @@ class JobStore:
             known[column.name] = case((is_further, value), else_=column)
         if progress.entries_per_s is not None:
             known["entries_per_s"] = progress.entries_per_s
+        if progress.detected_source is not None:
+            known["detected_source"] = progress.detected_source
         with self.database.writing() as connection:
             row = self._change(connection, job_id, worker, known)
             return bool(row.is_cancelling)
@@ -171,7 +228,7 @@ class JobStore:
             "num_setbacks": JOBS.c.num_setbacks + num_setbacks,
         }
         with self.database.writing() as connection:
-            connection.execute(update(JOBS).where(_held(job_id, worker)).values(given))
+            connection.execute(update(JOBS).where(is_held(job_id, worker)).values(given))
 
     def end(self, job: Job, worker: str, ending: Ending) -> None:
         """End a job, and give back what was charged for nothing; all of it, once.
@@ -184,20 +241,20 @@ class JobStore:
             self._change(connection, job.id, worker, self._ended(job, ending, now))
             self._refund(connection, job, ending)
 
-    def cancel(self, key_id: str | None, job_id: str) -> Job:
+    def cancel(self, job: Job) -> Job:
         """End a job that waits; have one that is worked on end soon. One that has ended stays as it is.
 
         Raises:
-            UnknownJob: as `get`.
+            UnknownJob: it is gone.
         """
         now = self.clock.now()
-        wanted = select(JOBS).where(JOBS.c.id == job_id, _of(key_id))
+        wanted = select(JOBS).where(JOBS.c.id == job.id)
         with self.database.writing() as connection:
             row = connection.execute(wanted.with_for_update()).first()
             if row is None:
                 raise UnknownJob
             job = as_job(row)
-            mine = update(JOBS).where(JOBS.c.id == job_id)
+            mine = update(JOBS).where(JOBS.c.id == job.id)
             if job.state is State.QUEUED and not job.num_done:
                 ending = Ending(State.CANCELLED, refund_characters=job.num_characters)
                 connection.execute(mine.values(self._ended(job, ending, now)))
@@ -207,13 +264,13 @@ class JobStore:
                 connection.execute(mine.values(is_cancelling=True))
             return as_job(connection.execute(wanted).one())
 
-    def remove(self, key_id: str | None, job_id: str) -> None:
-        """Forget a job that has ended.
+    def remove(self, job: Job) -> None:
+        """Forget a job that has ended. Of several who do so at a time, one does it.
 
         Raises:
             UnknownJob: there is none, or none that has ended.
         """
-        over = delete(JOBS).where(JOBS.c.id == job_id, _of(key_id), JOBS.c.state.in_(ENDED))
+        over = delete(JOBS).where(JOBS.c.id == job.id, JOBS.c.state.in_(ENDED))
         with self.database.writing() as connection:
             if connection.execute(over.returning(JOBS.c.id)).first() is None:
                 raise UnknownJob
@@ -226,9 +283,11 @@ class JobStore:
 
     def known(self, job_ids: Collection[str]) -> set[str]:
         """Those of these ids that there are."""
-        with self.database.reading() as connection:
-            found = connection.execute(select(JOBS.c.id).where(JOBS.c.id.in_(job_ids)))
-            return set(found.scalars())
+        return self._among(job_ids, true())
+
+    def unfinished(self, job_ids: Collection[str]) -> set[str]:
+        """Those of these ids that have not ended."""
+        return self._among(job_ids, JOBS.c.state.in_(_WORKED_ON))
 
     def is_old(self, job_id: str) -> bool:
         """Whether a job of this id would have been added by now, if ever."""
@@ -247,7 +306,7 @@ class JobStore:
                 return None
             held = {"webhook_due_at": now + timedelta(seconds=for_s), "webhook_tries": row.webhook_tries + 1}
             connection.execute(update(JOBS).where(JOBS.c.id == row.id).values(held))
-            return as_job(connection.execute(select(JOBS).where(JOBS.c.id == row.id)).one())
+            return _only(connection, row.id)
 
     def set_webhook(self, job_id: str, in_s: float | None) -> None:
         """When a job's end is told again; None for never."""
@@ -255,21 +314,38 @@ class JobStore:
         with self.database.writing() as connection:
             connection.execute(update(JOBS).where(JOBS.c.id == job_id).values(webhook_due_at=due_at))
 
+    def _read(self, *conditions: ColumnElement[bool]) -> Job:
+        with self.database.reading() as connection:
+            row = connection.execute(select(JOBS).where(*conditions)).first()
+        if row is None:
+            raise UnknownJob
+        return as_job(row)
+
+    def _among(self, job_ids: Collection[str], condition: ColumnElement[bool]) -> set[str]:
+        asked, found = list(job_ids), set[str]()
+        with self.database.reading() as connection:
+            for start in range(0, len(asked), MOST_IDS):
+                is_asked = JOBS.c.id.in_(asked[start : start + MOST_IDS])
+                rows = connection.execute(select(JOBS.c.id).where(is_asked, condition))
+                found.update(rows.scalars())
+        return found
+
     def _check_room(self, connection: Connection, new: NewJob) -> None:
-        self._check_waiting(connection, new.key_id)
         # A translation is about as long as its source, which is kept until then.
         sizes = 2 * JOBS.c.input_size_bytes + func.coalesce(JOBS.c.result_size_bytes, 0)
         kept = connection.execute(select(func.coalesce(func.sum(sizes), 0))).scalar_one()
         if kept + 2 * new.input_size_bytes > self.limits.max_bytes:
             raise JobsFull(self.limits.max_bytes)
 
-    def _check_waiting(self, connection: Connection, key_id: str | None) -> None:
-        waiting = select(func.count()).where(_of(key_id), JOBS.c.state.in_(_WORKED_ON))
+    def _check_waiting(self, connection: Connection, key_id: str | None, *, is_document: bool) -> None:
+        has_ticket = JOBS.c.ticket_sha256.is_not(None)
+        alike = has_ticket if is_document else ~has_ticket
+        waiting = select(func.count()).where(is_key(key_id), alike, JOBS.c.state.in_(_WORKED_ON))
         if connection.execute(waiting).scalar_one() >= self.limits.max_jobs_of_key:
             raise TooManyJobs(self.limits.max_jobs_of_key)
 
     def _change(self, connection: Connection, job_id: str, worker: str, values: dict[str, Any]) -> Row[Any]:
-        changed = update(JOBS).where(_held(job_id, worker)).values(values)
+        changed = update(JOBS).where(is_held(job_id, worker)).values(values)
         row = connection.execute(changed.returning(JOBS.c.is_cancelling)).first()
         if row is None:
             raise LeaseLost(job_id)
@@ -281,7 +357,7 @@ class JobStore:
             "state": ending.state,
             "problem": ending.problem,
             "finished_at": now,
-            "expires_at": now + timedelta(seconds=self.limits.lifetime_s),
+            "expires_at": now + timedelta(seconds=self._kept_s(job, ending)),
             "is_cancelling": False,
             "worker": None,
             "leased_until": None,
@@ -298,7 +374,15 @@ class JobStore:
                 "num_done": job.num_entries,
                 "num_failed": ending.num_failed,
             }
+        if ending.detected_source is not None:
+            ended["detected_source"] = ending.detected_source
         return ended
+
+    def _kept_s(self, job: Job, ending: Ending) -> float:
+        if not job.is_document:
+            return self.limits.lifetime_s
+        # Who cancels a document has gone, and nobody else knows of it.
+        return 0.0 if ending.state is State.CANCELLED else self.limits.document_lifetime_s
 
     def _refund(self, connection: Connection, job: Job, ending: Ending) -> None:
         documents = int(ending.state is not State.DONE)
@@ -310,9 +394,5 @@ class JobStore:
         return now + timedelta(seconds=self.lease_s)
 
 
-def _of(key_id: str | None) -> ColumnElement[bool]:
-    return JOBS.c.key_id.is_(None) if key_id is None else JOBS.c.key_id == key_id
-
-
-def _held(job_id: str, worker: str) -> ColumnElement[bool]:
-    return and_(JOBS.c.id == job_id, JOBS.c.worker == worker, JOBS.c.state == State.RUNNING)
+def _only(connection: Connection, job_id: str) -> Job:
+    return as_job(connection.execute(select(JOBS).where(JOBS.c.id == job_id)).one())

@@ -16,6 +16,7 @@ from sqlalchemy import (
     inspect,
     select,
     text,
+    update,
 )
 
 from service.accounts.database import Database
@@ -23,7 +24,7 @@ from service.accounts.errors import SchemaUnknown
 from service.accounts.tables import UtcTime
 from service.batch.journal import METADATA as JOURNAL_METADATA
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised with every change of the tables, together with a step that makes it to older ones."""
 JOBS_LOCK = 0x_D8A6_0AB5
 """What programs that make tables, or add jobs, in the same PostgreSQL at the same time wait for."""
@@ -68,13 +69,24 @@ JOBS = Table(
     Column("num_setbacks", Integer, nullable=False),  # in a row, without getting any further
     Column("webhook_tries", Integer, nullable=False),
     Column("webhook_due_at", UtcTime),  # NULL: none is to be sent
+    Column("ticket_sha256", String(64)),  # of a document; NULL: of a job
+    Column("detected_source", Text),
     Index("jobs_by_key", "key_id", "id"),
     Index("jobs_by_state", "state", "id"),
 )
 
 
+STEPS = {
+    1: (
+        "ALTER TABLE jobs ADD COLUMN ticket_sha256 VARCHAR(64)",
+        "ALTER TABLE jobs ADD COLUMN detected_source TEXT",
+    )
+}
+"""Statements that make tables of a version to those of the next."""
+
+
 def make_tables(database: Database) -> None:
-    """Make those that are not there.
+    """Make those that are not there, and make older ones to those of this version.
 
     Raises:
         SchemaUnknown: they are of a version that this program does not know.
@@ -87,6 +99,11 @@ def make_tables(database: Database) -> None:
             METADATA.create_all(connection, checkfirst=False)
             connection.execute(insert(SCHEMA).values(version=SCHEMA_VERSION))
         versions = list(connection.execute(select(SCHEMA.c.version)).scalars())
+        while len(versions) == 1 and versions[0] in STEPS:
+            for statement in STEPS[versions[0]]:
+                connection.execute(text(statement))
+            versions = [versions[0] + 1]
+            connection.execute(update(SCHEMA).values(version=versions[0]))
         if versions != [SCHEMA_VERSION]:
             problem = f"its jobs are of version {versions}, and this program knows version {SCHEMA_VERSION}"
             raise SchemaUnknown(database.name, problem)

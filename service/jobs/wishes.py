@@ -1,12 +1,13 @@
 """What a sender wants of a file, from fields of a form or of a URL."""
 
 from collections.abc import Sequence
+from unicodedata import category
 
 from dragoman.errors import InputError
 from dragoman.routing.router import Router
 from service.batch.writing import OnFailure
 from service.desk.sources import Detection
-from service.front.errors import ApiError, FieldProblem, invalid_input
+from service.front.errors import FieldProblem, invalid_input
 from service.front.fields import Fields, field_error
 from service.jobs.addresses import parse_webhook_url, refuse_private_literal
 from service.jobs.errors import AddressRefused
@@ -15,6 +16,10 @@ from service.jobs.webhooks import WebhookOptions
 
 KNOWN = ("source", "target", "model", "columns", "on_failure", "webhook_url", "file_name")
 MAX_NAME_LENGTH = 255
+CONTROL = "Cc"
+"""Unicode's category of what must not be in a name. Other characters that do not show are in names of
+people's own files, as spaces that do not break are in those of macOS.
+"""
 MAX_COLUMNS = 64
 MAX_COLUMN_LENGTH = 200
 
@@ -38,7 +43,7 @@ def read_wishes(fields: Fields, sent_name: str, webhooks: WebhookOptions | None)
     if problems:
         raise invalid_input(problems, total=len(problems))
     return JobWishes(
-        file_name=_file_name(fields.string("file_name") or sent_name),
+        file_name=own_name(fields.string("file_name") or sent_name),
         source=_code(fields, "source"),
         target=_code(fields, "target"),
         model=_code(fields, "model"),
@@ -71,12 +76,18 @@ def is_detected(wishes: JobWishes, detection: Detection) -> bool:
     return detection.is_wanted(wishes.source)
 
 
-def _file_name(name: str) -> str:
-    """The name without folders that it may have."""
+def own_name(name: str) -> str:
+    """A file's name without folders that it may have.
+
+    Raises:
+        ApiError: it is none, is too long, or has characters that control something.
+    """
     last = name.replace("\\", "/").rpartition("/")[2]
-    if not last or len(last) > MAX_NAME_LENGTH or not last.isprintable():
+    if not last or len(last) > MAX_NAME_LENGTH or any(category(each) == CONTROL for each in last):
         raise field_error(
-            "file", f"its name must have 1 to {MAX_NAME_LENGTH} printable characters; it tells the format"
+            "file",
+            f"its name must have 1 to {MAX_NAME_LENGTH} characters, without control characters; it tells the "
+            "format",
         )
     return last
 
@@ -117,8 +128,3 @@ def _webhook_url(url: str | None, webhooks: WebhookOptions | None) -> str | None
     except AddressRefused as error:
         raise field_error("webhook_url", error.problem) from error
     return url
-
-
-def refused_file(problem: str) -> ApiError:
-    """A file that cannot be translated."""
-    return field_error("file", problem)

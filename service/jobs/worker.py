@@ -30,13 +30,17 @@ from service.front.threads import beside
 from service.jobs.errors import AddressRefused, LeaseLost, UnknownJob
 from service.jobs.job import Ending, Job, State
 from service.jobs.premises import JobPremises
+from service.jobs.problems import FILE_GONE, MANY_SETBACKS, MODEL_FAILED
 from service.jobs.responses import present_job
 from service.jobs.running import Finished, Gauge, Runner, keep
-from service.jobs.store import MANY_SETBACKS
+from service.jobs.store import Claimed
+from service.jobs.waiting import Waiting
 from service.jobs.webhooks import DeliveryFailed, Message, WebhookOptions, deliver, pause_after
 
 POLL_S = 1.0
 """Between two looks at whether there is something to do."""
+DOCUMENTS_AT_A_TIME = 2
+"""By workers that take nothing else, beside those that take anything."""
 BEATS_PER_LEASE = 10
 SWEEP_S = 60.0
 SETBACK_PAUSE_POLLS = 5
@@ -71,43 +75,53 @@ class Workers:
         self._runner = runner
         self._jobs_at_a_time = jobs_at_a_time
         self._poll_s = poll_s
-        self._threads = CapacityLimiter(max(1, jobs_at_a_time))
-        self._has_come = asyncio.Event()
+        self._threads = CapacityLimiter(jobs_at_a_time + DOCUMENTS_AT_A_TIME)
+        self._comings: list[asyncio.Event] = []
+        """One for each who takes jobs, so that none hides a coming from the others."""
+        self.waiting = Waiting(premises.store)
         self._is_ending = False
 
     def wake(self) -> None:
         """There is a new job."""
-        self._has_come.set()
+        for has_come in self._comings:
+            has_come.set()
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
         """What is not done at the end goes back, for another process to go on with."""
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self.waiting.keep_looking)
             if self._jobs_at_a_time:
                 tasks.start_soon(self._keep_swept)
                 if self._premises.webhooks is not None:
                     tasks.start_soon(self._send_webhooks, self._premises.webhooks)
+                for _ in range(DOCUMENTS_AT_A_TIME):
+                    tasks.start_soon(self._work, Claimed.DOCUMENTS)
             for _ in range(self._jobs_at_a_time):
-                tasks.start_soon(self._work)
+                tasks.start_soon(self._work, Claimed.ANY)
             yield
             self._is_ending = True
             tasks.cancel_scope.cancel()
 
-    async def _work(self) -> None:
+    async def _work(self, claimed: Claimed) -> None:
+        has_come = asyncio.Event()
+        self._comings.append(has_come)
         while not self._is_ending:
-            self._has_come.clear()
+            has_come.clear()
             worker = secrets.token_hex(16)
-            job = await self._claim(worker)
+            job = await self._claim(worker, claimed)
             if job is not None:
-                if await self._work_on(_Assignment(job, worker)):
+                is_setback = await self._work_on(_Assignment(job, worker))
+                self.waiting.tell(job.id)
+                if is_setback:
                     await asyncio.sleep(SETBACK_PAUSE_POLLS * self._poll_s)
             else:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._has_come.wait(), self._poll_s)
+                    await asyncio.wait_for(has_come.wait(), self._poll_s)
 
-    async def _claim(self, worker: str) -> Job | None:
+    async def _claim(self, worker: str, claimed: Claimed) -> Job | None:
         try:
-            return await beside(lambda: self._store.claim(worker))
+            return await beside(lambda: self._store.claim(worker, claimed))
         except StoreError as error:
             logger.error("no job can be claimed: %s", error)  # noqa: TRY400 -- a traceback says no more
             return None
@@ -187,7 +201,7 @@ class Workers:
         try:
             source = self._premises.blobs.local(f"{job.id}/{INPUT}", folder)
         except FileNotFoundError:
-            return Ending(State.FAILED, problem="its file is gone", refund_characters=everything)
+            return Ending(State.FAILED, problem=FILE_GONE, refund_characters=everything)
         if job.is_cancelling:
             return self._unfinished(job, source, State.CANCELLED)
         try:
@@ -195,7 +209,7 @@ class Workers:
         except BatchStopped:
             if assignment.is_lost.is_set():
                 raise LeaseLost(job.id) from None
-            if not self._store.get(job.key_id, job.id).is_cancelling:
+            if not self._store.again(job).is_cancelling:
                 raise
             return self._unfinished(job, source, State.CANCELLED)
         except (TranslatorClosed, NoRoom, StoreError, OSError):
@@ -205,19 +219,27 @@ class Workers:
         return self._finished(assignment, finished)
 
     def _finished(self, assignment: _Assignment, finished: Finished) -> Ending:
-        """The files are kept under names of this worker's own, and count only once the job says so."""
+        """The files are kept under names of this worker's own, and count only once the job says so. Of a
+        document it is all or nothing.
+        """
         job, worker, blobs = assignment.job, assignment.worker, self._premises.blobs
+        if job.is_document and finished.first_failure is not None:
+            everything = job.num_characters
+            return Ending(State.FAILED, problem=finished.first_failure, refund_characters=everything)
         result = keep(f"{job.id}/result-{worker}", finished.result)
         blobs.put(result.blob, finished.result)
         errors = None
         if finished.errors is not None:
             errors = keep(f"{job.id}/errors-{worker}", finished.errors)
             blobs.put(errors.blob, finished.errors)
-        return Ending(State.DONE, finished.num_failed, None, result, errors, finished.refund_characters)
+        source = assignment.gauge.progress.detected_source
+        return Ending(
+            State.DONE, finished.num_failed, None, result, errors, finished.refund_characters, source
+        )
 
     def _unfinished(self, job: Job, source: Path, state: State, problem: str | None = None) -> Ending:
         try:
-            num_translated = self._runner.translated_characters(job, source)
+            num_translated = 0 if job.is_document else self._runner.translated_characters(job, source)
         except (DragomanError, FileProblem):
             num_translated = 0  # nothing was, where it cannot be read
         return Ending(state, problem=problem, refund_characters=max(job.num_characters - num_translated, 0))
@@ -255,7 +277,7 @@ def _told(error: Exception) -> str:
         return str(error)
     if isinstance(error, BundleError | ProviderError):
         logger.error("a model cannot be opened: %s", error)
-        return "the model cannot be opened; the server's log says why"
+        return MODEL_FAILED
     log_unexpected(error)
     return SERVER_FAILED
 
@@ -267,18 +289,23 @@ def sweep(premises: JobPremises, runner: Runner) -> None:
         StoreError: the database cannot be used.
         OSError: the store of files failed.
     """
-    for job in premises.store.expired():
-        remove(premises, runner, job)
-    ids = premises.blobs.jobs()
-    for job_id in set(ids) - premises.store.known(ids):
-        if premises.store.is_old(job_id):
-            premises.blobs.remove(job_id)
+    while over := premises.store.expired():
+        for job in over:
+            remove(premises, runner, job)
+    old = {job_id for job_id in premises.blobs.jobs() if premises.store.is_old(job_id)}
+    for job_id in old - premises.store.known(old):
+        premises.blobs.remove(job_id)
 
 
 def remove(premises: JobPremises, runner: Runner, job: Job) -> None:
     """Forget a job that has ended, and remove its files."""
     with suppress(UnknownJob):  # somebody else has just done it
-        premises.store.remove(job.key_id, job.id)
+        premises.store.remove(job)
+    remove_files(premises, runner, job)
+
+
+def remove_files(premises: JobPremises, runner: Runner, job: Job) -> None:
+    """All that is kept of a job beside what it is."""
     runner.journal(job.id).forget()
     premises.blobs.remove(job.id)
 

@@ -43,7 +43,7 @@ SETTINGS = {
         "keyRequired": False,
         "suggestions": False,
         "filesTranslation": True,
-        "supportedFilesFormat": [".txt", ".html", ".htm"],
+        "supportedFilesFormat": [".txt", ".html", ".docx"],
         "language": {
             "source": {"code": "auto", "name": "Auto Detect"},
             "target": {"code": "en", "name": "English"},

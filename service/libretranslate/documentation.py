@@ -119,7 +119,7 @@ EXAMPLES: Mapping[int, Mapping[str, str]] = {
         "less, or wait for the next month",
         "not done here": "Language detection is disabled on this server.",
     },
-    404: {"no such file": "there is no such document; it was fetched already, or kept for its time"},
+    404: {"no such file": "there is no such document; it was fetched already, or its time is over"},
     408: {"too slow": "the body did not come within 30 s; send it at once"},
     413: {"too large": "the body has more than 1048576 bytes; send the texts in several requests"},
     415: {

@@ -3,21 +3,24 @@
 from collections.abc import Mapping
 from urllib.parse import quote
 
+import anyio
 from fastapi import APIRouter, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
+from service.accounts.callers import Caller
 from service.accounts.keys import Scope
-from service.desk.order import Order
-from service.documents.errors import StoreFull, UnknownDocument, UnknownFormat, UnusableDocument
-from service.documents.formats import format_of
-from service.documents.translating import translate_document
+from service.formats.known import installed_suffixes, is_known
 from service.front.connection import while_connected
-from service.front.errors import RETRY_AFTER, ApiError, ErrorKind, SafeJSONResponse
+from service.front.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.front.fields import Fields, read_fields
 from service.front.forms import Upload
 from service.front.premises import Premises
 from service.front.readiness import require_ready
-from service.front.threads import beside
+from service.jobs.documents import Documents, Handed
+from service.jobs.errors import FileRefused
+from service.jobs.job import ID_LENGTH, Job, JobWishes, State
+from service.jobs.problems import SERVERS_FAULTS
+from service.jobs.wishes import own_name
 from service.libretranslate.documentation import (
     BYTES,
     FILE_NAME,
@@ -38,16 +41,14 @@ from service.libretranslate.refusals import (
     refused,
     required,
 )
-from service.libretranslate.requests import find_pair
+from service.libretranslate.requests import Pair, find_pair
 from service.libretranslate.responses import TranslatedFile
 
 MAX_NAME_LENGTH = 150
 """Characters at the end of a file's name that its address and its download have; each may become 12 there."""
 
 FETCHED_FROM = {
-    "a letter": {
-        "translatedFileUrl": "http://127.0.0.1:8000/download_file/c8dd4fa57269fb4bd6eaefd7f6090458.letter.txt"
-    }
+    "a letter": {"translatedFileUrl": f"http://127.0.0.1:8000/download_file/019ab7c1{'0' * 88}.letter.txt"}
 }
 FILE = {"type": "string", "contentMediaType": BYTES}
 
@@ -55,7 +56,7 @@ FILE = {"type": "string", "contentMediaType": BYTES}
 def file_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
     """Files in, files out; arguments as for texts."""
     routes = APIRouter()
-    desk, door, store = premises.desk, premises.door, premises.documents
+    door, documents = premises.door, premises.documents
 
     @routes.post(
         TRANSLATE_FILE,
@@ -65,26 +66,18 @@ def file_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
         openapi_extra=file_body(FILE_TO_TRANSLATE),
     )
     async def translate_file(request: Request) -> Response:
-        """Plain text in UTF-8, or HTML. The answer comes when it is translated."""
-        if store is None:
+        """A file of any kind that `/frontend/settings` names. The answer comes when it is translated."""
+        if documents is None:
             raise disabled("Files translation are disabled")
-        require_ready(desk.inference)
+        require_ready(premises.desk.inference)
         fields = await read_fields(request)
         caller = await admit(door, request, fields, Scope.DOCUMENTS)
         upload = _read_upload(fields)
         pair = find_pair(required(fields, "source"), required(fields, "target"), await catalogues.current())
-        translated = upload.content
-        try:
-            if not pair.is_copied:
-                order = Order((), pair.target, pair.source)
-                work = translate_document(desk, upload.content, upload.name, order, caller)
-                translated = await while_connected(request, work)
-            document_id = await beside(lambda: store.put(_shown(upload.name), translated))
-        except UnusableDocument as error:
-            raise refused(str(error)) from error
-        except StoreFull as error:
-            raise ApiError(ErrorKind.NO_ROOM, str(error), headers=RETRY_AFTER) from error
-        url = f"{request.base_url}{DOWNLOADS[1:]}/{document_id}.{quote(_shown(upload.name), safe='')}"
+        handed = await _hand_in(documents, upload, pair, caller)
+        await _await_translation(documents, handed.job, request)
+        name = quote(handed.job.wishes.file_name, safe="")
+        url = f"{request.base_url}{DOWNLOADS[1:]}/{handed.job.id}{handed.ticket}.{name}"
         return SafeJSONResponse({"translatedFileUrl": url}, headers=headers)
 
     @routes.get(
@@ -99,21 +92,45 @@ def file_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
     )
     async def download_file(request: Request) -> Response:
         """Whoever has its address may fetch it, until it is erased."""
-        document_id = str(request.path_params["name"]).partition(".")[0]
-        if store is None:
+        if documents is None:
             raise disabled("Files translation are disabled")
-        try:
-            found = await beside(lambda: store.read(document_id))
-        except UnknownDocument as error:
-            raise ApiError(ErrorKind.NOT_FOUND, str(error)) from error
+        address = str(request.path_params["name"]).partition(".")[0]
+        job = await documents.find(address[:ID_LENGTH], address[ID_LENGTH:])
+        pieces = await documents.read(job)
         # A page that somebody had translated must not run as one of this server's.
         own = {
-            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(found.name, safe='')}",
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(job.wishes.file_name, safe='')}",
             "X-Content-Type-Options": "nosniff",
         }
-        return Response(found.content, media_type=BYTES, headers={**headers, **own})
+        return StreamingResponse(pieces, media_type=BYTES, headers={**headers, **own})
 
     return routes
+
+
+async def _hand_in(documents: Documents, upload: Upload, pair: Pair, caller: Caller) -> Handed:
+    wishes = JobWishes(own_name(_shown(upload.name)), pair.source, pair.target)
+    if pair.is_copied:
+        return await documents.add_unchanged(upload.content, wishes, caller)
+    documents.desk.require_pair(wishes)
+    try:
+        return await documents.add(upload.content, wishes, caller)
+    except FileRefused as error:
+        raise refused(str(error)) from error
+
+
+async def _await_translation(documents: Documents, job: Job, request: Request) -> None:
+    """A client that leaves has its file given up."""
+    try:
+        ended = await while_connected(request, documents.ended(job))
+    except BaseException:
+        with anyio.CancelScope(shield=True):
+            await documents.give_up(job)
+        raise
+    if ended.state is State.DONE:
+        return
+    await documents.give_up(ended)
+    problem = ended.problem or "it was cancelled"
+    raise ApiError(ErrorKind.INTERNAL, problem) if problem in SERVERS_FAULTS else refused(problem)
 
 
 def _read_upload(fields: Fields) -> Upload:
@@ -122,10 +139,9 @@ def _read_upload(fields: Fields) -> Upload:
         raise missing("file")
     if not upload.name:
         raise refused("empty file")
-    try:
-        format_of(upload.name)
-    except UnknownFormat as error:
-        raise refused(f"file format not supported: {error}") from error
+    if not is_known(upload.name):
+        known = ", ".join(installed_suffixes())
+        raise refused(f"file format not supported: {_shown(upload.name)!a}; known are {known}")
     return upload
 
 

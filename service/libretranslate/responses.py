@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from service.desk.order import UNDETERMINED, Answer, Detected
 from service.desk.sources import Detection
-from service.documents.formats import SUFFIXES
+from service.formats.known import installed_suffixes
 from service.libretranslate.languages import Catalogue, Listed, present_code
 from service.libretranslate.requests import Wishes
 from service.settings import Settings
@@ -88,7 +88,7 @@ class Health(BaseModel):
 class TranslatedFile(BaseModel):
     """A file that was translated."""
 
-    translatedFileUrl: str = Field(description="Where it can be fetched, for half an hour.")  # noqa: N815
+    translatedFileUrl: str = Field(description="Where it can be fetched, until its time is over.")  # noqa: N815
 
 
 class ErrorOut(BaseModel):
@@ -141,7 +141,7 @@ def present_settings(settings: Settings, catalogue: Catalogue, *, takes_files: b
         keyRequired=settings.requires_key,
         suggestions=False,
         filesTranslation=takes_files,
-        supportedFilesFormat=list(SUFFIXES) if takes_files else [],
+        supportedFilesFormat=installed_suffixes() if takes_files else [],
         language=DefaultPair(
             source=AUTO_DETECT if has_auto else _first(catalogue.sources()),
             target=_first(catalogue.targets()),

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,10 @@ from dragoman import Translator
 from dragoman.bundle import open_bundle
 from dragoman.routing.inspection import bundle_folders
 from dragoman.routing.router import Router
-from service import apis
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyWishes, Limits, Scope
 from service.accounts.usage import Usage, UsageStore
-from service.deepl.api import deepl_api
-from service.documents.store import DocumentStore
-from service.front.premises import Api, Premises
 from tests.routing.doubles import DoubleBundles, write_bundle
 from tests.service.conftest import (
     SIZE_BYTES,
@@ -33,24 +28,13 @@ from tests.service.conftest import (
     router_of,
 )
 
-MAX_KEPT_BYTES = 10**7
-LIFETIME_S = 60.0
-
 Serve = Callable[..., httpx.Client]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def wired(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Documents are translated."""
-    with (
-        DocumentStore(tmp_path_factory.mktemp("documents"), MAX_KEPT_BYTES, LIFETIME_S) as store,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-
-        def with_store(premises: Premises) -> Api:
-            return deepl_api(replace(premises, documents=store))
-
-        patch.setattr(apis, "KNOWN", {**apis.KNOWN, "deepl": with_store})
+def no_settings_around() -> Iterator[None]:
+    """Settings of whoever runs the tests change none of them."""
+    with pytest.MonkeyPatch.context() as patch:
         forget_settings(patch)
         yield
 

@@ -1,31 +1,21 @@
 """Documents: sent in, asked after, fetched once."""
 
-import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import deepl
+import docx
 import httpx
 import pytest
 
-from dragoman.bundle import open_bundle
-from service import apis
-from service.accounts.callers import ANYONE
 from service.accounts.keys import Limits, Scope
-from service.deepl import document_jobs
-from service.deepl.api import deepl_api
-from service.deepl.document_jobs import DocumentJobs
-from service.documents.errors import StoreFull, UnknownDocument
-from service.documents.store import ENTRY_SIZE_BYTES, DocumentStore
-from service.front.premises import Api, Premises
+from service.jobs.worker import DOCUMENTS_AT_A_TIME
 from tests.deepl.conftest import ClientOf, Keys, error_of
 from tests.routing.doubles import until
-from tests.service.conftest import DoubleTranslator, ready_client, router_of
+from tests.service.conftest import DoubleTranslator
 
 Auth = dict[str, str]
 Waiting = Callable[[], None]
@@ -49,7 +39,7 @@ def test_a_document_is_sent_waited_for_and_fetched(client: deepl.DeepLClient) ->
     handle = client.translate_document_upload("Größe.\n\nZwei.\n", target_lang="EN-GB", filename="a.txt")
     assert (len(bytes.fromhex(handle.document_id)), len(bytes.fromhex(handle.document_key))) == (16, 32)
     status = translated(client, handle)
-    assert (status.ok, status.done, status.billed_characters) == (True, True, 14)
+    assert (status.ok, status.done, status.billed_characters) == (True, True, 11)  # of the two lines
     output = BytesIO()
     client.translate_document_download(handle, output)
     assert output.getvalue().decode() == "GRÖSSE.\n\nZWEI.\n"
@@ -82,11 +72,13 @@ def test_a_document_is_not_ready_before_it_is_done(
 def test_documents_wait_for_those_before_them(
     client: deepl.DeepLClient, double: DoubleTranslator, release: Waiting
 ) -> None:
+    at_a_time = 1 + DOCUMENTS_AT_A_TIME  # the setting's own, which takes jobs as well
     handles = [
-        client.translate_document_upload(f"wait {i}", target_lang="EN-GB", filename="a.txt") for i in range(3)
+        client.translate_document_upload(f"wait {i}", target_lang="EN-GB", filename="a.txt")
+        for i in range(at_a_time + 1)
     ]
     until(double.is_waiting.is_set)
-    assert client.translate_document_get_status(handles[2]).status.value == "queued"
+    assert client.translate_document_get_status(handles[-1]).status.value == "queued"
     release()
     assert all(translated(client, handle).done for handle in handles)
 
@@ -103,7 +95,7 @@ def test_a_result_is_had_once(client: deepl.DeepLClient) -> None:
 
 
 def test_a_result_is_a_download_under_a_name_that_does_no_harm(http: httpx.Client, auth: Auth) -> None:
-    name = '../ä"\r\nX-Evil: 1;.txt'
+    name = '../ä"X-Evil: 1;.txt'
     form = {"target_lang": "EN", "filename": name}
     handle = http.post("/v2/document", data=form, files={"file": ("x", b"Hallo")}, headers=auth).json()
     path, body = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
@@ -111,7 +103,7 @@ def test_a_result_is_a_download_under_a_name_that_does_no_harm(http: httpx.Clien
     response = http.post(f"{path}/result", json=body, headers=auth)
     assert response.content == b"HALLO"
     assert response.headers["content-type"] == "application/octet-stream"
-    expected = "attachment; filename*=UTF-8''..%2F%C3%A4%22%0D%0AX-Evil%3A%201%3B.txt"
+    expected = "attachment; filename*=UTF-8''%C3%A4%22X-Evil%3A%201%3B.txt"
     assert response.headers["content-disposition"] == expected
     assert "x-evil" not in response.headers
     assert response.headers["x-trace-id"]
@@ -131,9 +123,8 @@ def test_equal_languages_are_an_error_of_the_document(client: deepl.DeepLClient)
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("unusable", "file: 'a.txt': is not usable"),
+        ("gut\n" * 300 + "unusable", "a.txt: line 301: is not usable"),
         ("explode", "the server failed"),
-        ("late", "not done within"),
     ],
 )
 def test_what_fails_on_the_way_is_told_and_not_charged(
@@ -146,15 +137,19 @@ def test_what_fails_on_the_way_is_told_and_not_charged(
     assert not status.ok
     assert problem in str(status.error_message)
     assert "explode" not in str(status.error_message)
-    assert keys.usage(key).characters == 0
+    assert (keys.usage(key).characters, keys.usage(key).documents) == (0, 0)
+    with pytest.raises(deepl.DeepLException, match="Not found"):
+        client.translate_document_download(handle)
 
 
 @pytest.mark.parametrize(
     ("form", "content", "message"),
     [
-        ({"target_lang": "EN", "filename": "a.docx"}, b"x", "known are .txt, .html, .htm"),
+        ({"target_lang": "EN", "filename": "a.exe"}, b"x", "known are .txt, "),
+        ({"target_lang": "EN", "filename": "a.docx"}, b"x", "file: a.docx: "),
+        ({"target_lang": "EN", "filename": "a\r\nX-Evil: 1.txt"}, b"x", "control characters"),
         ({"target_lang": "EN"}, b"\xff\xfe\xfd", "not in utf-16-le"),
-        ({"target_lang": "EN"}, b"Gr\xfc\xdfe", "byte 2"),
+        ({"target_lang": "EN"}, b"Gr\xfc\xdfe", "position 3"),
         ({}, b"x", "target_lang: is missing"),
         ({"target_lang": "FR"}, b"x", "target_lang: "),
         ({"target_lang": "EN", "source_lang": "CS"}, b"x", "source_lang: "),
@@ -208,111 +203,50 @@ def test_a_key_must_be_for_documents(client_of: ClientOf, keys: Keys) -> None:
         client.translate_document_upload("x", target_lang="EN-GB", filename="a.txt")
 
 
-Start = Callable[[DocumentStore | None], httpx.Client]
+def test_of_two_who_fetch_at_a_time_one_gets_the_document(http: httpx.Client, auth: Auth) -> None:
+    for _ in range(5):
+        form = {"target_lang": "EN"}
+        handle = http.post(
+            "/v2/document", data=form, files={"file": ("a.txt", b"Hallo")}, headers=auth
+        ).json()
+        path, body = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
+        until(lambda: http.post(path, data=body, headers=auth).json()["status"] == "done")  # noqa: B023 -- at once
+
+        def fetch(_: int) -> httpx.Response:
+            return http.post(f"{path}/result", json=body, headers=auth)  # noqa: B023 -- before the next
+
+        with ThreadPoolExecutor(4) as threads:
+            fetched = list(threads.map(fetch, range(4)))
+        assert sorted(each.status_code for each in fetched) == [200, 404, 404, 404]
+        assert [each.content for each in fetched if each.status_code == 200] == [b"HALLO"]
 
 
-@pytest.fixture
-def own_double(bundle: Path) -> Iterator[DoubleTranslator]:
-    """For a server that stops before the others."""
-    translator = DoubleTranslator(open_bundle(bundle).manifest)
-    yield translator
-    translator.close()
+def test_files_of_all_kinds_are_taken(client: deepl.DeepLClient, tmp_path: Path) -> None:
+    letter = docx.Document()
+    letter.add_paragraph("Ein ").add_run("fetter").bold = True
+    letter.save(str(tmp_path / "letter.docx"))
+    (tmp_path / "a.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nHallo\n", encoding="utf8")
+    (tmp_path / "b.txt").write_bytes("Größe\r\n".encode("utf-16"))
+    fetched = {}
+    for name in ("letter.docx", "a.srt", "b.txt"):
+        with (tmp_path / name).open("rb") as file:
+            handle = client.translate_document_upload(file, target_lang="EN-GB", filename=name)
+        assert translated(client, handle).ok
+        output = BytesIO()
+        client.translate_document_download(handle, output)
+        fetched[name] = output.getvalue()
+
+    runs = docx.Document(BytesIO(fetched["letter.docx"])).paragraphs[0].runs
+    assert [(run.text, bool(run.bold)) for run in runs] == [("EIN ", False), ("FETTER", True)]
+    assert fetched["a.srt"] == b"1\n00:00:01,000 --> 00:00:02,000\nHALLO\n"
+    assert fetched["b.txt"] == "GRÖSSE\r\n".encode("utf-16")
 
 
-@pytest.fixture
-def start(
-    own_double: DoubleTranslator, bundle: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Start]:
-    """Another server, with this store."""
-    with ExitStack() as running:
-
-        def begin(store: DocumentStore | None) -> httpx.Client:
-            def with_store(premises: Premises) -> Api:
-                return deepl_api(replace(premises, documents=store))
-
-            monkeypatch.setattr(apis, "KNOWN", {**apis.KNOWN, "deepl": with_store})
-            router = running.enter_context(router_of(own_double, bundle))
-            return running.enter_context(ready_client(router, database_url=keys.url))
-
-        yield begin
-
-
-def send(http: httpx.Client, content: bytes, headers: Auth) -> httpx.Response:
-    files = {"file": ("a.txt", content)}
-    return http.post("/v2/document", data={"target_lang": "EN"}, files=files, headers=headers)
-
-
-def test_a_server_without_room_says_so(start: Start, auth: Auth, tmp_path: Path) -> None:
-    with DocumentStore(tmp_path / "small", ENTRY_SIZE_BYTES + 100, 60) as store:
-        http = start(store)
-        status, message = error_of(send(http, b"x" * 200, auth))
-        assert status == 503
-        assert "at most" in message
-        assert send(http, b"x", auth).status_code == 200
-
-
-def test_a_server_that_keeps_no_documents_has_no_paths_for_them(start: Start, auth: Auth) -> None:
-    assert error_of(send(start(None), b"x", auth))[0] == 404
-
-
-def test_what_is_under_way_when_the_server_stops_is_not_charged(
-    own_double: DoubleTranslator, bundle: Path, keys: Keys
-) -> None:
+def test_documents_are_charged_with_their_upload_and_counted(client_of: ClientOf, keys: Keys) -> None:
     key = keys.make()
-    with router_of(own_double, bundle) as router:
-        with ready_client(router, database_url=keys.url) as http:
-            assert send(http, b"wait", {"Authorization": f"DeepL-Auth-Key {key}"}).status_code == 200
-            until(own_double.is_waiting.is_set)
-            assert keys.usage(key).characters == 4
-        assert keys.usage(key).characters == 0
-        own_double.released.set()
-
-
-def test_who_has_many_documents_waiting_waits(
-    client: deepl.DeepLClient,
-    client_of: ClientOf,
-    keys: Keys,
-    double: DoubleTranslator,
-    release: Waiting,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(document_jobs, "MAX_WAITING_OF_ONE", 1)
-
-    def upload(sender: deepl.DeepLClient) -> deepl.DocumentHandle:
-        return sender.translate_document_upload("wait", target_lang="EN-GB", filename="a.txt")
-
-    handles = []
-    for _ in range(document_jobs.NUM_AT_A_TIME):
-        handle = upload(client)
-        handles.append(handle)
-        until(lambda: client.translate_document_get_status(handles[-1]).status.value == "translating")
-    handles.append(upload(client))
-    with pytest.raises(deepl.TooManyRequestsException, match="1 documents wait already"):
-        upload(client)
-    another = client_of(keys.make())
-    other = upload(another)
-    release()
-    assert all(translated(client, handle).done for handle in handles)
-    assert translated(another, other).done
-    assert double.released.is_set()
-
-
-def test_jobs_are_forgotten_when_their_time_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def watch() -> None:
-        now_s = 0.0
-        no_desk: Any = None  # none of these is worked on
-        with DocumentStore(tmp_path / "kept", 10**6, 60) as store:
-            jobs = DocumentJobs(no_desk, store, 60, lambda: now_s)
-            monkeypatch.setattr(document_jobs, "MAX_JOBS", 2)
-            first = jobs.add_failed(ANYONE, 1, "no")
-            now_s = 30
-            second = jobs.add_failed(ANYONE, 1, "no")
-            with pytest.raises(StoreFull, match="2 already"):
-                jobs.add_failed(ANYONE, 1, "no")
-            now_s = 60
-            with pytest.raises(UnknownDocument):
-                jobs.find(first.id, first.key, ANYONE)
-            assert jobs.find(second.id, second.key, ANYONE) is second
-            jobs.add_failed(ANYONE, 1, "no")
-
-    asyncio.run(watch())
+    client = client_of(key)
+    handle = client.translate_document_upload("Hallo", target_lang="EN-GB", filename="a.txt")
+    usage = keys.usage(key)
+    assert (usage.characters, usage.documents) == (5, 1)
+    assert translated(client, handle).ok
+    assert client.get_usage().character.count == 5

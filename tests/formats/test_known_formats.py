@@ -18,8 +18,8 @@ from service.formats.entries import FileOptions
 from service.formats.errors import FileProblem
 from service.formats.json_lines import JsonLinesFormat
 from service.formats.known import SUFFIXES, is_known, open_format
-from service.formats.lines import LinesFormat
 from service.formats.parquet import ParquetFormat
+from service.formats.plain_text import PlainTextFormat
 from service.formats.subtitles import SrtFormat, VttFormat
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -29,8 +29,8 @@ OPTIONS = FileOptions("de", "en")
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("a.txt", LinesFormat),
-        ("A.B.TXT", LinesFormat),
+        ("a.txt", PlainTextFormat),
+        ("A.B.TXT", PlainTextFormat),
         ("a.jsonl", JsonLinesFormat),
         ("a.ndjson", JsonLinesFormat),
         ("a.csv", CommaFormat),

@@ -221,6 +221,7 @@ def test_a_source_that_is_not_named_is_detected_in_the_file(serve_jobs: ServeJob
     translated = ended(client, send(client, german.encode(), source="auto")["id"])
     unchanged = ended(client, send(client, english.encode(), source="")["id"])
 
+    assert (translated["source"], unchanged["source"]) == ("de", "en")
     assert result(client, translated["id"]).text != german
     assert result(client, unchanged["id"]).text == english
 

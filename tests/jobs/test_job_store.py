@@ -12,7 +12,8 @@ from service.accounts.keys import KeyWishes
 from service.accounts.usage import Usage, UsageStore
 from service.jobs.errors import JobsFull, LeaseLost, TooManyJobs, UnknownJob
 from service.jobs.job import Ending, Job, JobWishes, Kept, NewJob, Progress, State, new_job_id
-from service.jobs.store import MAX_SETBACKS, JobLimits, JobStore
+from service.jobs.problems import MAX_SETBACKS
+from service.jobs.store import JobLimits, JobStore
 from service.jobs.tables import JOBS
 from tests.accounts.conftest import NOON, Times
 from tests.jobs.conftest import LEASE_S, pass_s
@@ -167,7 +168,7 @@ def test_a_job_that_waits_is_cancelled_at_once_and_costs_nothing(
 ) -> None:
     job = add(store, key_id)
     for _ in range(2):
-        assert store.cancel(key_id, job.id).state is State.CANCELLED
+        assert store.cancel(job).state is State.CANCELLED
 
     assert used(database, key_id) == Usage(MONTH, 0, 1, 0)
     assert store.claim("worker") is None
@@ -176,7 +177,7 @@ def test_a_job_that_waits_is_cancelled_at_once_and_costs_nothing(
 def test_a_worker_is_told_that_its_job_is_to_end(store: JobStore) -> None:
     job_id = add(store).id
     claimed(store, "worker")
-    told = store.cancel(None, job_id)
+    told = store.cancel(store.get(None, job_id))
 
     assert (told.state, told.is_cancelling) == (State.RUNNING, True)
     assert store.beat(job_id, "worker", Progress(0, 0)) is True
@@ -187,9 +188,8 @@ def test_a_key_has_its_own_jobs_alone(store: JobStore, key_id: str) -> None:
 
     assert [job.id for job in store.page(key_id, 10)] == [mine.id]
     assert [job.id for job in store.page(None, 10)] == [nobodys.id]
-    for ask in (store.get, store.cancel, store.remove):
-        with pytest.raises(UnknownJob):
-            ask(None, mine.id)
+    with pytest.raises(UnknownJob):
+        store.get(None, mine.id)
     assert store.get(key_id, mine.id).state is State.QUEUED
 
 
@@ -210,7 +210,7 @@ def test_no_more_bytes_are_kept_than_may_be(database: Database, store: JobStore)
     with pytest.raises(JobsFull):
         add(small)
 
-    small.cancel(None, job.id)
+    small.cancel(job)
     add(small)
 
 
@@ -222,14 +222,16 @@ def test_a_job_goes_when_its_time_is_over(store: JobStore, times: Times) -> None
 
     pass_s(times, 1)
     assert [each.id for each in store.expired()] == [job.id]
-    store.remove(None, job.id)
+    store.remove(job)
+    with pytest.raises(UnknownJob):
+        store.remove(job)
     assert store.known([job.id]) == set()
 
 
 def test_a_job_that_has_not_ended_is_not_removed(store: JobStore, times: Times) -> None:
     job = add(store)
     with pytest.raises(UnknownJob):
-        store.remove(None, job.id)
+        store.remove(job)
     pass_s(times, 10 * store.limits.lifetime_s)
 
     assert store.expired() == []
@@ -270,7 +272,7 @@ def test_pages_follow_each_other_to_the_end(store: JobStore, times: Times) -> No
 
 def test_rows_keep_no_input_size_once_it_is_gone(database: Database, store: JobStore) -> None:
     job = add(store)
-    store.cancel(None, job.id)
+    store.cancel(job)
 
     with database.reading() as connection:
         assert connection.execute(select(JOBS.c.input_size_bytes)).scalar_one() == 0

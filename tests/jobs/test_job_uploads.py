@@ -2,10 +2,13 @@
 
 import gzip
 import io
+import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.jobs.conftest import ServeJobs, post, problem_of
@@ -120,3 +123,37 @@ def test_no_file_stays_behind_that_was_refused(serve_double: ServeJobs, tmp_path
         assert post(client, content, name).status_code in {400, 422}
 
     assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_a_body_that_trickles_is_refused_though_it_never_stops(serve_double: ServeJobs) -> None:
+    client = serve_double(client_timeout_s=0.5)
+    sent = 0
+
+    def trickle() -> Iterator[bytes]:
+        nonlocal sent
+        while sent < 600:
+            sent += 1
+            time.sleep(0.05)
+            yield b"{}\n"
+
+    headers = {"Content-Type": "application/jsonl"}
+    try:
+        status = client.post("/v1/jobs?source=de&target=en", content=trickle(), headers=headers).status_code
+    except httpx.TransportError:  # it is refused while it is sent
+        status = 408
+    assert status == 408
+    assert sent < 600
+
+
+def test_a_body_that_pauses_is_taken_where_it_comes_fast_otherwise(serve_double: ServeJobs) -> None:
+    client = serve_double(client_timeout_s=2)
+    line = b'{"text": "' + b"x" * 70_000 + b'"}\n'
+
+    def pause() -> Iterator[bytes]:
+        for _ in range(8):  # 4 s of bytes each time at the least rate
+            time.sleep(0.4)
+            yield line
+
+    headers = {"Content-Type": "application/jsonl"}
+    response = client.post("/v1/jobs?source=de&target=en", content=pause(), headers=headers)
+    assert response.status_code == 202, response.text

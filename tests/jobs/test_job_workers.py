@@ -14,8 +14,9 @@ from service.desk.sources import Detection
 from service.jobs.blobs import FolderBlobs, open_blobs
 from service.jobs.job import Ending, JobWishes, Kept, NewJob, State, new_job_id
 from service.jobs.premises import JobPremises, Scratch
+from service.jobs.problems import MAX_SETBACKS
 from service.jobs.running import Runner
-from service.jobs.store import MAX_SETBACKS, UPLOAD_S, JobStore
+from service.jobs.store import UPLOAD_S, JobStore
 from service.jobs.tables import make_tables
 from service.jobs.worker import sweep
 from tests.accounts.conftest import Times

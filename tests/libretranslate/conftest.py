@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,37 +12,20 @@ import pytest
 from dragoman import Translator
 from dragoman.routing.inspection import bundle_folders
 from dragoman.routing.router import Router
-from service import apis
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyWishes, Limits, Scope
-from service.documents.store import DocumentStore
-from service.front.premises import Api, Premises
-from service.libretranslate.api import libretranslate_api
 from tests.routing.doubles import DoubleBundles, write_bundle
 from tests.service.conftest import SIZE_BYTES, TINY_BUNDLE, forget_settings, ready_client, router_of
-
-MAX_STORED_BYTES = 1_000_000
-LIFETIME_S = 60.0
 
 Serve = Callable[..., httpx.Client]
 MakeKey = Callable[..., str]
 
 
-def with_store(premises: Premises, store: DocumentStore) -> Api:
-    """An API that translates files."""
-    return libretranslate_api(replace(premises, documents=store))
-
-
 @pytest.fixture(autouse=True, scope="module")
-def wired(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Files are translated."""
-    with (
-        DocumentStore(tmp_path_factory.mktemp("documents"), MAX_STORED_BYTES, LIFETIME_S) as store,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        known = {**apis.KNOWN, "libretranslate": lambda premises: with_store(premises, store)}
-        patch.setattr(apis, "KNOWN", known)
+def no_settings_around() -> Iterator[None]:
+    """Settings of whoever runs the tests change none of them."""
+    with pytest.MonkeyPatch.context() as patch:
         forget_settings(patch)
         yield
 

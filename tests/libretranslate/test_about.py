@@ -8,7 +8,7 @@ import pytest
 from dragoman.routing.inspection import bundle_folders
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Routes
-from service.documents.formats import SUFFIXES
+from service.formats.known import SUFFIXES
 from service.libretranslate.languages import catalogue, name_of
 from tests.libretranslate.conftest import Serve, error_of
 from tests.routing.doubles import DoubleBundles, offer, write_bundle

@@ -1,16 +1,20 @@
 """`POST /translate_file` and `GET /download_file`."""
 
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import docx
 import httpx
 import pytest
 
-from service import apis
+from dragoman.bundle import open_bundle
+from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.router import Router
 from service.accounts.keys import Limits, Scope
-from service.documents.store import DocumentStore
-from service.libretranslate.api import libretranslate_api
-from tests.libretranslate.conftest import LIFETIME_S, MakeKey, Serve, error_of, with_store
+from tests.libretranslate.conftest import MakeKey, Serve, error_of
+from tests.routing.doubles import DoubleBundles, until
+from tests.service.conftest import SIZE_BYTES, DoubleTranslator, ready_client, router_of
 
 PAIR = {"source": "de", "target": "en"}
 
@@ -86,10 +90,11 @@ def test_whatever_a_file_is_called_it_can_be_fetched_under_its_name(
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.docx", b"x", "Invalid request: file format not supported"),
+        ("a.exe", b"x", "Invalid request: file format not supported"),
+        ("a.docx", b"x", "Invalid request: a.docx: "),
         ("txt", b"x", "Invalid request: file format not supported"),
-        ("a.txt", b"\xff\xfe\xfd", "Invalid request: 'a.txt'"),
-        ("a.txt", b"unusable", "Invalid request: 'a.txt': is not usable"),
+        ("a.txt", b"\xff\xfe\xfd", "Invalid request: a.txt: it is not in utf-16-le"),
+        ("a.txt", b"gut\nunusable", "Invalid request: a.txt: line 2: is not usable"),
     ],
 )
 def test_a_file_that_cannot_be_translated_is_refused(
@@ -120,15 +125,11 @@ def test_nothing_but_translated_files_can_be_fetched(client: httpx.Client, name:
     assert error_of(client.get(f"/download_file/{name}"))[0] == 404
 
 
-def test_when_too_much_is_kept_files_are_refused_for_a_while(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with DocumentStore(tmp_path / "small", 5000, LIFETIME_S) as store:
-        monkeypatch.setattr(apis, "KNOWN", {"libretranslate": lambda premises: with_store(premises, store)})
-        client = serve()
+def test_when_too_much_is_kept_files_are_refused_for_a_while(serve: Serve) -> None:
+    client = serve(max_jobs_bytes=20)
 
-        assert send(client, "a.txt", b"Hallo").status_code == 200
-        refused = send(client, "a.txt", b"Hallo")
+    assert send(client, "a.txt", b"Hallo").status_code == 200
+    refused = send(client, "a.txt", b"Hallo")
 
     assert error_of(refused)[0] == 503
     assert "retry-after" in refused.headers
@@ -152,11 +153,102 @@ def test_files_need_a_key_that_is_for_them(serve: Serve, database_url: str, make
     assert fetch(client, send(client, "a.txt", b"Hallo", {**PAIR, "api_key": key})).content == b"Hallo|german"
 
 
-def test_where_files_are_not_translated_that_is_said(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apis, "KNOWN", {"libretranslate": libretranslate_api})
-    client = serve(documents="off")
+@pytest.mark.parametrize("setting", ["documents", "jobs"])
+def test_where_files_are_not_translated_that_is_said(serve: Serve, setting: str) -> None:
+    client = serve(**{setting: "off"})
 
     refusal = (403, "Files translation are disabled on this server.")
     assert error_of(send(client, "a.txt", b"Hallo")) == refusal
     assert error_of(client.get("/download_file/a.txt")) == refusal
     assert client.get("/frontend/settings").json()["filesTranslation"] is False
+
+
+def test_files_of_all_kinds_are_taken(client: httpx.Client, tmp_path: Path) -> None:
+    letter = docx.Document()
+    letter.add_paragraph("Hallo")
+    letter.save(str(tmp_path / "letter.docx"))
+    cues = b"1\n00:00:01,000 --> 00:00:02,000\nHallo\n"
+
+    fetched = fetch(client, send(client, "letter.docx", (tmp_path / "letter.docx").read_bytes()))
+    assert [each.text for each in docx.Document(BytesIO(fetched.content)).paragraphs] == ["Hallo|german"]
+    fetched = fetch(client, send(client, "a.srt", cues))
+    assert fetched.content == cues.replace(b"Hallo", b"Hallo|german")
+    text = "Grüße\r\n".encode("utf-16")
+    assert fetch(client, send(client, "a.txt", text)).content == "Grüße|german\r\n".encode("utf-16")
+
+
+def test_a_file_is_fetched_at_any_server_on_the_database(serve: Serve, database_url: str) -> None:
+    working, idle = serve(database_url=database_url), serve(database_url=database_url, jobs_at_a_time=0)
+    sent = send(idle, "a.txt", b"Hallo")  # another works on it
+
+    path = urlsplit(sent.json()["translatedFileUrl"]).path
+    for server in (idle, working):
+        assert server.get(path).content == b"Hallo|german"
+    wrong = path.replace(path[len("/download_file/") + 32 :][:64], "0" * 64)
+    assert error_of(working.get(wrong))[0] == 404
+
+
+def test_a_translated_file_outlives_the_server(models: Path, database_url: str, serve: Serve) -> None:
+    doubles = DoubleBundles()
+    with (
+        Router(lambda: bundle_folders(models), doubles.open, lambda _: SIZE_BYTES) as router,
+        ready_client(router, database_url=database_url) as first,
+    ):
+        path = urlsplit(send(first, "a.txt", b"Hallo").json()["translatedFileUrl"]).path
+
+    assert serve(database_url=database_url).get(path).content == b"Hallo|german"
+
+
+def test_a_file_that_fails_costs_nothing_and_is_not_kept(
+    serve: Serve, database_url: str, make_key: MakeKey, tmp_path: Path
+) -> None:
+    client = serve(database_url=database_url, requires_key=True)
+    key = make_key(Limits(characters_per_month=20))
+    for _ in range(3):
+        assert error_of(send(client, "a.txt", b"gut\nunusable\n", {**PAIR, "api_key": key}))[0] == 400
+
+    assert list((tmp_path / "dragoman-jobs").iterdir()) == []
+    failure = error_of(send(client, "a.txt", b"explode\n", {**PAIR, "api_key": key}))
+    assert failure == (500, "the server failed; its log says where")
+
+
+@pytest.mark.parametrize("jobs_at_a_time", [0, 1])
+def test_a_client_that_leaves_takes_its_file_with_it(
+    models: Path, database_url: str, make_key: MakeKey, tmp_path: Path, jobs_at_a_time: int
+) -> None:
+    double = DoubleTranslator(open_bundle(models / "a").manifest)
+    key = make_key()
+    headers = {"Authorization": f"DeepL-Auth-Key {key}"}
+    settings = {"database_url": database_url, "requires_key": True, "jobs_at_a_time": jobs_at_a_time}
+    content = b"".join(b"slow %04d\n" % number for number in range(1000))
+    with router_of(double, models / "a") as router, ready_client(router, **settings) as client:
+        with pytest.raises(httpx.ReadTimeout):
+            client.post(
+                "/translate_file",
+                data={**PAIR, "api_key": key},
+                files={"file": ("a.txt", content)},
+                timeout=httpx.Timeout(60, read=2),
+            )
+        until(lambda: client.get("/v2/usage", headers=headers).json()["character_count"] == 0)
+        until(lambda: not list((tmp_path / "dragoman-jobs").glob("*/*")))
+
+
+def test_a_page_is_translated_as_the_same_text_is(engine_client: httpx.Client) -> None:
+    page = "<h1>Ein Haus</h1>\n<p>Ein <b>Hund</b> rennt. Zwei Kinder spielen.</p>"
+    sent = send(engine_client, "a.html", page.encode())
+    alone = {**PAIR, "q": page, "format": "html"}
+
+    assert (
+        fetch(engine_client, sent).text
+        == engine_client.post("/translate", json=alone).json()["translatedText"]
+    )
+
+
+def test_a_text_is_translated_as_the_same_text_is(engine_client: httpx.Client) -> None:
+    text = "ein haus. zwei kinder\n\n  ein hund rennt\nzwei\n" + "ein mann geht. " * 400
+    sent = send(engine_client, "a.txt", text.encode())
+
+    assert (
+        fetch(engine_client, sent).text
+        == engine_client.post("/translate", json={**PAIR, "q": text}).json()["translatedText"]
+    )

@@ -1,10 +1,45 @@
-"""Names that HTML may declare its encoding by, and what browsers take them for.
+"""How files say which encoding they are in: by byte order marks, and HTML by names it declares.
 
-From the Encoding Standard (https://encoding.spec.whatwg.org/#names-and-labels), where Latin-1 is Windows' own
-superset of it, and so on. Those of several states, and ones out of use, are left out.
+Names and what browsers take them for are from the Encoding Standard
+(https://encoding.spec.whatwg.org/#names-and-labels), where Latin-1 is Windows' own superset of it, and so on.
+Those of several states, and ones out of use, are left out.
 """
 
+import codecs
 from collections.abc import Mapping
+from dataclasses import dataclass
+
+UTF_8 = "utf-8"
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, UTF_8),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before that of UTF-16, with which it begins
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+MAX_MARK_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How characters are written as bytes."""
+
+    encoding: str
+    """Python's name for it."""
+    byte_order_mark: bytes = b""
+
+
+def marked_writing(beginning: bytes) -> Writing | None:
+    """What a byte order mark says.
+
+    Args:
+        beginning: of a file, `MAX_MARK_BYTES` or more, or all of it.
+    """
+    for mark, encoding in BYTE_ORDER_MARKS:
+        if beginning.startswith(mark):
+            return Writing(encoding, mark)
+    return None
+
 
 _LABELS = {
     "utf-8": "utf-8 utf8 unicode-1-1-utf-8 x-unicode20utf8 utf-16 utf-16le utf-16be",  # declared in ASCII

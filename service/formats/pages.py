@@ -1,0 +1,63 @@
+"""The bytes of an HTML page as text, and back."""
+
+import re
+from dataclasses import dataclass
+
+from service.formats.encodings import DECLARABLE, UTF_8, Writing, marked_writing
+from service.formats.errors import FileProblem
+
+HEAD_BYTES = 1024
+"""Where HTML declares its encoding (https://html.spec.whatwg.org/multipage/semantics.html#charset)."""
+
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_DECLARED = re.compile(rb"<meta[\s/][^>]*?charset\s*=\s*[\"']?\s*([^\s\"'/>;]+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page that was read."""
+
+    text: str
+    writing: Writing
+
+    def write(self, text: str) -> bytes:
+        """Another text as this page would have it; characters that its encoding lacks become references.
+
+        Raises:
+            FileProblem: the text is no Unicode.
+        """
+        try:
+            encoded = text.encode(self.writing.encoding, "xmlcharrefreplace")
+        except UnicodeEncodeError as error:
+            problem = f"its translation cannot be written in {self.writing.encoding}: {error.reason}"
+            raise FileProblem(problem) from error
+        return self.writing.byte_order_mark + encoded
+
+
+def read_page(content: bytes) -> Page:
+    """Take a page for what its byte order mark or its declaration says it is; else UTF-8.
+
+    Raises:
+        FileProblem: it is in another encoding than it says, or in one that is not known.
+    """
+    writing = marked_writing(content) or _declared_writing(content)
+    try:
+        text = content[len(writing.byte_order_mark) :].decode(writing.encoding)
+    except UnicodeDecodeError as error:
+        at = error.start + len(writing.byte_order_mark)
+        raise FileProblem(
+            f"it is not in {writing.encoding}: byte {at} (counted from 0): {error.reason}; declare its "
+            "encoding, or save it in UTF-8"
+        ) from error
+    return Page(text, writing)
+
+
+def _declared_writing(content: bytes) -> Writing:
+    declared = _DECLARED.search(_COMMENT.sub(b"", content[:HEAD_BYTES]))
+    if declared is None:
+        return Writing(UTF_8)
+    label = declared[1].decode("ascii", errors="backslashreplace")
+    known = DECLARABLE.get(label.lower())
+    if known is None:
+        raise FileProblem(f"it declares the encoding {label[:40]!r}, which is not known; save it in UTF-8")
+    return Writing(known)

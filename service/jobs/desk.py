@@ -1,0 +1,175 @@
+"""Where files are handed in and asked after, by whatever API they come."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+from anyio import CapacityLimiter
+
+from service.accounts.callers import Caller
+from service.batch.errors import InputProblem, JobCancelled
+from service.formats.errors import FileProblem
+from service.front.errors import RETRY_AFTER, ApiError, ErrorKind
+from service.front.threads import beside
+from service.jobs.errors import FileRefused, JobError, JobsFull, TooManyJobs
+from service.jobs.job import Ending, Job, JobWishes, NewJob, State, new_job_id
+from service.jobs.premises import JobPremises
+from service.jobs.running import Counted, Runner, check_file, keep
+from service.jobs.wishes import require_pair
+from service.jobs.worker import INPUT, Workers, remove
+
+MAX_CHECKED = 2
+"""Files that are read through at the same time."""
+RESULT = "result"
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file that has come, and what is wanted of it."""
+
+    path: Path
+    wishes: JobWishes
+    ticket_sha256: str | None = None
+    """Of a document."""
+
+
+class JobDesk:
+    """For one event loop. Errors are those that clients are told, where nothing else is said."""
+
+    def __init__(self, premises: JobPremises, workers: Workers, runner: Runner) -> None:
+        self.premises = premises
+        self.workers = workers
+        self.runner = runner
+        # Not the threads that texts of others are taken apart on.
+        self._checking = CapacityLimiter(MAX_CHECKED)
+
+    @asynccontextmanager
+    async def folder(self) -> AsyncIterator[Path]:
+        """A folder for a file on its way, which goes with the block."""
+        made = await asked(lambda: TemporaryDirectory(dir=self.premises.scratch.folder))
+        try:
+            yield Path(made.name)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await beside(made.cleanup)
+
+    def require_pair(self, wishes: JobWishes) -> None:
+        """Raise what would make the work fail whatever the file is.
+
+        Raises:
+            InputError: nothing serves the pair, or the source is to be detected and cannot be.
+        """
+        require_pair(wishes, self.runner.router, self.runner.detection)
+
+    async def add(self, sent: SentFile, caller: Caller) -> Job:
+        """Take a file in, and charge for it. It is read through first.
+
+        Raises:
+            FileRefused: it cannot be translated.
+            QuotaExceeded: the caller has not so many characters left.
+        """
+        counted = await self._checked(sent)
+        most = caller.limits.characters_per_month
+        job = await asked(lambda: self._keep(sent, caller, counted, most))
+        self.workers.wake()
+        return job
+
+    async def add_ended(self, sent: SentFile, caller: Caller, ending: Ending) -> Job:
+        """Take one in that there is nothing to be done for, which costs nothing; what is sent is its result
+        if it is done.
+        """
+        return await asked(lambda: self._keep_ended(sent, caller, ending))
+
+    async def again(self, job: Job) -> Job:
+        """A job as it is now."""
+        return await asked(lambda: self.premises.store.again(job))
+
+    async def cancel(self, job: Job) -> Job:
+        """End a job soon; one that has ended stays as it is."""
+        job = await asked(lambda: self.premises.store.cancel(job))
+        if job.has_ended:  # it was waiting, and nobody will look at its file
+            await asked(lambda: self.premises.blobs.remove_one(f"{job.id}/{INPUT}"))
+        return job
+
+    async def remove(self, job: Job) -> None:
+        """Forget a job that has ended, and its files."""
+        await asked(lambda: remove(self.premises, self.runner, job))
+
+    async def _checked(self, sent: SentFile) -> Counted:
+        """Read through beside the loop; a client that leaves takes its file with it."""
+        name, stop = sent.wishes.file_name, Event()
+        try:
+            return await anyio.to_thread.run_sync(
+                lambda: check_file(sent.wishes, sent.path, stop), limiter=self._checking
+            )
+        except FileProblem as error:
+            raise FileRefused(name, error.problem) from error
+        except InputProblem as error:
+            raise FileRefused(name, "; ".join(problem for _, problem in error.problems)) from error
+        except JobCancelled as error:
+            raise ApiError(ErrorKind.NOT_READY, "the server is about to stop") from error
+        finally:
+            stop.set()
+
+    def _keep(self, sent: SentFile, caller: Caller, counted: Counted, most_characters: int | None) -> Job:
+        new = self._new_job(sent, caller, counted)
+        with self._kept(new.id, INPUT, sent.path):
+            return self.premises.store.add(new, most_characters)
+
+    def _keep_ended(self, sent: SentFile, caller: Caller, ending: Ending) -> Job:
+        new = self._new_job(sent, caller, Counted(0, 0))
+        if ending.state is not State.DONE:
+            return self.premises.store.add_ended(new, ending)
+        result = keep(f"{new.id}/{RESULT}", sent.path)
+        with self._kept(new.id, RESULT, sent.path):
+            return self.premises.store.add_ended(new, replace(ending, result=result))
+
+    def _new_job(self, sent: SentFile, caller: Caller, counted: Counted) -> NewJob:
+        return NewJob(
+            new_job_id(self.premises.store.clock.now()),
+            caller.key_id,
+            sent.wishes,
+            sent.path.stat().st_size,
+            counted.num_entries,
+            counted.num_characters,
+            sent.ticket_sha256,
+        )
+
+    @contextmanager
+    def _kept(self, job_id: str, name: str, path: Path) -> Iterator[None]:
+        """A file that stays if the block ends well."""
+        blobs = self.premises.blobs
+        blobs.put(f"{job_id}/{name}", path)
+        try:
+            yield
+        except BaseException:
+            blobs.remove(job_id)
+            raise
+
+
+async def asked(ask: Callable[[], Result]) -> Result:
+    """Wait for the database or the store of files beside the loop; failures are told as clients see them."""
+    with _told():
+        return await beside(ask)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except TooManyJobs as error:
+        raise ApiError(ErrorKind.OVERLOADED, str(error), headers=RETRY_AFTER) from error
+    except JobsFull as error:
+        raise ApiError(ErrorKind.NO_ROOM, str(error), headers=RETRY_AFTER) from error
+    except JobError as error:
+        raise ApiError(ErrorKind.NOT_FOUND, str(error)) from error
+    except OSError as error:
+        problem = "files cannot be kept or read at the moment; try again later"
+        raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error

@@ -1,0 +1,138 @@
+"""Documents: files that come back whole or not at all, to whoever has the ticket that was given for each."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+
+from service.accounts.callers import Caller
+from service.front.errors import ApiError, ErrorKind
+from service.front.threads import beside
+from service.jobs.desk import JobDesk, SentFile, asked
+from service.jobs.errors import JobUnfinished, NoResult, UnknownDocument, UnknownJob
+from service.jobs.job import Ending, Job, JobWishes, State, is_job_id
+from service.jobs.tickets import new_ticket, opens, sha256_of
+from service.jobs.worker import remove_files
+
+SENT = "sent"
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A document that was taken in."""
+
+    job: Job
+    ticket: str
+
+
+class Documents:
+    """What a `JobDesk` does for documents. Errors are as there."""
+
+    def __init__(self, desk: JobDesk) -> None:
+        self.desk = desk
+        self._store = desk.premises.store
+        self._blobs = desk.premises.blobs
+
+    async def add(self, content: bytes, wishes: JobWishes, caller: Caller) -> Handed:
+        """Take a file in, and charge for it.
+
+        Raises:
+            FileRefused: it cannot be translated.
+            QuotaExceeded: the caller has not so many characters left.
+        """
+        ticket = new_ticket()
+        async with self.desk.folder() as folder:
+            sent = await _sent(folder, content, wishes, ticket)
+            return Handed(await self.desk.add(sent, caller), ticket)
+
+    async def add_unchanged(self, content: bytes, wishes: JobWishes, caller: Caller) -> Handed:
+        """Take a file in that comes back as it is, and costs nothing."""
+        return await self._add_ended(content, wishes, caller, Ending(State.DONE))
+
+    async def add_failed(self, wishes: JobWishes, caller: Caller, problem: str) -> Handed:
+        """One that cannot be translated, whose sender will ask for it."""
+        return await self._add_ended(b"", wishes, caller, Ending(State.FAILED, problem=problem))
+
+    async def find(self, job_id: str, ticket: str) -> Job:
+        """The document that this is the ticket of."""
+        if is_job_id(job_id):
+            job = await _known(partial(self._store.get_document, job_id))
+            if opens(ticket, job):
+                return job
+        raise unknown_document()
+
+    async def ended(self, job: Job) -> Job:
+        """A document once it has ended."""
+        while not job.has_ended:
+            await self.desk.workers.waiting.for_end(job)
+            job = await _known(partial(self._store.again, job))
+        return job
+
+    async def give_up(self, job: Job) -> None:
+        """Nobody wants it any more: it costs nothing, and goes as soon as nothing works on it."""
+        job = await self.desk.cancel(job)
+        if job.has_ended:
+            await self.desk.remove(job)
+
+    async def read(self, job: Job) -> AsyncIterator[bytes]:
+        """Its translation, in pieces. What is not there is told at once."""
+        if not job.has_ended:
+            raise ApiError(ErrorKind.NOT_READY, str(JobUnfinished(job.state)))
+        if job.result is None:
+            raise ApiError(ErrorKind.NOT_FOUND, str(NoResult(job.problem or job.state)))
+        pieces = self._blobs.read(job.result.blob, 0, job.result.size_bytes)
+
+        async def rest(first: bytes) -> AsyncIterator[bytes]:
+            yield first
+            while piece := await beside(lambda: next(pieces, b"")):
+                yield piece
+
+        return rest(await _known(lambda: next(pieces, b"")))
+
+    async def take(self, job: Job) -> AsyncIterator[bytes]:
+        """The same, once: after that the document is gone. Of several who ask at a time one gets it."""
+        pieces = await self.read(job)
+        await _known(partial(self._store.remove, job))
+
+        async def whole() -> AsyncIterator[bytes]:
+            try:
+                async for piece in pieces:
+                    yield piece
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await beside(lambda: remove_files(self.desk.premises, self.desk.runner, job))
+
+        return whole()
+
+    async def _add_ended(self, content: bytes, wishes: JobWishes, caller: Caller, ending: Ending) -> Handed:
+        ticket = new_ticket()
+        async with self.desk.folder() as folder:
+            sent = await _sent(folder, content, wishes, ticket)
+            return Handed(await self.desk.add_ended(sent, caller, ending), ticket)
+
+
+def unknown_document() -> ApiError:
+    """What whoever has not both its id and its ticket is told."""
+    return ApiError(ErrorKind.NOT_FOUND, str(UnknownDocument()))
+
+
+async def _sent(folder: Path, content: bytes, wishes: JobWishes, ticket: str) -> SentFile:
+    path = folder / SENT
+    await asked(lambda: path.write_bytes(content))
+    return SentFile(path, wishes, sha256_of(ticket))
+
+
+async def _known(ask: Callable[[], Result]) -> Result:
+    """What is gone was a document, to those who ask."""
+
+    def ask_known() -> Result:
+        try:
+            return ask()
+        except (UnknownJob, FileNotFoundError) as error:
+            raise UnknownDocument from error
+
+    return await asked(ask_known)

@@ -1,0 +1,209 @@
+"""Whose job is the next, and what is a document's own, in databases of both kinds."""
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import inspect, text
+
+from service.accounts.database import Database
+from service.accounts.errors import SchemaUnknown
+from service.accounts.key_store import KeyStore
+from service.accounts.keys import KeyWishes
+from service.accounts.usage import UsageStore
+from service.jobs.errors import JobsFull, TooManyJobs, UnknownJob
+from service.jobs.job import Ending, Job, JobWishes, Kept, NewJob, Progress, State, new_job_id
+from service.jobs.store import Claimed, JobLimits, JobStore
+from service.jobs.tables import SCHEMA_VERSION, make_tables
+from service.jobs.tickets import new_ticket, opens, sha256_of
+from tests.accounts.conftest import NOON, Times
+from tests.jobs.conftest import LEASE_S, pass_s
+
+MONTH = "2026-11"
+
+
+def add(store: JobStore, key_id: str | None = None, ticket: str | None = None) -> Job:
+    hashed = None if ticket is None else sha256_of(ticket)
+    wishes = JobWishes("a.txt", None, "en")
+    return store.add(NewJob(new_job_id(store.clock.now()), key_id, wishes, 100, 10, 80, hashed))
+
+
+@pytest.fixture
+def new_key_id(database: Database) -> Iterator[str]:
+    return (KeyStore(database).create(KeyWishes("someone"), NOON).key.id for _ in range(10))
+
+
+def claimed(store: JobStore, worker: str, what: Claimed = Claimed.ANY) -> Job:
+    job = store.claim(worker, what)
+    assert job is not None
+    return job
+
+
+def test_the_key_with_the_fewest_jobs_under_way_is_the_next(
+    store: JobStore, new_key_id: Iterator[str], times: Times
+) -> None:
+    many, few = next(new_key_id), next(new_key_id)
+    ids = {}
+    for key_id, number in ((many, 0), (many, 1), (None, 0), (many, 2), (few, 0), (None, 1), (few, 1)):
+        ids[key_id, number] = add(store, key_id).id
+        pass_s(times, 1)
+    order = [claimed(store, str(number)).id for number in range(7)]
+
+    expected = [(many, 0), (None, 0), (few, 0), (many, 1), (None, 1), (few, 1), (many, 2)]
+    assert order == [ids[each] for each in expected]
+
+
+def test_what_a_silent_worker_has_counts_for_nothing(
+    store: JobStore, new_key_id: Iterator[str], times: Times
+) -> None:
+    one, other = next(new_key_id), next(new_key_id)
+    left = add(store, one)
+    claimed(store, "silent")
+    pass_s(times, LEASE_S)
+    add(store, other)
+
+    assert claimed(store, "next").id == left.id
+
+
+def test_some_workers_take_documents_alone(store: JobStore) -> None:
+    job = add(store)
+    assert store.claim("for documents", Claimed.DOCUMENTS) is None
+    document = add(store, ticket=new_ticket())
+
+    assert claimed(store, "for documents", Claimed.DOCUMENTS).id == document.id
+    assert claimed(store, "for any").id == job.id
+
+
+def test_a_document_is_had_by_its_id_alone_and_is_nobodys_job(
+    store: JobStore, new_key_id: Iterator[str]
+) -> None:
+    for key_id in (None, next(new_key_id)):
+        ticket = new_ticket()
+        document, job = add(store, key_id, ticket), add(store, key_id)
+        assert [each.id for each in store.page(key_id, 10)] == [job.id]
+        with pytest.raises(UnknownJob):
+            store.get(key_id, document.id)
+        with pytest.raises(UnknownJob):
+            store.get_document(job.id)
+        found = store.get_document(document.id)
+        assert opens(ticket, found)
+        assert not opens(new_ticket(), found)
+        assert not opens("", job)
+
+
+def test_documents_and_jobs_are_counted_apart(database: Database, store: JobStore) -> None:
+    few = JobStore(database, JobLimits(max_jobs_of_key=1), store.clock)
+    add(few)
+    add(few, ticket=new_ticket())
+    with pytest.raises(TooManyJobs):
+        add(few)
+    with pytest.raises(TooManyJobs):
+        add(few, ticket=new_ticket())
+
+
+def test_a_document_is_kept_for_its_own_time_and_one_that_is_given_up_not_at_all(
+    store: JobStore, times: Times
+) -> None:
+    kept, given_up = add(store, ticket=new_ticket()), add(store, ticket=new_ticket())
+    assert store.cancel(given_up).state is State.CANCELLED
+    assert [job.id for job in store.expired()] == [given_up.id]
+    with pytest.raises(UnknownJob):
+        store.get_document(given_up.id)
+    store.end(claimed(store, "worker"), "worker", Ending(State.DONE, result=Kept("r", 1, "s")))
+    pass_s(times, store.limits.document_lifetime_s - 1)
+    assert store.get_document(kept.id).state is State.DONE
+
+    pass_s(times, 1)
+    with pytest.raises(UnknownJob):
+        store.get_document(kept.id)
+    assert len(store.expired()) == 2
+
+
+def test_what_there_is_nothing_to_do_for_costs_nothing_but_room(
+    database: Database, store: JobStore, new_key_id: Iterator[str]
+) -> None:
+    small = JobStore(database, JobLimits(max_bytes=300), store.clock)
+    key_id = next(new_key_id)
+
+    def add_ended() -> Job:
+        new = NewJob(new_job_id(NOON), key_id, JobWishes("a.txt", "en", "en"), 100, 0, 0, sha256_of("x"))
+        return small.add_ended(new, Ending(State.DONE, result=Kept("r", 200, "s")))
+
+    done = add_ended()
+    assert (done.state, done.result) == (State.DONE, Kept("r", 200, "s"))
+    assert UsageStore(database).of_month(key_id, MONTH).requests == 0
+    assert store.claim("worker") is None
+    with pytest.raises(JobsFull):
+        add_ended()
+
+
+def test_a_source_that_was_detected_is_kept(store: JobStore) -> None:
+    first, second = add(store), add(store)
+    store.beat(claimed(store, "one").id, "one", Progress(0, 0, None, "de"))
+    store.end(claimed(store, "two"), "two", Ending(State.DONE, detected_source="fr"))
+
+    assert sorted(str(store.again(job).detected_source) for job in (first, second)) == ["de", "fr"]
+    assert store.again(first).wishes.source is None
+
+
+def test_of_several_ids_those_that_have_not_ended_are_told(store: JobStore) -> None:
+    jobs = [add(store) for _ in range(3)]
+    store.cancel(jobs[0])
+    ids = {job.id for job in jobs} | {f"{number:032}" for number in range(2000)}
+
+    assert store.unfinished(ids) == {jobs[1].id, jobs[2].id}
+    assert store.known(ids) == {job.id for job in jobs}
+
+
+VERSION_1 = """
+CREATE TABLE jobs (
+    id VARCHAR(32) NOT NULL PRIMARY KEY, key_id VARCHAR(8), state VARCHAR(16) NOT NULL,
+    file_name TEXT NOT NULL,
+    source TEXT, target TEXT, model TEXT, columns TEXT NOT NULL, on_failure VARCHAR(16) NOT NULL,
+    webhook_url TEXT, input_size_bytes BIGINT NOT NULL, num_characters BIGINT NOT NULL,
+    charged_month VARCHAR(7) NOT NULL, num_entries BIGINT NOT NULL, num_done BIGINT NOT NULL,
+    num_failed BIGINT NOT NULL, entries_per_s FLOAT, problem TEXT, created_at TIMESTAMP NOT NULL,
+    started_at TIMESTAMP, finished_at TIMESTAMP, expires_at TIMESTAMP, result TEXT, result_size_bytes BIGINT,
+    result_sha256 VARCHAR(64), errors TEXT, errors_size_bytes BIGINT, is_cancelling BOOLEAN NOT NULL,
+    worker VARCHAR(32), leased_until TIMESTAMP, num_setbacks INTEGER NOT NULL, webhook_tries INTEGER NOT NULL,
+    webhook_due_at TIMESTAMP
+);
+CREATE INDEX jobs_by_key ON jobs (key_id, id);
+CREATE INDEX jobs_by_state ON jobs (state, id);
+CREATE TABLE jobs_schema_version (version INTEGER NOT NULL);
+INSERT INTO jobs_schema_version VALUES (1);
+INSERT INTO jobs (id, state, file_name, columns, on_failure, input_size_bytes, num_characters, charged_month,
+    num_entries, num_done, num_failed, created_at, is_cancelling, num_setbacks, webhook_tries)
+VALUES ('0123456789abcdef0123456789abcdef', 'queued', 'a.txt', '[]', 'source', 5, 4, '2026-11', 1, 0, 0,
+    '2026-11-22 12:00:00.000000', FALSE, 0, 0);
+"""
+"""As version 1 of the tables was, with a job that waits."""
+
+
+def test_a_database_of_version_1_is_gone_on_with(any_url: str) -> None:
+    database = Database.open(any_url)
+    with database.writing() as connection:
+        for statement in VERSION_1.strip().removesuffix(";").split(";\n"):
+            connection.execute(text(statement))
+    for _ in range(2):  # once made, they stay
+        make_tables(database)
+    store = JobStore(database)
+    job = store.get(None, "0123456789abcdef0123456789abcdef")
+    document = add(store, ticket=new_ticket())
+
+    assert (job.wishes.file_name, job.ticket_sha256, job.detected_source) == ("a.txt", None, None)
+    assert claimed(store, "worker").id == job.id
+    assert store.get_document(document.id).is_document
+    with database.reading() as connection:
+        version = connection.execute(text("SELECT version FROM jobs_schema_version")).scalars().all()
+        assert version == [SCHEMA_VERSION]
+        assert {"jobs_by_key", "jobs_by_state"} <= {
+            index["name"] for index in inspect(connection).get_indexes("jobs")
+        }
+    database.close()
+
+
+def test_a_database_of_a_later_version_is_left_alone(database: Database) -> None:
+    with database.writing() as connection:
+        connection.execute(text("UPDATE jobs_schema_version SET version = version + 1"))
+    with pytest.raises(SchemaUnknown):
+        make_tables(database)
