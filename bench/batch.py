@@ -3,7 +3,7 @@
 `python -m bench.batch speed FOLDER` translates a file with `dragoman batch` and with CTranslate2's iterable
 translation, by the model that `bench.models` prepared in FOLDER. `memory` and `resume` need no model: a
 double answers at once, so that what is measured is the job alone. `journal BUNDLE` compares a job with the
-same translator without a journal.
+same translator without a journal. `ray BUNDLE` counts what a second engine brings on a Ray of this machine.
 """
 
 import argparse
@@ -169,12 +169,49 @@ def measure_journal(arguments: argparse.Namespace, scratch: Path) -> list[dict[s
     return [{"lines": arguments.lines, "seconds": seconds, "cost": asdict(spread(shares))}]
 
 
+def measure_cluster(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
+    """Workers of one CPU each, and this process's engine on as many CPUs; a file of one line beside it, which
+    tells what only starting takes.
+    """
+    whole, one = scratch / "in.txt", scratch / "one.txt"
+    write_lines(whole, arguments.lines, read_lines(arguments.sentences))
+    write_lines(one, 1, read_lines(arguments.sentences))
+    batch = [sys.executable, "-m", "service", "batch", "--force", "--beam-size", str(arguments.beam_size)]
+    batch += ["--model", str(arguments.model), "-o", str(scratch / "out.txt")]
+    engines = {
+        "ray, 1 worker": ["--engine", "ray", "--workers", "1"],
+        "ray, 2 workers": ["--engine", "ray", "--workers", "2"],
+        "local, 2 CPUs": [],
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in engines}
+    starting = {name: run_process([*batch, str(one), *extra]).seconds for name, extra in engines.items()}
+    for number in range(arguments.rounds):
+        for name in turn(list(engines), number):
+            seconds[name].append(run_process([*batch, str(whole), *engines[name]]).seconds)
+    rows = []
+    for name, ran in seconds.items():
+        rates = [arguments.lines / (each - starting[name]) for each in ran]
+        rows.append(
+            {
+                "engine": name,
+                "lines": arguments.lines,
+                "starting_s": starting[name],
+                "seconds": ran,
+                "sentences_per_s_once_started": asdict(spread(rates)),
+            }
+        )
+        print(
+            f"{name:15} {spread(rates).median:8.1f} sentences/s once started, {starting[name]:.1f} s before"
+        )
+    return rows
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.batch", description=__doc__)
     parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/batch-speed.json")
     parser.add_argument("--sentences", type=Path, default=SENTENCES, help="source text, a sentence a line")
     measures = parser.add_subparsers(dest="measure", required=True)
-    for name, measured in (("speed", "FOLDER"), ("journal", "BUNDLE")):
+    for name, measured in (("speed", "FOLDER"), ("journal", "BUNDLE"), ("ray", "BUNDLE")):
         timed = measures.add_parser(name)
         timed.add_argument("model", type=Path, metavar=measured)
         timed.add_argument("--lines", type=int, default=100_000)
@@ -194,6 +231,7 @@ def main() -> int:
         "memory": measure_memory,
         "resume": measure_resuming,
         "journal": measure_journal,
+        "ray": measure_cluster,
     }[arguments.measure]
     with tempfile.TemporaryDirectory(prefix="dragoman-batch-") as scratch:
         rows = measure(arguments, Path(scratch))
