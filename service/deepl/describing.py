@@ -177,11 +177,12 @@ STATUS = structure(
     {
         "document_id": TEXT,
         "status": {"type": "string", "enum": ["queued", "translating", "done", "error"]},
+        "seconds_remaining": described(COUNT, "While it is translated, once its speed is known."),
         "billed_characters": COUNT,
         "error_message": TEXT,
         "message": described(TEXT, "As `error_message`."),
     },
-    ["billed_characters", "error_message", "message"],
+    ["seconds_remaining", "billed_characters", "error_message", "message"],
 )
 
 

@@ -1,5 +1,6 @@
 """Documents: sent in, asked after, fetched once."""
 
+from math import ceil
 from typing import Any
 from urllib.parse import quote
 
@@ -140,6 +141,8 @@ def _has_work(desk: JobDesk, wishes: JobWishes) -> bool:
 
 def _present(job: Job) -> dict[str, Any]:
     presented: dict[str, Any] = {"document_id": job.id, "status": STATUSES[job.state]}
+    if job.time_left_s is not None:
+        presented["seconds_remaining"] = ceil(job.time_left_s)
     if job.state is State.DONE:
         presented["billed_characters"] = job.num_characters
     if STATUSES[job.state] == "error":

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from service.accounts.keys import Limits, Scope
+from service.jobs.running import CHUNKS
 from service.jobs.worker import DOCUMENTS_AT_A_TIME
 from tests.deepl.conftest import ClientOf, Keys, error_of
 from tests.routing.doubles import until
@@ -67,6 +68,20 @@ def test_a_document_is_not_ready_before_it_is_done(
         client.translate_document_download(handle)
     release()
     assert translated(client, handle).done
+
+
+def test_the_time_left_is_told_once_it_is_known(
+    client: deepl.DeepLClient, double: DoubleTranslator, release: Waiting
+) -> None:
+    lines = [f"Zeile {i}" for i in range(3 * CHUNKS.entries)]
+    lines[-2] = "wait"
+    handle = client.translate_document_upload("\n".join(lines), target_lang="EN-GB", filename="a.txt")
+    until(double.is_waiting.is_set)
+    until(lambda: client.translate_document_get_status(handle).seconds_remaining is not None)
+    assert client.translate_document_get_status(handle).status.value == "translating"
+    release()
+    done = translated(client, handle)
+    assert (done.done, done.seconds_remaining) == (True, None)
 
 
 def test_documents_wait_for_those_before_them(
