@@ -109,6 +109,13 @@ class RemoteBlobs:
     files: Any
     root: str
 
+    def check(self) -> None:
+        """Write and remove a file: that a bucket is missing, or may not be written to, shows no sooner."""
+        path = self._path(f"check-{secrets.token_hex(8)}")
+        with _failing_as_os():
+            self.files.pipe_file(path, b"")
+            self.files.rm_file(path)
+
     def put(self, name: str, file: Path) -> None:
         with _failing_as_os():
             self.files.put_file(str(file), self._path(name))
@@ -153,9 +160,11 @@ def open_blobs(where: str) -> Blobs:
             return FolderBlobs(folder)
         # Another process may have changed what was listed.
         files, root = fsspec.url_to_fs(where, use_listings_cache=False)
+        remote = RemoteBlobs(files, root.rstrip("/"))
+        remote.check()
     except (OSError, ValueError, ImportError) as error:
         raise SettingsError(f"jobs_files: {where} cannot be used: {error}") from error
-    return RemoteBlobs(files, root.rstrip("/"))
+    return remote
 
 
 def _pieces(file: BinaryIO, start: int, stop: int) -> Iterator[bytes]:

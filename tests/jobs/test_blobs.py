@@ -5,6 +5,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
@@ -62,6 +63,15 @@ def test_a_folder_is_for_nobody_else_to_look_into(tmp_path: Path, file: Path) ->
 
     assert (tmp_path / "files").stat().st_mode & 0o077 == 0
     assert [path.name for path in (tmp_path / "files" / "job").iterdir()] == ["input"]
+
+
+def test_a_store_that_takes_nothing_is_told_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise FileNotFoundError("the specified bucket does not exist")
+
+    monkeypatch.setattr(MemoryFileSystem, "pipe_file", refuse)
+    with pytest.raises(SettingsError, match="bucket does not exist"):
+        open_blobs("memory://missing/jobs")
 
 
 def test_a_place_that_cannot_be_is_told(tmp_path: Path) -> None:
