@@ -9,7 +9,6 @@ same translator without a journal. `ray BUNDLE` counts what a second engine brin
 import argparse
 import json
 import os
-import random
 import subprocess
 import sys
 import tempfile
@@ -24,12 +23,11 @@ from bench.batch_worker import run_with_journal, run_without_journal
 from bench.models import CTRANSLATE2_INT8, INT8, PEERS_PYTHON, TOKENIZER
 from bench.provenance import provenance, write_result
 from bench.rounds import spread, turn
-from bench.workloads import SENTENCES, read_lines
+from bench.workloads import SENTENCES, distinct_lines, read_lines
 from dragoman.routing.router import Router
 from service.batch.translating import RoutedEntries
 
 SIZES = (10_000, 100_000, 1_000_000)
-SEED = 1
 MEBIBYTE = 2**20
 LOOK_S = 0.02
 
@@ -43,15 +41,9 @@ class Ran:
 
 
 def write_lines(path: Path, count: int, sentences: Sequence[str]) -> None:
-    """So many distinct lines, each a sentence with a number in it.
-
-    It stands before the full stop: after that it would be a sentence of its own.
-    """
-    draw = random.Random(SEED)  # noqa: S311 -- no secret
+    """A file of distinct lines."""
     with path.open("w", encoding="utf8") as lines:
-        for number in range(count):
-            sentence = draw.choice(sentences)
-            lines.write(f"{sentence[:-1]} {number}{sentence[-1]}\n")
+        lines.writelines(f"{line}\n" for line in distinct_lines(sentences, count))
 
 
 def run_process(command: Sequence[str]) -> Ran:

@@ -24,10 +24,12 @@ from bench.plain_http import PlainClient
 from bench.provenance import provenance, write_result
 from bench.server import Service, service_process
 from bench.soak import read_texts
-from bench.workloads import SEED, SENTENCES
+from bench.workloads import SEED, SENTENCES, distinct_lines, read_lines
 
 CPUS = 2
 TIMEOUT_S = 120.0
+JOB_LINES = 20_000
+"""More than are translated in a phase."""
 SETTLE_S = 3.0
 """Before a phase is measured: a job fills the engine, or what is left of one leaves it."""
 
@@ -127,7 +129,8 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=RESULTS / "jobs.json")
     arguments = parser.parse_args()
     crowd = Crowd(arguments.clients, arguments.pause, arguments.seconds)
-    texts, lines = read_texts(arguments.sentences, 3000), read_texts(arguments.sentences, 20_000)
+    texts = read_texts(arguments.sentences, 3000)
+    lines = list(distinct_lines(read_lines(arguments.sentences), JOB_LINES))
     settings: dict[str, str] = {}
     if arguments.job_texts is not None:
         settings["DRAGOMAN_JOB_TEXTS"] = str(arguments.job_texts)

@@ -1,7 +1,7 @@
 """What every engine translates: ids, so that no tokenizer is timed."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,17 @@ class Workload:
 def read_lines(path: Path, most: int | None = None) -> list[str]:
     """The first lines that are not blank."""
     return [line for line in path.read_text(encoding="utf8").splitlines() if line.strip()][:most]
+
+
+def distinct_lines(sentences: Sequence[str], count: int) -> Iterator[str]:
+    """So many lines, each a sentence with a number in it.
+
+    It stands before the full stop: after that it would be a sentence of its own.
+    """
+    draw = random.Random(SEED)  # noqa: S311 -- a workload, no secret
+    for number in range(count):
+        sentence = draw.choice(sentences)
+        yield f"{sentence[:-1]} {number}{sentence[-1]}"
 
 
 def real_text(lines: Sequence[str], tokenizer: Path) -> Workload:
