@@ -11,7 +11,9 @@ from dragoman.manifest import Manifest, TokenizerFiles
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.tokenise import Tokenizer
 
-GPU_CAPACITY = Capacity(max_rows=1024, max_sources=256, budget_tokens=32768, encoder_tokens=8192)
+GPU_CAPACITY = Capacity(
+    max_rows=1024, max_sources=256, budget_tokens=32768, encoder_tokens=8192, max_jobs_beside=64
+)
 """A guess, never measured: a step of few rows leaves most of a GPU idle."""
 
 

@@ -53,6 +53,9 @@ class Capacity:
     """Source tokens of a lane, padding included: sources times the longest. A longer source runs alone."""
     encoder_tokens: int = 512
     """Source tokens encoded together, padding included: more of them no longer fit into a core's cache."""
+    max_jobs_beside: int = 1
+    """Sources of jobs while interactive ones come: each makes every step longer. Not below one, so that jobs
+    go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,11 @@ class WaitingList(Generic[W]):
         return sum(map(len, self._entries.values()))
 
     @property
+    def has_jobs(self) -> bool:
+        """Whether a source of a job waits."""
+        return bool(self._entries[Priority.JOB])
+
+    @property
     def next_deadline_s(self) -> float:
         """No deadline of a source that waits is before this."""
         return self._next_deadline_s
@@ -166,20 +174,23 @@ class WaitingList(Generic[W]):
         self._next_deadline_s = min(later, default=math.inf)
         return expired
 
-    def admit(self, load: Load, most: int) -> list[W]:
+    def admit(self, load: Load, most: int, most_jobs: float = math.inf) -> list[W]:
         """Take out the sources that join next.
 
         Args:
             load: what runs.
             most: sources to take at most.
+            most_jobs: of these, sources of jobs.
 
         Returns:
             Sources for which there is room; perhaps none.
         """
-        room = _Room(self._capacity, load, most)
+        room = _Room(self._capacity, load, most, most_jobs)
         admitted: list[W] = []
         overdue, *by_priority = self._in_order()
         for source in overdue:
+            if room.bars(source):
+                continue
             if not room.has_room(source):
                 break
             admitted.append(room.take(source))
@@ -216,6 +227,7 @@ class _Room:
     capacity: Capacity
     load: Load
     most: int
+    most_jobs: float
     lanes: dict[SearchKind, LaneLoad] = field(init=False)
     num_rows: int = field(init=False)
     num_sources: int = field(init=False)
@@ -226,8 +238,15 @@ class _Room:
         self.num_sources = sum(lane.num_sources for lane in self.lanes.values())
         self.most = min(self.most, self.capacity.max_sources - self.num_sources)
 
+    def bars(self, source: Waiting) -> bool:
+        return source.priority is Priority.JOB and self.most_jobs < 1
+
     def has_room(self, source: Waiting) -> bool:
-        if self.most < 1 or self.num_rows + source.kind.beam_size > self.capacity.max_rows:
+        if (
+            self.most < 1
+            or self.bars(source)
+            or self.num_rows + source.kind.beam_size > self.capacity.max_rows
+        ):
             return False
         lane = self._lane(source)
         padded = (lane.num_sources + 1) * max(lane.width, source.num_tokens)
@@ -241,6 +260,7 @@ class _Room:
         self.lanes[source.kind] = LaneLoad(lane.num_sources + 1, max(lane.width, source.num_tokens))
         self.num_rows += source.kind.beam_size
         self.most -= 1
+        self.most_jobs -= source.priority is Priority.JOB
         return source
 
     def _lane(self, source: Waiting) -> LaneLoad:

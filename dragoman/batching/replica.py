@@ -115,6 +115,11 @@ class Replica(Generic[Encoded]):
         """That run here."""
         return len(self._tickets)
 
+    @property
+    def num_jobs(self) -> int:
+        """Sources of jobs that run here."""
+        return sum(ticket.priority is Priority.JOB for ticket in self._tickets.values())
+
     def load(self) -> Load:
         """What runs."""
         loads: dict[SearchKind, LaneLoad] = {}

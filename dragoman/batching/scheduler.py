@@ -17,8 +17,10 @@ from dragoman.batching.policy import Capacity, WaitingList, fair_share
 from dragoman.batching.replica import Outcome, Replica, Ticket
 from dragoman.decoding.loop import AnyLane
 from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
-from dragoman.types import Hypothesis, SearchKind
+from dragoman.types import Hypothesis, Priority, SearchKind
 
+RECENT_S = 1.0
+"""After an interactive source: more are expected, and jobs make room for them."""
 MAX_FED = 512
 """Sources of lists that wait; more are taken when these have joined. They leave the queue to others."""
 
@@ -182,6 +184,7 @@ class _Desk:
         self.num_cancels = 0
         """Grows when a source that runs is given up: replicas then look for theirs."""
         self.running = [0] * options.replicas
+        self.last_interactive_s = -math.inf
         self.waiting: WaitingList[Ticket] = WaitingList(options.capacity)
 
     @property
@@ -200,6 +203,8 @@ class _Desk:
         for ticket in tickets:
             if not ticket.is_cancelled:
                 ticket.asked_s = now_s
+                if ticket.priority is Priority.INTERACTIVE:
+                    self.last_interactive_s = now_s
                 self.waiting.add(ticket)
                 self.num_fed += ticket.is_fed
         for _ in range(min(len(tickets), len(self.sleepers))):
@@ -232,12 +237,22 @@ class _Desk:
         share = fair_share(num_waiting, self.running, number)
         if share < 1 or not replica.wants_more(num_waiting, num_arrivals):
             return []
-        admitted = self.waiting.admit(replica.load(), share)
+        admitted = self.waiting.admit(replica.load(), share, self._most_jobs(replica))
         if not admitted:
             replica.refuse(num_arrivals)
         self.running[number] += len(admitted)
         self._count_out(admitted)
         return admitted
+
+    def _most_jobs(self, replica: Replica[Encoded]) -> float:
+        """Sources of jobs that a replica may take now: few where others wait for their answers."""
+        if not self.waiting.has_jobs:
+            return math.inf
+        num_jobs = replica.num_jobs
+        is_recent = time.monotonic() - self.last_interactive_s < RECENT_S
+        if not is_recent and num_jobs == replica.num_sources:
+            return math.inf
+        return self.options.capacity.max_jobs_beside - num_jobs
 
     def sleep(self) -> None:
         """Wait for something to do."""

@@ -172,6 +172,22 @@ def test_removed_sources_are_not_admitted() -> None:
     assert waiting.admit({}, 6) == [sources[0], sources[2]]
 
 
+@given(st.integers(0, 5), st.sampled_from([0, MAX_PASSED_OVER]))
+def test_no_more_of_jobs_join_than_may_and_they_hold_nobody_up(
+    most_jobs: int, times_passed_over: int
+) -> None:
+    waiting = waiting_list([Waiter(priority=JOB) for _ in range(4)], Capacity())
+    for _ in range(times_passed_over):
+        waiting.add(Waiter())
+        assert [source.priority for source in waiting.admit({}, 1, 0)] == [INTERACTIVE]
+    for _ in range(4):
+        waiting.add(Waiter())
+
+    admitted = [source.priority for source in waiting.admit({}, 20, most_jobs)]
+
+    assert (admitted.count(INTERACTIVE), admitted.count(JOB)) == (4, min(4, most_jobs))
+
+
 def test_only_the_longest_waiting_are_looked_at() -> None:
     """However long the queue, an admission costs the same."""
     waiting = waiting_list([Waiter(num_tokens=9) for _ in range(LOOK_AHEAD)])

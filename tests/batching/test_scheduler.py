@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.batching import scheduler as scheduler_module
 from dragoman.batching.scheduler import MAX_FED, Scheduler, SchedulerOptions
 from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
+from dragoman.types import Priority
 from tests.batching.doubles import ENDLESS, Asked, Engine, alone, scheduling, until
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -39,6 +41,39 @@ def test_a_source_joins_while_another_runs() -> None:
         assert short.result() == alone(short)
         assert 2 in engine.num_rows
         assert not endless.is_done.is_set()
+
+
+def jobs_of(count: int) -> list[Asked]:
+    asked = [Asked(number, max_tokens=ENDLESS) for number in range(10, 10 + count)]
+    for one in asked:
+        one.ticket.priority = Priority.JOB
+    return asked
+
+
+def test_jobs_make_room_while_others_wait_for_their_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler_module, "RECENT_S", 0.0)
+    engine, interactive, jobs = Engine(), Asked(0, max_tokens=ENDLESS), jobs_of(6)
+    with scheduling(engine) as scheduler:
+        scheduler.submit([interactive.ticket])
+        until(lambda: bool(engine.num_rows))
+        scheduler.submit([job.ticket for job in jobs])
+        until(lambda: engine.num_rows.count(2) > 50)
+        assert max(engine.num_rows) == 2
+
+        scheduler.cancel([interactive.ticket])
+        until(lambda: engine.num_rows[-1] == 6)
+
+
+def test_jobs_make_room_for_those_who_are_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler_module, "RECENT_S", 3600.0)
+    engine, interactive, jobs = Engine(), Asked(0), jobs_of(6)
+    with scheduling(engine) as scheduler:
+        scheduler.submit([interactive.ticket])
+        interactive.result()
+        engine.num_rows.clear()
+        scheduler.submit([job.ticket for job in jobs])
+        until(lambda: len(engine.num_rows) > 50)
+        assert max(engine.num_rows) == 1
 
 
 def test_replicas_share_what_waits() -> None:
