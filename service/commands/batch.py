@@ -115,7 +115,8 @@ def batch(  # noqa: PLR0913 -- the command's options
     from service.batch.planning import LanguageWishes  # noqa: PLC0415
     from service.batch.workplace import Start  # noqa: PLC0415
     from service.batch.writing import OnFailure  # noqa: PLC0415
-    from service.commands.batch_job import BatchWishes, ClusterWishes, estimate_batch, run_batch  # noqa: PLC0415
+    from service.commands.batch_job import estimate_batch, run_batch  # noqa: PLC0415
+    from service.commands.batch_wishes import BatchWishes, ClusterWishes  # noqa: PLC0415
 
     start = Start.RESUME if resume else Start.ANEW if force else Start.NEW
     settings = load_settings(config, {"model": model, "providers": providers})

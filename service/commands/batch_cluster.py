@@ -1,7 +1,6 @@
 """`dragoman batch --engine ray`: the same job with a cluster to translate it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dragoman.routing.inspection import bundle_folders
 from service.batch.run import Job
@@ -10,17 +9,15 @@ from service.cluster.engines import RoutedEngine
 from service.cluster.nodes import ClusterOptions
 from service.cluster.partitions import PartitionFolder
 from service.cluster.run import ClusterJob, run_on_ray
+from service.commands.batch_wishes import BatchWishes, ClusterWishes
 from service.engine import find_models
 from service.settings import Settings, split_names
-
-if TYPE_CHECKING:
-    from service.commands.batch_job import BatchWishes, ClusterWishes
 
 __all__ = ["cluster_job", "run_on_ray"]
 
 
 def cluster_job(
-    job: Job, wishes: "BatchWishes", cluster: "ClusterWishes", workplace: Workplace, settings: Settings
+    job: Job, wishes: BatchWishes, cluster: ClusterWishes, workplace: Workplace, settings: Settings
 ) -> ClusterJob:
     """What `run_on_ray` is to do. Nodes have the bundles under the paths that they have here."""
     folders = bundle_folders(settings.models_dir) if settings.model is None else find_models(settings)

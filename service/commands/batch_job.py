@@ -9,7 +9,6 @@ from types import FrameType
 
 import typer
 
-from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.batch.errors import BatchRefused, BatchStopped
@@ -18,14 +17,15 @@ from service.batch.facts import translator_facts
 from service.batch.journal import Journal
 from service.batch.lacking import Chunks
 from service.batch.places import SHOWN, Place, Places, find_places
-from service.batch.planning import LanguageWishes, plan_files
+from service.batch.planning import plan_files
 from service.batch.progress import Report
 from service.batch.run import Job, run_job
 from service.batch.texts import EntryTranslator
 from service.batch.translating import RoutedEntries, Unchanged
-from service.batch.workplace import NothingToResume, Start, Workplace
-from service.batch.writing import OnFailure, tells_of_failures
+from service.batch.workplace import NothingToResume, Workplace
+from service.batch.writing import tells_of_failures
 from service.commands.batch_bar import progress_bar, show_contents, show_report
+from service.commands.batch_wishes import BatchWishes
 from service.engine import open_router
 from service.formats.known import is_known
 from service.settings import Settings
@@ -35,31 +35,6 @@ EXIT_DONE = 0
 EXIT_INCOMPLETE = 1
 EXIT_REFUSED = 2
 EXIT_STOPPED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterWishes:
-    """Which cluster of Ray, and how much of it."""
-
-    address: str | None
-    """None for one of this machine's own, which ends with the command."""
-    workers: int
-    cpus: int
-    """Of each worker."""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchWishes:
-    """The command's options."""
-
-    inputs: tuple[str, ...]
-    output: str
-    languages: LanguageWishes
-    decoding: DecodingOptions
-    on_failure: OnFailure
-    start: Start
-    cluster: ClusterWishes | None = None
-    """None to translate in this process."""
 
 
 @dataclass(frozen=True, slots=True)

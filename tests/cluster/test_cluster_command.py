@@ -8,7 +8,8 @@ from dragoman.decoding.options import DecodingOptions
 from service.batch.planning import LanguageWishes
 from service.batch.workplace import Start
 from service.batch.writing import OnFailure
-from service.commands.batch_job import BatchWishes, ClusterWishes, run_batch
+from service.commands.batch_job import run_batch
+from service.commands.batch_wishes import BatchWishes, ClusterWishes
 from service.settings import Settings
 from tests.service.conftest import forget_settings
 
