@@ -1,8 +1,12 @@
 """What holds for all tests."""
 
 import gc
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tests.postgres import Postgres, run_postgres
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -12,3 +16,19 @@ def collections_are_quick() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One server for all tests that want one; each has databases of its own."""
+    with run_postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def any_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Of an empty database of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'any.db'}"
+    server: Postgres = request.getfixturevalue("postgres")
+    return server.new_database()

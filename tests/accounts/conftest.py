@@ -1,19 +1,10 @@
 """Databases of both kinds, a clock that tests move, and accounts on them."""
 
-import os
-import pwd
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import count
-from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
 
 from service.accounts.accounts import Accounts, AccountsOptions, Clock
 from service.accounts.database import Database
@@ -22,7 +13,6 @@ from service.accounts.keys import KeyWishes, NewKey
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 KEY_TTL_S = 10.0
-INITDB_OPTIONS = ["-A", "trust", "-E", "UTF8", "-N", "--locale=C"]
 
 
 @dataclass
@@ -36,76 +26,9 @@ class Times:
         return Clock(lambda: self.now, lambda: self.monotonic_s)
 
 
-@dataclass
-class Postgres:
-    """A server of its own, as a user who is not root, that listens in a folder alone."""
-
-    folder: Path
-    user: str
-    _numbers: Iterator[int] = field(default_factory=count)
-
-    def url(self, name: str) -> str:
-        return f"postgresql://{self.user}@/{name}?host={self.folder}"
-
-    def new_database(self) -> str:
-        """The URL of an empty one."""
-        name = f"dragoman{next(self._numbers)}"
-        engine = create_engine(
-            self.url("postgres").replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
-        )
-        with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
-        engine.dispose()
-        return self.url(name)
-
-
-@contextmanager
-def run_postgres() -> Iterator[Postgres]:
-    initdb = shutil.which("initdb")
-    if initdb is None:
-        pytest.skip("PostgreSQL's initdb is not installed")
-    programs = Path(initdb).resolve().parent
-    user = pwd.getpwuid(os.getuid()).pw_name if os.getuid() else "nobody"
-    as_user = None if os.getuid() else user  # the server refuses to run as root
-    folder = Path(tempfile.mkdtemp(prefix="dragoman-"))  # a socket's path must be short
-    shutil.chown(folder, user)
-    try:
-        subprocess.run(
-            [str(programs / "initdb"), "-D", str(folder / "data"), *INITDB_OPTIONS],
-            check=True, user=as_user, cwd=folder, capture_output=True,
-        )  # fmt: skip
-        options = {"listen_addresses": "", "unix_socket_directories": str(folder), "fsync": "off"}
-        settings = [f"-c{name}={value}" for name, value in options.items()]
-        with (folder / "log").open("wb") as log:
-            server = subprocess.Popen(
-                [str(programs / "postgres"), "-D", str(folder / "data"), *settings],
-                user=as_user, cwd=folder, stdout=log, stderr=log,
-            )  # fmt: skip
-        try:
-            is_ready = [str(programs / "pg_isready"), "-h", str(folder), "-t", "30"]
-            while subprocess.run(is_ready, check=False, capture_output=True).returncode != 0:
-                assert server.poll() is None, (folder / "log").read_text()
-            yield Postgres(folder, user)
-        finally:
-            server.terminate()
-            server.wait(60)
-    finally:
-        shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    with run_postgres() as server:
-        yield server
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Of an empty database."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'accounts.db'}"
-    server: Postgres = request.getfixturevalue("postgres")
-    return server.new_database()
+@pytest.fixture
+def url(any_url: str) -> str:
+    return any_url
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ from service.accounts.glossaries import GlossaryStore, NewGlossary
 from service.accounts.key_store import KeyStore
 from service.accounts.tables import KEYS, SCHEMA, SCHEMA_VERSION
 from service.accounts.usage import Charge, Usage, UsageStore
-from tests.accounts.conftest import NOON, Postgres, new_key
+from tests.accounts.conftest import NOON, new_key
+from tests.postgres import Postgres
 
 MONTH = "2026-11"
 SOON_S = 0.2

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,6 @@ import pytest
 
 from dragoman import Translator
 from service import cli
-from tests.accounts.conftest import Postgres, run_postgres
 from tests.routing.doubles import write_bundle
 from tests.service import conftest as service
 
@@ -29,12 +28,6 @@ class Finished:
 
 
 Run = Callable[..., Finished]
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    with run_postgres() as server:
-        yield server
 
 
 @pytest.fixture
@@ -83,8 +76,7 @@ def run(
     capsys: pytest.CaptureFixture[str],
 ) -> Run:
     """The same in this process: `run("in.txt", "-o", "out.txt")`."""
-    for name in [name for name in os.environ if name.startswith("DRAGOMAN_")]:
-        monkeypatch.delenv(name)
+    service.forget_settings(monkeypatch)
     for name in ("DRAGOMAN_MODELS_DIR", "DRAGOMAN_MODEL"):
         monkeypatch.setenv(name, environment[name])
     monkeypatch.chdir(tmp_path)

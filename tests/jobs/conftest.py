@@ -19,7 +19,7 @@ from service.accounts.keys import KeyWishes, Limits
 from service.accounts.tables import USAGE
 from service.jobs.store import JobStore
 from service.jobs.tables import make_tables
-from tests.accounts.conftest import NOON, Postgres, Times, run_postgres
+from tests.accounts.conftest import NOON, Times
 from tests.service.conftest import (
     TINY_BUNDLE,
     DoubleTranslator,
@@ -40,21 +40,6 @@ LEASE_S = 30.0
 def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings of whoever runs the tests change none of them."""
     forget_settings(monkeypatch)
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    with run_postgres() as server:
-        yield server
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def any_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Of an empty database of each kind."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'any.db'}"
-    server: Postgres = request.getfixturevalue("postgres")
-    return server.new_database()
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 
 from dragoman import Priority
 from service.settings import SettingsError
-from tests.accounts.conftest import Postgres
 from tests.jobs.conftest import ServeJobs, ended, look, post, problem_of, send
 from tests.openapi.documented import events_of
+from tests.postgres import Postgres
 from tests.service.conftest import DoubleTranslator, translate, until
 
 LINES = b"ein haus\nunusable\n\nzwei\nein haus\n"
