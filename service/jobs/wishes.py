@@ -76,13 +76,18 @@ def is_detected(wishes: JobWishes, detection: Detection) -> bool:
     return detection.is_wanted(wishes.source)
 
 
+def without_folders(name: str) -> str:
+    """What stands after the last separator of any system."""
+    return name.replace("\\", "/").rpartition("/")[2]
+
+
 def own_name(name: str) -> str:
     """A file's name without folders that it may have.
 
     Raises:
         ApiError: it is none, is too long, or has characters that control something.
     """
-    last = name.replace("\\", "/").rpartition("/")[2]
+    last = without_folders(name)
     if not last or len(last) > MAX_NAME_LENGTH or any(category(each) == CONTROL for each in last):
         raise field_error(
             "file",

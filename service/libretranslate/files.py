@@ -20,7 +20,7 @@ from service.jobs.documents import Documents, Handed
 from service.jobs.errors import FileRefused
 from service.jobs.job import ID_LENGTH, Job, JobWishes, State
 from service.jobs.problems import SERVERS_FAULTS
-from service.jobs.wishes import own_name
+from service.jobs.wishes import own_name, without_folders
 from service.libretranslate.documentation import (
     BYTES,
     FILE_NAME,
@@ -147,4 +147,4 @@ def _read_upload(fields: Fields) -> Upload:
 
 def _shown(file_name: str) -> str:
     """A file's own name, without folders that it may have."""
-    return file_name.replace("\\", "/").rpartition("/")[2][-MAX_NAME_LENGTH:]
+    return without_folders(file_name)[-MAX_NAME_LENGTH:]
