@@ -112,11 +112,8 @@ def measure_memory(arguments: argparse.Namespace, scratch: Path) -> list[dict[st
     """Peak of a process that does a job of distinct lines with a double for the engine."""
     rows = []
     for count in arguments.sizes:
-        source = scratch / "in.txt"
-        write_lines(source, count, read_lines(arguments.sentences))
-        folder = scratch / str(count)
-        folder.mkdir()
-        ran = run_process([sys.executable, "-m", "bench.batch_worker", str(folder), str(source)])
+        source, command = _job_without_engine(count, arguments.sentences, scratch)
+        ran = run_process(command)
         rows.append({"lines": count, "source_bytes": source.stat().st_size, **asdict(ran)})
         print(f"{count:9,} lines  peak {ran.peak_bytes / MEBIBYTE:6.1f} MiB  {ran.seconds:6.1f} s")
     return rows
@@ -126,15 +123,19 @@ def measure_resuming(arguments: argparse.Namespace, scratch: Path) -> list[dict[
     """From a journal that has everything to the output."""
     rows = []
     for count in arguments.sizes:
-        source = scratch / "in.txt"
-        write_lines(source, count, read_lines(arguments.sentences))
-        folder = scratch / str(count)
-        folder.mkdir()
-        command = [sys.executable, "-m", "bench.batch_worker", str(folder), str(source)]
+        _, command = _job_without_engine(count, arguments.sentences, scratch)
         first, again = run_process(command), run_process(command)
         rows.append({"lines": count, "first_s": first.seconds, "resume_s": again.seconds})
         print(f"{count:9,} lines  first {first.seconds:6.1f} s  resumed {again.seconds:6.1f} s")
     return rows
+
+
+def _job_without_engine(count: int, sentences: Path, scratch: Path) -> tuple[Path, list[str]]:
+    """A file of distinct lines, and the command that does it with a double; again, it resumes."""
+    source, folder = scratch / "in.txt", scratch / str(count)
+    write_lines(source, count, read_lines(sentences))
+    folder.mkdir()
+    return source, [sys.executable, "-m", "bench.batch_worker", str(folder), str(source)]
 
 
 def measure_journal(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
