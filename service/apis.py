@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from fastapi import APIRouter
 
 from service.deepl.api import deepl_api
-from service.front.premises import Api, Premises
 from service.jobs.api import FORM_BYTES, PATH, jobs_api
 from service.libretranslate.api import libretranslate_api
 from service.native.models import model_routes
 from service.native.reading import reading_routes
 from service.native.streaming import streaming_routes
 from service.native.translation import translation_routes
+from service.premises import Api, Premises
 from service.settings import split_names
 
 __all__ = ["KNOWN", "Api", "Premises", "offered_apis"]

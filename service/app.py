@@ -18,7 +18,6 @@ from service.desk.sources import Detection
 from service.front.door import KEY_HEADER, Door
 from service.front.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
 from service.front.limits import BodyLimit, BodyLimits, TextLimits
-from service.front.premises import Api, Premises
 from service.front.readiness import Readiness
 from service.front.threads import beside
 from service.jobs.api import open_job_desk
@@ -28,6 +27,7 @@ from service.jobs.premises import open_jobs
 from service.native.health import health_routes
 from service.observing.observer import Observer, ObservingOptions
 from service.observing.requests import LineOptions
+from service.premises import Api, Premises
 from service.settings import Settings, split_names
 from service.versions import installed_version
 from service.watching import Watcher

@@ -9,7 +9,7 @@ from service.deepl.documents import document_routes
 from service.deepl.glossaries import glossary_routes
 from service.deepl.translation import translation_routes
 from service.front.documentation import operation_ids
-from service.front.premises import Api, Premises
+from service.premises import Api, Premises
 
 DOCUMENT_PATHS = frozenset({f"{ROOT}/document", f"{ROOT}/glossaries"})
 """Where more comes than texts: DeepL's clients may send 10 MiB of a glossary."""

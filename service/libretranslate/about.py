@@ -8,7 +8,6 @@ from starlette.responses import Response
 from service.accounts.keys import Scope
 from service.front.errors import ErrorKind, SafeJSONResponse
 from service.front.fields import read_fields
-from service.front.premises import Premises
 from service.front.readiness import require_ready
 from service.libretranslate.documentation import (
     OF_WORK,
@@ -28,6 +27,7 @@ from service.libretranslate.responses import (
     present_languages,
     present_settings,
 )
+from service.premises import Premises
 
 LISTED = {
     "two": [

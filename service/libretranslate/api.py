@@ -9,13 +9,13 @@ from starlette.responses import Response
 
 from service.front.documentation import operation_ids
 from service.front.errors import ErrorKind, SafeJSONResponse
-from service.front.premises import Api, Premises
 from service.libretranslate.about import server_routes
 from service.libretranslate.documentation import answered, responses
 from service.libretranslate.files import file_routes
 from service.libretranslate.languages import Catalogues
 from service.libretranslate.refusals import PATHS, TRANSLATE_FILE, error_form
 from service.libretranslate.texts import text_routes
+from service.premises import Api, Premises
 from service.versions import installed_version
 
 CORS: Mapping[str, str] = {

@@ -14,7 +14,6 @@ from service.front.connection import while_connected
 from service.front.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.front.fields import Fields, read_fields
 from service.front.forms import Upload
-from service.front.premises import Premises
 from service.front.readiness import require_ready
 from service.jobs.documents import Documents, Handed
 from service.jobs.errors import FileRefused
@@ -43,6 +42,7 @@ from service.libretranslate.refusals import (
 )
 from service.libretranslate.requests import Pair, find_pair
 from service.libretranslate.responses import TranslatedFile
+from service.premises import Premises
 
 MAX_NAME_LENGTH = 150
 """Characters at the end of a file's name that its address and its download have; each may become 12 there."""

@@ -11,7 +11,6 @@ from service.desk.detection import detect, detectable
 from service.front.connection import while_connected
 from service.front.errors import SafeJSONResponse
 from service.front.fields import read_fields
-from service.front.premises import Premises
 from service.front.readiness import require_ready
 from service.libretranslate.documentation import (
     DETECT,
@@ -32,6 +31,7 @@ from service.libretranslate.responses import (
     present_copies,
     present_detected,
 )
+from service.premises import Premises
 
 MAX_DETECTED = 3
 """Languages that a text may be in, of which clients are told."""
