@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
+from dragoman.contract import SOURCE_WIDTH_MULTIPLE
 from dragoman.types import Priority, SearchKind
 
 MAX_PASSED_OVER = 16
@@ -22,6 +23,10 @@ PATIENCE_STEPS = 16
 """Steps after which a few free places are filled, when more would fill them all."""
 WORTHWHILE_SHARE = 4
 """One place in so many must be free before sources join at high load: the encoder is for batches."""
+
+
+RUN_TOKENS = 16
+"""A run of the encoder costs as much besides as this many source tokens, for small and large models alike."""
 
 
 class Waiting(Protocol):
@@ -97,26 +102,36 @@ def fair_share(num_waiting: int, running: Sequence[int], replica: int) -> int:
 
 
 def encoder_batches(lengths: Sequence[int], budget_tokens: int) -> list[list[int]]:
-    """Group sources of like length, so that little is padded: a batch is a rectangle.
+    """Group sources of like length, so that runs of the encoder and padding together cost least.
+
+    A batch is a rectangle, as wide as its longest source padded to `SOURCE_WIDTH_MULTIPLE`, and a run costs
+    `RUN_TOKENS` besides. Some best grouping takes sources in order of length, so one pass over the places to
+    cut finds it.
 
     Args:
         lengths: tokens of each source.
         budget_tokens: most tokens of a batch, padding included; a source longer than that is alone.
 
     Returns:
-        Batches of indices into `lengths`: each index once, longest first. A source is in a batch with a
-        longer one only if that is longer by 8 tokens or a quarter at most.
+        Batches of indices into `lengths`: each index once, longest first.
     """
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    widths = [-(-lengths[index] // SOURCE_WIDTH_MULTIPLE) * SOURCE_WIDTH_MULTIPLE for index in order]
+    costs = [0.0] + [math.inf] * len(order)  # of the longest sources, as many as the index says
+    begins = [0] * (len(order) + 1)  # where the last batch of them begins
+    for begin, width in enumerate(widths):
+        most = min(len(order), begin + max(1, budget_tokens // width))
+        base = costs[begin] + RUN_TOKENS
+        for end in range(begin + 1, most + 1):
+            cost = base + width * (end - begin)
+            if cost < costs[end]:
+                costs[end], begins[end] = cost, begin
     batches: list[list[int]] = []
-    longest = 0
-    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        is_alike = longest - lengths[index] <= max(8, longest // 4)
-        if batches and is_alike and (len(batches[-1]) + 1) * longest <= budget_tokens:
-            batches[-1].append(index)
-        else:
-            batches.append([index])
-            longest = lengths[index]
-    return batches
+    end = len(order)
+    while end:
+        batches.append(order[begins[end] : end])
+        end = begins[end]
+    return batches[::-1]
 
 
 class WaitingList(Generic[W]):

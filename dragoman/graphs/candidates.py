@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.decoding.slots import rows_of
+
 WIDTH_MULTIPLE = 64
 """P is a multiple of this, and so never below the candidates that a search asks for."""
 
@@ -65,19 +67,20 @@ class Candidates:
         """Source i becomes what source slots[i] was; the batch's shortlist may name more than they need."""
         self._own = [self._own[slot] for slot in slots.tolist()]
         if self._is_laid_out:
-            rows = (slots[:, None] * self._beam_size + np.arange(self._beam_size)).ravel()
-            self._rows, self._bias = self._rows[rows], self._bias[rows]
+            (moved,) = (slots != np.arange(len(slots))).nonzero()
+            new, old = rows_of(moved, self._beam_size), rows_of(slots[moved], self._beam_size)
+            self._rows[new], self._bias[new] = self._rows[old], self._bias[old]
 
     def inputs(self, num_rows: int) -> dict[str, NDArray[Any]]:
-        """The decoder graph's inputs."""
+        """The decoder graph's inputs; valid until sources join, also when rows change places."""
         shortlist = self.shortlist
         if not len(shortlist):
             return every_token(num_rows)
         return {
             "has_shortlist": np.array(True),  # noqa: FBT003 -- the value
             "shortlist": shortlist,
-            "candidates": self._rows,
-            "candidate_bias": self._bias,
+            "candidates": self._rows[:num_rows],
+            "candidate_bias": self._bias[:num_rows],
         }
 
     def _lay_out(self) -> None:

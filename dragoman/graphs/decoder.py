@@ -184,7 +184,6 @@ class DecoderSteps:
         has_moved |= self._cross.keep(slots)
         if self._is_shortlisted:
             self._candidates.keep(slots)
-            has_moved = True
         self._num_rows = len(rows)
         self._longest = int(self._lengths[: len(rows)].max(initial=0))
         if not len(rows) and self._state.forget():
