@@ -12,6 +12,7 @@ from bench.robustness.bars import Bar, bar_of, write_bars
 from bench.robustness.faults import invented, is_empty, looped
 from bench.robustness.inputs import read_inputs
 from bench.robustness.judging import (
+    BEAM_SIZES,
     Rates,
     Verdict,
     by_kind,
@@ -22,7 +23,6 @@ from bench.robustness.judging import (
 from bench.robustness.page import fault_lines, write_page
 from dragoman import Translator
 
-BEAM_SIZES = (1, 4)
 _COLUMNS = ("inputs", "good", "things", "kept", "words", "said", "invented", "loop", "empty")
 
 

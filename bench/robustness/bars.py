@@ -60,6 +60,22 @@ def bar_of(bundle: str, source: str, target: str, beam_size: int, rates: Rates) 
     )
 
 
+def find_bar(bars: Iterable[Bar], bundle: str, source: str, target: str, beam_size: int) -> Bar:
+    """The one for this.
+
+    Raises:
+        LookupError: there is none; the message says what to do.
+    """
+    for bar in bars:
+        if bar.key == (bundle, source, target, beam_size):
+            return bar
+    raise LookupError(
+        f"{bundle} has no bars for {source} -> {target} with beam size {beam_size}: look through what "
+        f"`python -m bench.robustness models/{bundle}` prints, run it again with --bars, and commit "
+        f"{BARS.parent.name}/{BARS.name} with the bundle"
+    )
+
+
 def missed(bar: Bar, rates: Rates) -> list[str]:
     """What is worse than the bar, in words."""
     return [*_too_low(bar, rates), *_too_high(bar, rates)]

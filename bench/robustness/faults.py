@@ -23,15 +23,14 @@ _TIMES_LETTERS = 3
 _TIMES_ONE_LETTER = 5
 _TIMES_ANYWHERE = 4
 
-_SENTENCE_END = re.compile(
-    r"(?P<before>\S*?)(?P<end>[.!?]+)" + f"[{QUOTES}{APOSTROPHES})\\]]*" + r"(?=\s|<|$)"
-)
+_SENTENCE_END = re.compile(r"(?P<before>\S*?)(?P<end>[.!?]+)" + f"[{QUOTES}{APOSTROPHES})\\]]*" + r"(?=\s|$)")
 _NO_END = re.compile(
     r"(?:\d+|[^\W\d_]|[^\W\d_]\.[^\W\d_]|mr|mrs|ms|dr|st|no|nr|vs|etc|incl|inkl|ca|prof|bzw|usw|abs|art|tel|min)"
     r"\Z",
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|\s[-\N{EN DASH}](?=\s)")
+_TAG = re.compile(r"<[^<>\n]*>")
 _ELLIPSIS = re.compile(r"\.{2,}")
 _MARKS = {
     "placeholder": re.compile(r"\$?\{\{?[^{}\n]*\}\}?|%\(\w+\)[sd]|%\d\$[sd]|%[sd]\b"),
@@ -70,7 +69,7 @@ def count_sentences(text: str) -> int:
     An ellipsis ends nothing, nor does a point after a number, a single letter or a common abbreviation, nor
     one that a small letter follows.
     """
-    return sum(_count_in_line(line) for line in re.split(r"[\n\r\t]+", text))
+    return sum(_count_in_line(line) for line in re.split(r"[\n\r\t]+", _TAG.sub(" ", text)))
 
 
 def _count_in_line(line: str) -> int:
@@ -100,8 +99,8 @@ def strange_numerals(source: str, output: str) -> list[str]:
     if len(in_output) <= len(in_source) + len(_MONTH_NAMES.findall(source)):
         return []
     values = {value for one in found for value in one.readings}
-    founded = _runs(source) | {int(value) for value in values if value == int(value)} | {0}
-    founded |= {hour % 12 + half for hour in founded if hour <= HOURS for half in (0, 12)}
+    founded = _runs(source) | {int(value) for value in values if value == int(value)}
+    founded |= {0} | {hour % 12 + half for hour in founded if hour <= HOURS for half in (0, 12)}
     unfounded = [numeral for numeral in in_output if not _runs(numeral) <= founded]
     return unfounded or [
         numeral

@@ -8,6 +8,9 @@ from bench.robustness.inputs import TARGETS, Input, Wanted
 from bench.robustness.kept import lost, unsaid
 from dragoman import DecodingOptions, FinishReason, Pair, Translation, Translator
 
+BEAM_SIZES = (1, 4)
+"""Every bundle is judged with."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
