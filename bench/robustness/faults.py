@@ -25,10 +25,10 @@ _TIMES_ANYWHERE = 4
 
 _SENTENCE_END = re.compile(r"(?P<before>\S*?)(?P<end>[.!?]+)" + f"[{QUOTES}{APOSTROPHES})\\]]*" + r"(?=\s|$)")
 _NO_END = re.compile(
-    r"(?:\d+|[^\W\d_]|[^\W\d_]\.[^\W\d_]|mr|mrs|ms|dr|st|no|nr|vs|etc|incl|inkl|ca|prof|bzw|usw|abs|art|tel|min)"
-    r"\Z",
+    r"(?:\d+|[^\W\d_]|[^\W\d_]\.[^\W\d_]|mr|mrs|ms|dr|st|vs|etc|incl|inkl|ca|prof|bzw|usw|tel)\Z",
     re.IGNORECASE,
 )
+_NO_END_BEFORE_DIGITS = re.compile(r"(?:no|nr|art|abs|fig|abb)\Z", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|\s[-\N{EN DASH}](?=\s)")
 _TAG = re.compile(r"<[^<>\n]*>")
 _ELLIPSIS = re.compile(r"\.{2,}")
@@ -73,17 +73,23 @@ def count_sentences(text: str) -> int:
 
 
 def _count_in_line(line: str) -> int:
-    starts = [0]
-    for match in _SENTENCE_END.finditer(line):
-        following = WORD.search(line, match.end())
-        goes_on = following is not None and following[0][0].islower()
-        is_point = match["end"] == "."
-        before = re.sub(r"^\W+", "", match["before"])
-        if goes_on or _ELLIPSIS.fullmatch(match["end"]) or (is_point and _NO_END.match(before)):
-            continue
-        starts.append(match.end())
+    starts = [
+        0,
+        *(match.end() for match in _SENTENCE_END.finditer(line) if _is_end(match, line[match.end() :])),
+    ]
     parts = (line[start:end] for start, end in pairwise([*starts, len(line)]))
     return sum(any(map(str.isalnum, part)) for part in parts)
+
+
+def _is_end(match: re.Match[str], rest: str) -> bool:
+    following = WORD.search(rest)
+    if _ELLIPSIS.fullmatch(match["end"]) or (following is not None and following[0][0].islower()):
+        return False
+    before = re.sub(r"^\W+", "", match["before"])
+    is_short_for = _NO_END.match(before) or (
+        _NO_END_BEFORE_DIGITS.match(before) and rest.lstrip()[:1].isdigit()
+    )
+    return match["end"] != "." or not is_short_for
 
 
 def strange_numerals(source: str, output: str) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.page import RESULTS, origin_line, render, table
-from bench.robustness.inputs import TARGETS
+from bench.robustness.inputs import TARGETS, Rule
 
 PAGE = Path(__file__).parents[2] / "docs" / "robustness.md"
 MAX_SHOWN = 90
@@ -98,7 +98,7 @@ def fault_lines(failure: Result) -> Iterator[str]:
     if failure["lost"]:
         yield f"lost {', '.join(failure['lost'])}"
     if failure["unsaid"]:
-        yield f"not said {', '.join(failure['unsaid'])}"
+        yield f"not said {', '.join(thing.removeprefix(f'{Rule.SAYS}:') for thing in failure['unsaid'])}"
     if failure["invented"]:
         yield f"invented, {failure['invented']}"
     if failure["loop"]:

@@ -60,6 +60,8 @@ def test_what_a_translator_writes_is_not_invented(source: str, output: str) -> N
         ("He said: „Nein.“ Then he left.", 2),
         ("See e.g. p. 3 or no. 4 of Mr. Smith.", 1),
         ("On the 3. October", 1),
+        ("No. 3 is there", 1),
+        ("No. Not there", 2),
         ("It costs 3.50 a piece, see www.example.org.", 1),
         ("No ... But yes ... Or no", 1),
         ("what? i do not know", 1),  # a small letter goes on

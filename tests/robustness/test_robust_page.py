@@ -22,7 +22,7 @@ FAILURE = {
     "input": "a|<b>\t" + 100 * "c",
     "output": "d\n*e*",
     "lost": ["mark:<b>"],
-    "unsaid": [],
+    "unsaid": ["says:^e$ = f"],
     "invented": None,
     "loop": "'d', 3 times",
     "empty": False,
@@ -64,4 +64,4 @@ def test_the_first_failure_of_a_kind_is_shown_as_it_is() -> None:
     assert cells[1].startswith(r"a\|\<b\>⇥ccc")
     assert cells[1].endswith("c…")
     assert cells[2] == r"d⏎\*e\*"
-    assert cells[3] == r"lost mark:\<b\>; loop, 'd', 3 times"
+    assert cells[3] == r"lost mark:\<b\>; not said ^e$ = f; loop, 'd', 3 times"
