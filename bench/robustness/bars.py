@@ -72,7 +72,7 @@ def find_bar(bars: Iterable[Bar], bundle: str, source: str, target: str, beam_si
     raise LookupError(
         f"{bundle} has no bars for {source} -> {target} with beam size {beam_size}: look through what "
         f"`python -m bench.robustness models/{bundle}` prints, run it again with --bars, and commit "
-        f"{BARS.parent.name}/{BARS.name} with the bundle"
+        f"bench/{BARS.parent.name}/{BARS.name} with the bundle"
     )
 
 
