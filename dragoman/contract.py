@@ -18,13 +18,13 @@ shortlist and nothing is on it, no token is looked at.
 Axes: B sources, S source tokens (padded on the right), R rows (hypotheses; R = B x beams, the beams of a
 source side by side), T capacity of the self K/V caches in positions, K best candidates asked for,
 L key and value of each decoder layer in turn, H heads, D head size, N model width (H x D), C tokens on the
-batch's shortlist, P tokens on the longest shortlist of a source, 1 a single position.
+batch's shortlist, G of these or none, P tokens on the longest shortlist of a source, 1 a single position.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 """Bundles of another major version are refused. Raised when an older engine could not read a new bundle."""
 
 ENCODER_FILE = "encoder.onnx"
@@ -37,8 +37,8 @@ SOURCE_WIDTH_MULTIPLE = 8
 """The source axis S is padded to a multiple of this. onnxruntime's attention takes another path through odd
 widths, which rounds differently: with this padding a source's numbers do not depend on its neighbours."""
 
-Axis = Literal["B", "S", "R", "T", "K", "L", "H", "D", "N", "C", "P", "1"]
-DType = Literal["bool", "int8", "int32", "int64", "float16", "float32"]
+Axis = Literal["B", "S", "R", "T", "K", "L", "H", "D", "N", "C", "G", "P", "1"]
+DType = Literal["bool", "int8", "uint8", "int32", "int64", "float16", "float32"]
 Autoregression = Literal["attention", "ssru"]
 """What a decoder layer reads its own past with, and so what the state of a row is."""
 CacheDType = Literal["int8", "float16", "float32"]
@@ -84,6 +84,8 @@ def decoder_inputs(
         Port("num_best", "int64", ()),  # K
         Port("has_shortlist", "bool", ()),  # if not, every token may come next, C is 0 and P 1 or 0
         Port("shortlist", "int64", ("C",)),  # all tokens that any source may use
+        # What `LISTED_ROWS` was in an earlier step with the same shortlist: G is C; or nothing, G is 0.
+        Port(KEPT_ROWS, "uint8", ("G", "N")),
         # Places in it of the tokens of the row's source, then any; without it a wanted token, or none.
         Port("candidates", "int64", ("R", "P")),
         Port("candidate_bias", "float32", ("R", "P")),  # 0 for its own, minus infinity for the rest
@@ -101,6 +103,10 @@ def decoder_outputs(
     A wanted token has the log-probability that it would have among the best, bit for bit: minus
     infinity if the model never says it. With a shortlist none is wanted.
 
+    The rows of the output projection that the shortlist names come out where they were gathered, which takes
+    a good part of a step of few rows: the next steps may be given them. Where they were given, or all tokens
+    are looked at, none come out.
+
     A state's output is meant to be bound to the memory of its input: the step then writes in place.
     int8 cross K/V come out as they went in, as their operator also could write to them.
     """
@@ -108,12 +114,16 @@ def decoder_outputs(
         Port("best_logprobs", "float32", ("R", "K")),  # natural logarithms; minus infinity: forbidden
         Port("best_ids", "int64", ("R", "K")),
         Port("wanted_logprobs", "float32", ("R", "P")),
+        Port(LISTED_ROWS, "uint8", ("C", "N")),
         Port(QUERIES, "float16" if cache_dtype == "float16" else "float32", ("R", "1", "N")),
         *_state(decoder_layers, cache_dtype, autoregression, NEW),
         *(_cross(decoder_layers, cache_dtype, NEW) if cache_dtype == "int8" else ()),
     )
 
 
+KEPT_ROWS = "kept_rows"
+LISTED_ROWS = "listed_rows"
+"""Rows of the output projection in the precision's own numbers, one for each token on the shortlist."""
 QUERIES = "cross_queries"
 """With which one layer read the source: the one that the manifest names as `alignment`."""
 NEW = "new_"

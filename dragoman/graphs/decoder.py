@@ -33,6 +33,7 @@ class Decoder:
         sizes = bundle.manifest.sizes
         self.layers = sizes.decoder_layers
         self.row_shape = (sizes.heads, sizes.head_size)
+        self.width = sizes.heads * sizes.head_size
         self.vocab_size = sizes.target_vocab
         self.cache_dtype = bundle.manifest.cache_dtype
         self.autoregression = bundle.manifest.autoregression
@@ -56,8 +57,7 @@ class Decoder:
     def empty_state(self) -> State:
         """A state without rows."""
         if self.autoregression == "ssru":
-            heads, head_size = self.row_shape
-            return Cells(self._state_maker, self.layers, heads * head_size)
+            return Cells(self._state_maker, self.layers, self.width)
         return SelfCaches(self._state_maker, (len(self.state_ports), *self.row_shape), self.cache_dtype)
 
     def start(self, cross: CrossKV, beam_size: int) -> "DecoderSteps":
@@ -101,7 +101,7 @@ class DecoderSteps:
         self._longest = 0  # positions in the fullest row
         layers = (len(decoder.cross_ports), *decoder.row_shape)
         self._cross = CrossCaches(decoder.maker, layers, decoder.cache_dtype, beam_size)
-        self._candidates = Candidates(beam_size, decoder.vocab_size)
+        self._candidates = Candidates(beam_size, decoder.vocab_size, decoder.width)
         self._state = decoder.empty_state()
         self._last_ids = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int32)
@@ -209,6 +209,9 @@ class DecoderSteps:
         lengths = bound.inputs["lengths"]
         np.add(lengths, 1, out=lengths)
         self._longest += 1
+        if contract.LISTED_ROWS in bound.outputs:
+            self._candidates.keep_rows()
+            self._bounds.clear()  # the next step is given them
 
     def _bind(self, question: _Question) -> _Bound:
         """Tell onnxruntime where everything lies: once for each question."""
@@ -232,7 +235,10 @@ class DecoderSteps:
         }
         for name, array in inputs.items():
             binding.bind_cpu_input(name, array)
-        outputs = _outputs(question)
+        outputs: dict[str, NDArray[Any]] = _outputs(question)
+        room = self._candidates.room_to_keep(num_rows) if question.num_best else None
+        if room is not None:
+            outputs[contract.LISTED_ROWS] = room
         for name, array in outputs.items():
             value = OrtValue.ortvalue_from_numpy(array)
             binding.bind_ortvalue_output(name, value)
@@ -246,8 +252,8 @@ class DecoderSteps:
         if question.num_best:
             return self._candidates.inputs(question.num_rows)
         if question.num_wanted:
-            return every_token(question.num_rows, question.num_wanted)
-        return no_token(question.num_rows)
+            return every_token(question.num_rows, question.num_wanted, self._decoder.width)
+        return no_token(question.num_rows, self._decoder.width)
 
     def _bind_state_again(self) -> None:
         """Only the state lies elsewhere than before: the rest of what onnxruntime was told still holds."""

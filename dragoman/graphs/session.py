@@ -9,7 +9,7 @@ from pathlib import Path
 import onnxruntime
 
 from dragoman.bundle import Bundle
-from dragoman.contract import Port
+from dragoman.contract import KEPT_ROWS, Port
 from dragoman.errors import BundleError, ProviderError
 from dragoman.providers import EXECUTION_PROVIDERS, PACKAGES, Provider, check_providers
 
@@ -130,7 +130,7 @@ def new_session(graph: Path, options: SessionOptions) -> onnxruntime.InferenceSe
 
 def caches_read_on_cpu(session: onnxruntime.InferenceSession, inputs: Sequence[Port]) -> list[str]:
     """K/V and cells that onnxruntime would copy when they are bound: no step would see what others wrote."""
-    caches = {port.name for port in inputs if {"D", "N"} & set(port.axes)}
+    caches = {port.name for port in inputs if {"D", "N"} & set(port.axes)} - {KEPT_ROWS}
     places = zip(session.get_inputs(), session.get_input_memory_infos(), strict=True)
     return [
         argument.name for argument, place in places if argument.name in caches and place.name == CPU_MEMORY
@@ -179,6 +179,7 @@ def _differences(
         "float16": "tensor(float16)",
         "float32": "tensor(float)",
         "int8": "tensor(int8)",
+        "uint8": "tensor(uint8)",
         "int32": "tensor(int32)",
         "int64": "tensor(int64)",
     }

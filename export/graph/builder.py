@@ -20,6 +20,7 @@ IR_VERSION = 10
 ELEMENT_TYPES = {
     "bool": TensorProto.BOOL,
     "int8": TensorProto.INT8,
+    "uint8": TensorProto.UINT8,
     "int32": TensorProto.INT32,
     "int64": TensorProto.INT64,
     "float16": TensorProto.FLOAT16,

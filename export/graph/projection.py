@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dragoman.contract import LISTED_ROWS
 from export.calibration import OUTPUT
 from export.graph.blocks import Writer, array
 from export.graph.builder import GraphBuilder
@@ -19,6 +20,7 @@ MAX_PART_TOKENS = 8192
 """Logits of 32 rows and as many tokens are 1 MiB: what a core's own cache still holds beside the weights."""
 BEST = {"best_logprobs": "float32", "best_ids": "int64"}
 WANTED = {"wanted_logprobs": "float32"}
+LISTED = {LISTED_ROWS: "uint8"}
 BLOCK_TOKENS = 64
 """Side by side, of which the largest logit is found before the best of all are looked for."""
 MANY_ROWS = 16
@@ -27,7 +29,7 @@ HAS_MANY_ROWS = "has_many_rows"
 
 
 def write_logprobs(writer: Writer, states: str) -> None:
-    """[R, d] -> best_logprobs, best_ids [R, K], wanted_logprobs [R, P].
+    """[R, d] -> best_logprobs, best_ids [R, K], wanted_logprobs [R, P], listed_rows [C, d].
 
     Of its source's shortlist, or of all tokens without one; a precision without shortlists takes one as a
     wish for nothing.
@@ -41,9 +43,10 @@ def write_logprobs(writer: Writer, states: str) -> None:
         _best_of_shortlist(replace(writer, graph=shortlisted), states)
         shortlisted.leave_empty(WANTED)
     else:
-        shortlisted.leave_empty(BEST | WANTED)
+        shortlisted.leave_empty(BEST | WANTED | LISTED)
     _best_of_all(replace(writer, graph=complete), states)
-    graph.choose("has_shortlist", shortlisted, complete, BEST | WANTED)
+    complete.leave_empty(LISTED)
+    graph.choose("has_shortlist", shortlisted, complete, BEST | WANTED | LISTED)
 
 
 def _best_of_all(writer: Writer, states: str) -> None:

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from numpy.typing import NDArray
 
-from dragoman.graphs.candidates import WIDTH_MULTIPLE, Candidates
+from dragoman.graphs.candidates import MOST_ROWS_TO_KEEP_FOR, WIDTH_MULTIPLE, Candidates
 
 VOCAB = 300
+WIDTH = 8
 Ids = NDArray[np.int64]
 
 
@@ -35,7 +36,7 @@ class RunningBatch(RuleBasedStateMachine):
     @initialize(beam_size=st.integers(1, 4))
     def begin(self, beam_size: int) -> None:
         self.beam_size = beam_size
-        self.candidates = Candidates(beam_size, VOCAB)
+        self.candidates = Candidates(beam_size, VOCAB, WIDTH)
 
     @rule(lists=st.lists(shortlists, min_size=1, max_size=4))
     def join(self, lists: list[Ids]) -> None:
@@ -52,6 +53,29 @@ class RunningBatch(RuleBasedStateMachine):
         slots = slots[: data.draw(st.integers(0, len(slots)))]
         self.candidates.keep(np.array(slots, np.int64))
         self.wanted = [self.wanted[slot] for slot in slots]
+
+    @precondition(lambda self: self.wanted)
+    @rule()
+    def step(self) -> None:
+        """As the decoder does: it leaves the rows of the output projection where there is room for them."""
+        room = self.candidates.room_to_keep(len(self.wanted) * self.beam_size)
+        if room is not None:
+            room[:] = self.rows_of_the_projection()
+            self.candidates.keep_rows()
+        else:
+            is_small = len(self.wanted) * self.beam_size <= MOST_ROWS_TO_KEEP_FOR
+            kept = self.candidates.inputs(len(self.wanted) * self.beam_size)["kept_rows"]
+            assert len(kept) == len(self.candidates.shortlist) * is_small, "a few rows gather them once"
+
+    def rows_of_the_projection(self) -> NDArray[np.int64]:
+        """Of the tokens on the shortlist, each different from those beside it."""
+        return self.candidates.shortlist[:, None] % 251 * np.ones(WIDTH, np.int64)
+
+    @invariant()
+    def rows_that_are_kept_are_those_of_the_shortlist(self) -> None:
+        kept = self.candidates.inputs(len(self.wanted) * self.beam_size)["kept_rows"]
+        if len(kept):
+            np.testing.assert_array_equal(kept, self.rows_of_the_projection())
 
     @invariant()
     def each_row_names_exactly_the_tokens_of_its_source(self) -> None:
@@ -87,6 +111,7 @@ class RunningBatch(RuleBasedStateMachine):
             "shortlist": "int64",
             "candidates": "int64",
             "candidate_bias": "float32",
+            "kept_rows": "uint8",
         }
         assert all(array.flags.c_contiguous for array in inputs.values()), "memory is bound as it lies"
 
@@ -111,7 +136,7 @@ TestRunningBatch.settings = settings(deadline=None, max_examples=60, stateful_st
     ("num_tokens", "width"), [(1, 64), (63, 64), (64, 64), (65, 128), (128, 128), (129, 192)]
 )
 def test_the_width_is_the_next_multiple_of_64(num_tokens: int, width: int) -> None:
-    candidates = Candidates(2, VOCAB)
+    candidates = Candidates(2, VOCAB, WIDTH)
 
     candidates.join([evenly_spaced(7, 1, num_tokens), evenly_spaced(0, 9, 1)])
 
@@ -119,7 +144,7 @@ def test_the_width_is_the_next_multiple_of_64(num_tokens: int, width: int) -> No
 
 
 def test_without_shortlists_every_row_has_none() -> None:
-    candidates = Candidates(3, VOCAB)
+    candidates = Candidates(3, VOCAB, WIDTH)
 
     candidates.join(())
     inputs = candidates.inputs(6)
@@ -129,4 +154,5 @@ def test_without_shortlists_every_row_has_none() -> None:
         "shortlist": (0,),
         "candidates": (6, 0),
         "candidate_bias": (6, 0),
+        "kept_rows": (0, WIDTH),
     }

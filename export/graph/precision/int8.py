@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.contract import CacheDType
+from dragoman.contract import KEPT_ROWS, LISTED_ROWS, CacheDType
 from export.calibration import OUTPUT, ActivationRange, Calibration
 from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision.protocol import Map, Output, Weights, some_rows
@@ -88,11 +88,11 @@ class Int8:
         """The table's rows are the left factor: they are read as they lie, with nothing to pack."""
         quantised, scales = self._table(output.name, output.table)
         found = self._calibration.ranges[OUTPUT]
-        rows = graph.op("Gather", self._unsigned(graph, output.name, quantised), "shortlist")  # [C, d]
+        table = self._unsigned(graph, output.name, quantised)
         scale, zero = graph.scalar(found.scale), graph.weight("int8.0", np.array(0, np.int8))
         states = graph.op("QuantizeLinear", value, scale, zero)  # int8 [R, d]
         columns = graph.op("Transpose", states, attributes={"perm": [1, 0]})
-        product = graph.op("MatMulInteger", rows, columns, _uint8(graph, UINT8_ZERO))  # int32 [C, R]
+        product = _listed_product(graph, table, columns)  # int32 [C, R]
         by_row = graph.op("Transpose", product, attributes={"perm": [1, 0]})
         steps = graph.weight(f"{OUTPUT}.steps", scales * np.float32(found.scale))
         scaled = graph.op(
@@ -140,6 +140,20 @@ class Int8:
                 "QuantizeLinear", value, graph.scalar(found.scale), _zero_point(graph, found)
             )
         return self._quantised[value, found]
+
+
+def _listed_product(graph: GraphBuilder, table: str, columns: str) -> str:
+    """Rows of table [V, d] on the shortlist, kept ones if there are any, x columns [d, R] -> int32 [C, R]."""
+    kept, gathered = GraphBuilder("kept", graph), GraphBuilder("gathered", graph)
+    zero = _uint8(graph, UINT8_ZERO)
+    kept.op("MatMulInteger", KEPT_ROWS, columns, zero, output=kept.named("product"))
+    kept.leave_empty({LISTED_ROWS: "uint8"})
+    rows = gathered.op("Gather", table, "shortlist", output=gathered.named(LISTED_ROWS))  # [C, d]
+    gathered.op("MatMulInteger", rows, columns, zero, output=gathered.named("product"))
+    num_kept = graph.op("Shape", KEPT_ROWS, attributes={"start": 0, "end": 1})
+    is_kept = graph.op("Squeeze", graph.op("Greater", num_kept, graph.ints(0)))
+    graph.choose(is_kept, kept, gathered, {"product": "int32", LISTED_ROWS: "uint8"})
+    return graph.named("product")
 
 
 def _zero_point(graph: GraphBuilder, found: ActivationRange) -> str:

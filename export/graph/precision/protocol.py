@@ -62,7 +62,10 @@ class Precision(Protocol):
         ...
 
     def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
-        """Value [R, d] x the table's rows named by `shortlist` [C] -> [R, C]."""
+        """Value [R, d] x the table's rows named by `shortlist` [C] -> [R, C].
+
+        The rows are those of `KEPT_ROWS` if there are any; else they leave it as `LISTED_ROWS` [C, d].
+        """
         ...
 
     def cache_step(self, graph: GraphBuilder) -> str | None:
