@@ -61,16 +61,20 @@ def go_on(results: Results, places: Places, stop: StopRequest, time_all: TimeBun
 
 def _time(results: Results, runs: Sequence[Run], stop: StopRequest, time_all: TimeBundles) -> None:
     bundles = {run.arm.name: results.place.run_dir(run) / TIMED for run in runs}
+    if gone := [str(path) for path in bundles.values() if not path.is_dir()]:
+        raise ExperimentError(
+            f"{', '.join(gone)} is not there to be timed; remove the run from {results.path} to make it anew"
+        )
     lines = read_lines(results.place.texts.test[0], SENTENCES)
     results.set_timing(time_all(bundles, lines, ROUNDS, stop), len(lines), ROUNDS)
 
 
 def _publish(results: Results, places: Places) -> None:
     """The file, and the page made of it."""
-    first = results.place.folder / results.runs[0]["run"] / TIMED
+    newest = results.place.folder / results.runs[-1]["run"] / TIMED
     names = results.place.texts.names()
     files = " ".join(f"--{name} {files}" for name, files in names.items())
-    results.write(provenance(first, f"python -m bench.experiments {files}"))
+    results.write(provenance(newest, f"python -m bench.experiments {files}"))
     write_page(places)
 
 

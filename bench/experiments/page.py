@@ -183,8 +183,8 @@ def _compare(result: Result, arm: Result, runs: Sequence[Result], base: Sequence
     ours, theirs = scores(runs, "bleu", BEAM), scores(base, "bleu", BEAM)
     share = runs[0]["parameters"] / base[0]["parameters"] - 1
     first = (
-        f"- **{arm['label']}**, against {BASE.label}: BLEU {ours.mean - theirs.mean:+.1f} with beam 4 "
-        f"({ours} against {theirs}; {_verdict(ours, theirs)}), {share:+.0%} parameters"
+        f"- **{arm['label']}**, against {BASE.label}: BLEU {ours.mean - theirs.mean:+.1f} with beam 4, "
+        f"{ours} against {theirs}, {_verdict(ours, theirs)}; {share:+.0%} parameters"
     )
     parts = [first]
     if arm["name"] == TIED.name:
@@ -199,7 +199,7 @@ def _compare(result: Result, arm: Result, runs: Sequence[Result], base: Sequence
         for batch, (mine, other) in times.items()
         if mine is not None and other is not None
     ]
-    return ", ".join([*parts, *said]) + "."
+    return "; ".join([*parts, *said]) + "."
 
 
 def _verdict(ours: Values, theirs: Values) -> str:

@@ -146,7 +146,15 @@ FULL = Plan((BASE, TIED, *DEPTHS, *VOCABULARIES, TUTORIAL), seeds=(1, 2, 3), mos
 
 
 def rehearsal() -> Plan:
-    """Two arms, few pairs, three steps: does it work?"""
+    """Two arms, small ones, few pairs, three steps: does it work?"""
     budget = Budget(steps=3, warmup_steps=1, decay_steps=1, validated_lines=4)
-    arms = tuple(replace(arm, vocabulary=Vocabulary(500), budget=budget) for arm in (BASE, TIED))
+    arms = tuple(
+        replace(
+            arm,
+            shape=replace(arm.shape, encoder_layers=2, decoder_layers=1, d_model=64, ffn=128),
+            vocabulary=Vocabulary(500),
+            budget=budget,
+        )
+        for arm in (BASE, TIED)
+    )
     return Plan(arms, seeds=(1,), most_pairs=200, most_dev_lines=200, most_test_lines=20)

@@ -6,7 +6,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -133,6 +133,29 @@ def test_a_measured_plan_is_left_alone(tmp_path: Path, texts: Texts) -> None:
     assert clock.timed == []
 
 
+def test_what_is_in_the_results_is_not_trained_again_when_its_models_are_gone(
+    tmp_path: Path, texts: Texts
+) -> None:
+    go(tmp_path, texts, Hands(), Clock())
+    for run in PLAN.runs():
+        shutil.rmtree(tmp_path / "experiments" / run.name)
+    hands = Hands()
+
+    go(tmp_path, texts, hands, Clock())
+
+    assert hands.done == []
+
+
+def test_a_run_whose_model_is_gone_before_it_was_timed_is_named(tmp_path: Path, texts: Texts) -> None:
+    one_seed = replace(PLAN, seeds=(1,))
+    with pytest.raises(Stopped):
+        go(tmp_path, texts, Hands(stopped_at=NUM_STEPS), Clock(), one_seed)
+    shutil.rmtree(tmp_path / "experiments" / "base-seed1")
+
+    with pytest.raises(ExperimentError, match=r"base-seed1/int8 is not there to be timed"):
+        go(tmp_path, texts, Hands(), Clock(), one_seed)
+
+
 def test_after_each_run_file_and_page_are_there(tmp_path: Path, texts: Texts) -> None:
     with pytest.raises(Stopped):
         go(tmp_path, texts, Hands(stopped_at=NUM_STEPS), Clock())
@@ -195,14 +218,12 @@ def test_a_signal_is_passed_on_and_the_command_waited_for(tmp_path: Path) -> Non
     assert left.read_text() == "a resume point"
 
 
-def test_after_a_signal_no_command_is_started(tmp_path: Path) -> None:
+def test_after_a_signal_no_command_is_started() -> None:
     stop = StopRequest()
     stop.signal_number = signal.SIGINT
 
     with pytest.raises(Stopped, match="SIGINT"):
-        run_command([sys.executable, "-c", f"open({str(tmp_path / 'started')!r}, 'w')"], stop)
-
-    assert not (tmp_path / "started").exists()
+        run_command(["/nowhere/no-such-command"], stop)
 
 
 def test_a_command_that_fails_is_named_with_its_status() -> None:
