@@ -11,6 +11,9 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LOOK_EVERY_S = 0.2
 MALLOC = ("MALLOC_MMAP_MAX_=0", "MALLOC_TRIM_THRESHOLD_=100000000000", "MALLOC_TOP_PAD_=268435456")
 """What `make train` sets: a step's large arrays stay mapped. docs/training.md tells more."""
+ONE_THREAD = ("OMP_NUM_THREADS=1",)
+"""Exports search with small matrices; on a busy machine threads that wait for one another take many times
+as long as one does."""
 
 
 class ExperimentError(Exception):
@@ -58,7 +61,8 @@ class StopRequest:
 
 def module_command(niceness: int, module: str, *arguments: str) -> list[str]:
     """One of this project's commands, kinder to others than this process."""
-    return ["nice", "-n", str(niceness), "env", *MALLOC, sys.executable, "-m", module, *arguments]
+    settings = MALLOC if module == "training" else ONE_THREAD
+    return ["nice", "-n", str(niceness), "env", *settings, sys.executable, "-m", module, *arguments]
 
 
 def run_command(command: Sequence[str], stop: StopRequest) -> None:
