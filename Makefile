@@ -5,11 +5,14 @@ PORT ?= 8000
 RECIPE ?= training/recipes/de-en.toml
 CHECKPOINT ?= training/checkpoints/de-en
 SHORTLIST ?= models/de-en/shortlist.bin
+TRAIN ?= data/multi30k.train.de-en.tsv
+DEV ?= data/val.de data/val.en
+TEST ?= data/test_2016_flickr.de data/test_2016_flickr.en
 VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help serve train test test-slow test-gpu lint format image-test bench bench-quick bench-page clean
+.PHONY: help serve train test test-slow test-gpu lint format image-test bench bench-quick bench-page experiments clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -74,6 +77,9 @@ bench-quick: $(VENV)/.development .venv-bench/.peers ## The same with few runs, 
 bench-page: $(VENV)/.development ## Tables and plots of docs/performance.md from bench/results
 	$(BIN)/python -m bench.page
 	$(BIN)/python -m bench.plots
+
+experiments: $(VENV)/.development ## Train and compare small models on TRAIN, DEV and TEST; writes docs/experiments.md
+	$(BIN)/python -m bench.experiments --train $(TRAIN) --dev $(DEV) --test $(TEST) $(ARGUMENTS)
 
 image-test: $(VENV)/.development ## Build the container image with buildah, start it, translate over HTTP
 	./deploy/image-test

@@ -1,0 +1,152 @@
+"""`python -m bench.experiments`: train and measure what the plan says, and write the page of it."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tqdm import tqdm
+
+from bench.experiments.commands import ExperimentError, Stopped, StopRequest
+from bench.experiments.page import Places, write_page
+from bench.experiments.plan import FULL, Plan, Run, rehearsal
+from bench.experiments.recipe import Texts, cut
+from bench.experiments.results import Results
+from bench.experiments.running import Workplace, carry_out
+from bench.experiments.timing import ROUNDS, SENTENCES, Timing, time_bundles
+from bench.provenance import provenance
+from bench.workloads import read_lines
+
+EPILOG = """\
+The same command after Ctrl-C, SIGTERM or a kill goes on where it was: in the middle of a training, too.
+Results and page are written after every run, all arms with the first seed before any with the second.
+
+exit status: 0 everything is measured; 2 something must be mended first, the message says what; 130 or 143
+stopped by Ctrl-C or SIGTERM, to be gone on with.
+
+docs/experiments.md tells what is compared and where the text comes from.
+"""
+SIGNALLED = 128
+"""The shell's convention: 128 plus the signal's number."""
+MUST_BE_MENDED = 2
+TIMED = "int8"
+
+TimeBundles = Callable[[dict[str, Path], Sequence[str], int, StopRequest], list[Timing]]
+
+
+def go_on(results: Results, places: Places, stop: StopRequest, time_all: TimeBundles) -> None:
+    """Make every run of the plan that is not yet in the results; after each pass over the arms, time them.
+
+    Raises:
+        Stopped: a signal came.
+        ExperimentError: something must be mended first.
+    """
+    plan, place = results.plan, results.place
+    num_done = sum(results.has(run) for run in plan.runs())
+    expected = 0
+    with tqdm(total=len(plan.runs()), initial=num_done, desc="experiments", unit="run") as bar:
+        for one_pass in plan.passes():
+            for run in one_pass:
+                if not results.has(run):
+                    tqdm.write(f"{run.name}: {run.arm.label}, seed {run.seed}", file=sys.stderr)
+                    results.add(carry_out(run, place, stop))
+                    _publish(results, places)
+                    bar.update()
+            expected += len(one_pass)
+            if not results.is_timed(expected):
+                _time(results, one_pass, stop, time_all)
+                _publish(results, places)
+
+
+def _time(results: Results, runs: Sequence[Run], stop: StopRequest, time_all: TimeBundles) -> None:
+    bundles = {run.arm.name: results.place.run_dir(run) / TIMED for run in runs}
+    if gone := [str(path) for path in bundles.values() if not path.is_dir()]:
+        raise ExperimentError(
+            f"{', '.join(gone)} is not there to be timed; remove the run from {results.path} to make it anew"
+        )
+    lines = read_lines(results.place.texts.test[0], SENTENCES)
+    results.set_timing(time_all(bundles, lines, ROUNDS, stop), len(lines), ROUNDS)
+
+
+def _publish(results: Results, places: Places) -> None:
+    """The file, and the page made of it."""
+    newest = results.place.folder / results.runs[-1]["run"] / TIMED
+    names = results.place.texts.names()
+    files = " ".join(f"--{name} {files}" for name, files in names.items())
+    results.write(provenance(newest, f"python -m bench.experiments {files}"))
+    write_page(places)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.experiments",
+        description=__doc__,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--train",
+        type=Path,
+        required=True,
+        help="German, tab, English; with a tag before, or not; .xz or not",
+    )
+    for name in ("dev", "test"):
+        parser.add_argument(
+            f"--{name}",
+            type=Path,
+            nargs=2,
+            required=True,
+            metavar=("GERMAN", "ENGLISH"),
+            help="a sentence a line; 200 or more" if name == "dev" else "a sentence a line",
+        )
+    parser.add_argument("--folder", type=Path, default=Path("runs/experiments"), help="where models are kept")
+    parser.add_argument("--nice", type=int, default=19, help="of everything but the timing; default: 19")
+    parser.add_argument(
+        "--rehearse",
+        action="store_true",
+        help="two arms, 200 pairs, 3 steps, results and page into the folder: does it work?",
+    )
+    return parser
+
+
+def run_plan(plan: Plan, texts: Texts, folder: Path, niceness: int, places: Places) -> None:
+    """The whole of it, until the end or a signal.
+
+    Raises:
+        Stopped: a signal came.
+        ExperimentError: something must be mended first.
+    """
+    wanted = (texts.train, *texts.dev, *texts.test)
+    if missing := [str(path) for path in wanted if not path.is_file()]:
+        raise ExperimentError(f"no such file: {', '.join(missing)}")
+    stop = StopRequest()
+    with stop.listening():
+        used = cut(texts, plan, folder)
+        results = Results(places.results, plan, Workplace(folder, used, used.hashes(), niceness))
+        go_on(results, places, stop, time_bundles)
+
+
+def main() -> int:
+    """Exit status as in the epilog."""
+    arguments = _parser().parse_args()
+    folder: Path = arguments.folder
+    texts = Texts(arguments.train, tuple(arguments.dev), tuple(arguments.test))
+    plan = rehearsal() if arguments.rehearse else FULL
+    places = Places.inside(folder) if arguments.rehearse else Places.of_project()
+    began_s = time.monotonic()
+    try:
+        run_plan(plan, texts, folder, arguments.nice, places)
+    except ExperimentError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return MUST_BE_MENDED
+    except Stopped as stopped:
+        sys.stderr.write(f"{stopped}\n")
+        return SIGNALLED + stopped.signal_number
+    write_page(places)
+    sys.stderr.write(f"{places.page}, after {(time.monotonic() - began_s) / 3600:.1f} h\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

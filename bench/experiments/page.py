@@ -1,0 +1,294 @@
+"""docs/experiments.md and its plot, made of the results: `python -m bench.experiments.page` does it anew."""
+
+import json
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bench.experiments.plan import BASE, FULL, PUBLISHED_AT, PUBLISHED_BLEU, TIED, TUTORIAL
+from bench.page import RESULTS, origin_line, render, table
+
+PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
+FIGURE = "figures/experiments.png"
+NOT_MEASURED = "Not measured yet: `make experiments`."
+DPI = 110
+GREEDY, BEAM = 1, 4
+FEW_SEEDS = 2
+"""With fewer there is no spread."""
+
+Result = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where results come from and the page goes."""
+
+    results: Path
+    page: Path
+
+    @classmethod
+    def of_project(cls) -> "Places":
+        return cls(RESULTS / "experiments.json", PAGE)
+
+    @classmethod
+    def inside(cls, folder: Path) -> "Places":
+        """For results that are not for the project's page."""
+        return cls(folder / "experiments.json", folder / "experiments.md")
+
+    @property
+    def figure(self) -> Path:
+        return self.page.parent / FIGURE
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """One figure of an arm, by its seeds."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.values)
+
+    def overlaps(self, other: "Values") -> bool:
+        """Whether the ranges from lowest to highest have a point in common."""
+        return max(min(self.values), min(other.values)) <= min(max(self.values), max(other.values))
+
+    def __str__(self) -> str:
+        """Mean, and the range where there is one."""
+        if len(self.values) < FEW_SEEDS:
+            return f"{self.mean:.1f}"
+        return f"{self.mean:.1f} ({min(self.values):.1f} to {max(self.values):.1f})"
+
+
+def write_page(places: Places) -> None:
+    """The page, and the plot if anything was measured."""
+    result = None
+    if places.results.is_file():
+        result = json.loads(places.results.read_text(encoding="utf8"))
+    text = render(PAGE.read_text(encoding="utf8"), all_tables(result))
+    places.page.parent.mkdir(parents=True, exist_ok=True)
+    places.page.write_text(text, encoding="utf8")
+    if result is not None and result["timing"] is not None:
+        draw(result, places.figure)
+
+
+def all_tables(result: Result | None) -> dict[str, str]:
+    """What stands between the page's markers, by name."""
+    if result is None:
+        absent = dict.fromkeys(("experiments", "answers", "origin"), NOT_MEASURED)
+        return {"budget": budget_lines([asdict(arm) for arm in FULL.arms]), "plot": "", **absent}
+    return {
+        "budget": budget_lines(result["arms"]),
+        "experiments": experiments_table(result),
+        "plot": plot_line(result),
+        "answers": "\n".join(answers(result)),
+        "origin": origin_line(result),
+    }
+
+
+def budget_lines(arms: Sequence[Result]) -> str:
+    """How each group of arms with the same budget is trained."""
+    groups: list[tuple[Result, list[str]]] = []
+    for arm in arms:
+        found = next((labels for budget, labels in groups if budget == arm["budget"]), None)
+        if found is None:
+            groups.append((arm["budget"], [arm["label"]]))
+        else:
+            found.append(arm["label"])
+    return "\n".join(f"- *{'; '.join(labels)}*: {_budget(budget)}" for budget, labels in groups)
+
+
+def _budget(budget: Result) -> str:
+    kept = budget["average_last"]
+    return (
+        f"{budget['steps']:,} steps of at most {budget['budget_tokens']:,} padded tokens, source and target "
+        f"together; `{budget['optimizer']}`, learning rate {budget['learning_rate']:g}, "
+        f"{_schedule(budget)}; labels "
+        f"smoothed by {budget['label_smoothing']:g}; `{budget['precision']}`; "
+        + (f"the mean of the last {kept} snapshots." if kept > 1 else "the weights after the last step.")
+    )
+
+
+def _schedule(budget: Result) -> str:
+    warmup, decay = budget["warmup_steps"], budget["decay_steps"]
+    if warmup == decay == 1:
+        return "the same at every step"
+    return f"reached over {warmup:,} steps and led to zero over the last {decay:,}"
+
+
+def experiments_table(result: Result) -> str:
+    """A row for each arm that has a run."""
+    head = [
+        "arm",
+        "seeds",
+        "BLEU, beam 4",
+        "BLEU, greedy",
+        "chrF, beam 4",
+        "parameters, millions",
+        "cache, bytes a token, self + cross",
+        *(f"ms a sentence, {name}" for name in ("one at a time", "32 at a time")),
+        "minutes trained",
+    ]
+    rows = []
+    for arm in result["arms"]:
+        runs = runs_of(result, arm["name"])
+        if not runs:
+            continue
+        rows.append(
+            [
+                arm["label"],
+                str(len(runs)),
+                str(scores(runs, "bleu", BEAM)),
+                str(scores(runs, "bleu", GREEDY)),
+                str(scores(runs, "chrf", BEAM)),
+                f"{runs[0]['parameters'] / 1e6:.2f}",
+                f"{runs[0]['self_bytes_per_token']:,} + {runs[0]['cross_bytes_per_token']:,}",
+                *(_ms(result, arm["name"], batch) for batch in (1, 32)),
+                f"{60 * statistics.fmean(run['train_hours'] for run in runs):.0f}",
+            ]
+        )
+    return table(head, rows)
+
+
+def plot_line(result: Result) -> str:
+    """The picture, once the arms were timed."""
+    if result["timing"] is None:
+        return ""
+    return f"![BLEU of the arms against their milliseconds a sentence]({FIGURE})"
+
+
+def answers(result: Result) -> list[str]:
+    """A sentence for each arm that can be compared with the first."""
+    base = runs_of(result, BASE.name)
+    said = []
+    for arm in result["arms"]:
+        runs = runs_of(result, arm["name"])
+        if not runs or not base or arm["name"] == BASE.name:
+            continue
+        if arm["name"] == TUTORIAL.name:
+            said.append(_beside_published(arm, runs))
+        else:
+            said.append(_compare(result, arm, runs, base))
+    return said or ["Nothing to compare yet: fewer than two arms have a run."]
+
+
+def _compare(result: Result, arm: Result, runs: Sequence[Result], base: Sequence[Result]) -> str:
+    ours, theirs = scores(runs, "bleu", BEAM), scores(base, "bleu", BEAM)
+    share = runs[0]["parameters"] / base[0]["parameters"] - 1
+    first = (
+        f"- **{arm['label']}**, against {BASE.label}: BLEU {ours.mean - theirs.mean:+.1f} with beam 4, "
+        f"{ours} against {theirs}, {_verdict(ours, theirs)}; {share:+.0%} parameters"
+    )
+    parts = [first]
+    if arm["name"] == TIED.name:
+        parts.append(
+            f"{sum_of_cache(runs[0]):,} bytes of cache for a source and a target token against "
+            f"{sum_of_cache(base[0]):,}"
+        )
+    times = {batch: (ms(result, arm["name"], batch), ms(result, BASE.name, batch)) for batch in (1, 32)}
+    said = [
+        f"{mine['median'] / other['median']:.2f} times the time a sentence "
+        + ("one at a time" if batch == 1 else f"{batch} at a time")
+        for batch, (mine, other) in times.items()
+        if mine is not None and other is not None
+    ]
+    return "; ".join([*parts, *said]) + "."
+
+
+def _verdict(ours: Values, theirs: Values) -> str:
+    if min(len(ours.values), len(theirs.values)) < FEW_SEEDS:
+        return "too few seeds to judge"
+    return "the seeds' ranges overlap" if ours.overlaps(theirs) else "the seeds' ranges do not overlap"
+
+
+def _beside_published(arm: Result, runs: Sequence[Result]) -> str:
+    lower, cased = scores(runs, "bleu_lower", GREEDY), scores(runs, "bleu", GREEDY)
+    return (
+        f"- **{arm['label']}**: lower-cased BLEU {lower}, greedy, beside "
+        f"[{PUBLISHED_BLEU} as published]({PUBLISHED_AT}); with case {cased}."
+    )
+
+
+def runs_of(result: Result, arm: str) -> list[Result]:
+    """In the order they were made."""
+    return [run for run in result["runs"] if run["arm"] == arm]
+
+
+def scores(runs: Sequence[Result], metric: str, beam_size: int, precision: str = "fp32") -> Values:
+    """One figure of each run."""
+    return Values(
+        tuple(
+            score[metric]
+            for run in runs
+            for score in run["scores"]
+            if (score["precision"], score["beam_size"]) == (precision, beam_size)
+        )
+    )
+
+
+def sum_of_cache(run: Result) -> int:
+    """Bytes of a source token and a target token."""
+    return int(run["self_bytes_per_token"] + run["cross_bytes_per_token"])
+
+
+def ms(result: Result, arm: str, batch: int) -> dict[str, float] | None:
+    """Median, least and most; None before the arms were timed."""
+    for row in (result["timing"] or {"results": ()})["results"]:
+        if (row["arm"], row["batch"]) == (arm, batch):
+            spread: dict[str, float] = row["ms_per_sentence"]
+            return spread
+    return None
+
+
+def _ms(result: Result, arm: str, batch: int) -> str:
+    found = ms(result, arm, batch)
+    return "" if found is None else f"{found['median']:.1f}"
+
+
+def draw(result: Result, to: Path) -> None:
+    """BLEU against milliseconds a sentence, both of int8 and greedy: by the sentence, and 32 at a time."""
+    figure = Figure(figsize=(12, 4.8), layout="constrained")
+    axes: list[Axes] = [figure.add_subplot(1, 2, number + 1) for number in range(2)]
+    for each, batch in zip(axes, (1, 32), strict=True):
+        for number, arm in enumerate(result["arms"]):
+            _draw_arm(each, result, arm, number, batch)
+        each.set_xlabel(f"ms a sentence, {'one' if batch == 1 else batch} at a time, one thread")
+        each.set_ylabel("BLEU, greedy, int8")
+        each.set_xlim(left=0)
+        each.grid(visible=True, alpha=0.3)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize="small")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(to, dpi=DPI)
+
+
+def _draw_arm(axes: Axes, result: Result, arm: Result, number: int, batch: int) -> None:
+    runs, times = runs_of(result, arm["name"]), ms(result, arm["name"], batch)
+    if not runs or times is None:
+        return
+    bleu = scores(runs, "bleu", GREEDY, "int8")
+    axes.errorbar(
+        [times["median"]],
+        [bleu.mean],
+        xerr=[[times["median"] - times["least"]], [times["most"] - times["median"]]],
+        yerr=[[bleu.mean - min(bleu.values)], [max(bleu.values) - bleu.mean]],
+        fmt="osD^vPX"[number % 7],
+        capsize=3,
+        label=arm["label"],
+    )
+
+
+def main() -> int:
+    write_page(Places.of_project())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

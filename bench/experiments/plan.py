@@ -1,0 +1,160 @@
+"""Which models are trained, how long, and in which order."""
+
+from dataclasses import dataclass, replace
+
+SOURCE_LANGUAGE, TARGET_LANGUAGE = "de", "en"
+PUBLISHED_BLEU = 36.52
+"""Of the tutorial's Transformer, on the same test set: lower-cased, split into words by spaCy, greedy."""
+PUBLISHED_AT = (
+    "https://github.com/bentrevett/pytorch-seq2seq/blob/"
+    "7faa64a895fe4b76cb87409d66a0ba349a78298e/6%20-%20Attention%20is%20All%20You%20Need.ipynb"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a recipe's `[model]` says; `export.model.config` has the fields' meaning."""
+
+    encoder_layers: int = 6
+    decoder_layers: int = 2
+    d_model: int = 256
+    heads: int = 8
+    ffn: int = 1024
+    norm: str = "pre"
+    positions: str = "sinusoidal"
+    max_positions: int = 512
+    tied_output: bool = True
+    share_kv: bool = False
+    dropout: float = 0.1
+    inner_dropout: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Pieces of the one vocabulary, or of each of two."""
+
+    size: int = 8000
+    is_shared: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How, and how long, a model is trained; `training.config` has the fields' meaning."""
+
+    steps: int = 1000
+    warmup_steps: int = 100
+    decay_steps: int = 400
+    budget_tokens: int = 4000
+    optimizer: str = "muon"
+    learning_rate: float = 2e-3
+    weight_decay: float = 0.01
+    label_smoothing: float = 0.1
+    precision: str = "bf16-mixed"
+    average_last: int = 5
+    validated_lines: int = 200
+    """Of the development set, at half time and at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One choice of everything but the seed."""
+
+    name: str
+    label: str
+    """For the table and the plot."""
+    shape: Shape = Shape()
+    vocabulary: Vocabulary = Vocabulary()
+    budget: Budget = Budget()
+
+    @property
+    def max_tokens(self) -> int:
+        """A pair with a longer side is left out: no longer than the shape has positions for."""
+        return min(200, self.shape.max_positions - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One training."""
+
+    arm: Arm
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.arm.name}-seed{self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Every run."""
+
+    arms: tuple[Arm, ...]
+    """The first is what others are compared with."""
+    seeds: tuple[int, ...]
+    most_pairs: int | None = None
+    """Of the training text; None: all."""
+    most_dev_lines: int | None = None
+    most_test_lines: int | None = None
+
+    def passes(self) -> tuple[tuple[Run, ...], ...]:
+        """All arms with the first seed, then all with the second: whenever it ends, arms can be compared."""
+        return tuple(tuple(Run(arm, seed) for arm in self.arms) for seed in self.seeds)
+
+    def runs(self) -> tuple[Run, ...]:
+        """In the order they are made in."""
+        return tuple(run for one in self.passes() for run in one)
+
+
+BASE = Arm("base", "6+2 layers, shared vocabulary")
+TIED = Arm("tied-kv", "K and V tied", shape=Shape(share_kv=True))
+DEPTHS = (
+    Arm("decoder-1", "7+1 layers", shape=Shape(encoder_layers=7, decoder_layers=1)),
+    Arm("decoder-6", "2+6 layers", shape=Shape(encoder_layers=2, decoder_layers=6)),
+)
+VOCABULARIES = (
+    Arm("separate-8000", "two vocabularies of 8,000", vocabulary=Vocabulary(8000, is_shared=False)),
+    Arm("separate-4000", "two vocabularies of 4,000", vocabulary=Vocabulary(4000, is_shared=False)),
+)
+TUTORIAL = Arm(
+    "tutorial",
+    "tutorial's 3+3 layers",
+    shape=Shape(
+        encoder_layers=3,
+        decoder_layers=3,
+        ffn=512,
+        norm="post",
+        positions="learned",
+        max_positions=100,
+        tied_output=False,
+        inner_dropout=0.1,
+    ),
+    vocabulary=Vocabulary(8000, is_shared=False),
+    # Ten passes over the text in batches of some 128 pairs; Adam at one rate from first step to last.
+    budget=Budget(
+        steps=2300,
+        warmup_steps=1,
+        decay_steps=1,
+        optimizer="adamw",
+        learning_rate=5e-4,
+        weight_decay=0.0,
+        label_smoothing=0.0,
+        precision="32-true",
+        average_last=1,
+    ),
+)
+FULL = Plan((BASE, TIED, *DEPTHS, *VOCABULARIES, TUTORIAL), seeds=(1, 2, 3), most_dev_lines=300)
+
+
+def rehearsal() -> Plan:
+    """Two arms, small ones, few pairs, three steps: does it work?"""
+    budget = Budget(steps=3, warmup_steps=1, decay_steps=1, validated_lines=4)
+    arms = tuple(
+        replace(
+            arm,
+            shape=replace(arm.shape, encoder_layers=2, decoder_layers=1, d_model=64, ffn=128),
+            vocabulary=Vocabulary(500),
+            budget=budget,
+        )
+        for arm in (BASE, TIED)
+    )
+    return Plan(arms, seeds=(1,), most_pairs=200, most_dev_lines=200, most_test_lines=20)

@@ -1,0 +1,75 @@
+"""What was measured so far, on disk after every run."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bench.experiments.commands import ExperimentError
+from bench.experiments.plan import Plan, Run
+from bench.experiments.running import Workplace
+from bench.experiments.timing import Timing
+from bench.provenance import Provenance
+
+
+class Results:
+    """The file of results: which runs are in it, and what they measured."""
+
+    def __init__(self, path: Path, plan: Plan, place: Workplace) -> None:
+        """Reads what is there.
+
+        Raises:
+            ExperimentError: a run in it had another recipe or other texts than the plan's.
+        """
+        self.path = path
+        self.plan = plan
+        self.place = place
+        self.runs: list[dict[str, Any]] = []
+        self.timing: dict[str, Any] | None = None
+        if path.is_file():
+            content = json.loads(path.read_text(encoding="utf8"))
+            self.runs, self.timing = content["runs"], content["timing"]
+        self._check()
+
+    def has(self, run: Run) -> bool:
+        return any(one["run"] == run.name for one in self.runs)
+
+    def add(self, measured: dict[str, Any]) -> None:
+        self.runs.append(measured)
+
+    def is_timed(self, runs: int) -> bool:
+        """Whether the arms took turns when so many runs were there, or later."""
+        return self.timing is not None and self.timing["runs"] >= runs
+
+    def set_timing(self, timings: Sequence[Timing], sentences: int, rounds: int) -> None:
+        self.timing = {
+            "runs": len(self.runs),
+            "sentences": sentences,
+            "rounds": rounds,
+            "results": [asdict(one) for one in timings],
+        }
+
+    def write(self, origin: Provenance) -> None:
+        """The whole file, or the one before if the process dies meanwhile."""
+        content = {
+            "provenance": asdict(origin),
+            "texts": {"files": self.place.texts.names(), "sha256": self.place.hashes},
+            "seeds": len(self.plan.seeds),
+            "arms": [asdict(arm) for arm in self.plan.arms],
+            "runs": self.runs,
+            "timing": self.timing,
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        partial = self.path.with_suffix(".partial")
+        partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf8")
+        partial.replace(self.path)
+
+    def _check(self) -> None:
+        wanted = {run.name: self.place.fingerprint(run) for run in self.plan.runs()}
+        strange = [one["run"] for one in self.runs if wanted.get(one["run"]) != one["fingerprint"]]
+        if strange:
+            raise ExperimentError(
+                f"{self.path} has runs with another recipe or other texts: {', '.join(strange)}; "
+                "move it away to begin anew"
+            )

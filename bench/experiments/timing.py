@@ -1,0 +1,61 @@
+"""Milliseconds a sentence of several bundles, which take turns: a machine's drift meets all of them."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm import tqdm
+
+from bench.experiments.commands import StopRequest
+from bench.rounds import Spread, spread, turn
+from bench.throughput import Setting, run_once
+from dragoman import Translator
+
+BATCHES = (1, 32)
+SENTENCES = 256
+ROUNDS = 7
+SETTINGS = tuple(Setting(batch=batch, beam_size=1, callers=1) for batch in BATCHES)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Of one arm's bundle, greedy, one replica of one thread."""
+
+    arm: str
+    batch: int
+    ms_per_sentence: Spread
+
+
+def time_bundles(
+    bundles: Mapping[str, Path], lines: Sequence[str], rounds: int, stop: StopRequest
+) -> list[Timing]:
+    """Each bundle translates the same lines once a round, a round begun by another arm each time.
+
+    Args:
+        bundles: by the arms' names.
+        lines: sentences.
+        rounds: whose median counts.
+        stop: looked at before each bundle's turn.
+
+    Raises:
+        Stopped: a signal came.
+    """
+    names, lines = list(bundles), list(lines)
+    found: dict[tuple[str, Setting], list[float]] = {(name, each): [] for name in names for each in SETTINGS}
+    with ExitStack() as opened:
+        translators = {
+            name: opened.enter_context(Translator.open(path, replicas=1)) for name, path in bundles.items()
+        }
+        for translator in translators.values():
+            run_once(translator, lines[:32], SETTINGS[-1])
+        for number in tqdm(range(rounds), desc="time", unit="round", disable=None):
+            for name in turn(names, number):
+                stop.check()
+                for setting in SETTINGS:
+                    seconds, _ = run_once(translators[name], lines, setting)
+                    found[name, setting].append(1e3 * seconds / len(lines))
+    return [
+        Timing(name, setting.batch, spread([round(value, 3) for value in values]))
+        for (name, setting), values in found.items()
+    ]

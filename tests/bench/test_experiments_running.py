@@ -1,0 +1,279 @@
+"""A plan that was stopped goes on where it was, and what is measured is not done again."""
+
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from bench.experiments.__main__ import go_on
+from bench.experiments.commands import ExperimentError, Stopped, StopRequest, module_command, run_command
+from bench.experiments.page import Places
+from bench.experiments.plan import BASE, TIED, Plan, Run
+from bench.experiments.recipe import Texts
+from bench.experiments.results import Results
+from bench.experiments.running import Workplace, cache_bytes, count_parameters, steps_of
+from bench.experiments.scoring import Score
+from bench.experiments.timing import Timing, time_bundles
+from bench.rounds import Spread
+from export.checkpoint import load_checkpoint
+
+TINY = Path(__file__).parents[1] / "tiny"
+PLAN = Plan((BASE, TIED), seeds=(1, 2))
+NUM_STEPS = 5
+"""Of a run: train, export twice, score twice."""
+
+
+class Hands:
+    """Leaves what each command would leave; at the n-th command a signal comes and nothing is left."""
+
+    def __init__(self, stopped_at: int | None = None) -> None:
+        self.stopped_at = stopped_at
+        self.done: list[tuple[str, ...]] = []
+        self.begun = 0
+
+    def __call__(self, command: Sequence[str], stop: StopRequest) -> None:
+        stop.check()
+        self.begun += 1
+        if self.begun - 1 == self.stopped_at:
+            raise Stopped(signal.SIGTERM)
+        arguments = command[command.index("-m") + 1 :]
+        {"training": train, "export": export}.get(arguments[0], score)(arguments[1:])
+        self.done.append(tuple(command))
+
+
+def train(arguments: Sequence[str]) -> None:
+    checkpoint = Path(arguments[0]).parent / "checkpoint"
+    shutil.copytree(TINY / "checkpoint", checkpoint)
+    record = {"steps": 3, "pairs_seen": 99, "train_hours": 0.1, "machine": "a machine"}
+    (checkpoint / "training.json").write_text(json.dumps(record), encoding="utf8")
+    (checkpoint.parent / "resume").mkdir()
+
+
+def export(arguments: Sequence[str]) -> None:
+    shutil.copytree(TINY / f"bundle-{Path(arguments[1]).name}", arguments[1])
+
+
+def score(arguments: Sequence[str]) -> None:
+    precision = Path(arguments[0]).name
+    scores = [asdict(Score(precision, size, 10, 20.0, 21.0, 50.0, "signature", 0)) for size in (1, 4)]
+    Path(arguments[3]).write_text(json.dumps(scores), encoding="utf8")
+
+
+class Clock:
+    """Remembers what it was to time."""
+
+    def __init__(self) -> None:
+        self.timed: list[list[str]] = []
+
+    def __call__(
+        self, bundles: Mapping[str, Path], _lines: Sequence[str], _rounds: int, _stop: StopRequest
+    ) -> list[Timing]:
+        self.timed.append([path.parent.name for path in bundles.values()])
+        return [Timing(arm, batch, Spread(2.0, 1.0, 3.0)) for arm in bundles for batch in (1, 32)]
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Texts:
+    paths = [tmp_path / name for name in ("train.tsv", "dev.de", "dev.en", "test.de", "test.en")]
+    for path in paths:
+        path.write_text(f"{path.name}\n", encoding="utf8")
+    return Texts(paths[0], (paths[1], paths[2]), (paths[3], paths[4]))
+
+
+def go(tmp_path: Path, texts: Texts, hands: Hands, clock: Clock, plan: Plan = PLAN) -> Results:
+    """What one call of the command does."""
+    folder = tmp_path / "experiments"
+    places = Places.inside(folder)
+    place = Workplace(folder, texts, texts.hashes(), 19, hands)
+    results = Results(places.results, plan, place)
+    go_on(results, places, StopRequest(), clock)
+    return results
+
+
+def test_all_runs_are_made_in_the_plans_order_and_arms_are_timed_after_each_pass(
+    tmp_path: Path, texts: Texts
+) -> None:
+    clock = Clock()
+
+    results = go(tmp_path, texts, Hands(), clock)
+
+    assert [run["run"] for run in results.runs] == [run.name for run in PLAN.runs()]
+    assert clock.timed == [[run.name for run in one] for one in PLAN.passes()]
+
+
+@pytest.mark.parametrize("stopped_at", range(4 * NUM_STEPS))
+def test_a_stopped_plan_goes_on_and_repeats_no_finished_step(
+    tmp_path: Path, texts: Texts, stopped_at: int
+) -> None:
+    first, second, clock = Hands(stopped_at), Hands(), Clock()
+    with pytest.raises(Stopped):
+        go(tmp_path, texts, first, clock)
+
+    results = go(tmp_path, texts, second, clock)
+
+    assert len(first.done) == stopped_at
+    assert len(set(first.done + second.done)) == len(first.done + second.done) == 4 * NUM_STEPS
+    assert [run["run"] for run in results.runs] == [run.name for run in PLAN.runs()]
+    assert clock.timed == [[run.name for run in one] for one in PLAN.passes()]
+
+
+def test_a_measured_plan_is_left_alone(tmp_path: Path, texts: Texts) -> None:
+    go(tmp_path, texts, Hands(), Clock())
+    hands, clock = Hands(), Clock()
+
+    go(tmp_path, texts, hands, clock)
+
+    assert hands.done == []
+    assert clock.timed == []
+
+
+def test_what_is_in_the_results_is_not_trained_again_when_its_models_are_gone(
+    tmp_path: Path, texts: Texts
+) -> None:
+    go(tmp_path, texts, Hands(), Clock())
+    for run in PLAN.runs():
+        shutil.rmtree(tmp_path / "experiments" / run.name)
+    hands = Hands()
+
+    go(tmp_path, texts, hands, Clock())
+
+    assert hands.done == []
+
+
+def test_a_run_whose_model_is_gone_before_it_was_timed_is_named(tmp_path: Path, texts: Texts) -> None:
+    one_seed = replace(PLAN, seeds=(1,))
+    with pytest.raises(Stopped):
+        go(tmp_path, texts, Hands(stopped_at=NUM_STEPS), Clock(), one_seed)
+    shutil.rmtree(tmp_path / "experiments" / "base-seed1")
+
+    with pytest.raises(ExperimentError, match=r"base-seed1/int8 is not there to be timed"):
+        go(tmp_path, texts, Hands(), Clock(), one_seed)
+
+
+def test_after_each_run_file_and_page_are_there(tmp_path: Path, texts: Texts) -> None:
+    with pytest.raises(Stopped):
+        go(tmp_path, texts, Hands(stopped_at=NUM_STEPS), Clock())
+
+    places = Places.inside(tmp_path / "experiments")
+    content = json.loads(places.results.read_text(encoding="utf8"))
+    assert [run["run"] for run in content["runs"]] == [Run(BASE, 1).name]
+    assert content["provenance"]["bundle_sha256"]
+    assert f"| {BASE.label} | 1 |" in places.page.read_text(encoding="utf8")
+
+
+def test_what_only_training_needs_is_removed_once_a_run_is_measured(tmp_path: Path, texts: Texts) -> None:
+    go(tmp_path, texts, Hands(), Clock())
+
+    run_dir = tmp_path / "experiments" / Run(BASE, 1).name
+    assert not (run_dir / "resume").exists()
+    assert (run_dir / "checkpoint").exists()
+
+
+def test_a_folder_that_was_begun_with_other_texts_is_refused(tmp_path: Path, texts: Texts) -> None:
+    with pytest.raises(Stopped):
+        go(tmp_path, texts, Hands(stopped_at=1), Clock())
+    texts.train.write_text("other pairs\n", encoding="utf8")
+
+    with pytest.raises(ExperimentError, match="base-seed1 was begun with another recipe or other texts"):
+        go(tmp_path, texts, Hands(), Clock())
+
+
+def test_results_of_other_texts_are_not_added_to(tmp_path: Path, texts: Texts) -> None:
+    go(tmp_path, texts, Hands(), Clock())
+    texts.test[0].write_text("other lines\n", encoding="utf8")
+
+    with pytest.raises(ExperimentError, match="has runs with another recipe or other texts: base-seed1"):
+        go(tmp_path, texts, Hands(), Clock())
+
+
+def test_steps_run_at_the_niceness_that_was_asked_for(tmp_path: Path, texts: Texts) -> None:
+    place = Workplace(tmp_path, texts, texts.hashes(), 7)
+
+    assert all(step.command[:3] == ("nice", "-n", "7") for step in steps_of(Run(BASE, 1), place))
+
+
+def test_a_signal_is_passed_on_and_the_command_waited_for(tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    script = (
+        "import os, pathlib, signal, sys, time\n"
+        "def end(*_):\n"
+        f"    pathlib.Path({str(left)!r}).write_text('a resume point')\n"
+        "    sys.exit(143)\n"
+        "signal.signal(signal.SIGTERM, end)\n"
+        f"os.kill({os.getpid()}, signal.SIGTERM)\n"
+        "time.sleep(60)\n"
+    )
+    stop = StopRequest()
+
+    with stop.listening(), pytest.raises(Stopped) as caught:
+        run_command([sys.executable, "-c", script], stop)
+
+    assert caught.value.signal_number == signal.SIGTERM
+    assert left.read_text() == "a resume point"
+
+
+def test_after_a_signal_no_command_is_started() -> None:
+    stop = StopRequest()
+    stop.signal_number = signal.SIGINT
+
+    with pytest.raises(Stopped, match="SIGINT"):
+        run_command(["/nowhere/no-such-command"], stop)
+
+
+def test_a_command_that_fails_is_named_with_its_status() -> None:
+    with pytest.raises(ExperimentError, match=r"sys.exit\(3\)` ended with status 3"):
+        run_command([sys.executable, "-c", "import sys; sys.exit(3)"], StopRequest())
+
+
+def test_a_command_of_ours_runs_with_its_niceness(tmp_path: Path) -> None:
+    module = tmp_path / "said.py"
+    module.write_text("import os, pathlib, sys\npathlib.Path(sys.argv[1]).write_text(str(os.nice(0)))\n")
+    command = module_command(5, "said", str(tmp_path / "niceness"))
+    command[command.index(sys.executable) : command.index("-m") + 2] = [sys.executable, str(module)]
+
+    run_command(command, StopRequest())
+
+    assert int((tmp_path / "niceness").read_text()) == min(19, os.nice(0) + 5)
+
+
+def test_parameters_are_counted_once_however_many_names_they_have() -> None:
+    model = load_checkpoint(TINY / "checkpoint").model
+
+    counted = count_parameters(TINY / "checkpoint" / "model.safetensors")
+
+    assert counted == sum(parameter.numel() for parameter in model.parameters())
+
+
+def test_tied_keys_and_values_take_half_the_cache() -> None:
+    shape = {"decoder_layers": 2, "d_model": 256, "share_kv": False}
+
+    # Two layers, a key and a value each, 256 numbers of one byte.
+    assert cache_bytes(shape).self_bytes_per_token == 2 * 2 * 256
+    assert cache_bytes(shape).cross_bytes_per_token == 2 * 2 * 256
+    assert cache_bytes({**shape, "share_kv": True}).self_bytes_per_token == 2 * 256
+
+
+def test_bundles_take_turns_and_each_is_timed_in_every_round() -> None:
+    bundles = dict.fromkeys(("a", "b"), TINY / "bundle-int8")
+
+    timings = time_bundles(bundles, ["der Hund schläft"] * 3, 2, StopRequest())
+
+    assert [(one.arm, one.batch) for one in timings] == [("a", 1), ("a", 32), ("b", 1), ("b", 32)]
+    assert all(
+        0 < one.ms_per_sentence.least <= one.ms_per_sentence.median <= one.ms_per_sentence.most
+        for one in timings
+    )
+
+
+def test_timing_heeds_a_signal() -> None:
+    stop = StopRequest()
+    stop.signal_number = signal.SIGTERM
+
+    with pytest.raises(Stopped):
+        time_bundles({"a": TINY / "bundle-int8"}, ["der Hund"], 1, stop)
