@@ -55,7 +55,7 @@ def test_lines_are_normalised_and_clean_enough_for_training(lines: list[Pair]) -
         assert (pair.source, pair.target) == (normalise_segment(pair.source), normalise_segment(pair.target))
 
 
-def test_both_sides_have_the_same_figures_in_the_same_order_but_for_american_dates(lines: list[Pair]) -> None:
+def test_both_sides_have_the_same_figures_in_the_same_order(lines: list[Pair]) -> None:
     with_figures = [pair for pair in lines if figures(pair.source)]
     assert len(with_figures) > COUNT / 2
     for pair in with_figures:

@@ -175,6 +175,31 @@ def test_what_stands_beside_a_sentence_is_put_there_once_on_each_side(
         assert source == target
 
 
+def test_prices_beside_a_sentence_are_written_as_german_and_english_write_them() -> None:
+    german, english = r"Ich gehe.*[0-9] €|[0-9] €.*Ich gehe", r"I go.*€[0-9]|€[0-9].*I go"
+    found = 0
+    for seed in range(600):
+        copies = (
+            copied_beside(Pair("Ich gehe.", "I go."), stream(seed, "x"), GERMAN_TO_ENGLISH),
+            copied_beside(Pair("I go.", "Ich gehe."), stream(seed, "x"), ENGLISH_TO_GERMAN),
+        )
+        assert copies[0] is not None
+        assert copies[1] == Pair(copies[0].target, copies[0].source)
+        if "€" in copies[0].source:
+            found += 1
+            assert re.search(german, copies[0].source)
+            assert re.search(english, copies[0].target)
+    assert found > 10
+
+
+def test_between_other_languages_nothing_is_written_differently() -> None:
+    pair = Pair("I go.", "Ik ga.")
+    for seed in range(600):
+        copy = copied_beside(pair, stream(seed, "x"), ENGLISH_TO_DUTCH)
+        assert copy is not None
+        assert change(pair.source, copy.source) == change(pair.target, copy.target)
+
+
 def test_the_last_mark_stays_last_behind_what_is_put_before_it() -> None:
     pair = Pair("Ich gehe.", "I go.")
     copies = [copied_beside(pair, stream(seed, "x"), GERMAN_TO_ENGLISH) for seed in range(300)]
@@ -214,7 +239,7 @@ def test_another_number_is_the_same_on_both_sides_in_the_format_of_each(number: 
         ("1 Datei", "1 file"),
         ("6,7 Mrd.", "67 bn"),
         ("5 von 5", "5 of 5"),
-        ("1 000 Leute", "1 000 people"),
+        ("2 000 Leute", "2 000 people"),
         ("2.000 Leute", "2000 people"),
         ("F-16", "F-16"),
         ("am 3.", "on the 3rd"),

@@ -106,4 +106,4 @@ def _is_single_word(pair: Pair) -> bool:
 def _word_copy(pair: Pair, rng: Random) -> Pair:
     """As it is, or without the marks at its end."""
     bare = Pair(_LAST_MARKS.sub("", pair.source), _LAST_MARKS.sub("", pair.target))
-    return rng.choice((pair, bare, bare)) if bare.source and bare.target else pair
+    return rng.choice((pair, bare, bare))
