@@ -148,3 +148,21 @@ def test_a_run_from_a_checkpoint_reads_the_same_pairs_as_a_fresh_one(
     }
 
     assert prepared(second) == first
+
+
+def test_the_seed_decides_copies_and_generated_lines(recipe: dict[str, Any], tmp_path: Path) -> None:
+    recipe["vocabulary"]["size"] = 400
+    recipe["data"]["corpora"][0]["variants"] = {"typo": 0.3}
+    made = {"name": "made", "generated_pairs": 40, "weight": 0.1, "licence": "CC0-1.0"}
+    first = prepared(recipe)
+    start = {**recipe, "start_from": str(Path(recipe["run_dir"]) / "data")}
+    start["data"]["corpora"] += [made]
+    results = []
+    for name, seed in (("first", 1), ("again", 1), ("other", 2)):
+        start["optimisation"]["seed"] = seed
+        results.append(prepared({**start, "run_dir": str(tmp_path / name)}))
+
+    assert results[0] == results[1]
+    assert results[0][:1] == first
+    assert results[0][0] != results[2][0]
+    assert results[0][1] != results[2][1]
