@@ -151,7 +151,6 @@ def test_a_run_from_a_checkpoint_reads_the_same_pairs_as_a_fresh_one(
 
 
 def test_the_seed_decides_copies_and_generated_lines(recipe: dict[str, Any], tmp_path: Path) -> None:
-    recipe["vocabulary"]["size"] = 400
     recipe["data"]["corpora"][0]["variants"] = {"typo": 0.3}
     made = {"name": "made", "generated_pairs": 40, "weight": 0.1, "licence": "CC0-1.0"}
     first = prepared(recipe)
