@@ -13,6 +13,9 @@ Count = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0.0, lt=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
 
+GERMAN = "de"
+ENGLISH = "en"
+
 MAX_VOCABULARY = 2**16
 """Token ids are stored in 16 bits."""
 
@@ -24,26 +27,61 @@ class Section(BaseModel):
 
 
 class Variants(Section):
-    """Share of a corpus's pairs repeated in another shape, so that odd input does not derail the model."""
+    """Copies of a corpus's pairs in other shapes, so that odd input does not derail the model.
 
+    A share is that of the pairs which the shape fits: a copy that would be no other than its pair, or of
+    which nobody can tell whether it is right, is not made. `docs/training.md` shows one of each.
+    """
+
+    # Noise: the source changes, the target does not.
     lower_source: Fraction = 0.0
-    """Source in lower case, target as it is."""
+    """Source in lower case; not where both sides share code with a capital letter."""
+    small_first: Fraction = 0.0
+    """Source with a small first letter."""
+    title_case: Fraction = 0.0
+    """Source with capital first letters, as in a headline."""
+    quotes: Fraction = 0.0
+    """Source with quotation marks, apostrophes, dashes and ellipses of another style."""
+    punctuation: Fraction = 0.0
+    """Source with its last mark repeated, set off or mixed with another."""
+    spelt_umlauts: Fraction = 0.0
+    """German source with ae, oe, ue and ss for ä, ö, ü and ß."""
+    typo: Fraction = 0.0
+    """Source with a letter doubled, dropped or swapped, one in about forty characters."""
+
+    # Both sides change alike.
     upper: Fraction = 0.0
     """Both sides in upper case."""
     no_final_stop: Fraction = 0.0
     """Both sides without their final full stop."""
+    copied_inside: Fraction = 0.0
+    """A name or number that both sides share becomes something to copy, such as a placeholder."""
+    copied_beside: Fraction = 0.0
+    """Something to copy is put at the beginning or the end of both sides."""
+    other_number: Fraction = 0.0
+    """A number that both sides share becomes another one."""
+    single_words: Annotated[int, Field(ge=0)] = 0
+    """Further copies of each pair of one word a side, some without the mark at their end."""
 
 
 class Corpus(Section):
-    """One kind of parallel text: files of `source⇥target` or `tag⇥source⇥target` lines."""
+    """One kind of parallel text: files of `source⇥target` or `tag⇥source⇥target` lines, or lines made up."""
 
     name: str = Field(pattern=r"^[a-z0-9-]+$")
-    files: tuple[Path, ...] = Field(min_length=1)
+    files: tuple[Path, ...] = ()
+    generated_pairs: Count | None = None
+    """So many made-up German and English lines instead of files: numbers, dates, things to copy, words."""
     weight: Positive
     """Share of the pairs drawn from here, relative to the other corpora."""
     variants: Variants = Variants()
     licence: str
     """Goes into the model card, word for word."""
+
+    @model_validator(mode="after")
+    def _has_one_origin(self) -> "Corpus":
+        if bool(self.files) == (self.generated_pairs is not None):
+            raise ValueError("give either files or generated_pairs")
+        return self
 
 
 class Data(Section):
@@ -62,6 +100,19 @@ class Data(Section):
         names = [corpus.name for corpus in self.corpora]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two corpora are named {', '.join(repeated)}")
+        return self
+
+    @model_validator(mode="after")
+    def _corpora_are_of_its_languages(self) -> "Data":
+        languages = (self.source_language, self.target_language)
+        for corpus in self.corpora:
+            if corpus.generated_pairs is not None and set(languages) != {GERMAN, ENGLISH}:
+                raise ValueError(
+                    f"corpus {corpus.name}: generated_pairs are {GERMAN} and {ENGLISH}, "
+                    f"not {languages[0]} and {languages[1]}"
+                )
+            if corpus.variants.spelt_umlauts and self.source_language != GERMAN:
+                raise ValueError(f"corpus {corpus.name}: spelt_umlauts needs source_language {GERMAN}")
         return self
 
 

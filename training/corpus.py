@@ -1,19 +1,17 @@
-"""Parallel text on disk: reading, cleaning, and copies in other shapes."""
+"""Parallel text on disk: reading and cleaning."""
 
 import bz2
 import gzip
 import hashlib
 import lzma
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-import numpy as np
-
 from dragoman.text.normalise import normalise_segment
-from training.config import Corpus, Data, Variants
+from training.config import Corpus, Data
 from training.errors import CorpusError
 
 COLUMNS_WITHOUT_TAG = 2
@@ -48,22 +46,6 @@ def is_clean(pair: Pair, max_length_ratio: float) -> bool:
     """Whether both sides hold text of comparable length."""
     short_len, long_len = sorted((len(pair.source), len(pair.target)))
     return short_len > 0 and long_len <= max_length_ratio * short_len + 20
-
-
-def with_variants(pairs: Iterable[Pair], variants: Variants, seed: int) -> Iterator[Pair]:
-    """Every pair, and after some of them a copy in another shape."""
-    rng = np.random.default_rng(seed)
-    for pair in pairs:
-        yield pair
-        lower, upper, no_stop = rng.random(3)
-        if lower < variants.lower_source:
-            yield Pair(pair.source.lower(), pair.target)
-        if upper < variants.upper:
-            yield Pair(pair.source.upper(), pair.target.upper())
-        if no_stop < variants.no_final_stop and pair.source.endswith(".") and pair.target.endswith("."):
-            without = Pair(pair.source.rstrip("."), pair.target.rstrip("."))
-            if without.source and without.target:
-                yield without
 
 
 def _read_file(path: Path, *, is_reversed: bool) -> Iterator[Pair]:

@@ -2,15 +2,21 @@
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from training.config import TrainingConfig
+from training.config import Corpus, TrainingConfig
+from training.corpus import Pair
 from training.run import train
+from training.variants.copies import copied
+from training.variants.inserts import Languages
+
+GERMAN_TO_ENGLISH = ("de", "en")
+ENGLISH_TO_GERMAN = ("en", "de")
 
 SUBJECTS = (
     ("Der Hund", "The dog"),
@@ -87,7 +93,11 @@ def write_recipe(tmp_path: Path) -> Callable[[dict[str, Any]], Path]:
             lines += [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
             for corpus in section.get("corpora", []):
                 lines.append(f"[[{name}.corpora]]")
-                lines += [f"{key} = {json.dumps(value)}" for key, value in corpus.items()]
+                variants = corpus.get("variants", {})
+                plain = {key: value for key, value in corpus.items() if key != "variants"}
+                lines += [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
+                lines.append(f"[{name}.corpora.variants]")
+                lines += [f"{key} = {json.dumps(value)}" for key, value in variants.items()]
         path = tmp_path / "recipe.toml"
         path.write_text("\n".join(lines) + "\n", encoding="utf8")
         return path
@@ -139,3 +149,20 @@ def make_long_recipe(folder: Path, pairs: list[tuple[str, str]]) -> dict[str, An
     recipe["model"]["inner_dropout"] = 0.1
     recipe["checkpoints"] |= {"every_minutes": 0.3 / 60, "snapshot_every_steps": 30}
     return recipe
+
+
+def corpus_of(variants: Mapping[str, float], name: str = "tiny") -> Corpus:
+    return Corpus.model_validate(
+        {"name": name, "files": ["x.tsv"], "weight": 1.0, "licence": "CC0-1.0", "variants": variants}
+    )
+
+
+def copies_of(
+    pairs: list[Pair],
+    variants: Mapping[str, float],
+    seed: int = 1,
+    languages: Languages = GERMAN_TO_ENGLISH,
+) -> list[tuple[Pair, str, Pair]]:
+    """Each copy, behind its pair and the name of its variant."""
+    found = copied(pairs, corpus_of(variants), seed, languages)
+    return [(pair, name, copy) for pair, copies in found for name, copy in copies]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from training.config import Corpus, Data, Variants
-from training.corpus import Pair, is_clean, read_pairs, with_variants
+from training.config import Corpus, Data
+from training.corpus import Pair, is_clean, read_pairs
 from training.errors import CorpusError
 
 
@@ -117,43 +117,3 @@ def test_text_is_normalised_as_the_engine_normalises_it(tmp_path: Path) -> None:
     path.write_text("Ba\u0308r  und\u00a0Hund\tbear\u200b and dog\n", encoding="utf8")
 
     assert read(path) == [Pair("Bär und Hund", "bear and dog")]
-
-
-SENTENCES = [Pair(f"Der Hund {n}.", f"The Dog {n}.") for n in range(400)]
-
-
-def test_without_variants_pairs_pass_unchanged() -> None:
-    assert list(with_variants(SENTENCES, Variants(), seed=1)) == SENTENCES
-
-
-def test_each_variant_is_a_copy_beside_its_pair_in_about_its_share() -> None:
-    shapes: dict[str, Callable[[Pair], Pair]] = {
-        "lower_source": lambda pair: Pair(pair.source.lower(), pair.target),
-        "upper": lambda pair: Pair(pair.source.upper(), pair.target.upper()),
-        "no_final_stop": lambda pair: Pair(pair.source[:-1], pair.target[:-1]),
-    }
-    for name, shape in shapes.items():
-        result = list(with_variants(SENTENCES, Variants.model_validate({name: 0.25}), seed=1))
-
-        copies = [pair for pair in result if pair not in SENTENCES]
-        assert [pair for pair in result if pair in SENTENCES] == SENTENCES
-        assert 60 <= len(copies) <= 140
-        for copy in copies:
-            assert copy == shape(result[result.index(copy) - 1])
-
-
-def test_the_same_seed_makes_the_same_variants_and_another_seed_others() -> None:
-    variants = Variants(lower_source=0.2, upper=0.1, no_final_stop=0.3)
-
-    first, again, other = (list(with_variants(SENTENCES, variants, seed)) for seed in (1, 1, 2))
-
-    assert first == again != other
-
-
-def test_a_variant_is_never_empty() -> None:
-    always = Variants(no_final_stop=0.999999)
-
-    assert list(with_variants([Pair("...", "."), Pair("Ja.", ".")], always, seed=1)) == [
-        Pair("...", "."),
-        Pair("Ja.", "."),
-    ]

@@ -101,3 +101,36 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path, content: bytes) -> Non
 def test_a_missing_recipe_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"nowhere\.toml: No such file"):
         load_config(tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize("change", [{"files": []}, {"generated_pairs": 10}])
+def test_a_corpus_has_files_or_is_generated_but_not_both_or_neither(
+    recipe: dict[str, Any], write_recipe: WriteRecipe, change: dict[str, Any]
+) -> None:
+    recipe["data"]["corpora"][0] |= change
+
+    with pytest.raises(ConfigError, match=r"data\.corpora\.0: give either files or generated_pairs"):
+        load_config(write_recipe(recipe))
+
+
+def test_lines_are_generated_for_german_and_english_only(
+    recipe: dict[str, Any], write_recipe: WriteRecipe
+) -> None:
+    made = {"name": "made", "generated_pairs": 10, "weight": 0.1, "licence": "CC0-1.0"}
+    recipe["data"]["corpora"] += [made]
+    assert load_config(write_recipe(recipe)).data.corpora[1].generated_pairs == 10
+    recipe["data"]["target_language"] = "nl"
+
+    with pytest.raises(ConfigError, match="corpus made: generated_pairs are de and en, not de and nl"):
+        load_config(write_recipe(recipe))
+
+
+def test_umlauts_are_spelt_out_in_german_sources_only(
+    recipe: dict[str, Any], write_recipe: WriteRecipe
+) -> None:
+    recipe["data"]["corpora"][0]["variants"] = {"spelt_umlauts": 0.1}
+    assert load_config(write_recipe(recipe)).data.corpora[0].variants.spelt_umlauts == 0.1
+    recipe["data"] |= {"source_language": "en", "target_language": "de"}
+
+    with pytest.raises(ConfigError, match="corpus tiny: spelt_umlauts needs source_language de"):
+        load_config(write_recipe(recipe))

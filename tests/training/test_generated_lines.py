@@ -1,0 +1,192 @@
+"""The corpus that comes from no file: right in both languages, the same in both directions."""
+
+import re
+from collections import Counter
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.text.normalise import normalise_segment
+from training.corpus import Pair, is_clean
+from training.variants import dates, formats, lexicon
+from training.variants.drawing import Maker, stream
+from training.variants.formats import Bilingual
+from training.variants.frames import FRAMES, SLOTS, framed
+from training.variants.lines import generated_pairs, thing_alone
+
+COUNT = 4000
+seeds = st.integers(0, 10**6)
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[Pair]:
+    return list(generated_pairs(COUNT, seed=1, source_language="de"))
+
+
+def figures(text: str) -> list[str]:
+    return re.findall("[0-9]", text)
+
+
+def test_there_are_as_many_lines_as_asked_for_most_of_them_distinct(lines: list[Pair]) -> None:
+    assert len(lines) == COUNT
+    assert len(set(lines)) > 0.7 * COUNT
+
+
+def test_the_same_seed_makes_the_same_lines_and_another_seed_others(lines: list[Pair]) -> None:
+    assert list(generated_pairs(COUNT, seed=1, source_language="de")) == lines
+    assert list(generated_pairs(COUNT, seed=2, source_language="de")) != lines
+
+
+def test_fewer_lines_are_the_first_of_more(lines: list[Pair]) -> None:
+    assert list(generated_pairs(100, seed=1, source_language="de")) == lines[:100]
+
+
+def test_the_other_direction_has_the_same_lines(lines: list[Pair]) -> None:
+    other = generated_pairs(COUNT, seed=1, source_language="en")
+
+    assert [Pair(pair.target, pair.source) for pair in other] == lines
+
+
+def test_lines_are_normalised_and_clean_enough_for_training(lines: list[Pair]) -> None:
+    for pair in lines:
+        assert is_clean(pair, max_length_ratio=4.0)
+        assert (pair.source, pair.target) == (normalise_segment(pair.source), normalise_segment(pair.target))
+
+
+def test_both_sides_have_the_same_figures_in_the_same_order(lines: list[Pair]) -> None:
+    with_figures = [pair for pair in lines if figures(pair.source)]
+    assert len(with_figures) > COUNT / 2
+    for pair in with_figures:
+        assert figures(pair.source) == figures(pair.target)
+
+
+@given(seed=seeds)
+def test_a_frame_leaves_no_slot_open_and_fills_both_sides_alike(seed: int) -> None:
+    line = framed(stream(seed, "test"))
+
+    assert not re.search("[⟨⟩]", line.german + line.english)
+    assert figures(line.german) == figures(line.english)
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.english)
+def test_a_frame_has_the_same_known_slots_in_both_languages(frame: Bilingual) -> None:
+    german, english = (re.findall("⟨(.*?)⟩", text) for text in (frame.german, frame.english))
+
+    assert german == english
+    assert set(german) <= SLOTS.keys()
+
+
+def test_frames_are_many_and_no_german_line_has_two_translations() -> None:
+    translations = [*FRAMES, *lexicon.INTERFACE, *lexicon.SAID, *lexicon.NOUNS]
+
+    assert len(FRAMES) >= 40
+    doubtful = {
+        line.german: {other.english.lower() for other in translations if other.german == line.german}
+        for line in translations
+    }
+    assert {german: english for german, english in doubtful.items() if len(english) > 1} == {}
+
+
+def test_things_alone_are_copied(lines: list[Pair]) -> None:
+    for seed in range(300):
+        line = thing_alone(stream(seed, "test"))
+        assert line.german == line.english
+    assert sum(pair.source == pair.target for pair in lines) > COUNT / 10
+
+
+@given(value=st.integers(0, 10**12))
+def test_thousands_are_parted_by_stops_in_german_and_by_commas_in_english(value: int) -> None:
+    number = formats.whole(value)
+
+    assert number.english == f"{value:,}"
+    assert number.german.replace(".", ",") == number.english
+    assert int(number.german.replace(".", "")) == value
+
+
+@given(units=st.integers(0, 10**9), places=st.integers(1, 4))
+def test_decimals_stand_behind_a_comma_in_german_and_behind_a_stop_in_english(
+    units: int, places: int
+) -> None:
+    number = formats.decimal(units, places)
+
+    assert number.english == f"{units // 10**places:,}." + str(units).zfill(places)[-places:]
+    assert number.german.count(",") == 1
+    assert number.german.replace(",", "#").replace(".", ",").replace("#", ".") == number.english
+
+
+def test_a_number_is_never_written_in_a_way_that_means_another_in_the_other_language() -> None:
+    """A single stop before three digits is a decimal sign in English, so English never has that."""
+    for seed in range(2000):
+        assert not re.fullmatch(
+            r"[+-]?[0-9]{1,3}\.[0-9]{3}", formats.any_number(stream(seed, "test")).english
+        )
+
+
+@pytest.mark.parametrize(
+    ("maker", "german", "english"),
+    [
+        (formats.percentage, r"[0-9.,]+ ?%", r"[0-9.,]+%"),
+        (formats.time, r"[0-2]?[0-9]:[0-5][0-9](:00)?", r"[0-2]?[0-9]:[0-5][0-9](:00)?"),
+        (
+            formats.price,
+            r"[0-9.,]+ ([€$£]|[A-Z]{3})|[A-Z]{3} [0-9.,]+",
+            r"[€$£][0-9.,]+|[0-9.,]+ [A-Z]{3}|[A-Z]{3} [0-9.,]+",
+        ),
+    ],
+)
+def test_amounts_are_written_as_each_language_writes_them(
+    maker: Maker[Bilingual], german: str, english: str
+) -> None:
+    for seed in range(300):
+        amount = maker(stream(seed, "test"))
+        assert re.fullmatch(german, amount.german)
+        assert re.fullmatch(english, amount.english)
+        signs = [set(re.findall("[€$£A-Z]", text)) for text in (amount.german, amount.english)]
+        assert signs[0] == signs[1]
+
+
+def test_counted_things_are_never_one() -> None:
+    for seed in range(500):
+        assert formats.counted(stream(seed, "test")).german.split()[0] != "1"
+
+
+def test_number_words_are_those_of_one_number() -> None:
+    made = {
+        line.german: line.english for line in (formats.number_word(stream(seed, "x")) for seed in range(3000))
+    }
+
+    assert len(made) == len(set(made.values())) == 100
+    known = {"null": "zero", "eins": "one", "zwölf": "twelve", "siebzehn": "seventeen", "dreißig": "thirty"}
+    known |= {"einundzwanzig": "twenty-one", "siebenundneunzig": "ninety-seven"}
+    assert known.items() <= made.items()
+
+
+def date_in(text: str, names: list[str]) -> tuple[int, ...]:
+    """Month, day and year of a text."""
+    month = next(place for place, name in enumerate(names, start=1) if name in text)
+    day, *year = (int(found) for found in re.findall("[0-9]+", text))
+    return month, day, *year
+
+
+@pytest.mark.parametrize("maker", [dates.full_date, dates.day_and_month, dates.weekday_and_date])
+def test_dates_are_the_same_day_in_both_languages_and_weekdays_are_right(maker: Maker[Bilingual]) -> None:
+    shapes: Counter[bool] = Counter()
+    for seed in range(400):
+        line = maker(stream(seed, "test"))
+        german = date_in(line.german, [month.german for month in dates.MONTHS])
+        assert german == date_in(line.english, [month.english for month in dates.MONTHS])
+        weekdays = [day for day in dates.WEEKDAYS if day.german in line.german]
+        assert [day for day in dates.WEEKDAYS if day.english in line.english] == weekdays
+        if weekdays and len(german) == 3:
+            month, day, year = german
+            assert dates.WEEKDAYS[date(year, month, day).weekday()] == weekdays[0]
+        shapes[re.search("[a-z] [0-9]{1,2}(,|$)", line.english) is not None] += 1
+    assert 40 <= shapes[True] <= 120  # month first, as Americans write it: one of five
+
+
+def test_dates_in_figures_stay_as_they_are() -> None:
+    for seed in range(100):
+        line = dates.in_figures(stream(seed, "test"))
+        assert line.german == line.english

@@ -1,0 +1,167 @@
+"""Token ids are made once, and a folder knows what it was made of."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from training.config import TrainingConfig
+from training.errors import RunFolderError
+from training.prepare import prepare
+from training.vocabulary import load_vocabularies
+
+OLD_RECIPE = """{
+  "start_from": null,
+  "data": {
+    "source_language": "de",
+    "target_language": "en",
+    "is_reversed": false,
+    "corpora": [
+      {
+        "name": "tiny",
+        "files": [
+          "FILE"
+        ],
+        "weight": 1.0,
+        "variants": {
+          "lower_source": 0.03,
+          "upper": 0.0,
+          "no_final_stop": 0.0
+        },
+        "licence": "CC0-1.0"
+      }
+    ],
+    "max_tokens": 60,
+    "max_length_ratio": 4.0
+  },
+  "vocabulary": {
+    "size": 330,
+    "is_shared": true,
+    "character_coverage": 0.9995,
+    "sample_pairs": 400000
+  }
+}"""
+"""As it was written before there were more variants and generated corpora."""
+
+
+def prepared(recipe: dict[str, Any]) -> list[set[tuple[str, str]]]:
+    """The text of each corpus."""
+    config = TrainingConfig.model_validate(recipe)
+    corpora = prepare(config)
+    source, target = load_vocabularies(config.run_dir / "data")
+    return [
+        {
+            (source.decode(corpus.source(n).tolist()), target.decode(corpus.target(n).tolist()))
+            for n in range(len(corpus))
+        }
+        for corpus in corpora
+    ]
+
+
+@pytest.fixture
+def old_folder(recipe: dict[str, Any]) -> Path:
+    """A prepared run folder whose recipe.json is of before."""
+    recipe["data"]["corpora"][0]["variants"] = {"lower_source": 0.03}
+    prepare(TrainingConfig.model_validate(recipe))
+    path = Path(recipe["run_dir"]) / "data" / "recipe.json"
+    path.write_text(OLD_RECIPE.replace("FILE", recipe["data"]["corpora"][0]["files"][0]), encoding="utf8")
+    return path
+
+
+def test_a_folder_prepared_before_there_were_more_variants_is_accepted_and_left_as_it_is(
+    recipe: dict[str, Any], old_folder: Path
+) -> None:
+    before = {path.name: path.read_bytes() for path in old_folder.parent.iterdir()}
+
+    prepare(TrainingConfig.model_validate(recipe))
+
+    assert {path.name: path.read_bytes() for path in old_folder.parent.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "variants",
+    [{"lower_source": 0.03, "typo": 0.1}, {"lower_source": 0.04}, {"lower_source": 0.03, "single_words": 1}],
+)
+def test_a_folder_prepared_before_is_refused_where_its_settings_are_others(
+    recipe: dict[str, Any], old_folder: Path, variants: dict[str, float]
+) -> None:
+    assert old_folder.exists()
+    recipe["data"]["corpora"][0]["variants"] = variants
+
+    with pytest.raises(RunFolderError, match="was prepared with another start_from or other"):
+        prepare(TrainingConfig.model_validate(recipe))
+
+
+@pytest.mark.parametrize("spoilt", ["{", '{"start_from": null}', '{"of_tomorrow": 1}', "\xff"])
+def test_a_recipe_that_cannot_be_read_is_another_one(
+    recipe: dict[str, Any], old_folder: Path, spoilt: str
+) -> None:
+    old_folder.write_text(spoilt, encoding="latin1")
+
+    with pytest.raises(RunFolderError):
+        prepare(TrainingConfig.model_validate(recipe))
+
+
+def test_what_is_written_names_every_setting(recipe: dict[str, Any]) -> None:
+    config = TrainingConfig.model_validate(recipe)
+    prepare(config)
+
+    written = json.loads((config.run_dir / "data" / "recipe.json").read_text(encoding="utf8"))
+
+    assert written == json.loads(config.model_dump_json(include={"start_from", "data", "vocabulary"}))
+
+
+@pytest.mark.parametrize("source_language", ["de", "en"])
+def test_generated_corpora_and_copies_are_tokenised_like_others(
+    recipe: dict[str, Any], pairs: list[tuple[str, str]], source_language: str
+) -> None:
+    recipe["vocabulary"]["size"] = 700
+    made = {"name": "made", "generated_pairs": 300, "weight": 0.1, "licence": "CC0-1.0"}
+    recipe["data"]["corpora"] += [made]
+    recipe["data"]["corpora"][0]["variants"] = {"upper": 0.999999999}
+    is_reversed = source_language == "en"
+    if is_reversed:
+        recipe["data"] |= {"source_language": "en", "target_language": "de", "is_reversed": True}
+
+    tiny, generated = prepared(recipe)
+
+    german_first = [
+        {pair[::-1] for pair in corpus} if is_reversed else corpus for corpus in (tiny, generated)
+    ]
+    assert german_first[0] == {*pairs, *((de.upper(), en.upper()) for de, en in pairs)}
+    assert ("Nicht gefunden", "Not found") in german_first[1]
+
+
+def test_a_run_from_a_checkpoint_reads_the_same_pairs_as_a_fresh_one(
+    recipe: dict[str, Any], tmp_path: Path
+) -> None:
+    """A fresh run reads the text into memory for its vocabulary; one with a vocabulary never does."""
+    recipe["vocabulary"]["size"] = 400
+    recipe["data"]["corpora"][0]["variants"] = {"typo": 0.3, "lower_source": 0.3, "copied_beside": 0.3}
+    first = prepared(recipe)
+
+    second = {
+        **recipe,
+        "run_dir": str(tmp_path / "second"),
+        "start_from": str(Path(recipe["run_dir"]) / "data"),
+    }
+
+    assert prepared(second) == first
+
+
+def test_the_seed_decides_copies_and_generated_lines(recipe: dict[str, Any], tmp_path: Path) -> None:
+    recipe["data"]["corpora"][0]["variants"] = {"typo": 0.3}
+    made = {"name": "made", "generated_pairs": 40, "weight": 0.1, "licence": "CC0-1.0"}
+    first = prepared(recipe)
+    start = {**recipe, "start_from": str(Path(recipe["run_dir"]) / "data")}
+    start["data"]["corpora"] += [made]
+    results = []
+    for name, seed in (("first", 1), ("again", 1), ("other", 2)):
+        start["optimisation"]["seed"] = seed
+        results.append(prepared({**start, "run_dir": str(tmp_path / name)}))
+
+    assert results[0] == results[1]
+    assert results[0][:1] == first
+    assert results[0][0] != results[2][0]
+    assert results[0][1] != results[2][1]

@@ -1,0 +1,107 @@
+"""Copies of pairs in other shapes: how many, in which place, and always the same ones."""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from tests.training.conftest import GERMAN_TO_ENGLISH, copies_of, corpus_of
+from training.config import Variants
+from training.corpus import Pair
+from training.variants.copies import copied, with_variants
+
+SENTENCES = [Pair(f"Der größere Hund sah Tom um {n} Uhr.", f"The Dog saw Tom at {n}.") for n in range(400)]
+ALL = {name: 0.2 for name in Variants.model_fields if name != "single_words"}
+
+
+def test_without_variants_pairs_pass_unchanged() -> None:
+    assert list(with_variants(SENTENCES, corpus_of({}), 1, GERMAN_TO_ENGLISH)) == SENTENCES
+
+
+def test_pairs_are_read_one_at_a_time() -> None:
+    endless = (Pair(f"Hund {n}.", f"dog {n}.") for n in itertools.count())
+
+    result = with_variants(endless, corpus_of(ALL), 1, GERMAN_TO_ENGLISH)
+
+    assert len(list(itertools.islice(result, 50))) == 50
+
+
+def test_copies_stand_behind_their_pair_and_pairs_stay_in_order() -> None:
+    result = list(with_variants(SENTENCES, corpus_of(ALL), 1, GERMAN_TO_ENGLISH))
+    by_pair = list(copied(SENTENCES, corpus_of(ALL), 1, GERMAN_TO_ENGLISH))
+
+    assert [pair for pair, _ in by_pair] == SENTENCES
+    assert result == [line for pair, copies in by_pair for line in (pair, *(copy for _, copy in copies))]
+
+
+SHAPES: dict[str, Callable[[Pair], Pair]] = {
+    "lower_source": lambda pair: Pair(pair.source.lower(), pair.target),
+    "small_first": lambda pair: Pair("d" + pair.source[1:], pair.target),
+    "upper": lambda pair: Pair(pair.source.upper(), pair.target.upper()),
+    "no_final_stop": lambda pair: Pair(pair.source[:-1], pair.target[:-1]),
+    "spelt_umlauts": lambda pair: Pair(pair.source.replace("öß", "oess"), pair.target),
+}
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_a_share_is_that_of_the_pairs_which_the_shape_fits(name: str) -> None:
+    """All shapes fit these sentences but quotes, and other numbers not those of 0 and 1."""
+    copies = copies_of(SENTENCES, {name: 0.25})
+
+    assert {variant for _, variant, _ in copies} == (set() if name == "quotes" else {name})
+    assert name == "quotes" or 70 <= len(copies) <= 130
+    for pair, _, copy in copies:
+        assert copy != pair
+        assert name not in SHAPES or copy == SHAPES[name](pair)
+
+
+@pytest.mark.parametrize("name", sorted(ALL.keys() - {"quotes"}))
+def test_the_same_seed_makes_the_same_copies_and_another_seed_others(name: str) -> None:
+    first, again, other = (copies_of(SENTENCES, {name: 0.2}, seed) for seed in (1, 1, 2))
+
+    assert first == again
+    assert {pair for pair, _, _ in first} != {pair for pair, _, _ in other}
+
+
+def test_things_to_copy_differ_from_corpus_to_corpus() -> None:
+    tiny, large = (
+        [
+            line.source
+            for line in with_variants(
+                SENTENCES, corpus_of({"copied_beside": 0.5}, name), 1, GERMAN_TO_ENGLISH
+            )
+        ]
+        for name in ("tiny", "large")
+    )
+
+    assert set(tiny) & set(large) == {pair.source for pair in SENTENCES}
+
+
+def test_one_more_variant_leaves_the_copies_of_the_others_as_they_were() -> None:
+    alone = copies_of(SENTENCES, {"typo": 0.3, "lower_source": 0.1})
+    together = copies_of(SENTENCES, {**ALL, "typo": 0.3, "lower_source": 0.1})
+
+    assert alone == [found for found in together if found[1] in {"typo", "lower_source"}]
+
+
+def test_a_variant_is_never_empty() -> None:
+    pairs = [Pair("...", "."), Pair("Ja.", "."), Pair("!", "!")]
+
+    for _, _, copy in copies_of(pairs, {**dict.fromkeys(ALL, 0.999999), "single_words": 3}):
+        assert copy.source
+        assert copy.target
+
+
+def test_single_words_are_repeated_some_of_them_without_their_marks() -> None:
+    pairs = [
+        Pair("Willkommen!", "Welcome."),
+        Pair("Guten Tag!", "Hello!"),
+        Pair("42", "42"),
+        Pair("%s", "%s"),
+    ]
+
+    copies = copies_of(pairs, {"single_words": 40})
+
+    assert {pair.source for pair, _, _ in copies} == {"Willkommen!"}
+    assert len(copies) == 40
+    assert {copy for _, _, copy in copies} == {pairs[0], Pair("Willkommen", "Welcome")}

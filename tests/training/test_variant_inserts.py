@@ -1,0 +1,291 @@
+"""Things to copy are put into both sides alike, and nowhere else."""
+
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.text.normalise import normalise_segment
+from tests.training.conftest import ENGLISH_TO_GERMAN, GERMAN_TO_ENGLISH
+from training.corpus import Pair
+from training.variants.drawing import stream
+from training.variants.inserts import Languages, copied_beside, copied_inside, other_number
+from training.variants.things import ALONE, BESIDE, FOR_NAMES, FOR_NUMBERS, KINDS, around
+from training.variants.tokens import shared_tokens, tokens_of
+
+ENGLISH_TO_DUTCH = ("en", "nl")
+
+tokens = st.sampled_from(
+    [
+        "Tom",
+        "Tom's",
+        "Toms",
+        "Mary",
+        "die",
+        "In",
+        "2015",
+        "3",
+        "6,7",
+        "6.7",
+        "%d",
+        "(Boston)",
+        "NATO,",
+        '"x"',
+        "a_b",
+        "f(x",
+        "Will",
+    ]
+)
+sentences = st.builds(
+    lambda parts, mark: " ".join(parts) + mark,
+    st.lists(tokens, min_size=1, max_size=8),
+    st.sampled_from(["", ".", "!", "..."]),
+)
+pairs = st.builds(Pair, sentences, sentences)
+seeds = st.integers(0, 10_000)
+
+
+def change(before: str, after: str) -> Counter[str]:
+    """How many more there are of each character, or fewer, below zero."""
+    difference = Counter(after)
+    difference.subtract(before)
+    return Counter({character: count for character, count in difference.items() if count})
+
+
+def cores(text: str) -> list[str]:
+    return [token.core for token in tokens_of(text)]
+
+
+@given(text=sentences)
+def test_tokens_are_where_they_say_and_nothing_but_punctuation_is_between_them(text: str) -> None:
+    rest = text
+    for token in reversed(tokens_of(text)):
+        assert text[token.begin : token.end] == token.core
+        rest = rest[: token.begin] + rest[token.end :]
+    assert not re.search(r"\w", rest)
+
+
+@pytest.mark.parametrize(
+    ("token", "core"),
+    [
+        ("(Tom),", "Tom"),
+        ("„Tom“?!", "Tom"),
+        ("foo()", "foo()"),
+        ("3.", "3"),
+        ("{name}:", "{name}"),
+        ("%s", "%s"),
+        ("...", None),
+    ],
+)
+def test_punctuation_that_clings_to_a_token_is_no_part_of_it(token: str, core: str | None) -> None:
+    assert cores(token) == ([] if core is None else [core])
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "shared"),
+    [
+        ("Tom mag Boston.", "Tom likes Boston.", ["Tom", "Boston"]),
+        ("Tom mag Toms Hund.", "Tom likes his dog.", []),
+        ("Tom mag ihn.", "Tom likes Tom's dog.", []),
+        ("Tom und Tom", "Tom and Tom", []),
+        ("(2015)", "In 2015.", ["2015"]),
+    ],
+)
+def test_only_what_occurs_once_on_each_side_is_shared(source: str, target: str, shared: list[str]) -> None:
+    found = shared_tokens(Pair(source, target))
+
+    assert [source_token.core for source_token, _ in found] == shared
+    assert [target_token.core for _, target_token in found] == shared
+
+
+@given(pair=pairs, seed=seeds)
+def test_what_is_copied_inside_takes_the_same_from_both_sides_and_gives_them_the_same(
+    pair: Pair, seed: int
+) -> None:
+    copy = copied_inside(pair, stream(seed, "test"))
+    if copy is not None:
+        assert copy != pair
+        assert change(pair.source, copy.source) == change(pair.target, copy.target)
+
+
+def test_a_name_in_quotes_or_brackets_keeps_them() -> None:
+    copies = [
+        copied_inside(Pair("Das ist („Boston“).", "This is 'Boston'!"), stream(seed, "x"))
+        for seed in range(50)
+    ]
+
+    for copy in copies:
+        assert copy is not None
+        assert (copy.source[:10], copy.source[-3:]) == ("Das ist („", "“).")
+        assert (copy.target[:9], copy.target[-2:]) == ("This is '", "'!")
+        assert copy.source[10:-3] == copy.target[9:-2] != "Boston"
+
+
+def test_two_things_keep_their_places() -> None:
+    pair = Pair("Maria gab 2015 Boston auf", "In 2015 she gave up Boston")
+    found = 0
+    for seed in range(200):
+        copy = copied_inside(pair, stream(seed, "x"))
+        assert copy is not None
+        found_source = re.fullmatch("Maria gab (.+) auf", copy.source)
+        found_target = re.fullmatch("In (.+) she gave up (.+)", copy.target)
+        assert found_source is not None
+        assert found_target is not None
+        assert found_source.group(1) == " ".join(found_target.groups())
+        found += "2015" not in copy.source and "Boston" not in copy.source
+    assert 30 <= found <= 100
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("Will er kommen?", "Will he come?"),  # other words, spelt alike
+        ("Im April", "In April"),
+        ("1 Datei", "1 file"),  # not "2 file"
+        ("die Hand", "my Hand's"),
+        ("%s", "%s"),  # nothing beside it
+        ("f(a, b) x", "f(a, b) y"),  # halves of one thing
+    ],
+)
+def test_what_may_be_no_name_is_not_replaced(source: str, target: str) -> None:
+    assert {copied_inside(Pair(source, target), stream(seed, "x")) for seed in range(30)} == {None}
+
+
+@given(
+    pair=pairs,
+    seed=seeds,
+    languages=st.sampled_from([GERMAN_TO_ENGLISH, ENGLISH_TO_GERMAN, ENGLISH_TO_DUTCH]),
+)
+def test_what_stands_beside_a_sentence_is_put_there_once_on_each_side(
+    pair: Pair, seed: int, languages: Languages
+) -> None:
+    copy = copied_beside(pair, stream(seed, "test"), languages)
+    if copy is None:
+        return
+    source, target = change(pair.source, copy.source), change(pair.target, copy.target)
+    assert min(source.values()) > 0
+    if languages == ENGLISH_TO_DUTCH:
+        assert source == target
+    else:  # `3 %` and `3%`, `1.234,50 €` and `€1,234.50`
+        for mark in " .,":
+            source.pop(mark, None)
+            target.pop(mark, None)
+        assert source == target
+
+
+def test_prices_beside_a_sentence_are_written_as_german_and_english_write_them() -> None:
+    german, english = r"Ich gehe.*[0-9] €|[0-9] €.*Ich gehe", r"I go.*€[0-9]|€[0-9].*I go"
+    found = 0
+    for seed in range(600):
+        copies = (
+            copied_beside(Pair("Ich gehe.", "I go."), stream(seed, "x"), GERMAN_TO_ENGLISH),
+            copied_beside(Pair("I go.", "Ich gehe."), stream(seed, "x"), ENGLISH_TO_GERMAN),
+        )
+        assert copies[0] is not None
+        assert copies[1] == Pair(copies[0].target, copies[0].source)
+        if "€" in copies[0].source:
+            found += 1
+            assert re.search(german, copies[0].source)
+            assert re.search(english, copies[0].target)
+    assert found > 10
+
+
+def test_between_other_languages_nothing_is_written_differently() -> None:
+    pair = Pair("I go.", "Ik ga.")
+    for seed in range(600):
+        copy = copied_beside(pair, stream(seed, "x"), ENGLISH_TO_DUTCH)
+        assert copy is not None
+        assert change(pair.source, copy.source) == change(pair.target, copy.target)
+
+
+def test_the_last_mark_stays_last_behind_what_is_put_before_it() -> None:
+    pair = Pair("Ich gehe.", "I go.")
+    copies = [copied_beside(pair, stream(seed, "x"), GERMAN_TO_ENGLISH) for seed in range(300)]
+
+    assert all(copy is not None for copy in copies)
+    before_it = [
+        copy for copy in copies if copy is not None and re.fullmatch(r"Ich gehe[^.].*\.", copy.source)
+    ]
+    assert len(before_it) > 30
+    assert all(re.fullmatch(r"I go[^.].*\.", copy.target) for copy in before_it)
+
+
+def test_nothing_is_put_before_marks_that_differ() -> None:
+    for seed in range(300):
+        copy = copied_beside(Pair("Ich gehe!", "I go."), stream(seed, "x"), GERMAN_TO_ENGLISH)
+        assert copy is None or ("Ich gehe!" in copy.source and "I go." in copy.target)
+
+
+@given(number=st.integers(2, 10**7), seed=seeds)
+def test_another_number_is_the_same_on_both_sides_in_the_format_of_each(number: int, seed: int) -> None:
+    german, english = f"{number:,}".replace(",", "."), f"{number:,}"
+    pair = Pair(f"Es sind {german} Leute.", f"There are {english} people.")
+
+    copy = other_number(pair, stream(seed, "test"), GERMAN_TO_ENGLISH)
+
+    if copy is not None:
+        other = int(re.sub("[^0-9]", "", copy.source))
+        assert other != number
+        assert copy.source == f"Es sind {other:,} Leute".replace(",", ".") + "."
+        assert copy.target == f"There are {other:,} people."
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("um 14:30 Uhr", "at 14:30"),  # hours and minutes belong together
+        ("1 Datei", "1 file"),
+        ("6,7 Mrd.", "67 bn"),
+        ("5 von 5", "5 of 5"),
+        ("2 000 Leute", "2 000 people"),
+        ("2.000 Leute", "2000 people"),
+        ("F-16", "F-16"),
+        ("am 3.", "on the 3rd"),
+    ],
+)
+def test_a_number_that_may_be_another_on_the_other_side_stays(source: str, target: str) -> None:
+    assert {
+        other_number(Pair(source, target), stream(seed, "x"), GERMAN_TO_ENGLISH) for seed in range(30)
+    } == {None}
+
+
+def test_days_and_months_stay_possible_and_years_have_four_digits() -> None:
+    for seed in range(200):
+        for old, fits in ((5, range(2, 13)), (20, range(13, 29)), (1815, range(1000, 2100))):
+            copy = other_number(Pair(f"am {old}. x", f"on {old} x"), stream(seed, "x"), GERMAN_TO_ENGLISH)
+            assert copy is None or int(copy.target.split()[1]) in fits
+
+
+def test_between_other_languages_only_numbers_that_are_written_alike_change() -> None:
+    assert other_number(Pair("6,7 x", "6.7 x"), stream(1, "x"), ENGLISH_TO_DUTCH) is None
+    assert other_number(Pair("67 x", "67 x"), stream(1, "x"), ENGLISH_TO_DUTCH) is not None
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_things_are_made_up_anew_and_survive_normalisation(kind: str) -> None:
+    made = [KINDS[kind](stream(seed, kind)) for seed in range(300)]
+
+    assert all(thing and normalise_segment(thing) == thing for thing in made)
+    least = {"empty_tag": 40, "percent_placeholder": 100, "emoji": 150}.get(kind, 200)
+    assert len(set(made)) >= least
+
+
+@given(seed=seeds)
+def test_tags_around_a_text_leave_it_whole(seed: int) -> None:
+    tagged = around("Tom", stream(seed, "test"))
+
+    before, after = tagged.split("Tom")
+    assert before
+    assert after
+    if before.startswith("<"):
+        name = re.match("<([a-z0-9]+)", before)
+        assert name is not None
+        assert after == f"</{name.group(1)}>"
+
+
+def test_every_kind_of_thing_is_put_somewhere() -> None:
+    used = {maker for table in (FOR_NAMES, FOR_NUMBERS, BESIDE) for _, maker in table}
+
+    assert used == set(KINDS.values()) == {maker for _, maker in ALONE}

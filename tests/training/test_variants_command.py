@@ -1,0 +1,48 @@
+"""`python -m training.variants`: what a recipe makes of its corpora."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from training.variants.__main__ import main
+
+WriteRecipe = Callable[[dict[str, Any]], Path]
+
+
+def test_copies_are_counted_and_shown(
+    recipe: dict[str, Any],
+    write_recipe: WriteRecipe,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    recipe["data"]["corpora"][0]["variants"] = {"upper": 0.999999999}
+    recipe["data"]["corpora"] += [
+        {"name": "made", "generated_pairs": 30, "weight": 0.1, "licence": "CC0-1.0"}
+    ]
+    path = write_recipe(recipe)
+    monkeypatch.setattr(sys, "argv", ["variants", str(path), "--pairs", "20", "--examples", "2"])
+
+    assert main() == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "tiny: 20 pairs, 20 copies (100.0%)"
+    assert lines[4] == "  upper: 20 (100.0%)"
+    assert lines[5] == "    DER HUND SCHLÄFT IM GARTEN.\tTHE DOG SLEEPS IN THE GARDEN."
+    assert lines[7] == "made: 20 pairs, 0 copies (0.0%)"
+    assert len(lines) == 7 + 4
+
+
+def test_a_wrong_recipe_is_one_message_and_status_2(
+    recipe: dict[str, Any],
+    write_recipe: WriteRecipe,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    recipe["data"]["corpora"][0]["variants"] = {"uper": 0.1}
+    monkeypatch.setattr(sys, "argv", ["variants", str(write_recipe(recipe))])
+
+    assert main() == 2
+    assert "data.corpora.0.variants.uper: unknown key" in capsys.readouterr().err

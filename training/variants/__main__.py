@@ -1,0 +1,69 @@
+"""`python -m training.variants RECIPE`: which copies a recipe makes of its corpora, counted and shown."""
+
+import argparse
+import itertools
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from training.config import Corpus, TrainingConfig, load_config
+from training.corpus import Pair
+from training.errors import TrainingError
+from training.prepare import corpus_pairs
+from training.variants.copies import copied
+
+
+def main() -> int:
+    """Exit status 0, or 2 where the recipe or its files must be mended first."""
+    arguments = _parser().parse_args()
+    try:
+        config = load_config(arguments.config)
+        for corpus in config.data.corpora:
+            _show(corpus, config, arguments.pairs, arguments.examples)
+    except (TrainingError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    return 0
+
+
+def _show(corpus: Corpus, config: TrainingConfig, num_pairs: int | None, num_examples: int) -> None:
+    languages = (config.data.source_language, config.data.target_language)
+    pairs = itertools.islice(corpus_pairs(corpus, config), num_pairs)
+    counts: defaultdict[str, int] = defaultdict(int)
+    examples: defaultdict[str, list[str]] = defaultdict(list)
+    total = 0
+    for pair, copies in copied(pairs, corpus, config.optimisation.seed, languages):
+        total += 1
+        if len(examples["pairs"]) < num_examples:
+            examples["pairs"].append(_line(pair))
+        for name, copy in copies:
+            counts[name] += 1
+            if len(examples[name]) < num_examples:
+                examples[name].append(_line(copy))
+    all_copies = sum(counts.values())
+    sys.stdout.write(f"{corpus.name}: {total} pairs, {all_copies} copies ({all_copies / total:.1%})\n")
+    counts["pairs"] = total
+    for name, found in examples.items():
+        sys.stdout.write(f"  {name}: {counts[name]} ({counts[name] / total:.1%})\n")
+        sys.stdout.writelines(found)
+
+
+def _line(pair: Pair) -> str:
+    return f"    {pair.source}\t{pair.target}\n"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.variants",
+        description="Show which copies in other shapes a recipe makes of its corpora, and how many.",
+    )
+    parser.add_argument("config", type=Path, help="the recipe, a TOML file")
+    parser.add_argument(
+        "--pairs", type=int, default=None, help="pairs to look at of each corpus; all of them if not given"
+    )
+    parser.add_argument("--examples", type=int, default=5, help="copies to show of each variant (5)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

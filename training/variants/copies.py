@@ -1,0 +1,109 @@
+"""Which copies of a pair are made."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from random import Random
+
+import numpy as np
+
+from training.config import Corpus, Variants
+from training.corpus import Pair
+from training.variants import noise
+from training.variants.drawing import stream
+from training.variants.inserts import Languages, copied_beside, copied_inside, other_number
+from training.variants.tokens import tokens_of
+
+Made = tuple[str, Pair]
+"""A copy and the name of its variant."""
+Make = Callable[[Pair, Random], Pair | None]
+
+_LAST_MARKS = re.compile(r"[.!?:…]+$")
+
+
+def with_variants(pairs: Iterable[Pair], corpus: Corpus, seed: int, languages: Languages) -> Iterator[Pair]:
+    """Every pair, and after some of them copies in other shapes.
+
+    Args:
+        pairs: read one at a time.
+        corpus: whose pairs they are; says which shapes, and how many of each.
+        seed: decides, with the pairs and the corpus's name, every copy.
+        languages: of source and target.
+    """
+    for pair, copies in copied(pairs, corpus, seed, languages):
+        yield pair
+        for _, copy in copies:
+            yield copy
+
+
+def copied(
+    pairs: Iterable[Pair], corpus: Corpus, seed: int, languages: Languages
+) -> Iterator[tuple[Pair, list[Made]]]:
+    """Every pair with its copies."""
+    variants = corpus.variants
+    rng = np.random.default_rng(seed)
+    makers = [
+        (name, share, make, stream(seed, f"{corpus.name} {name}"))
+        for name, make in _makers(languages).items()
+        if (share := getattr(variants, name)) > 0.0
+    ]
+    words_rng = stream(seed, f"{corpus.name} single_words")
+    for pair in pairs:
+        lower, upper, no_stop = rng.random(3)
+        copies = list(_first_three(pair, variants, (lower, upper, no_stop)))
+        for name, share, make, own_rng in makers:
+            if own_rng.random() < share and (copy := make(pair, own_rng)) is not None:
+                copies.append((name, copy))
+        if variants.single_words and _is_single_word(pair):
+            copies += [("single_words", _word_copy(pair, words_rng)) for _ in range(variants.single_words)]
+        yield pair, copies
+
+
+def _first_three(pair: Pair, variants: Variants, draws: tuple[float, float, float]) -> Iterator[Made]:
+    """Lower, upper and without a stop: one draw each a pair, from one stream."""
+    lower, upper, no_stop = draws
+    if lower < variants.lower_source and (source := noise.lower_source(pair)) is not None:
+        yield "lower_source", Pair(source, pair.target)
+    if upper < variants.upper:
+        yield "upper", Pair(pair.source.upper(), pair.target.upper())
+    if no_stop < variants.no_final_stop and pair.source.endswith(".") and pair.target.endswith("."):
+        without = Pair(pair.source.rstrip("."), pair.target.rstrip("."))
+        if without.source and without.target:
+            yield "no_final_stop", without
+
+
+def _makers(languages: Languages) -> dict[str, Make]:
+    """By the name of their key in the config."""
+    return {
+        "small_first": _of_source(noise.small_first),
+        "title_case": _of_source(noise.title_case),
+        "quotes": _of_source(lambda pair, rng: noise.quotes(pair, rng, languages[0])),
+        "punctuation": _of_source(noise.punctuation),
+        "spelt_umlauts": _of_source(noise.spelt_umlauts),
+        "typo": _of_source(noise.typo),
+        "copied_inside": copied_inside,
+        "copied_beside": lambda pair, rng: copied_beside(pair, rng, languages),
+        "other_number": lambda pair, rng: other_number(pair, rng, languages),
+    }
+
+
+def _of_source(change: Callable[[Pair, Random], str | None]) -> Make:
+    def make(pair: Pair, rng: Random) -> Pair | None:
+        source = change(pair, rng)
+        return None if source is None else Pair(source, pair.target)
+
+    return make
+
+
+def _is_single_word(pair: Pair) -> bool:
+    """One word a side, in letters."""
+    words = [tokens_of(text) for text in (pair.source, pair.target)]
+    return all(
+        len(found) == 1 and found[0].core.replace("-", "").isalpha() and " " not in text
+        for found, text in zip(words, (pair.source, pair.target), strict=True)
+    )
+
+
+def _word_copy(pair: Pair, rng: Random) -> Pair:
+    """As it is, or without the marks at its end."""
+    bare = Pair(_LAST_MARKS.sub("", pair.source), _LAST_MARKS.sub("", pair.target))
+    return rng.choice((pair, bare, bare))

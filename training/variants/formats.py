@@ -1,0 +1,180 @@
+"""Numbers, amounts, prices and times, as they are written in German and in English.
+
+Both sides always have the same digits in the same order: `14:30 Uhr` is `14:30`, never `2:30 pm`.
+"""
+
+from dataclasses import dataclass
+from random import Random
+
+from training.variants.drawing import Maker, Weighted, pick, words
+
+
+@dataclass(frozen=True, slots=True)
+class Bilingual:
+    """One thing in both languages."""
+
+    german: str
+    english: str
+
+    @classmethod
+    def alike(cls, text: str) -> "Bilingual":
+        return cls(text, text)
+
+
+_DECIMALS = (1, 1, 2)
+"""Never three: `1.234` is a thousand and more in German, and little more than one in English."""
+_UNITS = words("km m cm mm kg g mg t l ml km/h °C MB GB TB kB kWh W V Hz GHz m² ha dB px")
+_COUNTED = (
+    Bilingual("Minuten", "minutes"),
+    Bilingual("Stunden", "hours"),
+    Bilingual("Tage", "days"),
+    Bilingual("Wochen", "weeks"),
+    Bilingual("Monate", "months"),
+    Bilingual("Jahre", "years"),
+    Bilingual("Sekunden", "seconds"),
+    Bilingual("Kilometer", "kilometres"),
+    Bilingual("Meter", "metres"),
+    Bilingual("Personen", "people"),
+    Bilingual("Seiten", "pages"),
+    Bilingual("Dateien", "files"),
+    Bilingual("Punkte", "points"),
+    Bilingual("Grad", "degrees"),
+    Bilingual("Euro", "euros"),
+    Bilingual("Dollar", "dollars"),
+    Bilingual("Prozent", "percent"),
+    Bilingual("Nachrichten", "messages"),
+    Bilingual("Einwohner", "inhabitants"),
+    Bilingual("Millionen Euro", "million euros"),
+    Bilingual("Milliarden Dollar", "billion dollars"),
+    Bilingual("Millionen", "million"),
+)
+_SMALL_NUMBERS = (
+    words("""
+        null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn
+        fünfzehn sechzehn siebzehn achtzehn neunzehn
+    """),
+    words("""
+        zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+        fifteen sixteen seventeen eighteen nineteen
+    """),
+)
+_TENS = (
+    words("zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"),
+    words("twenty thirty forty fifty sixty seventy eighty ninety"),
+)
+
+
+def whole(value: int) -> Bilingual:
+    """With separators between thousands."""
+    english = f"{value:,}"
+    return Bilingual(english.replace(",", "."), english)
+
+
+def decimal(units: int, places: int) -> Bilingual:
+    """`units` with so many of its last digits behind the decimal sign."""
+    english = f"{units // 10**places:,}.{units % 10**places:0{places}d}"
+    return Bilingual(english.translate(str.maketrans(",.", ".,")), english)
+
+
+def any_number(rng: Random) -> Bilingual:
+    return pick(rng, _NUMBERS)(rng)
+
+
+def counted(rng: Random) -> Bilingual:
+    """A number of things; never one of them, which has other forms."""
+    number = rng.choice((_small, _small, _separated, _fraction))(rng)
+    thing = rng.choice(_COUNTED)
+    return Bilingual(f"{number.german} {thing.german}", f"{number.english} {thing.english}")
+
+
+def measure(rng: Random) -> Bilingual:
+    """A number with the sign of a unit."""
+    number, unit = any_number(rng), rng.choice(_UNITS)
+    space = rng.choice((" ", " ", " ", ""))
+    return Bilingual(f"{number.german}{space}{unit}", f"{number.english}{space}{unit}")
+
+
+def percentage(rng: Random) -> Bilingual:
+    number = rng.choice((_small, _small, _tens, _fraction))(rng)
+    space = rng.choice((" ", " ", ""))
+    return Bilingual(f"{number.german}{space}%", f"{number.english}%")
+
+
+def price(rng: Random) -> Bilingual:
+    """The sign stands behind in German and before in English, a currency's code in one place in both."""
+    amount = rng.choice((_cents, _cents, _cents, _separated, _small))(rng)
+    sign = rng.choice("€€€$£")
+    code = rng.choice(("EUR", "USD", "CHF", "GBP"))
+    return pick(
+        rng,
+        (
+            (6, Bilingual(f"{amount.german} {sign}", f"{sign}{amount.english}")),
+            (1, Bilingual(f"{amount.german} {code}", f"{amount.english} {code}")),
+            (1, Bilingual(f"{code} {amount.german}", f"{code} {amount.english}")),
+        ),
+    )
+
+
+def time(rng: Random) -> Bilingual:
+    """Of a clock with 24 hours, as both languages write it."""
+    hour, minute = rng.randrange(24), rng.choice((0, 15, 30, 45, rng.randrange(60)))
+    return Bilingual.alike(f"{hour:{rng.choice(('02d', 'd'))}}:{minute:02d}{rng.choice(('', '', '', ':00'))}")
+
+
+def number_word(rng: Random) -> Bilingual:
+    """From `null`, `zero` to `neunundneunzig`, `ninety-nine`."""
+    value = rng.randrange(100)
+    small_german, small_english = _SMALL_NUMBERS
+    if value < len(small_german):
+        return Bilingual(small_german[value], small_english[value])
+    tens, ones = divmod(value, 10)
+    german, english = _TENS[0][tens - 2], _TENS[1][tens - 2]
+    if not ones:
+        return Bilingual(german, english)
+    first = "ein" if ones == 1 else small_german[ones]
+    return Bilingual(f"{first}und{german}", f"{english}-{small_english[ones]}")
+
+
+def _small(rng: Random) -> Bilingual:
+    return Bilingual.alike(str(rng.randint(2, 99)))
+
+
+def _tens(rng: Random) -> Bilingual:
+    return Bilingual.alike(str(10 * rng.randint(1, 10)))
+
+
+def _plain(rng: Random) -> Bilingual:
+    """Without separators; also long ones."""
+    return Bilingual.alike(str(rng.randrange(10 ** rng.choice((1, 2, 3, 4, 4, 5, 6, 8, 10)))))
+
+
+def _separated(rng: Random) -> Bilingual:
+    return whole(rng.randrange(1000, 10 ** rng.choice((4, 5, 6, 7, 9))))
+
+
+def _fraction(rng: Random) -> Bilingual:
+    places = rng.choice(_DECIMALS)
+    return decimal(rng.randrange(10 ** (places + rng.choice((1, 1, 2, 3)))), places)
+
+
+def _cents(rng: Random) -> Bilingual:
+    if rng.random() < 1 / 3:
+        return decimal(
+            100 * rng.randrange(10 ** rng.choice((1, 2, 3, 4))) + rng.choice((99, 95, 90, 50, 0)), 2
+        )
+    return decimal(rng.randrange(10 ** rng.choice((3, 4, 5, 6, 7))), 2)
+
+
+def _signed(rng: Random) -> Bilingual:
+    sign, number = rng.choice("-+-"), rng.choice((_small, _fraction))(rng)
+    return Bilingual(sign + number.german, sign + number.english)
+
+
+_NUMBERS: Weighted[Maker[Bilingual]] = (
+    (3, _small),
+    (3, _plain),
+    (3, _separated),
+    (3, _fraction),
+    (1, _cents),
+    (0.5, _signed),
+)

@@ -1,0 +1,173 @@
+"""Things to copy, put into a pair on both sides. A function that does not fit a pair gives None."""
+
+# ruff: noqa: RUF001 -- dashes as they are printed
+
+import re
+from random import Random
+
+from training.config import ENGLISH, GERMAN
+from training.corpus import Pair
+from training.variants.drawing import Maker, Weighted, pick
+from training.variants.formats import Bilingual, percentage, price, time
+from training.variants.things import BESIDE, FOR_NAMES, FOR_NUMBERS, around
+from training.variants.tokens import Token, replaced, shared_tokens
+
+Languages = tuple[str, str]
+"""Of source and target."""
+
+SHARE_OF_TWO = 0.3
+"""Of pairs that share two tokens or more: both become something to copy."""
+SHARE_AROUND = 0.25
+"""Of names: tags are put around them, and they stay."""
+SHARE_LOCAL = 0.15
+"""Of things beside a sentence: one that German and English write differently."""
+
+_LOCAL: Weighted[Maker[Bilingual]] = ((2, price), (1, percentage), (1, time))
+_FIGURE = re.compile(r"(?<![\w.,:/+-])(?<![0-9] )[0-9]+(?:[.,][0-9]+)*(?![\w:/-]|[.,][0-9]| [0-9]{3})")
+_SWAPPED = str.maketrans(".,", ",.")
+_LAST_MARKS = re.compile(r"[.!?…,:;]*$")
+_YEARS = range(1000, 2100)
+_MONTHS, _DAYS = range(2, 13), range(13, 29)
+_BEFORE_THE_MARK = ("{0} {1}{2}", "{0} ({1}){2}", "{0}: {1}{2}", "{0} – {1}{2}")
+_PLACES = {
+    "emoji": ("{0}{2} {1}", "{0}{2} {1}", "{1} {0}{2}", "{0}{2}{1}"),
+    "tag": ("{1} {0}{2}", "{1} {0}{2}", "{0}{2} {1}"),
+    "other": (*_BEFORE_THE_MARK, "{0}{2} {1}", "{1}: {0}{2}", "{1} {0}{2}", "({1}) {0}{2}", "[{1}] {0}{2}"),
+}
+"""Where a thing, 1, stands to a side without its last mark, 0, and that mark, 2."""
+
+
+def copied_inside(pair: Pair, rng: Random) -> Pair | None:
+    """A name, number or piece of code that both sides share once becomes something to copy."""
+    shared = [both for both in shared_tokens(pair) if _may_be_replaced(both[0], pair)]
+    if not shared:
+        return None
+    count = 2 if len(shared) > 1 and rng.random() < SHARE_OF_TWO else 1
+    chosen = rng.sample(shared, count)
+    things = [_in_place_of(source, rng) for source, _ in chosen]
+    if _is_known(things, pair) or len(set(things)) < count:
+        return None
+    sources, targets = [source for source, _ in chosen], [target for _, target in chosen]
+    return Pair(_with(pair.source, sources, things), _with(pair.target, targets, things))
+
+
+def copied_beside(pair: Pair, rng: Random, languages: Languages) -> Pair | None:
+    """Something to copy stands before or behind both sides, or before the mark that ends them."""
+    thing = _beside(rng, languages)
+    if _is_known([thing.source], pair) or _is_known([thing.target], pair):
+        return None
+    place = rng.choice(_PLACES[_kind_of(thing.source)])
+    source, target = (_LAST_MARKS.sub("", text) for text in (pair.source, pair.target))
+    marks = pair.source[len(source) :], pair.target[len(target) :]
+    if place in _BEFORE_THE_MARK and marks[0] != marks[1]:
+        return None
+    return Pair(place.format(source, thing.source, marks[0]), place.format(target, thing.target, marks[1]))
+
+
+def other_number(pair: Pair, rng: Random, languages: Languages) -> Pair | None:
+    """A number that both sides have once becomes another of its length, written as it was on each side.
+
+    `6,7` in German is the same number as `6.7` in English; what both write alike, such as a version, is the
+    same too. Years stay years, and days and hours stay such.
+    """
+    is_swapping = set(languages) == {GERMAN, ENGLISH}
+    targets = _figures_once(pair.target)
+    fitting = [
+        (figure, other)
+        for digits, figure in _figures_once(pair.source).items()
+        if (other := targets.get(digits)) is not None
+        and (figure.core == other.core or (is_swapping and figure.core.translate(_SWAPPED) == other.core))
+        and digits not in {"0", "1"}
+    ]
+    if not fitting:
+        return None
+    figure, other = rng.choice(fitting)
+    old = re.sub("[^0-9]", "", figure.core)
+    digits = _other_digits(old, rng) if figure.core == old else _as_many_digits(old, rng)
+    if digits == old:
+        return None
+    return Pair(
+        replaced(pair.source, figure, _in_shape(digits, figure.core)),
+        replaced(pair.target, other, _in_shape(digits, other.core)),
+    )
+
+
+def _may_be_replaced(token: Token, pair: Pair) -> bool:
+    if token.is_code:
+        return token.has_whole_brackets and pair.source != token.core
+    if token.is_number:
+        return token.core not in {"0", "1"}
+    return token.is_name
+
+
+def _in_place_of(token: Token, rng: Random) -> str:
+    if token.is_number:
+        return pick(rng, FOR_NUMBERS)(rng)
+    if not token.is_code and rng.random() < SHARE_AROUND:
+        return around(token.core, rng)
+    return pick(rng, FOR_NAMES)(rng)
+
+
+def _beside(rng: Random, languages: Languages) -> Pair:
+    if rng.random() < SHARE_LOCAL and set(languages) == {GERMAN, ENGLISH}:
+        return _of_languages(pick(rng, _LOCAL)(rng), languages)
+    text = pick(rng, BESIDE)(rng)
+    return Pair(text, text)
+
+
+def _of_languages(both: Bilingual, languages: Languages) -> Pair:
+    if languages[0] == GERMAN:
+        return Pair(both.german, both.english)
+    return Pair(both.english, both.german)
+
+
+def _is_known(things: list[str], pair: Pair) -> bool:
+    """Whether a side has one of the things already, which could then not be told from it."""
+    return any(thing in side for thing in things for side in (pair.source, pair.target))
+
+
+def _with(text: str, tokens: list[Token], things: list[str]) -> str:
+    changes = sorted(zip(tokens, things, strict=True), key=lambda change: -change[0].begin)
+    for token, thing in changes:
+        text = replaced(text, token, thing)
+    return text
+
+
+def _kind_of(thing: str) -> str:
+    if thing.startswith(("@", "#")):
+        return "tag"
+    return "other" if thing.isascii() or any(character in "€£" for character in thing) else "emoji"
+
+
+def _figures_once(text: str) -> dict[str, Token]:
+    """Numbers of a text by their digits, without those whose digits occur twice."""
+    found: dict[str, list[Token]] = {}
+    for match in _FIGURE.finditer(text):
+        digits = re.sub("[^0-9]", "", match.group())
+        found.setdefault(digits, []).append(Token(match.group(), *match.span()))
+    return {digits: figures[0] for digits, figures in found.items() if len(figures) == 1}
+
+
+def _other_digits(digits: str, rng: Random) -> str:
+    """As many digits, but for days and months, which may have two."""
+    value = int(digits)
+    if str(value) == digits:
+        for values in (_MONTHS, _DAYS):
+            if value in values:
+                return str(rng.choice(values))
+        if value in _YEARS:
+            return str(rng.randint(max(_YEARS.start, value - 60), min(_YEARS.stop - 1, value + 25)))
+    return _as_many_digits(digits, rng)
+
+
+def _as_many_digits(digits: str, rng: Random) -> str:
+    first = "0" if digits[0] == "0" else rng.choice("123456789")
+    return first + "".join(rng.choices("0123456789", k=len(digits) - 1))
+
+
+def _in_shape(digits: str, shape: str) -> str:
+    """The digits with the separators of `shape`, if it has any."""
+    if shape.isdigit():
+        return digits
+    rest = iter(digits)
+    return "".join(next(rest) if character.isdigit() else character for character in shape)

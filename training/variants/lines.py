@@ -1,0 +1,71 @@
+"""A corpus without files: numbers, dates, things to copy, words and short lines, in German and English."""
+
+from collections.abc import Iterator
+from random import Random
+
+from training.config import GERMAN
+from training.corpus import Pair
+from training.variants.dates import any_date
+from training.variants.drawing import Maker, Weighted, pick, stream
+from training.variants.formats import (
+    Bilingual,
+    any_number,
+    counted,
+    measure,
+    number_word,
+    percentage,
+    price,
+    time,
+)
+from training.variants.frames import framed
+from training.variants.lexicon import INTERFACE, NOUNS, SAID
+from training.variants.things import ALONE
+
+
+def generated_pairs(count: int, seed: int, source_language: str) -> Iterator[Pair]:
+    """`count` lines, not all distinct; the other direction's are the same ones with their sides changed."""
+    rng = stream(seed, "generated")
+    for _ in range(count):
+        line = pick(rng, _KINDS)(rng)
+        if source_language == GERMAN:
+            yield Pair(line.german, line.english)
+        else:
+            yield Pair(line.english, line.german)
+
+
+def thing_alone(rng: Random) -> Bilingual:
+    """One thing to copy, or two."""
+    first = pick(rng, ALONE)(rng)
+    if rng.random() < 1 / 6:
+        first += rng.choice((" ", ", ", " / ", ": ")) + pick(rng, ALONE)(rng)
+    return Bilingual.alike(first)
+
+
+def word_alone(rng: Random) -> Bilingual:
+    """From the lexicon, some with a mark behind them."""
+    kind = rng.randrange(3)
+    if kind == 0:
+        line, mark = rng.choice(INTERFACE), rng.choice(("", "", "", ":"))
+        return _with_mark(line, mark) if line.german[-1].isalpha() else line
+    if kind == 1:
+        return _with_mark(rng.choice(SAID), rng.choice(("", "", "!", ".")))
+    return rng.choice(NOUNS)
+
+
+def _with_mark(line: Bilingual, mark: str) -> Bilingual:
+    return Bilingual(line.german + mark, line.english + mark)
+
+
+_KINDS: Weighted[Maker[Bilingual]] = (
+    (6, framed),
+    (3, thing_alone),
+    (2, word_alone),
+    (2, any_date),
+    (1, any_number),
+    (1, counted),
+    (1, measure),
+    (0.5, percentage),
+    (1, price),
+    (0.5, time),
+    (0.5, number_word),
+)

@@ -1,0 +1,158 @@
+"""Sources that were written carelessly. Each function gives another source, or None where it does not fit.
+
+White space is no noise here: it is folded to single spaces before training and before translation alike.
+"""
+
+# ruff: noqa: RUF001 -- quotation marks of all kinds are what this is about
+
+import re
+from random import Random
+
+from training.config import ENGLISH, GERMAN
+from training.corpus import Pair
+from training.variants.drawing import words
+from training.variants.tokens import Token, is_code, tokens_of
+
+TITLE_WORDS = range(3, 15)
+CHARACTERS_A_TYPO = 40
+MIN_TYPO_WORD_LEN = 5
+
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+_CAPITAL_UMLAUTS = {"Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
+
+_TYPOGRAPHIC = {
+    GERMAN: (("„", "“"), ("„", "”"), ("»", "«"), ("“", "”")),
+    ENGLISH: (("“", "”"), ("“", "”"), ("«", "»")),
+}
+_DOUBLE_QUOTES = re.compile("[„“”»«]")
+_STRAIGHT_QUOTED = re.compile(r'(?<![\w=])"([^"=<>]+)"(?!\w)')
+_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
+_SINGLE_QUOTES = re.compile("[‚‘’]")
+_DASH = re.compile("(?<= )(?:--?|–|—)(?= )")
+_ELLIPSIS = re.compile(r"(?<!\.)\.\.\.(?!\.)|…")
+_LAST_MARK = re.compile(r"(?<=[^\W_])[.!?]$")
+_SMALL_TITLE_WORDS = frozenset(words("a an and at by for from in of on or the to with"))
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def lower_source(pair: Pair) -> str | None:
+    """In lower case, unless both sides share code with a capital letter, which the target would keep."""
+    in_target = {token.core for token in tokens_of(pair.target)}
+    shared = [token for token in tokens_of(pair.source) if token.core in in_target]
+    if any(_is_spelt_by_case(token) for token in shared):
+        return None
+    return _if_changed(pair.source.lower(), pair)
+
+
+def small_first(pair: Pair, _rng: Random) -> str | None:
+    """With a small first letter, unless the first word is code or has other capitals too."""
+    source = pair.source
+    first = source.split(" ", maxsplit=1)[0]
+    if is_code(first) or first[1:] != first[1:].lower():
+        return None
+    return _if_changed(source[:1].lower() + source[1:], pair)
+
+
+def title_case(pair: Pair, rng: Random) -> str | None:
+    """With capital first letters; in half of the sources the smallest English words stay small."""
+    parts = pair.source.split(" ")
+    if len(parts) not in TITLE_WORDS or is_code(pair.source):
+        return None
+    stay_small = _SMALL_TITLE_WORDS if rng.random() < 1 / 2 else frozenset[str]()
+    rest = (part if part in stay_small else _with_capital(part) for part in parts[1:])
+    return _if_changed(" ".join([_with_capital(parts[0]), *rest]), pair)
+
+
+def quotes(pair: Pair, rng: Random, language: str) -> str | None:
+    """With straight marks for typographic ones, or with typographic ones of a style of the language's."""
+    if "`" in pair.source:  # a quotation mark in some manuals, code in others
+        return None
+    straight = _straight(pair.source)
+    if straight != pair.source and rng.random() < 1 / 2:
+        return straight
+    opening, closing = rng.choice(_TYPOGRAPHIC.get(language, _TYPOGRAPHIC[ENGLISH]))
+    source = straight
+    if source.count('"') % 2 == 0:
+        source = _STRAIGHT_QUOTED.sub(rf"{opening}\1{closing}", source)
+    source = _APOSTROPHE.sub(rng.choice("’’’´`"), source)
+    source = _DASH.sub(rng.choice(("–", "—", "-", "--")), source)
+    source = _ELLIPSIS.sub(rng.choice(("…", "...", "....", "..")), source)
+    return _if_changed(source, pair)
+
+
+def punctuation(pair: Pair, rng: Random) -> str | None:
+    """With its last mark repeated, set off by a space or, if it is no stop, mixed with another."""
+    found = _LAST_MARK.search(pair.source)
+    if found is None or not pair.target.endswith(found.group()):
+        return None
+    mark = found.group()
+    shapes = [mark * 2, mark * 3, mark * rng.randint(4, 6), f" {mark}", f" {mark * 3}"]
+    if mark == "?":
+        shapes += ["?!", "!?", "?!?"]
+    if mark == "!":
+        shapes += ["!1", "!.", " !!"]
+    return pair.source[: found.start()] + rng.choice(shapes)
+
+
+def spelt_umlauts(pair: Pair, _rng: Random) -> str | None:
+    """German without umlauts, unless the target has a word with one, which is to be copied as it is."""
+    if any(word in pair.target for word in _words_with_umlauts(pair.source)):
+        return None
+    spelt = pair.source.translate(_UMLAUTS)
+    for capital, letters in _CAPITAL_UMLAUTS.items():
+        spelt = re.sub(f"{capital}(?=[A-Z])|(?<=[A-Z]){capital}", letters.upper(), spelt)
+        spelt = spelt.replace(capital, letters)
+    return _if_changed(spelt, pair)
+
+
+def typo(pair: Pair, rng: Random) -> str | None:
+    """With a letter doubled, dropped or swapped with the next in some of the longer words.
+
+    First and last letters stay, and so do names and other words that the target has too.
+    """
+    long_words = [
+        token
+        for token in tokens_of(pair.source)
+        if len(token.core) >= MIN_TYPO_WORD_LEN
+        and _LETTERS.fullmatch(token.core)
+        and token.core[1:] == token.core[1:].lower()
+        and token.core not in pair.target
+    ]
+    wanted = max(1, len(pair.source) // CHARACTERS_A_TYPO)
+    source = pair.source
+    for token in sorted(rng.sample(long_words, min(wanted, len(long_words))), key=lambda token: -token.begin):
+        source = source[: token.begin] + _mistyped(token.core, rng) + source[token.end :]
+    return _if_changed(source, pair)
+
+
+def _is_spelt_by_case(token: Token) -> bool:
+    """Code with a capital letter, or a word with capitals and small letters behind its first letter."""
+    rest = token.core[1:]
+    is_mixed = rest not in {rest.lower(), rest.upper()}
+    return token.core != token.core.lower() and (token.is_code or is_mixed)
+
+
+def _straight(text: str) -> str:
+    text = _SINGLE_QUOTES.sub("'", _DOUBLE_QUOTES.sub('"', text))
+    return _DASH.sub("-", text).replace("…", "...")
+
+
+def _with_capital(word: str) -> str:
+    place = next((index for index, letter in enumerate(word) if letter.isalpha()), 0)
+    if word[place : place + 1] == "ß":
+        return word
+    return word[:place] + word[place : place + 1].upper() + word[place + 1 :]
+
+
+def _words_with_umlauts(text: str) -> list[str]:
+    return [token.core for token in tokens_of(text) if re.search("[äöüÄÖÜß]", token.core)]
+
+
+def _mistyped(word: str, rng: Random) -> str:
+    place = rng.randrange(1, len(word) - 2)
+    here, following = word[place], word[place + 1]
+    return word[:place] + rng.choice((here * 2 + following, following, following + here)) + word[place + 2 :]
+
+
+def _if_changed(source: str, pair: Pair) -> str | None:
+    return source if source != pair.source else None

@@ -1,0 +1,323 @@
+"""What has to be copied as it is: placeholders, addresses, code, emoji. Made up anew each time.
+
+Everything is random, names of hosts and variables too, so that a model learns to copy and not a list.
+"""
+
+import string
+from collections.abc import Callable
+from random import Random
+
+from training.variants.drawing import Maker, Weighted, pick, words
+
+_WORDS = words("""
+    name user count file path total error date amount price title value host item email order number
+    first last city url link label page size days hours minutes index key token id code status
+    message version project group team account product customer address benutzer anzahl datei betrag
+    datum titel wert ort seite konto
+""")
+_ONSETS = words("b bl br ch d dr f fl g gr h j k kl l m n p pl r s sch sp st t tr v w z")
+_VOWELS = words("a e i o u ei au ie ai oo")
+_CODAS = ("", "", "", *words("n r l s t k m x nd rt ng ck"))
+_DOMAINS = words("com com org net de de eu io dev info ch at co.uk app example test")
+_ENDINGS = words("txt pdf md json yaml xml csv html py rs cpp log conf zip tar.gz png jpg mp3 docx sh exe po")
+_TAGS = words("b i em strong u code span a small mark")
+_EMOJI_RANGES = (
+    (0x1F600, 0x1F644),
+    (0x1F300, 0x1F320),
+    (0x1F400, 0x1F43E),
+    (0x1F442, 0x1F4F7),
+    (0x1F680, 0x1F6C5),
+    (0x1F910, 0x1F91E),
+)
+"""Code points without gaps, in Unicode since 9.0."""
+_OTHER_EMOJI = (
+    "❤️",
+    "✨",
+    "✅",
+    "❌",
+    "⚠️",
+    "☀️",
+    "☕",
+    "⭐",
+    "✔️",
+    "➡️",
+    "👍🏽",
+    "👩‍💻",
+    "👨‍👩‍👧",
+    "🇩🇪",
+    "🇬🇧",
+    "1️⃣",
+    "♥",
+    "☺️",
+    "✌️",
+    "🤷‍♀️",
+)
+_SKIN = ("", "", "", "\U0001f3fb", "\U0001f3fd", "\U0001f3ff")
+_HANDS = "👍👋🙏💪👏✊"
+
+
+def made_up_word(rng: Random) -> str:
+    """One to three syllables."""
+    syllables = rng.choice((1, 2, 2, 2, 3))
+    return "".join(rng.choice(_ONSETS) + rng.choice(_VOWELS) + rng.choice(_CODAS) for _ in range(syllables))
+
+
+def word(rng: Random) -> str:
+    """In small letters: of a variable, a host or a file."""
+    return rng.choice(_WORDS) if rng.random() < 1 / 2 else made_up_word(rng)
+
+
+def identifier(rng: Random) -> str:
+    """A variable's name."""
+    first, second = word(rng), word(rng)
+    camel = first + second.capitalize()
+    return rng.choice(
+        (first, first, first, first, f"{first}_{second}", camel, camel.capitalize(), first.upper())
+    )
+
+
+def brace_placeholder(rng: Random) -> str:
+    kinds: Weighted[Maker[str]] = ((4, identifier), (2, _small_number), (1, _attribute))
+    shapes = ((8, "{%s}"), (3, "{{%s}}"), (1, "{{ %s }}"), (1, "%%{%s}"), (1, "${%s}"), (0.5, "#{%s}"))
+    return pick(rng, shapes) % pick(rng, kinds)(rng)
+
+
+def percent_placeholder(rng: Random) -> str:
+    letter = rng.choice("ssssdddiufx")
+    plain = pick(
+        rng, ((6, letter), (2, f"{rng.randint(1, 9)}${letter}"), (1, ".2f"), (1, f"0{rng.randint(2, 8)}d"))
+    )
+    return pick(
+        rng,
+        ((6, f"%{plain}"), (3, f"%({identifier(rng)}){letter}"), (1, f"%{rng.randint(1, 9)}"), (0.5, "%@")),
+    )
+
+
+def variable(rng: Random) -> str:
+    name = identifier(rng)
+    return rng.choice(
+        (f"${name.upper()}", f"${name.upper()}", f"${name}", f":{name}", f"@@{name}@@", f"__{name}__")
+    )
+
+
+def empty_tag(rng: Random) -> str:
+    number = rng.randint(1, 20)
+    return rng.choice(
+        (
+            f'<x id="{number}"/>',
+            f'<x id="{number}"/>',
+            f'<ph id="{number}"/>',
+            "<br/>",
+            "<br>",
+            f"<{number}/>",
+            f"[[{number}]]",
+        )
+    )
+
+
+def around(text: str, rng: Random) -> str:
+    """The text between a pair of tags or marks."""
+    tag, number = rng.choice(_TAGS), rng.randint(1, 20)
+    before, behind = pick(
+        rng,
+        (
+            (6, (f"<{tag}>", f"</{tag}>")),
+            (2, (f'<g id="{number}">', "</g>")),
+            (1, (f"<{number}>", f"</{number}>")),
+            (2, (f'<a href="{url(rng)}">', "</a>")),
+            (1, (f'<span class="{word(rng)}">', "</span>")),
+            (2, ("**", "**")),
+            (1, ("`", "`")),
+            (1, ("__", "__")),
+        ),
+    )
+    return f"{before}{text}{behind}"
+
+
+def mention(rng: Random) -> str:
+    return f"@{word(rng)}{rng.choice(('', '', '_' + word(rng), str(rng.randint(1, 999))))}"
+
+
+def hash_tag(rng: Random) -> str:
+    first, second = word(rng), word(rng)
+    number = str(rng.randint(1, 9999))
+    return f"#{rng.choice((first, first.capitalize(), first + second.capitalize(), number))}"
+
+
+def host(rng: Random) -> str:
+    name = rng.choice((word(rng), made_up_word(rng), f"{made_up_word(rng)}-{word(rng)}"))
+    return f"{rng.choice(('', '', 'www.', word(rng) + '.'))}{name}.{rng.choice(_DOMAINS)}"
+
+
+def url(rng: Random) -> str:
+    path = "".join(f"/{word(rng)}" for _ in range(rng.choice((0, 1, 1, 2, 3))))
+    ending = rng.choice(("", "", "", "/", f".{rng.choice(_ENDINGS)}")) if path else rng.choice(("", "/"))
+    query = pick(
+        rng,
+        (
+            (6, ""),
+            (1, f"?{word(rng)}={made_up_word(rng)}"),
+            (1, f"?{word(rng)}={rng.randint(1, 9999)}&{word(rng)}={word(rng)}"),
+            (1, f"#{word(rng)}"),
+        ),
+    )
+    start = pick(rng, ((6, "https://"), (2, "http://"), (1, "www."), (0.3, "ftp://")))
+    bare = host(rng).removeprefix("www.")
+    port = f":{rng.randint(80, 9999)}" if rng.random() < 1 / 12 else ""
+    return f"{start}{bare}{port}{path}{ending}{query if path else ''}"
+
+
+def email(rng: Random) -> str:
+    user = rng.choice(
+        (word(rng), f"{made_up_word(rng)}.{made_up_word(rng)}", f"{made_up_word(rng)}{rng.randint(1, 99)}")
+    )
+    return f"{user}@{host(rng).removeprefix('www.')}"
+
+
+def file_path(rng: Random) -> str:
+    folders = [word(rng) for _ in range(rng.choice((1, 2, 2, 3)))]
+    name = f"{word(rng)}.{rng.choice(_ENDINGS)}"
+    shape = rng.randrange(5)
+    if shape == 0:
+        return name
+    if shape == 1:
+        return "\\".join([f"{rng.choice('CDE')}:", *(folder.capitalize() for folder in folders), name])
+    start = ("/", "/", "~/", "./", "../")[rng.randrange(5)]
+    return start + "/".join([*folders, name])
+
+
+def version(rng: Random) -> str:
+    numbers = ".".join(str(rng.randint(0, 20)) for _ in range(rng.choice((2, 3, 3))))
+    return f"{rng.choice(('', 'v', 'v'))}{numbers}{rng.choice(('', '', '', '-rc1', '-beta', 'b2'))}"
+
+
+def ip_address(rng: Random) -> str:
+    if rng.random() < 1 / 5:
+        return ":".join(f"{rng.randrange(1 << 16):x}" for _ in range(8))
+    address = ".".join(str(rng.randint(1, 254)) for _ in range(4))
+    return address + rng.choice(("", "", "", f":{rng.randint(80, 9999)}", "/24"))
+
+
+def hash_code(rng: Random) -> str:
+    width = rng.choice((7, 8, 12, 16, 32, 40))
+    return "".join(rng.choice("0123456789abcdef") for _ in range(width))
+
+
+def account(rng: Random) -> str:
+    """Like an IBAN, an order number or a serial number."""
+    digits = _digits(rng, 18)
+    letters = _letters(rng, 2)
+    return pick(
+        rng,
+        (
+            (1, f"{letters}{digits[:18]}"),
+            (1, f"{letters}{digits[:2]} {digits[2:6]} {digits[6:10]} {digits[10:14]} {digits[14:18]}"),
+            (2, f"{_letters(rng, 3)}-{digits[:4]}"),
+            (1, f"{letters}{digits[:6]}"),
+            (1, f"{digits[:4]}-{letters}-{digits[4:6]}"),
+            (1, f"#{digits[:5]}"),
+        ),
+    )
+
+
+def function(rng: Random) -> str:
+    name, other = identifier(rng), word(rng)
+    return rng.choice(
+        (f"{name}()", f"{name}({other})", f"{other}.{name}()", f"{other}::{name}", f"--{other}", f"{name}=0")
+    )
+
+
+def phone(rng: Random) -> str:
+    country = rng.choice((49, 43, 41, 44, 1))
+    return f"+{country} {rng.randint(20, 999)} {_digits(rng, rng.choice((5, 6, 7)))}"
+
+
+def emoji(rng: Random) -> str:
+    """One, seldom two or three."""
+    return "".join(_one_emoji(rng) for _ in range(rng.choice((1, 1, 1, 1, 2, 3))))
+
+
+def _one_emoji(rng: Random) -> str:
+    first, last = rng.choice(_EMOJI_RANGES[:1] * 4 + _EMOJI_RANGES[1:])
+    return pick(
+        rng,
+        (
+            (7, chr(rng.randint(first, last))),
+            (2, rng.choice(_OTHER_EMOJI)),
+            (1, rng.choice(_HANDS) + rng.choice(_SKIN)),
+        ),
+    )
+
+
+def _attribute(rng: Random) -> str:
+    return f"{word(rng)}.{word(rng)}"
+
+
+def _small_number(rng: Random) -> str:
+    return str(rng.randint(0, 12))
+
+
+def _digits(rng: Random, count: int) -> str:
+    return "".join(rng.choices(string.digits, k=count))
+
+
+def _letters(rng: Random, count: int) -> str:
+    return "".join(rng.choices(string.ascii_uppercase, k=count))
+
+
+KINDS: dict[str, Maker[str]] = {
+    "brace_placeholder": brace_placeholder,
+    "percent_placeholder": percent_placeholder,
+    "variable": variable,
+    "empty_tag": empty_tag,
+    "mention": mention,
+    "hash_tag": hash_tag,
+    "url": url,
+    "email": email,
+    "file_path": file_path,
+    "version": version,
+    "ip_address": ip_address,
+    "hash_code": hash_code,
+    "account": account,
+    "function": function,
+    "phone": phone,
+    "emoji": emoji,
+}
+
+_PLACEHOLDERS: Weighted[Callable[[Random], str]] = (
+    (6, brace_placeholder),
+    (4, percent_placeholder),
+    (2, variable),
+)
+FOR_NAMES: Weighted[Maker[str]] = (
+    *_PLACEHOLDERS,
+    (2, empty_tag),
+    (2, mention),
+    (1, hash_tag),
+    (2, url),
+    (2, email),
+    (1.5, file_path),
+    (0.5, ip_address),
+    (0.5, account),
+    (1.5, function),
+)
+"""What may stand where a name stood."""
+FOR_NUMBERS: Weighted[Maker[str]] = (*_PLACEHOLDERS, (1, empty_tag), (1, version), (0.5, account))
+"""What may stand where a number stood."""
+BESIDE: Weighted[Maker[str]] = (
+    *_PLACEHOLDERS,
+    (2, empty_tag),
+    (2, mention),
+    (3, hash_tag),
+    (5, url),
+    (3, email),
+    (2, file_path),
+    (2, version),
+    (1, ip_address),
+    (1, hash_code),
+    (1, account),
+    (1, phone),
+    (8, emoji),
+)
+"""What may stand before or behind a sentence."""
+ALONE: Weighted[Maker[str]] = tuple((1.0, maker) for maker in KINDS.values())
