@@ -123,6 +123,6 @@ def draw_curve(points: Sequence[Mapping[str, Any]], run_ends: Sequence[int], to:
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     axes.grid(visible=True, alpha=0.3)
-    axes.legend()
+    axes.legend(loc="center right")
     to.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(to, dpi=DPI)

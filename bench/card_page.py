@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from bench.card_curve import draw_curve
-from bench.card_tables import Result, cost, curve
+from bench.card_tables import Result, cost, curve_caption
 from export.markdown import cell
 from export.model_card import score_table
 
@@ -58,7 +58,7 @@ def _model(name: str, result: Result) -> str:
     ]
     if result["curve"]["points"]:
         picture = f"![BLEU and chrF of {cell(name)} against the pairs seen]({_picture(name)})"
-        parts += ["### Learning", picture, curve(result["curve"])]
+        parts += ["### Learning", picture, curve_caption(result["curve"])]
     return "\n\n".join(parts) + "\n"
 
 

@@ -67,18 +67,20 @@ def examples(drawn: Mapping[str, Any]) -> str:
 def curve(recorded: Mapping[str, Any]) -> str:
     """Some of the validations, evenly chosen, the first and the last among them."""
     points = recorded["points"]
-    shown = [points[place] for place in _evenly(len(points), MOST_POINTS)]
     rows = [
         (point["run"], f"{point['pairs_seen']:,}", f"{point['bleu']:.1f}", f"{point['chrf']:.1f}")
-        for point in shown
+        for point in (points[place] for place in _evenly(len(points), MOST_POINTS))
     ]
-    known = {point["run"] for point in points}
+    head = ("run", "pairs seen", "BLEU", "chrF")
+    return f"{curve_caption(recorded)} A picture is in the project's {PAGE}.\n\n{table(head, rows)}"
+
+
+def curve_caption(recorded: Mapping[str, Any]) -> str:
+    """What is shown, and which runs are not."""
+    known = {point["run"] for point in recorded["points"]}
     missing = [str(run) for run in range(1, len(recorded["run_ends"]) + 1) if run not in known]
-    gap = f" Of run {', '.join(missing)} no history was kept." if missing else ""
-    return (
-        f"Greedy search on the lines that each run held out, by the pairs seen in all runs.{gap} "
-        f"A picture is in the project's {PAGE}.\n\n" + table(("run", "pairs seen", "BLEU", "chrF"), rows)
-    )
+    gap = f" No history was kept of run {', '.join(missing)}." if missing else ""
+    return f"Greedy search on the lines that each run held out, by the pairs seen in all runs.{gap}"
 
 
 def _rate(row: Mapping[str, Any]) -> str:
