@@ -98,6 +98,13 @@ def test_variants_go_from_the_weights_as_trained_to_the_bundle_as_it_is() -> Non
     assert [one.precision for one in variants(fp32, fp32)] == ["fp32"]
 
 
+@pytest.mark.parametrize("shortlist", [False, True])
+def test_a_variant_is_searched_with_its_shortlist_or_without(shortlist: bool) -> None:  # noqa: FBT001 -- the case
+    options = Variant(Path("i"), "int8", shortlist=shortlist).options(4)
+
+    assert (options.use_shortlist, options.beam_size) == (shortlist, 4)
+
+
 def history(path: Path, *points: tuple[int, int, float | None], torn: str = "") -> Path:
     events = [
         {"step": step, "pairs_seen": pairs, "train_seconds": 1.0, "loss": None, "bleu": bleu, "chrf": bleu}
