@@ -1,6 +1,7 @@
 """The model card tells what a manifest says: every run, every score; what it shows can be typed."""
 
 import dataclasses
+import os
 import re
 import shutil
 import subprocess
@@ -17,7 +18,8 @@ from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import Manifest
 from export.model_card import Section, architecture_line, kept_limits, render_card
 
-TINY = Path(__file__).parents[1] / "tiny"
+ROOT = Path(__file__).parents[2]
+TINY = ROOT / "tests" / "tiny"
 TINY_MANIFEST = read_bundle(TINY / "bundle-int8").manifest
 
 
@@ -170,12 +172,17 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def typed(command: list[str], place: Path) -> str:
+    """What is printed, with this tree's own packages."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
 def test_the_quick_starts_python_runs_as_it_stands(place: Path) -> None:
     code = code_of(render_card(TINY_MANIFEST, "Many."), "python")
 
-    done = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, text=True, check=True)
-
-    assert done.stdout.strip()
+    assert typed([sys.executable, "-c", code], place)
 
 
 def test_the_quick_starts_command_runs_as_it_stands(place: Path) -> None:
@@ -183,9 +190,7 @@ def test_the_quick_starts_command_runs_as_it_stands(place: Path) -> None:
         "| dragoman ", f"| {sys.executable} -m service "
     )
 
-    done = subprocess.run(["/bin/bash", "-c", command], cwd=place, capture_output=True, text=True, check=True)
-
-    assert done.stdout.strip()
+    assert typed(["/bin/bash", "-c", command], place)
 
 
 def test_the_quick_start_names_a_pair_where_a_bundle_has_several_and_quotes_what_a_shell_would_read() -> None:
