@@ -11,18 +11,27 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from dragoman.bundle import read_bundle
 from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.errors import BundleError
 from dragoman.manifest import ALIGNMENT_STEPS, Alignment, AlignmentStep, Limits
 from dragoman.preparing import Preparer
 from dragoman.text.tokenise import Tokenizer
 from export.alignment import DEEP, default_alignment
-from export.bundle import BundleFacts, ExportError, num_forced, staged_folder, write_bundle, write_tokenizer
+from export.bundle import (
+    BundleFacts,
+    ExportError,
+    num_forced,
+    put_card,
+    staged_folder,
+    write_bundle,
+    write_tokenizer,
+)
 from export.calibration import Sample
 from export.checkpoint import CheckpointError
 from export.graph.precision import CALIBRATED, PRECISIONS
 from export.memory import peak_bytes
-from export.model_card import render_card
+from export.model_card import NO_LIMITS, render_card
 from export.original import ImportRefusedError, Original, WantedLanguages
 from export.samples import Text, choose_texts
 from export.shortlist.install import take_shortlist
@@ -31,7 +40,6 @@ from export.sources import Found, found, load_original
 from export.validation import Report, validate_in_fresh_process
 
 SCORED_BEAM_SIZE = 4
-KNOWN_LIMITS = "No known limits were written down for this model."
 MAX_SOURCE_TOKENS = 200
 MAX_TARGET_TOKENS = 400
 MAX_SAMPLES = 1000
@@ -70,7 +78,7 @@ def _write(staging: Path, files: Found, arguments: argparse.Namespace) -> list[T
     if files.revision is not None:
         original = original.with_origin({"hub": arguments.model, "revision": files.revision})
     _say(f"{arguments.model} is a {original.kind}")
-    facts = _facts(arguments, original)
+    facts, known_limits = _facts(arguments, original), _known_limits(arguments.known_limits)
     texts = choose_texts(original.languages, arguments.sentences, arguments.model)
     samples: list[Sample] = []
     if arguments.precision in CALIBRATED:
@@ -82,6 +90,8 @@ def _write(staging: Path, files: Found, arguments: argparse.Namespace) -> list[T
     write_bundle(staging, original, arguments.precision, facts, samples)
     if arguments.shortlist_of:
         take_shortlist(staging, arguments.shortlist_of)
+    manifest = read_bundle(staging).manifest
+    put_card(staging, manifest, render_card(manifest, known_limits))
     return texts
 
 
@@ -212,21 +222,14 @@ def _facts(arguments: argparse.Namespace, original: Original) -> BundleFacts:
     limits = choose_limits(arguments.max_source_tokens, arguments.max_target_tokens, original)
     name = arguments.name or arguments.bundle.name
     licence = arguments.licence or original.licence or UNSPECIFIED
-    known_limits = KNOWN_LIMITS
-    if arguments.known_limits:
-        known_limits = arguments.known_limits.read_text(encoding="utf8")
-    fields = {
-        "name": name,
-        "precision": arguments.precision,
-        "licence": licence,
-        "max_source_tokens": str(limits.max_source_tokens),
-        "limits": known_limits,
-    }
-    card = render_card(fields, original, scores)
     alignment = chosen_alignment(
         arguments.alignment_layer, arguments.alignment_heads, arguments.alignment_step, original
     )
-    return BundleFacts(name, licence, limits, scores, alignment, card)
+    return BundleFacts(name, licence, limits, scores, alignment)
+
+
+def _known_limits(path: Path | None) -> str:
+    return NO_LIMITS if path is None else path.read_text(encoding="utf8")
 
 
 def choose_limits(max_source_tokens: int | None, max_target_tokens: int | None, original: Original) -> Limits:

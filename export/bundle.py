@@ -1,11 +1,12 @@
 """Writes a bundle: graphs, tokenizers, manifest; first beside its place, then validated, then renamed."""
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,9 @@ from export.model import ModelConfig, Transformer
 from export.original import Original, TokenizerSource
 
 PRODUCER = "dragoman export"
+CARD_FILE = "README.md"
+KIND_FIELD, SHAPE_FIELD = "kind", "shape"
+"""Fields of the manifest's `origin` that an export adds: what people call the original; its `ModelConfig`."""
 EXTERNAL_DATA_FROM_BYTES = 1_500_000_000
 """A protobuf message ends at 2 GiB; a graph above this keeps its weights in a file beside it."""
 HEAD_SIZE_MULTIPLE = 8
@@ -56,8 +60,6 @@ class BundleFacts:
     scores: Mapping[str, Any] = field(default_factory=dict)
     alignment: Alignment | None = None
     """None: what the model was trained to, or the default."""
-    model_card: str | None = None
-    """Markdown, written as README.md of the bundle."""
 
 
 def check_exportable(
@@ -129,8 +131,6 @@ def write_bundle(
     target_tokenizer = source_tokenizer
     if original.target_tokenizer != original.source_tokenizer:
         target_tokenizer = write_tokenizer(folder, "target", original.target_tokenizer)
-    if facts.model_card is not None:
-        (folder / "README.md").write_text(facts.model_card, encoding="utf8")
     manifest = Manifest(
         format_version=FORMAT_VERSION,
         name=facts.name,
@@ -155,7 +155,7 @@ def write_bundle(
             path.name: FileRecord(sha256_of(path), path.stat().st_size) for path in sorted(folder.iterdir())
         },
         licence=facts.licence,
-        origin=original.origin,
+        origin={**original.origin, KIND_FIELD: original.kind, SHAPE_FIELD: asdict(config)},
         scores=facts.scores,
     )
     write_manifest(folder, manifest)
@@ -218,8 +218,38 @@ def _calibrate(
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """In the place of the old one, if there is one: it is there whole at any moment."""
     content = json.dumps(manifest_content(manifest), indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / MANIFEST_FILE).write_text(content + "\n", encoding="utf8")
+    _replace_file(folder / MANIFEST_FILE, content + "\n")
+
+
+def put_card(folder: Path, manifest: Manifest, card: str) -> None:
+    """Give a bundle its model card, and the manifest that vouches for it.
+
+    The manifest names no card while the file changes, as a file that is not listed is not looked at: after a
+    kill between any two writes the bundle opens, and the same call ends what was begun.
+
+    Args:
+        folder: of the bundle; it may be in use.
+        manifest: what it is to say, with whatever card it lists.
+        card: Markdown.
+    """
+    others = {name: record for name, record in manifest.files.items() if name != CARD_FILE}
+    write_manifest(folder, replace(manifest, files=others))
+    path = folder / CARD_FILE
+    _replace_file(path, card)
+    files = {**others, CARD_FILE: FileRecord(sha256_of(path), path.stat().st_size)}
+    write_manifest(folder, replace(manifest, files=dict(sorted(files.items()))))
+
+
+def _replace_file(path: Path, content: str) -> None:
+    """Old or new content, never half of it, also after a power cut."""
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("w", encoding="utf8") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
 
 
 def _put_in_place(staging: Path, target: Path) -> None:

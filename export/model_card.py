@@ -1,65 +1,174 @@
-"""A bundle's README: what the model is, what it was made from, how good it is."""
+"""A bundle's README: what the model is, how to try it, how good it is, what it was made from."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dragoman.languages import list_languages
-from export.model import ModelConfig
-from export.original import Original
-from export.trained import KIND
+from dragoman.manifest import Manifest
+from dragoman.shortlist import SHORTLIST_FILE
+from export.bundle import KIND_FIELD, SHAPE_FIELD
+from export.markdown import cell, table
+from export.quick_start import quick_start
+from export.shortlist.install import ORIGIN_FIELD
 
+TRAINING_TOOL = "dragoman training"
+"""What `origin` calls the tool of a checkpoint of ours."""
+NOT_THE_ORIGIN = frozenset({KIND_FIELD, SHAPE_FIELD, ORIGIN_FIELD})
+"""What `origin` holds that the bundle's making added to what the model's own files say."""
+VARIANTS_FIELD = "variants"
+"""Field of a test set's scores: those of each precision and search that was measured."""
+NO_LIMITS = "No known limits were written down for this model."
+GREEDY = 1
+NOT_MEASURED = "-"
+
+_LIMITS_HEADING = "\n## Known limits\n\n"
 _CARD = """\
 # {name}
 
 Translates {languages}. {architecture}
 
-| | |
-|---|---|
-| precision | {precision} |
-| licence | {licence} |
-| longest segment | {max_source_tokens} source tokens; longer ones are split, never cut |
+{facts}
 
-{origin}
+## Quick start
+
+{start}
 
 ## Quality
 
-sacreBLEU and chrF, beam 4.
+{quality}
 
-{scores}
-
-## Known limits
-
-{limits}
+{more}{origin}
 """
 
 
-def architecture_line(config: ModelConfig) -> str:
-    """The shape in one sentence."""
-    vocabulary = "shared" if config.shared_vocab else "separate"
-    past = "" if config.autoregression == "attention" else f", {config.autoregression.upper()} decoder"
-    return (
-        f"A {config.norm}-norm Transformer with {config.encoder_layers} encoder and {config.decoder_layers} "
-        f"decoder layers{past}, d_model {config.d_model}, {config.heads} heads, ffn {config.ffn}, "
-        f"{config.activation}, {vocabulary} vocabulary of {config.target_vocab_size} pieces."
-    )
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Of a card: a heading of the second level, and the Markdown below it."""
+
+    heading: str
+    content: str
 
 
-def render_card(fields: Mapping[str, str], original: Original, scores: Mapping[str, Any]) -> str:
+def render_card(manifest: Manifest, known_limits: str, more: Sequence[Section] = ()) -> str:
     """The card as Markdown.
 
     Args:
-        fields: name, precision, licence, max_source_tokens, limits.
-        original: the model.
-        scores: by test set, each with `bleu` and `chrf`.
+        manifest: of the bundle.
+        known_limits: Markdown; stands last, for `kept_limits` to find it again.
+        more: what else was measured, in order; it follows the quality.
     """
-    languages = original.languages
-    return _CARD.format(
-        **fields,
-        languages=f"{list_languages(languages.sources)} to {list_languages(languages.targets)}",
-        architecture=architecture_line(original.model.config),
-        origin=_training(original.origin) if original.kind == KIND else _imported(original),
-        scores=_score_table(scores),
+    languages = manifest.languages
+    card = _CARD.format(
+        name=cell(manifest.name),
+        languages=cell(f"{list_languages(languages.sources)} to {list_languages(languages.targets)}"),
+        architecture=architecture_line(manifest),
+        facts=table(("", ""), _facts(manifest)),
+        start=quick_start(manifest),
+        quality=score_table(manifest.scores),
+        more="".join(f"## {section.heading}\n\n{section.content}\n\n" for section in more),
+        origin=_training(manifest.origin)
+        if manifest.origin.get("tool") == TRAINING_TOOL
+        else _imported(manifest),
     )
+    return f"{card}{_LIMITS_HEADING}{known_limits.strip()}\n"
+
+
+def kept_limits(card: str) -> str | None:
+    """The known limits that a card tells of, as Markdown; None where it has no such section."""
+    _, heading, limits = card.partition(_LIMITS_HEADING)
+    return limits.strip() if heading else None
+
+
+def architecture_line(manifest: Manifest) -> str:
+    """The shape in one sentence; what the manifest knows of it, where no `origin` tells the whole shape."""
+    shape, sizes = manifest.origin.get(SHAPE_FIELD), manifest.sizes
+    past = "" if manifest.autoregression == "attention" else f", {manifest.autoregression.upper()} decoder"
+    if shape is None:
+        width = sizes.heads * sizes.head_size
+        return (
+            f"A Transformer with {sizes.decoder_layers} decoder layers{past}, d_model {width}, {sizes.heads} "
+            f"heads, vocabulary of {sizes.target_vocab} pieces."
+        )
+    vocabulary = "shared" if shape["shared_vocab"] else "separate"
+    return (
+        f"A {shape['norm']}-norm Transformer with {shape['encoder_layers']} encoder and "
+        f"{shape['decoder_layers']} decoder layers{past}, d_model {shape['d_model']}, {shape['heads']} "
+        f"heads, ffn {shape['ffn']}, {shape['activation']}, {vocabulary} vocabulary of {sizes.target_vocab} "
+        "pieces."
+    )
+
+
+def training_runs(origin: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The record of a training and of those it started from, the first run first."""
+    earlier = origin.get("started_from")
+    return [*([] if earlier is None else training_runs(earlier)), origin]
+
+
+def score_table(scores: Mapping[str, Any]) -> str:
+    """A table of the manifest's `scores`: of every variant where they tell of it."""
+    if not scores:
+        return "Not measured."
+    if all(VARIANTS_FIELD in score for score in scores.values()):
+        return _variants_table(scores)
+    rows = [(name, f"{score['bleu']:.1f}", f"{score['chrf']:.1f}") for name, score in scores.items()]
+    return "sacreBLEU and chrF, beam 4.\n\n" + table(("test set", "BLEU", "chrF"), rows)
+
+
+def variant_name(variant: Mapping[str, Any]) -> str:
+    """Such as `int8` or `int8, shortlist`."""
+    return f"{variant['precision']}{', shortlist' * variant['shortlist']}"
+
+
+def search_name(beam_size: int) -> str:
+    return "greedy" if beam_size == GREEDY else f"beam {beam_size}"
+
+
+def _variants_table(scores: Mapping[str, Any]) -> str:
+    """A row a test set and search; BLEU and chrF of each variant, and how far the last is from the first."""
+    names = list(
+        dict.fromkeys(variant_name(one) for score in scores.values() for one in score[VARIANTS_FIELD])
+    )
+    change = ["change"] if len(names) > 1 else []
+    head = ["test set", "lines", "search"]
+    head += [cell(f"{metric} {name}") for metric in ("BLEU", "chrF") for name in (*names, *change)]
+    rows = [
+        (name, score["lines"], search_name(beam_size), *_values(score[VARIANTS_FIELD], names, beam_size))
+        for name, score in scores.items()
+        for beam_size in dict.fromkeys(one["beam_size"] for one in score[VARIANTS_FIELD])
+    ]
+    told = f"*Change* is from {cell(names[0])} to {cell(names[-1])}. " if change else ""
+    return f"{table(head, rows)}\n\n{told}sacreBLEU's signatures: {_signatures(scores)}."
+
+
+def _values(variants: Sequence[Mapping[str, Any]], names: Sequence[str], beam_size: int) -> list[str]:
+    """Cells of one test set and search."""
+    found = {variant_name(one): one for one in variants if one["beam_size"] == beam_size}
+    cells = []
+    for metric in ("bleu", "chrf"):
+        values = [found[name][metric] if name in found else None for name in names]
+        cells += [NOT_MEASURED if value is None else f"{value:.2f}" for value in values]
+        if len(names) > 1:
+            first, last = values[0], values[-1]
+            cells.append(NOT_MEASURED if first is None or last is None else f"{last - first:+.2f}")
+    return cells
+
+
+def _signatures(scores: Mapping[str, Any]) -> str:
+    return "; ".join(
+        f"{label} {', '.join(f'`{one}`' for one in dict.fromkeys(score[field] for score in scores.values()))}"
+        for label, field in (("BLEU", "bleu_signature"), ("chrF", "chrf_signature"))
+    )
+
+
+def _facts(manifest: Manifest) -> list[tuple[str, object]]:
+    shortlist = ", with a shortlist" if SHORTLIST_FILE in manifest.files else ""
+    longest = f"{manifest.limits.max_source_tokens} source tokens; longer ones are split, never cut"
+    return [
+        ("precision", f"{manifest.precision}{shortlist}"),
+        ("licence", manifest.licence),
+        ("longest segment", longest),
+    ]
 
 
 def _training(training: Mapping[str, Any]) -> str:
@@ -67,27 +176,18 @@ def _training(training: Mapping[str, Any]) -> str:
     return f"## Training data\n\n{data}\n\n## Training\n\n{runs}"
 
 
-def _imported(original: Original) -> str:
-    rows = [f"| {key} | {_cell(value)} |" for key, value in original.origin.items()]
-    return "\n".join(["## Origin", "", f"Imported: {original.kind}.", "", "| | |", "|---|---|", *rows])
+def _imported(manifest: Manifest) -> str:
+    origin = manifest.origin
+    rows = [(key, value) for key, value in origin.items() if key not in NOT_THE_ORIGIN]
+    kind = cell(origin.get(KIND_FIELD, origin.get("tool", "from elsewhere")))
+    return f"## Origin\n\nImported: {kind}.\n\n{table(('', ''), rows)}"
 
 
-def _cell(value: object) -> str:
-    """One line, with no bar that would end the cell."""
-    return str(value).replace("\n", " ").replace("|", "\\|")
-
-
-def _runs(training: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The record and those it started from, the first run first."""
-    earlier = training.get("started_from")
-    return [*([] if earlier is None else _runs(earlier)), training]
-
-
-def _each_run(training: Mapping[str, Any], table: Callable[[Mapping[str, Any]], str]) -> str:
-    runs = _runs(training)
+def _each_run(training: Mapping[str, Any], show: Callable[[Mapping[str, Any]], str]) -> str:
+    runs = training_runs(training)
     if len(runs) == 1:
-        return table(training)
-    return "\n\n".join(f"Run {number}:\n\n{table(run)}" for number, run in enumerate(runs, start=1))
+        return show(training)
+    return "\n\n".join(f"Run {number}:\n\n{show(run)}" for number, run in enumerate(runs, start=1))
 
 
 def _data_table(training: Mapping[str, Any]) -> str:
@@ -95,8 +195,8 @@ def _data_table(training: Mapping[str, Any]) -> str:
     if not corpora:
         return "Not recorded."
     total = sum(corpus["weight"] for corpus in corpora)
-    rows = [f"| {c['name']} | {c['weight'] / total:.0%} | {c['licence']} |" for c in corpora]
-    return "\n".join(["| corpus | share of the pairs seen | licence |", "|---|---|---|", *rows])
+    rows = [(c["name"], f"{c['weight'] / total:.0%}", c["licence"]) for c in corpora]
+    return table(("corpus", "share of the pairs seen", "licence"), rows)
 
 
 def _training_table(training: Mapping[str, Any]) -> str:
@@ -109,12 +209,9 @@ def _training_table(training: Mapping[str, Any]) -> str:
         "averaged_snapshots": "averaged snapshots",
         "note": "note",
     }
-    rows = [f"| {label} | {training[key]} |" for key, label in names.items() if key in training]
-    return "\n".join(["| | |", "|---|---|", *rows]) if rows else "Not recorded."
+    rows = [(label, _plain(training[key])) for key, label in names.items() if key in training]
+    return table(("", ""), rows) if rows else "Not recorded."
 
 
-def _score_table(scores: Mapping[str, Any]) -> str:
-    if not scores:
-        return "Not measured."
-    rows = [f"| {name} | {score['bleu']:.1f} | {score['chrf']:.1f} |" for name, score in scores.items()]
-    return "\n".join(["| test set | BLEU | chrF |", "|---|---|---|", *rows])
+def _plain(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,45 +1,62 @@
-"""The model card tells of every run a model has been through."""
+"""The model card tells what a manifest says: every run, every score; what it shows can be typed."""
 
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
-from dragoman.languages import Languages, SourceLanguage, TargetLanguage
-from dragoman.manifest import DecodingDefaults
-from export.model import ModelConfig, Transformer
-from export.model_card import render_card
-from export.original import Original, TokenizerSource
-from export.trained import KIND
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-FIELDS = {
-    "name": "de-en",
-    "precision": "int8",
-    "licence": "CC0-1.0",
-    "max_source_tokens": "200",
-    "limits": "Many.",
-}
+from dragoman.bundle import read_bundle
+from dragoman.languages import Languages, SourceLanguage, TargetLanguage
+from dragoman.manifest import Manifest
+from export.model_card import Section, architecture_line, kept_limits, render_card
+
+ROOT = Path(__file__).parents[2]
+TINY = ROOT / "tests" / "tiny"
+TINY_MANIFEST = read_bundle(TINY / "bundle-int8").manifest
 
 
 def record(steps: int, corpus: str) -> dict[str, Any]:
     return {"steps": steps, "data": [{"name": corpus, "weight": 2.0, "licence": "CC0-1.0"}]}
 
 
-def original(origin: dict[str, Any], kind: str = KIND) -> Original:
-    tokenizer = TokenizerSource(Path("source.spm"), None, normalises=True)
-    return Original(
-        kind=kind,
-        model=Transformer(ModelConfig(20, 20, d_model=16, heads=2, ffn=8)),
-        source_tokenizer=tokenizer,
-        target_tokenizer=tokenizer,
-        languages=Languages({"de": SourceLanguage((), (), (3,))}, {"en": TargetLanguage((), (), (2,))}),
-        decoding=DecodingDefaults(),
-        max_target_tokens=None,
-        licence=None,
-        origin=origin,
-    )
+def trained(origin: dict[str, Any]) -> Manifest:
+    return dataclasses.replace(TINY_MANIFEST, origin={"tool": "dragoman training", **origin})
+
+
+def scored(scores: dict[str, Any]) -> Manifest:
+    return dataclasses.replace(TINY_MANIFEST, scores=scores)
+
+
+def variant(precision: str, beam_size: int, bleu: float, *, shortlist: bool = False) -> dict[str, Any]:
+    return {
+        "precision": precision,
+        "shortlist": shortlist,
+        "beam_size": beam_size,
+        "bleu": bleu,
+        "chrf": bleu + 20,
+    }
+
+
+def full_score(*variants: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **{name: variants[-1][name] for name in ("beam_size", "bleu", "chrf")},
+        "bleu_signature": "nrefs:1|bleu",
+        "chrf_signature": "nrefs:1|chrf",
+        "lines": 997,
+        "variants": list(variants),
+    }
 
 
 def test_a_model_of_one_run_shows_its_data_and_steps_without_numbering() -> None:
-    card = render_card(FIELDS, original(record(500, "everyday")), {})
+    card = render_card(trained(record(500, "everyday")), "Many.")
 
     assert "| everyday | 100% | CC0-1.0 |" in card
     assert "| steps | 500 |" in card
@@ -49,7 +66,7 @@ def test_a_model_of_one_run_shows_its_data_and_steps_without_numbering() -> None
 def test_a_model_that_started_from_another_shows_both_runs_the_first_first() -> None:
     training = {**record(700, "parliament"), "started_from": record(500, "everyday")}
 
-    card = render_card(FIELDS, original(training), {})
+    card = render_card(trained(training), "Many.")
 
     places = [
         card.index(text) for text in ("| everyday |", "| parliament |", "| steps | 500", "| steps | 700")
@@ -59,9 +76,132 @@ def test_a_model_that_started_from_another_shows_both_runs_the_first_first() -> 
 
 
 def test_an_imported_model_shows_where_it_comes_from_in_whole_table_rows() -> None:
-    card = render_card(FIELDS, original({"hub": "owner/name", "note": "a|b\nc"}, "MarianMTModel"), {})
+    origin = {"hub": "owner/name", "note": "a|b\nc", "kind": "MarianMTModel", "shortlist": {"pairs": 7}}
+
+    card = render_card(dataclasses.replace(TINY_MANIFEST, origin=origin), "Many.")
 
     assert "Imported: MarianMTModel." in card
     assert "| hub | owner/name |" in card
     assert "| note | a\\|b c |" in card
+    assert "| shortlist |" not in card
     assert "Translates de to en." in card
+
+
+def test_the_shape_is_told_from_the_record_and_without_one_from_the_manifests_own_sizes() -> None:
+    whole = architecture_line(TINY_MANIFEST)
+    known = architecture_line(trained({}))
+
+    assert whole == (
+        "A pre-norm Transformer with 2 encoder and 2 decoder layers, d_model 40, 5 heads, ffn 80, relu, "
+        "shared vocabulary of 360 pieces."
+    )
+    assert known == "A Transformer with 2 decoder layers, d_model 40, 5 heads, vocabulary of 360 pieces."
+
+
+@pytest.mark.parametrize("limits", ["Many.", "- one\n- two\n\n### More\n\ntext", "x\n## A heading\n\ny"])
+def test_known_limits_are_found_again_in_the_card_that_was_made_of_them(limits: str) -> None:
+    sections = [Section("Known things", "none"), Section("Examples", "| ## Known limits |")]
+
+    assert kept_limits(render_card(TINY_MANIFEST, limits, sections)) == limits
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_whatever_limits_say_they_are_found_again(limits: str) -> None:
+    assert kept_limits(render_card(TINY_MANIFEST, limits)) == limits.strip()
+
+
+def test_a_card_without_known_limits_has_none_to_keep() -> None:
+    assert kept_limits("# a card\n\nKnown limits\n") is None
+
+
+def test_scores_of_one_search_have_a_table_of_test_sets() -> None:
+    card = render_card(scored({"news": {"bleu": 21.84, "chrf": 49.36, "beam_size": 4}}), "Many.")
+
+    assert "| news | 21.8 | 49.4 |" in card
+    assert "Not measured." in render_card(scored({}), "Many.")
+
+
+def test_scores_of_all_variants_have_a_row_for_each_search_and_the_change_from_first_to_last() -> None:
+    variants = [
+        variant(precision, beam_size, bleu, shortlist=shortlist)
+        for precision, shortlist, by_beam in (
+            ("fp32", False, {1: 20.0, 4: 22.0}),
+            ("int8", False, {1: 19.5, 4: 22.25}),
+            ("int8", True, {1: 19.75, 4: 22.5}),
+        )
+        for beam_size, bleu in by_beam.items()
+    ]
+
+    card = render_card(scored({"a|b": full_score(*variants)}), "Many.")
+
+    head = "| test set | lines | search | BLEU fp32 | BLEU int8 | BLEU int8, shortlist | BLEU change "
+    assert head + "| chrF fp32 |" in card
+    greedy = "| greedy | 20.00 | 19.50 | 19.75 | -0.25 | 40.00 | 39.50 | 39.75 | -0.25 |"
+    beam = "| beam 4 | 22.00 | 22.25 | 22.50 | +0.50 | 42.00 | 42.25 | 42.50 | +0.50 |"
+    assert f"| a\\|b | 997 {greedy}\n| a\\|b | 997 {beam}\n" in card
+    assert "BLEU `nrefs:1|bleu`; chrF `nrefs:1|chrf`." in card
+
+
+def test_a_variant_that_was_not_measured_on_a_set_has_a_dash_there() -> None:
+    both = full_score(variant("fp32", 4, 22.0), variant("int8", 4, 21.0))
+    one = full_score(variant("fp32", 4, 12.0))
+
+    card = render_card(scored({"both": both, "one": one}), "Many.")
+
+    assert "| both | 997 | beam 4 | 22.00 | 21.00 | -1.00 | 42.00 | 41.00 | -1.00 |" in card
+    assert "| one | 997 | beam 4 | 12.00 | - | - | 32.00 | - | - |" in card
+
+
+def test_a_bundle_measured_alone_shows_no_change() -> None:
+    card = render_card(scored({"one": full_score(variant("fp32", 4, 12.0))}), "Many.")
+
+    assert "| one | 997 | beam 4 | 12.00 | 32.00 |" in card
+    assert "hange" not in card
+
+
+def code_of(card: str, language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", card, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder whose models/ has the tiny bundle, by its name."""
+    shutil.copytree(TINY / "bundle-int8", tmp_path / "models" / TINY_MANIFEST.name)
+    return tmp_path
+
+
+def typed(command: list[str], place: Path) -> str:
+    """What is printed, with this tree's own packages."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_the_quick_starts_python_runs_as_it_stands(place: Path) -> None:
+    code = code_of(render_card(TINY_MANIFEST, "Many."), "python")
+
+    assert typed([sys.executable, "-c", code], place)
+
+
+def test_the_quick_starts_command_runs_as_it_stands(place: Path) -> None:
+    command = code_of(render_card(TINY_MANIFEST, "Many."), "sh").replace(
+        "| dragoman ", f"| {sys.executable} -m service "
+    )
+
+    assert typed(["/bin/bash", "-c", command], place)
+
+
+def test_the_quick_start_names_a_pair_where_a_bundle_has_several_and_quotes_what_a_shell_would_read() -> None:
+    sources = {code: SourceLanguage((), (), (3,)) for code in ("nl", "de")}
+    targets = {code: TargetLanguage((), (), (2,)) for code in ("de", "en")}
+    manifest = dataclasses.replace(TINY_MANIFEST, languages=Languages(sources, targets), name="it's $HOME")
+
+    card = render_card(manifest, "Many.")
+
+    assert "--model 'models/it'\"'\"'s $HOME' --source nl --target de" in code_of(card, "sh")
+    python = code_of(card, "python")
+    assert 'translate("...", pair=Pair("nl", "de"))' in python
+    assert 'Translator.open("models/it\'s $HOME")' in python
+    compile(python, "card", "exec")

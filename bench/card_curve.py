@@ -1,0 +1,128 @@
+"""Learning curves over all runs of a model, from the histories that `python -m training` keeps."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from training.history import Event
+
+DPI = 100
+SIZE_INCHES = (8, 4)
+
+
+class CurveError(ValueError):
+    """A history that is of none of the model's runs, or cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A validation: greedy search on the lines that its run held out."""
+
+    run: int
+    """Counted from 1."""
+    pairs_seen: int
+    """By this run and all before it."""
+    bleu: float
+    chrf: float
+
+
+def read_curve(histories: Sequence[Path], runs: Sequence[Mapping[str, Any]]) -> list[Point]:
+    """All validations, in order.
+
+    A history is of the run whose record has the step and the pairs of its last event. A run may have none.
+
+    Args:
+        histories: files as `training.history` writes them.
+        runs: records of the model's runs, the first one first.
+
+    Raises:
+        CurveError: a history is empty, of no run, or the second one of a run.
+    """
+    before = [0, *accumulate(int(run.get("pairs_seen", 0)) for run in runs)]
+    found: dict[int, list[Event]] = {}
+    for path in histories:
+        events = _read(path)
+        number = _run_of(path, events[-1], runs)
+        if number in found:
+            raise CurveError(f"{path}: run {number} has a history already")
+        found[number] = events
+    return [
+        Point(number, before[number - 1] + event.pairs_seen, event.bleu, event.chrf)
+        for number, events in sorted(found.items())
+        for event in events
+        if event.bleu is not None and event.chrf is not None
+    ]
+
+
+def _read(path: Path) -> list[Event]:
+    try:
+        # A kill may have torn the last line; what follows the last line feed is not an event.
+        lines = path.read_text(encoding="utf8").split("\n")[:-1]
+        events = [Event(**json.loads(line)) for line in lines]
+    except (OSError, ValueError, TypeError) as error:
+        raise CurveError(f"{path} is no history of a run: {error}") from error
+    if not events:
+        raise CurveError(f"{path} has no events")
+    return events
+
+
+def _run_of(path: Path, last: Event, runs: Sequence[Mapping[str, Any]]) -> int:
+    for number, run in enumerate(runs, start=1):
+        if (run.get("steps"), run.get("pairs_seen")) == (last.step, last.pairs_seen):
+            return number
+    known = "; ".join(
+        f"run {number}: step {run.get('steps')}, {run.get('pairs_seen')} pairs"
+        for number, run in enumerate(runs, start=1)
+    )
+    raise CurveError(
+        f"{path} ends at step {last.step} with {last.pairs_seen} pairs, which is none of the bundle's runs "
+        f"({known})"
+    )
+
+
+def draw_curve(points: Sequence[Mapping[str, Any]], run_ends: Sequence[int], to: Path) -> None:
+    """BLEU and chrF against the pairs seen, as PNG.
+
+    Args:
+        points: each a `Point` as JSON has it.
+        run_ends: pairs seen at the end of each run.
+        to: the file.
+    """
+    mpl.use("Agg")
+    figure = Figure(figsize=SIZE_INCHES, layout="constrained")
+    axes = figure.add_subplot()
+    colours = {"bleu": "tab:blue", "chrf": "tab:orange"}
+    for run in dict.fromkeys(point["run"] for point in points):
+        own = [point for point in points if point["run"] == run]
+        for (metric, colour), name in zip(colours.items(), ("BLEU", "chrF"), strict=True):
+            axes.plot(
+                [point["pairs_seen"] / 1000 for point in own],
+                [point[metric] for point in own],
+                marker=".",
+                color=colour,
+                label=name if run == points[0]["run"] else None,
+            )
+    for number, (begin, end) in enumerate(zip([0, *run_ends[:-1]], run_ends, strict=True), start=1):
+        axes.axvline(end / 1000, color="grey", linewidth=0.8, linestyle=":")
+        axes.annotate(
+            f"run {number}",
+            ((begin + end) / 2000, 0),
+            xycoords=axes.get_xaxis_transform(),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="center",
+            color="grey",
+        )
+    axes.set(xlabel="thousand pairs seen, all runs", ylabel="held-out lines, greedy search")
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(loc="center right")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(to, dpi=DPI)

@@ -1,0 +1,25 @@
+"""Tables of Markdown whose cells show any text as it is."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+_MEANS_SOMETHING = re.compile(
+    r"[\\`*\[\]<>|~&$]"
+    r"|(?<![^\W_])_|_(?![^\W_])"  # inside a word it is a plain character
+    r"|:(?=[\w+-]+:)"  # GitHub's :emoji:
+)
+
+
+def cell(value: object) -> str:
+    """A value as the text of a cell: on one line, with nothing that Markdown would act on.
+
+    White space becomes single spaces, as no cell shows more.
+    """
+    return _MEANS_SOMETHING.sub(r"\\\g<0>", " ".join(str(value).split()))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table; `head` is Markdown, the rows' values are text."""
+    lines = [f"| {' | '.join(head)} |" if any(head) else "|" + " |" * len(head), "|" + "---|" * len(head)]
+    lines += [f"| {' | '.join(map(cell, row))} |" for row in rows]
+    return "\n".join(lines)

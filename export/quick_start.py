@@ -1,0 +1,49 @@
+"""How a bundle is tried: one command, and a few lines of Python."""
+
+import json
+import shlex
+from collections.abc import Mapping
+
+from dragoman.languages import SourceLanguage, find_language
+from dragoman.manifest import Manifest
+from dragoman.types import Pair
+from export.samples import BUILT_IN
+
+NO_SENTENCE = "..."
+"""Stands where a sentence would, for a language that none is built in for."""
+
+
+def quick_start(manifest: Manifest) -> str:
+    """Markdown: a shell's command and Python that translate a sentence, with a bundle in models/."""
+    pair = next(manifest.languages.pairs())
+    sentence = _sentence(pair, manifest.languages.sources)
+    folder = f"models/{manifest.name}"
+    command = f"echo {shlex.quote(sentence)} | dragoman translate --model {shlex.quote(folder)}"
+    names, given = "Translator", ""
+    if not manifest.languages.is_single_pair:
+        command += f" --source {pair.source} --target {pair.target}"
+        names, given = "Pair, Translator", f", pair=Pair({_quoted(pair.source)}, {_quoted(pair.target)})"
+    return "\n".join(
+        [
+            "```sh",
+            command,
+            "```",
+            "",
+            "```python",
+            f"from dragoman import {names}",
+            f"translator = Translator.open({_quoted(folder)})",
+            f"print(translator.translate({_quoted(sentence)}{given}).text)",
+            "```",
+        ]
+    )
+
+
+def _sentence(pair: Pair, sources: Mapping[str, SourceLanguage]) -> str:
+    for path in sorted(BUILT_IN.glob("*.txt")):
+        if find_language(path.stem, sources) == pair.source:
+            return path.read_text(encoding="utf8").splitlines()[0]
+    return NO_SENTENCE
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,269 @@
+"""Parts of a card, from figures made by hand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from bench.card_curve import CurveError, read_curve
+from bench.card_examples import Example, draw_examples, score_lines
+from bench.card_measure import Variant, scores_of, variants
+from bench.card_page import FIGURES, PAGE, read_results, render_page, write_page
+from bench.card_tables import card_sections, cost, curve, examples
+from bench.quality import Quality
+from dragoman.bundle import read_bundle
+
+ROOT = Path(__file__).parents[2]
+TINY = ROOT / "tests" / "tiny"
+LARGEST_PICTURE_BYTES = 100_000
+RUNS = [{"steps": 40, "pairs_seen": 1000}, {"steps": 10, "pairs_seen": 200}]
+
+
+def example(chrf: float, text: str = "x") -> Example:
+    return Example(text, text, text, chrf)
+
+
+@given(st.lists(st.floats(0, 100), min_size=10, max_size=60), st.integers(0, 5))
+def test_examples_are_one_line_of_each_tenth_from_best_to_worst(scores: list[float], seed: int) -> None:
+    lines = [example(score, str(number)) for number, score in enumerate(scores)]
+
+    drawn = draw_examples(lines, count=10, seed=seed)
+
+    ranked = sorted(range(len(scores)), key=lambda number: (-scores[number], number))
+    places = [ranked.index(int(one.source)) for one in drawn]
+    for part, place in enumerate(places):
+        assert len(lines) * part // 10 <= place < len(lines) * (part + 1) // 10
+    assert drawn == draw_examples(lines, count=10, seed=seed)
+
+
+def test_another_seed_draws_other_examples() -> None:
+    lines = [example(float(score)) for score in range(100)]
+
+    assert draw_examples(lines, seed=1) != draw_examples(lines, seed=2)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_of_few_lines_each_is_drawn(count: int) -> None:
+    lines = [example(float(score)) for score in range(count)]
+
+    assert draw_examples(lines) == lines[::-1]
+
+
+def test_a_line_is_scored_against_its_own_reference() -> None:
+    good, bad = score_lines(["a", "b"], ["the same", "nothing"], ["the same", "zzz"])
+
+    assert (good.chrf, bad.chrf) == (100.0, 0.0)
+
+
+def quality(beam_size: int, bleu: float) -> Quality:
+    return Quality("news", beam_size, 5, bleu, bleu + 20, "bleu-signature", 0, 1.0)
+
+
+def test_the_last_variants_scores_stand_for_a_test_set_at_beam_4() -> None:
+    first = Variant(Path("f"), "fp32", shortlist=False)
+    last = Variant(Path("i"), "int8", shortlist=True)
+
+    score = scores_of(
+        [(first, quality(1, 10)), (first, quality(4, 11)), (last, quality(1, 12)), (last, quality(4, 13))]
+    )["news"]
+
+    assert (score["bleu"], score["chrf"], score["beam_size"], score["lines"]) == (13, 33, 4, 5)
+    assert [one["bleu"] for one in score["variants"]] == [10, 11, 12, 13]
+    assert score["variants"][-1] == {
+        "precision": "int8",
+        "shortlist": True,
+        "beam_size": 4,
+        "bleu": 13,
+        "chrf": 33,
+    }
+
+
+def test_variants_go_from_the_weights_as_trained_to_the_bundle_as_it_is() -> None:
+    fp32, int8 = read_bundle(TINY / "bundle-fp32"), read_bundle(TINY / "bundle-int8")
+    listed = read_bundle(ROOT / "models" / "de-en")
+
+    assert [(one.precision, one.shortlist) for one in variants(int8, fp32)] == [
+        ("fp32", False),
+        ("int8", False),
+    ]
+    assert [(one.precision, one.shortlist) for one in variants(listed, fp32)] == [
+        ("fp32", False),
+        ("int8", False),
+        ("int8", True),
+    ]
+    assert [one.precision for one in variants(fp32, fp32)] == ["fp32"]
+
+
+@pytest.mark.parametrize("shortlist", [False, True])
+def test_a_variant_is_searched_with_its_shortlist_or_without(shortlist: bool) -> None:  # noqa: FBT001 -- the case
+    options = Variant(Path("i"), "int8", shortlist=shortlist).options(4)
+
+    assert (options.use_shortlist, options.beam_size) == (shortlist, 4)
+
+
+def history(path: Path, *points: tuple[int, int, float | None], torn: str = "") -> Path:
+    events = [
+        {"step": step, "pairs_seen": pairs, "train_seconds": 1.0, "loss": None, "bleu": bleu, "chrf": bleu}
+        for step, pairs, bleu in points
+    ]
+    path.write_text("".join(json.dumps(event) + "\n" for event in events) + torn, encoding="utf8")
+    return path
+
+
+def test_pairs_are_counted_over_all_runs_also_over_one_without_history(tmp_path: Path) -> None:
+    second = history(tmp_path / "b", (5, 90, 7.0), (10, 200, None), torn='{"step": 1')
+
+    points = read_curve([second], RUNS)
+
+    assert [(point.run, point.pairs_seen, point.bleu) for point in points] == [(2, 1090, 7.0)]
+
+
+def test_histories_are_told_apart_by_their_ends_in_whatever_order(tmp_path: Path) -> None:
+    first = history(tmp_path / "a", (40, 1000, 5.0))
+    second = history(tmp_path / "b", (10, 200, 7.0))
+
+    points = read_curve([second, first], RUNS)
+
+    assert [(point.run, point.pairs_seen) for point in points] == [(1, 1000), (2, 1200)]
+
+
+def test_a_history_of_no_run_and_one_too_many_are_refused(tmp_path: Path) -> None:
+    other = history(tmp_path / "other", (40, 999, 5.0))
+    first = history(tmp_path / "first", (40, 1000, 5.0))
+
+    with pytest.raises(
+        CurveError, match=r"other ends at step 40 with 999 pairs, .*run 1: step 40, 1000 pairs"
+    ):
+        read_curve([other], RUNS)
+    with pytest.raises(CurveError, match="first: run 1 has a history already"):
+        read_curve([first, first], RUNS)
+    with pytest.raises(CurveError, match="empty has no events"):
+        read_curve([history(tmp_path / "empty")], RUNS)
+    with pytest.raises(CurveError, match=r"test_card_parts\.py is no history"):
+        read_curve([Path(__file__)], RUNS)
+
+
+def result(name: str = "de-en") -> dict[str, Any]:
+    """As a file of bench/results has it."""
+    variant = {"precision": "int8", "shortlist": False, "beam_size": 4, "bleu": 21.0, "chrf": 41.0}
+    points = [{"run": 1, "pairs_seen": 100 * n, "bleu": float(n), "chrf": 20.0 + n} for n in range(1, 24)]
+    return {
+        "provenance": {
+            "measured_at": "2025-01-02T03:04:05+00:00",
+            "cpu": "Fast_ CPU",
+            "cores": 2,
+            "python": "3.11",
+            "packages": {"numpy": "2"},
+            "commit": "abc",
+            "bundle": name,
+        },
+        "summary": "Translates de to en.",
+        "replicas": 2,
+        "scores": {"news": {"lines": 5, "bleu_signature": "b", "chrf_signature": "c", "variants": [variant]}},
+        "speed": [
+            {
+                "test_set": "news",
+                "beam_size": beam_size,
+                "rounds": 3,
+                "sentences_per_s": {"median": 99.6 / beam_size, "least": 90.2, "most": 120.0},
+            }
+            for beam_size in (1, 4)
+        ],
+        "size_bytes": 12_345_678,
+        "memory": {
+            "before_bytes": 60 * 2**20,
+            "loaded_bytes": 90 * 2**20,
+            "beside": {"name": "en-de", "loaded_bytes": 120 * 2**20},
+        },
+        "examples": None,
+        "curve": {"run_ends": [2300, 2500], "points": points},
+    }
+
+
+def test_the_cost_is_told_with_its_machine_and_units() -> None:
+    told = cost(result())
+
+    assert "| news | 100 (90 to 120) | 25 (90 to 120) |" in told
+    assert "| size | 12.3 MB |" in told
+    assert "| memory after loading | 90 MiB |" in told
+    assert "| with en-de beside it | 120 MiB |" in told
+    assert "2 replicas of one thread" in told
+    assert "Fast\\_ CPU, 2 cores" in told
+
+
+def test_one_round_has_no_spread() -> None:
+    single = result()
+    for row in single["speed"]:
+        row["rounds"] = 1
+
+    assert "| news | 100 | 25 |" in cost(single)
+    assert "one round." in cost(single)
+
+
+def test_the_curve_in_words_has_ten_points_with_the_first_and_the_last_and_names_runs_without_one() -> None:
+    told = curve(result()["curve"])
+
+    rows = [line for line in told.splitlines() if line.startswith("| 1 |")]
+    assert len(rows) == 10
+    assert rows[0] == "| 1 | 100 | 1.0 | 21.0 |"
+    assert rows[-1] == "| 1 | 2,300 | 23.0 | 43.0 |"
+    assert "No history was kept of run 2." in told
+
+
+def test_examples_are_whole_rows_of_text_whatever_they_hold() -> None:
+    line = {"chrf": 49.6, "source": "a | `b`", "translation": "<b>c</b>\nd", "reference": "*e* \\| [f](g)"}
+    drawn = {"test_set": "t", "credit": "CC0", "beam_size": 4, "rule": "Drawn.", "lines": [line, line]}
+
+    tokens = MarkdownIt("commonmark").enable("table").parse(examples(drawn))
+
+    cells = [
+        "".join(child.content for child in token.children or [])
+        for token in tokens
+        if token.type == "inline" and token.level > 2
+    ]
+    assert cells[5:10] == ["1", "50", "a | `b`", "<b>c</b> d", "*e* \\| [f](g)"]
+    assert cells[10] == "2"
+    assert len(cells) == 15
+
+
+def test_a_card_has_no_section_of_what_was_not_measured() -> None:
+    bare = result()
+    bare["curve"] = {"run_ends": [1], "points": []}
+
+    assert [section.heading for section in card_sections(bare)] == ["Speed, size and memory"]
+    assert [section.heading for section in card_sections(result())] == [
+        "Speed, size and memory",
+        "Learning curve",
+    ]
+
+
+def test_the_page_has_a_section_a_model_in_order_with_card_and_picture_each(tmp_path: Path) -> None:
+    for name in ("en-de", "de-en"):
+        (tmp_path / f"card-{name}.json").write_text(json.dumps(result(name)), encoding="utf8")
+    (tmp_path / "quality-int8.json").write_text("{}", encoding="utf8")
+    page = tmp_path / "models.md"
+
+    written = write_page(read_results(tmp_path), page)
+
+    assert [path.name for path in written] == ["models.md", "learning-de-en.png", "learning-en-de.png"]
+    text = page.read_text(encoding="utf8")
+    assert text.index("## de-en") < text.index("## en-de")
+    assert "[Its card](../models/de-en/README.md)" in text
+    assert "](figures/learning-de-en.png)" in text
+    assert "\n\n\n" not in text
+    for path in written[1:]:
+        picture = path.read_bytes()
+        assert picture.startswith(b"\x89PNG")
+        assert len(picture) < LARGEST_PICTURE_BYTES
+
+
+def test_the_page_of_the_bundled_models_is_made_of_their_results() -> None:
+    results = read_results()
+
+    assert PAGE.read_text(encoding="utf8") == render_page(results)
+    for name, one in results.items():
+        assert (PAGE.parent / FIGURES / f"learning-{name}.png").is_file() == bool(one["curve"]["points"])

@@ -1,0 +1,67 @@
+"""A bundle gets a card without ever being a bundle that does not open."""
+
+import dataclasses
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman import Translator
+from dragoman.bundle import open_bundle
+from dragoman.errors import BundleError
+from export.bundle import CARD_FILE, put_card
+
+TINY = Path(__file__).parents[1] / "tiny"
+KILLING = Path(__file__).parent / "card_killing.py"
+FEWEST_KILLS = 15
+"""Lines that writing a card runs through, or about: fewer, and the kills are not where they should be."""
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """With a card."""
+    folder = tmp_path / "tiny"
+    shutil.copytree(TINY / "bundle-int8", folder)
+    put_card(folder, open_bundle(folder).manifest, "# old\n")
+    return folder
+
+
+def test_a_bundle_with_a_new_card_opens_translates_and_vouches_for_the_card(bundle: Path) -> None:
+    before = open_bundle(bundle).manifest
+
+    put_card(bundle, dataclasses.replace(before, scores={"news": {"bleu": 1.5}}), "# new: ä\n")
+
+    after = open_bundle(bundle).manifest
+    assert (bundle / CARD_FILE).read_text(encoding="utf8") == "# new: ä\n"
+    assert after.scores == {"news": {"bleu": 1.5}}
+    assert (
+        after.files.keys()
+        == before.files.keys()
+        == {path.name for path in bundle.iterdir()} - {"manifest.json"}
+    )
+    with Translator.open(bundle) as translator:
+        assert translator.translate("Guten Morgen!").text == "Good morning!"
+
+
+def test_a_card_that_somebody_else_changes_is_not_vouched_for(bundle: Path) -> None:
+    (bundle / CARD_FILE).write_text("# other\n", encoding="utf8")
+
+    with pytest.raises(BundleError, match=CARD_FILE):
+        open_bundle(bundle)
+
+
+def test_a_kill_before_any_line_leaves_a_bundle_that_opens_and_takes_the_card(bundle: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(KILLING), str(bundle)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=TINY.parents[1],
+        env={"PYTHONPATH": str(TINY.parents[1])},
+    )
+
+    *problems, kills = done.stdout.splitlines()
+    assert problems == []
+    assert int(kills) >= FEWEST_KILLS
