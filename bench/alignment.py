@@ -106,6 +106,14 @@ def read_gold(path: Path) -> list[GoldPair]:
     return pairs
 
 
+def reversed_pair(pair: GoldPair) -> GoldPair:
+    """The same links of a model that translates the other way."""
+    sure, possible = (
+        frozenset((target, source) for source, target in links) for links in (pair.sure, pair.possible)
+    )
+    return GoldPair(pair.target, pair.source, sure, possible)
+
+
 def gold_words(text: str) -> list[Span]:
     """Words between white space, with punctuation split off."""
     return [Span(*match.span()) for match in WORD.finditer(text)]
@@ -287,12 +295,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.alignment", description=__doc__)
     parser.add_argument("checkpoint", type=Path, help="a folder written by `python -m training`")
     parser.add_argument("--gold", type=Path, default=GOLD, help="links made by hand; default: %(default)s")
+    parser.add_argument(
+        "--reverse", action="store_true", help="the model translates the gold's targets into its sources"
+    )
     parser.add_argument("--bundle", dest="bundles", type=Path, action="append", required=True)
     parser.add_argument("--pairs", type=Path, nargs="*", default=[], help="parallel text for IBM Model 1")
     parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/alignment.json")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     gold = read_gold(arguments.gold)
+    if arguments.reverse:
+        gold = [reversed_pair(pair) for pair in gold]
     checkpoint = load_checkpoint(arguments.checkpoint)
     tokenizer = Tokenizer.load(checkpoint.source_tokenizer)
     references = [rate_of_diagonal(tokenizer, gold)]
@@ -317,7 +330,8 @@ def _write(
 ) -> None:
     bundle = arguments.bundles[0]
     pairs = " ".join(path.name for path in arguments.pairs)
-    command = f"python -m bench.alignment {arguments.checkpoint} --bundle {bundle} --pairs {pairs}"
+    reverse = " --reverse" if arguments.reverse else ""
+    command = f"python -m bench.alignment {arguments.checkpoint}{reverse} --bundle {bundle} --pairs {pairs}"
     figures: dict[str, Any] = {
         "gold": {
             "file": arguments.gold.name,

@@ -69,9 +69,16 @@ def print_facts(bundle: Bundle) -> None:
         ("early stopping", _yes(decoding.early_stopping)),
         ("licence", manifest.licence),
         *((f"origin: {name}", str(value)) for name, value in manifest.origin.items()),
-        *((f"score: {name}", str(value)) for name, value in manifest.scores.items()),
+        *((f"score: {name}", _score(value)) for name, value in manifest.scores.items()),
     ]
     _print_table(facts)
+
+
+def _score(value: object) -> str:
+    """Of one test set, without those of other precisions and searches, which the model card has."""
+    if not isinstance(value, dict):
+        return str(value)
+    return ", ".join(f"{key} {each}" for key, each in value.items() if not isinstance(each, list))
 
 
 def pairs_in_short(languages: Languages) -> str:

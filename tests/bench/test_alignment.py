@@ -18,6 +18,7 @@ from bench.alignment import (
     of_pieces,
     rate_of_bundle,
     read_gold,
+    reversed_pair,
 )
 from dragoman.bundle import open_bundle
 from dragoman.text.tokenise import Tokenizer
@@ -71,6 +72,12 @@ def test_a_link_to_no_word_is_refused(line: str, tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match=r"gold.tsv:2: .* is no link"):
         read_gold(file)
+
+
+def test_a_pair_the_other_way_round_has_the_same_links() -> None:
+    pair = GoldPair("a b", "c", frozenset({(1, 0)}), frozenset({(1, 0), (0, 0)}))
+
+    assert reversed_pair(pair) == GoldPair("c", "a b", frozenset({(0, 1)}), frozenset({(0, 1), (0, 0)}))
 
 
 def test_the_committed_links_can_be_read_and_leave_little_alone() -> None:
