@@ -26,9 +26,9 @@ from export.checkpoint import (
 
 
 def average(folders: Sequence[Path], output: Path) -> None:
-    """Write the mean of the checkpoints' weights, each counted alike, as 16-bit numbers.
+    """Write the mean of the checkpoints' weights, each counted alike, as 16-bit numbers; of one its own.
 
-    The last checkpoint's record is kept, with a note; tokenizers are the first one's.
+    The last checkpoint's record is kept, of several with a note; tokenizers are the first one's.
 
     Raises:
         CheckpointError: a folder is no checkpoint, or shape or vocabulary are not the first one's.
@@ -56,6 +56,8 @@ def _fit_together(one: Checkpoint, other: Checkpoint) -> bool:
 
 
 def _record(checkpoints: Sequence[Checkpoint]) -> dict[str, Any]:
+    if len(checkpoints) == 1:
+        return checkpoints[0].training
     record = {name: value for name, value in checkpoints[-1].training.items() if name != "validation"}
     return record | {
         "note": f"the mean of the weights of {len(checkpoints)} checkpoints, this run's the last"

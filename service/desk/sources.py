@@ -48,10 +48,13 @@ def find_source(text: str, target: str | None, model: str | None, routes: Routes
     """Detect a text's language among those that something translates into the target, and the target itself.
 
     Raises:
-        UnsupportedPair: nothing translates into the target, or none is named and there are several.
+        UnsupportedPair: nothing translates into the target; or none is named, and there are several for the
+            language that was detected.
         InputError: there is no such model, or the text's language is none of these.
     """
     sources = routes.sources_of(target, model)
+    if target is None and len(sources) > 1:
+        return _find_pair(text, sources, model, routes)
     into = routes.find(None if target is None else sources[0], target, model).pair.target
     found = detect(text, [into, *(code for code in sources if code != into)])
     best, others = found[0], found[1:]
@@ -62,6 +65,15 @@ def find_source(text: str, target: str | None, model: str | None, routes: Routes
     if not others or best.confidence >= CLEARLY * others[0].confidence:
         return SourceFound(None, into, best)
     return SourceFound(others[0].language, into, others[0])
+
+
+def _find_pair(text: str, sources: Sequence[str], model: str | None, routes: Routes) -> SourceFound:
+    """Where nobody named a target: that of the language that is detected, if it has only one."""
+    best = detect(text, sources)[0]
+    is_known = best.language != UNDETERMINED
+    language = best.language if is_known else _undetermined(text, sources)
+    pair = routes.find(sources[0] if language is None else language, None, model).pair
+    return SourceFound(language, pair.target, best)
 
 
 def _undetermined(text: str, sources: Sequence[str]) -> str | None:

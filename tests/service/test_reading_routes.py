@@ -1,6 +1,7 @@
 """POST /v1/score and POST /v1/detect, and languages that nobody names."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -72,6 +73,32 @@ def test_a_text_without_letters_is_in_no_language(detecting: httpx.Client) -> No
     assert number["text"] == "42 🙂"
     assert number["source"] == "und"
     assert number["detected"] == {"language": "und", "confidence": 0.0}
+
+
+def test_without_a_target_the_language_that_is_detected_decides_it(tmp_path: Path) -> None:
+    write_bundle(tmp_path / "german", "german")
+    write_bundle(tmp_path / "english", "english", ["en"], ["de"])
+    bundles = DoubleBundles({"german": -0.5, "english": -0.25})
+    with (
+        Router(lambda: bundle_folders(tmp_path), bundles.open, lambda _: SIZE_BYTES) as router,
+        ready_client(router, detection="on") as client,
+    ):
+        german, english, number = translate(client, text=[GERMAN, ENGLISH, "42"])
+        [named] = translate(client, text=ENGLISH, target="de")
+
+    assert (german["source"], german["target"], german["text"]) == ("de", "en", f"{GERMAN}|german")
+    assert (english["source"], english["target"], english["text"]) == ("en", "de", f"{ENGLISH}|english")
+    assert (number["source"], number["text"]) == ("und", "42")
+    assert (named["target"], named["text"]) == ("de", f"{ENGLISH}|english")
+
+
+def test_a_target_is_asked_for_where_a_language_has_several(detecting: httpx.Client) -> None:
+    refused = detecting.post("/v1/translate", json={"text": GERMAN})
+
+    assert refused.status_code == 422
+    [field] = refused.json()["error"]["fields"]
+    assert field["field"] == "target"
+    assert "say which language" in field["problem"]
 
 
 def test_a_language_that_is_named_is_not_detected(detecting: httpx.Client) -> None:

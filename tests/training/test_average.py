@@ -40,6 +40,17 @@ def test_the_mean_lies_in_the_middle_and_keeps_the_last_record(tmp_path: Path) -
     assert mean.source_tokenizer.read_bytes() == before.source_tokenizer.read_bytes()
 
 
+def test_one_checkpoint_becomes_itself_in_16_bit_numbers(tmp_path: Path) -> None:
+    average([TINY], tmp_path / "half")
+
+    half, before = load_checkpoint(tmp_path / "half"), load_checkpoint(TINY)
+    weights = load_file(str(tmp_path / "half" / "model.safetensors"))
+    assert {weight.dtype for weight in weights.values()} == {torch.float16}
+    for name, weight in half.model.state_dict().items():
+        torch.testing.assert_close(weight, before.model.state_dict()[name], atol=2e-3, rtol=1e-3)
+    assert half.training == before.training
+
+
 def test_checkpoints_of_another_shape_or_vocabulary_are_refused(tmp_path: Path) -> None:
     other = moved(tmp_path / "other", 0.0)
     config = json.loads((other / "model.json").read_text())
