@@ -10,10 +10,12 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from training.history import Event
+from training.history import LOSS_EVERY_STEPS, Event
 
 DPI = 100
 SIZE_INCHES = (8, 4)
+ALIKE = 0.05
+"""Relative difference of the pairs a step, up to which the end of a history belongs to a run."""
 
 
 class CurveError(ValueError):
@@ -73,8 +75,16 @@ def _read(path: Path) -> list[Event]:
 
 
 def _run_of(path: Path, last: Event, runs: Sequence[Mapping[str, Any]]) -> int:
+    """The run of the record that the history is of: it ends with the run's last step, or with the last before
+    it that was written down.
+    """
     for number, run in enumerate(runs, start=1):
-        if (run.get("steps"), run.get("pairs_seen")) == (last.step, last.pairs_seen):
+        steps, pairs = run.get("steps"), run.get("pairs_seen")
+        if (steps, pairs) == (last.step, last.pairs_seen):
+            return number
+        if not steps or not pairs or not 0 < steps - last.step < LOSS_EVERY_STEPS:
+            continue
+        if pairs > last.pairs_seen and abs(1 - last.pairs_seen / last.step * steps / pairs) < ALIKE:
             return number
     known = "; ".join(
         f"run {number}: step {run.get('steps')}, {run.get('pairs_seen')} pairs"

@@ -31,6 +31,7 @@ def quick_start(manifest: Manifest) -> str:
             "",
             "```python",
             f"from dragoman import {names}",
+            "",
             f"translator = Translator.open({_quoted(folder)})",
             f"print(translator.translate({_quoted(sentence)}{given}).text)",
             "```",

@@ -12,11 +12,10 @@ from typing_extensions import override
 
 from training.bars import StepBar, step_bar, write_line
 from training.config import TrainingConfig
-from training.history import Event, History
+from training.history import LOSS_EVERY_STEPS, Event, History
 from training.module import TranslationModule
 from training.validation import HeldOut, validate
 
-LOSS_EVERY_STEPS = 20
 SNAPSHOT_PATTERN = "step-*.pt"
 
 

@@ -8,6 +8,8 @@ from matplotlib.figure import Figure
 
 HISTORY_FILE = "history.jsonl"
 PLOT_FILE = "history.png"
+LOSS_EVERY_STEPS = 20
+"""So often the loss goes into the record."""
 
 
 @dataclass(frozen=True, slots=True)

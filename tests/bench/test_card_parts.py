@@ -131,6 +131,21 @@ def test_histories_are_told_apart_by_their_ends_in_whatever_order(tmp_path: Path
     assert [(point.run, point.pairs_seen) for point in points] == [(1, 1000), (2, 1200)]
 
 
+@pytest.mark.parametrize(
+    ("step", "pairs", "is_its_own"), [(25, 640, True), (20, 500, False), (25, 400, False)]
+)
+def test_a_run_that_was_stopped_between_two_losses_has_the_history_up_to_the_last_of_them(
+    tmp_path: Path, step: int, pairs: int, *, is_its_own: bool
+) -> None:
+    stopped = history(tmp_path / "stopped", (step, pairs, 5.0))
+
+    if is_its_own:
+        assert [point.run for point in read_curve([stopped], RUNS)] == [1]
+    else:
+        with pytest.raises(CurveError, match="none of the bundle's runs"):
+            read_curve([stopped], RUNS)
+
+
 def test_a_history_of_no_run_and_one_too_many_are_refused(tmp_path: Path) -> None:
     other = history(tmp_path / "other", (40, 999, 5.0))
     first = history(tmp_path / "first", (40, 1000, 5.0))

@@ -237,7 +237,7 @@ def test_info_tells_versions_and_the_facts_of_the_bundle(run: Run) -> None:
     assert facts["languages"] == "de -> en"
     assert facts["segment limits"] == "256 source, 200 target tokens"
     assert facts["licence"] == "CC-BY-4.0"
-    assert facts["score: captions"] == "{'bleu': 31.5}"
+    assert facts["score: captions"] == "bleu 31.5"
 
 
 def test_the_module_is_the_command(environment: dict[str, str]) -> None:
