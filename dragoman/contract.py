@@ -60,6 +60,11 @@ class Port:
     axes: tuple[Axis, ...]
 
 
+def padded_width(num_tokens: int) -> int:
+    """Width S of a graph's source axis that has room for so many tokens."""
+    return -(-num_tokens // SOURCE_WIDTH_MULTIPLE) * SOURCE_WIDTH_MULTIPLE
+
+
 def encoder_inputs() -> tuple[Port, ...]:
     """What the encoder reads, once per source."""
     return (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
-from dragoman.contract import SOURCE_WIDTH_MULTIPLE
+from dragoman.contract import padded_width
 from dragoman.types import Priority, SearchKind
 
 MAX_PASSED_OVER = 16
@@ -104,7 +104,7 @@ def fair_share(num_waiting: int, running: Sequence[int], replica: int) -> int:
 def encoder_batches(lengths: Sequence[int], budget_tokens: int) -> list[list[int]]:
     """Group sources of like length, so that runs of the encoder and padding together cost least.
 
-    A batch is a rectangle, as wide as its longest source padded to `SOURCE_WIDTH_MULTIPLE`, and a run costs
+    A batch is a rectangle, as wide as its longest source padded (`padded_width`), and a run costs
     `RUN_TOKENS` besides. Some best grouping takes sources in order of length, so one pass over the places to
     cut finds it.
 
@@ -116,7 +116,7 @@ def encoder_batches(lengths: Sequence[int], budget_tokens: int) -> list[list[int
         Batches of indices into `lengths`: each index once, longest first.
     """
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
-    widths = [-(-lengths[index] // SOURCE_WIDTH_MULTIPLE) * SOURCE_WIDTH_MULTIPLE for index in order]
+    widths = [padded_width(lengths[index]) for index in order]
     costs = [0.0] + [math.inf] * len(order)  # of the longest sources, as many as the index says
     begins = [0] * (len(order) + 1)  # where the last batch of them begins
     for begin, width in enumerate(widths):

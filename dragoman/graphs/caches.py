@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from onnxruntime import IOBinding
 
-from dragoman.contract import CELL_DTYPE, SOURCE_WIDTH_MULTIPLE, CacheDType
+from dragoman.contract import CELL_DTYPE, SOURCE_WIDTH_MULTIPLE, CacheDType, padded_width
 from dragoman.decoding.slots import rows_of
-from dragoman.graphs.encoder import CrossKV, padded_width
+from dragoman.graphs.encoder import CrossKV
 from dragoman.graphs.memory import Memory, MemoryMaker
 
 POSITIONS_MULTIPLE = 16

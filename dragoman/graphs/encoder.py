@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onnxruntime import OrtValue
 
 from dragoman.bundle import Bundle
-from dragoman.contract import ENCODER_FILE, SOURCE_WIDTH_MULTIPLE, encoder_inputs, encoder_outputs
+from dragoman.contract import ENCODER_FILE, encoder_inputs, encoder_outputs, padded_width
 from dragoman.graphs.session import DEVICE_ID, SessionOptions, open_session
 
 
@@ -31,11 +31,6 @@ class CrossKV:
     @property
     def num_sources(self) -> int:
         return len(self.lengths)
-
-
-def padded_width(num_tokens: int) -> int:
-    """Width S of a graph's source axis that has room for so many tokens."""
-    return -(-num_tokens // SOURCE_WIDTH_MULTIPLE) * SOURCE_WIDTH_MULTIPLE
 
 
 class Encoder:
