@@ -3,13 +3,9 @@
 import logging
 import os
 import re
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import lightning
@@ -20,11 +16,11 @@ from typing_extensions import override
 from training.config import Optimisation, TrainingConfig
 from training.errors import RunFolderError, TrainingStopped
 from training.module import TranslationModule
+from training.stopping import StopRequest
 
 log = logging.getLogger(__name__)
 
 KEEP = 2
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 _NAME = re.compile(r"(\d+)(-v\d+)?\.ckpt")
 
@@ -35,30 +31,6 @@ class ResumePoint:
 
     path: Path
     step: int
-
-
-class StopRequest:
-    """Whether a signal asked the run to end."""
-
-    def __init__(self) -> None:
-        self.signal_number: int | None = None
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Note SIGTERM and SIGINT instead of dying; a second one of them ends the process as usual."""
-        before = {number: signal.signal(number, self._note) for number in STOP_SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _note(self, signal_number: int, _frame: FrameType | None) -> None:
-        if self.signal_number is not None:
-            signal.signal(signal_number, signal.SIG_DFL)
-            signal.raise_signal(signal_number)
-        self.signal_number = signal_number
-        log.info("%s: stopping after this step", signal.Signals(signal_number).name)
 
 
 class ResumePoints(Callback):

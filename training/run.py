@@ -27,12 +27,12 @@ from training.module import TranslationModule
 from training.prepare import prepare
 from training.resume import (
     ResumePoints,
-    StopRequest,
     check_resume_point,
     load_resume_point,
     resume_points,
 )
 from training.start import start_weights
+from training.stopping import StopRequest
 from training.tokenised import TokenisedCorpus
 from training.validation import HeldOut, validate
 from training.vocabulary import SOURCE_FILE, TARGET_FILE, load_vocabularies
@@ -80,7 +80,7 @@ def train(config: TrainingConfig) -> Path:
     earlier = start_weights(config.start_from, model)
     module = TranslationModule(model, config.optimisation)
     history = History(config.run_dir)
-    stop = StopRequest()
+    stop = StopRequest("stopping after this step")
     callbacks = [
         Progress(config, history),
         Validation(config, history, held_out, processors),

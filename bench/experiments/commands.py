@@ -3,11 +3,11 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from types import FrameType
+from collections.abc import Sequence
+from contextlib import suppress
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+from training import stopping
+
 LOOK_EVERY_S = 0.2
 MALLOC = ("MALLOC_MMAP_MAX_=0", "MALLOC_TRIM_THRESHOLD_=100000000000", "MALLOC_TOP_PAD_=268435456")
 """What `make train` sets: a step's large arrays stay mapped. docs/training.md tells more."""
@@ -28,21 +28,8 @@ class Stopped(Exception):  # noqa: N818 -- what happened is no error
         self.signal_number = signal_number
 
 
-class StopRequest:
+class StopRequest(stopping.StopRequest):
     """Whether a signal asked for the end."""
-
-    def __init__(self) -> None:
-        self.signal_number: int | None = None
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Note SIGTERM and SIGINT instead of dying; a second one of them ends the process as usual."""
-        before = {number: signal.signal(number, self._note) for number in STOP_SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def check(self) -> None:
         """Go on only if nobody asked for the end.
@@ -52,11 +39,6 @@ class StopRequest:
         """
         if self.signal_number is not None:
             raise Stopped(self.signal_number)
-
-    def _note(self, signal_number: int, _frame: FrameType | None) -> None:
-        self.signal_number = signal_number
-        for number in STOP_SIGNALS:
-            signal.signal(number, signal.SIG_DFL)
 
 
 def module_command(niceness: int, module: str, *arguments: str) -> list[str]:

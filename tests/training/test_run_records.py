@@ -14,7 +14,8 @@ from training.callbacks import average_snapshots, snapshot_paths
 from training.errors import HeldOutError, TrainingStopped
 from training.history import Event, History
 from training.machine import describe_machine
-from training.resume import StopRequest, resume_points
+from training.resume import resume_points
+from training.stopping import StopRequest
 from training.validation import HeldOut, validate
 
 TINY = Path(__file__).parents[1] / "tiny"
