@@ -12,9 +12,9 @@ import pytest
 from dragoman import Translator
 from service import cli
 from tests.routing.doubles import write_bundle
-from tests.service import conftest as service
+from tests.service.conftest import DOUBLE_COMMAND, PROJECT, forget_settings
+from tests.service.doubles import open_double
 
-TINY_BUNDLE = service.TINY_BUNDLE
 TIMEOUT_S = 120
 
 
@@ -37,7 +37,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")}
     return {
         **kept,
-        "PYTHONPATH": str(service.PROJECT),
+        "PYTHONPATH": str(PROJECT),
         "DRAGOMAN_MODELS_DIR": str(tmp_path / "models"),
         "DRAGOMAN_MODEL": "tiny",
     }
@@ -45,7 +45,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def double_command() -> list[str]:
-    return [sys.executable, str(service.__file__), "batch"]
+    return [sys.executable, str(DOUBLE_COMMAND), "batch"]
 
 
 @pytest.fixture
@@ -76,11 +76,11 @@ def run(
     capsys: pytest.CaptureFixture[str],
 ) -> Run:
     """The same in this process: `run("in.txt", "-o", "out.txt")`."""
-    service.forget_settings(monkeypatch)
+    forget_settings(monkeypatch)
     for name in ("DRAGOMAN_MODELS_DIR", "DRAGOMAN_MODEL"):
         monkeypatch.setenv(name, environment[name])
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Translator, "open", service.open_double)
+    monkeypatch.setattr(Translator, "open", open_double)
 
     def run_to_end(*arguments: str) -> Finished:
         monkeypatch.setattr(sys, "argv", ["dragoman", "batch", *arguments])

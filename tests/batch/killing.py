@@ -26,7 +26,7 @@ from service.batch.journal_file import JournalFile
 from service.batch.lacking import Chunks
 from service.commands import batch_job
 from service.formats import lines as lines_format  # noqa: F401 -- the same
-from tests.service import conftest
+from tests.service import doubles
 
 TRACED = (str(Path(run.__file__).parent), str(Path(run.__file__).parents[1] / "commands" / "batch"))
 """What the names of files of the job's code begin with."""
@@ -85,7 +85,7 @@ def run_here(folder: Path, arguments: list[str], fate: Fate) -> None:
         if fate.line is not None:
             sys.settrace(tracer)
         try:
-            conftest.main(["batch", str(folder / "in.txt"), "-o", str(folder / "out.txt"), *arguments])
+            doubles.main(["batch", str(folder / "in.txt"), "-o", str(folder / "out.txt"), *arguments])
         except SystemExit as end:
             status = int(end.code or 0)
         sys.settrace(None)

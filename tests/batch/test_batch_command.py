@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.batch.conftest import TIMEOUT_S, TINY_BUNDLE, Run
+from tests.batch.conftest import TIMEOUT_S, Run
+from tests.service.conftest import TINY_BUNDLE
 
 
 @pytest.fixture(autouse=True)

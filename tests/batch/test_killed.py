@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.batch import killing
-from tests.batch.conftest import TINY_BUNDLE
+from tests.service.conftest import TINY_BUNDLE
 
 NUM_KILLS = 200
 ENGINE_KILLS = 4

@@ -11,7 +11,7 @@ from service.batch.texts import Translated, Untranslated
 from service.batch.translating import BATCH, RoutedEntries, Unchanged
 from service.formats.entries import Entry
 from service.markup.options import MarkupLanguage, MarkupOptions
-from tests.batch.conftest import TINY_BUNDLE
+from tests.service.conftest import TINY_BUNDLE
 
 XML = MarkupOptions(MarkupLanguage.XML)
 HTML = MarkupOptions(MarkupLanguage.HTML)

@@ -19,14 +19,8 @@ from service.accounts.key_store import KeyStore
 from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyWishes, Limits, Scope
 from service.accounts.usage import Usage, UsageStore
 from tests.routing.doubles import DoubleBundles, write_bundle
-from tests.service.conftest import (
-    SIZE_BYTES,
-    TINY_BUNDLE,
-    DoubleTranslator,
-    forget_settings,
-    ready_client,
-    router_of,
-)
+from tests.service.conftest import SIZE_BYTES, TINY_BUNDLE, forget_settings, ready_client, router_of
+from tests.service.doubles import DoubleTranslator
 
 Serve = Callable[..., httpx.Client]
 

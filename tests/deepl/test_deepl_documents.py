@@ -16,7 +16,7 @@ from service.jobs.running import CHUNKS
 from service.jobs.worker import DOCUMENTS_AT_A_TIME
 from tests.deepl.conftest import ClientOf, Keys, error_of
 from tests.routing.doubles import until
-from tests.service.conftest import DoubleTranslator
+from tests.service.doubles import DoubleTranslator
 
 Auth = dict[str, str]
 Waiting = Callable[[], None]

@@ -11,7 +11,7 @@ import pytest
 from service.deepl import wishes
 from tests.deepl.conftest import ClientOf, Keys
 from tests.routing.doubles import until
-from tests.service.conftest import DoubleTranslator
+from tests.service.doubles import DoubleTranslator
 
 GIVES_UP_AFTER_S = 0.2
 TEXT = "wait for me"

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.types import Splitting
 from tests.deepl.conftest import ClientOf, Keys, error_of, translate
-from tests.service.conftest import DoubleTranslator
+from tests.service.doubles import DoubleTranslator
 
 GERMAN = "Das Wetter ist heute sehr schön, und wir gehen in den Garten."
 ENGLISH = "The weather is very nice today and we are going to the garden."

@@ -10,7 +10,8 @@ import pytest
 from dragoman.bundle import open_bundle
 from tests.deepl.conftest import Keys, error_of
 from tests.routing.doubles import until
-from tests.service.conftest import DoubleTranslator, ready_client, router_of
+from tests.service.conftest import ready_client, router_of
+from tests.service.doubles import DoubleTranslator
 
 Auth = dict[str, str]
 Start = Callable[..., httpx.Client]

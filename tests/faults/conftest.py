@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from dragoman.routing.router import Router, TranslatorOptions
-from tests.routing.doubles import Meddler
-from tests.service.conftest import PROJECT, TIMEOUT_S, TINY_BUNDLE, forget_settings, is_ready, until
+from tests.routing.doubles import TIMEOUT_S, Meddler, until
+from tests.service.conftest import PROJECT, TINY_BUNDLE, forget_settings, is_ready
 
 URL = "/v1/translate"
 HOST = "127.0.0.1"

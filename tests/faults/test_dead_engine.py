@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from tests.faults.conftest import URL, meddled_router
-from tests.routing.doubles import Meddler
-from tests.service.conftest import ready_client, until
+from tests.routing.doubles import Meddler, until
+from tests.service.conftest import ready_client
 from tests.service.test_hostile_requests import assert_is_error
 
 TEXT = "Das Kind spielt im Garten."

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.faults.conftest import URL, Server, StartServer
-from tests.service.conftest import until
+from tests.routing.doubles import until
 
 NUM_CLIENTS = 1000
 AT_A_TIME = 100

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 
 from tests.faults.conftest import URL, StartServer, meddled_router
-from tests.routing.doubles import Meddler
-from tests.service.conftest import ready_client, until
+from tests.routing.doubles import Meddler, until
+from tests.service.conftest import ready_client
 from tests.service.test_hostile_requests import assert_is_error
 
 QUEUE_SIZE = 4

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import httpx
 
 from tests.faults.conftest import URL, Server, StartServer
-from tests.service.conftest import TIMEOUT_S, until
+from tests.routing.doubles import TIMEOUT_S, until
 from tests.service.test_hostile_requests import assert_is_error
 
 OK = httpx.codes.OK

@@ -20,15 +20,9 @@ from service.accounts.tables import USAGE
 from service.jobs.store import JobStore
 from service.jobs.tables import make_tables
 from tests.accounts.conftest import NOON, Times
-from tests.service.conftest import (
-    TINY_BUNDLE,
-    DoubleTranslator,
-    forget_settings,
-    ready_client,
-    router_of,
-    until,
-    write_bundle,
-)
+from tests.routing.doubles import until, write_bundle
+from tests.service.conftest import TINY_BUNDLE, forget_settings, ready_client, router_of
+from tests.service.doubles import DoubleTranslator
 
 ServeJobs = Callable[..., httpx.Client]
 SECRET = "a secret of some length"  # noqa: S105 -- of tests

@@ -13,7 +13,9 @@ from service.settings import SettingsError
 from tests.jobs.conftest import ServeJobs, ended, look, post, problem_of, send
 from tests.openapi.documented import events_of
 from tests.postgres import Postgres
-from tests.service.conftest import DoubleTranslator, translate, until
+from tests.routing.doubles import until
+from tests.service.conftest import translate
+from tests.service.doubles import DoubleTranslator
 
 LINES = b"ein haus\nunusable\n\nzwei\nein haus\n"
 

@@ -3,7 +3,7 @@
 import httpx
 
 from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, post, send, used
-from tests.service.conftest import until
+from tests.routing.doubles import until
 
 
 def with_key(client: httpx.Client, key: str) -> httpx.Client:

@@ -16,7 +16,8 @@ from service.jobs.job import Job, JobWishes, NewJob, State, new_job_id
 from service.jobs.premises import JobPremises
 from service.jobs.store import JobStore
 from tests.jobs.working import LEASE_S, open_premises
-from tests.service.conftest import PROJECT, until
+from tests.routing.doubles import until
+from tests.service.conftest import PROJECT
 
 NUM_LINES = 250
 

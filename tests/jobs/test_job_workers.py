@@ -21,7 +21,9 @@ from service.jobs.tables import make_tables
 from service.jobs.worker import sweep
 from tests.accounts.conftest import Times
 from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, pass_s, send, used
-from tests.service.conftest import TINY_BUNDLE, DoubleTranslator, ready_client, router_of, until
+from tests.routing.doubles import until
+from tests.service.conftest import TINY_BUNDLE, ready_client, router_of
+from tests.service.doubles import DoubleTranslator
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from service.jobs.webhooks import (
 )
 from service.settings import SettingsError
 from tests.jobs.conftest import SECRET, ServeJobs, ended, post, send
-from tests.service.conftest import until
+from tests.routing.doubles import until
 
 PRIVATE = [
     "127.0.0.1",

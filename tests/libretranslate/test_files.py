@@ -14,7 +14,8 @@ from dragoman.routing.router import Router
 from service.accounts.keys import Limits, Scope
 from tests.libretranslate.conftest import MakeKey, Serve, error_of
 from tests.routing.doubles import DoubleBundles, until
-from tests.service.conftest import SIZE_BYTES, DoubleTranslator, ready_client, router_of
+from tests.service.conftest import SIZE_BYTES, ready_client, router_of
+from tests.service.doubles import DoubleTranslator
 
 PAIR = {"source": "de", "target": "en"}
 

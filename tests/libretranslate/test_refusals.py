@@ -10,8 +10,8 @@ from dragoman.routing.router import Router
 from service.accounts.keys import Limits, Scope
 from service.settings import load_settings
 from tests.libretranslate.conftest import MakeKey, Serve, error_of, translate
-from tests.routing.doubles import DoubleBundles
-from tests.service.conftest import SIZE_BYTES, listening, until
+from tests.routing.doubles import DoubleBundles, until
+from tests.service.conftest import SIZE_BYTES, listening
 
 PAIR = {"source": "de", "target": "en"}
 BODY = {"q": "Hallo", **PAIR}

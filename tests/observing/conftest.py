@@ -18,15 +18,8 @@ from service.engine import preloaded
 from service.observing.observer import Observer, ObservingOptions
 from service.settings import load_settings
 from tests.routing.doubles import until
-from tests.service.conftest import (
-    TINY_BUNDLE,
-    DoubleTranslator,
-    forget_settings,
-    is_ready,
-    models_dir,
-    router_of,
-    translator,
-)
+from tests.service.conftest import TINY_BUNDLE, forget_settings, is_ready, models_dir, router_of, translator
+from tests.service.doubles import DoubleTranslator
 
 __all__ = ["models_dir", "translator"]
 

@@ -15,7 +15,7 @@ from service.front.errors import ErrorKind
 from service.observing.observer import Observer, ObservingOptions
 from tests.observing.conftest import Exposed, Observe, read, value
 from tests.routing.doubles import until
-from tests.service.conftest import DoubleTranslator
+from tests.service.doubles import DoubleTranslator
 
 SECRETS = ("geheim", "Zwiebel", "xx-unserved", "nowhere")
 

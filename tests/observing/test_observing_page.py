@@ -9,7 +9,8 @@ from service.observing.logs import configure_logs
 from service.observing.observer import Observer
 from tests.observing.conftest import Observe
 from tests.routing.doubles import until
-from tests.service.conftest import DoubleTranslator, router_of
+from tests.service.conftest import router_of
+from tests.service.doubles import DoubleTranslator
 
 PAGE = (Path(__file__).parents[2] / "docs" / "observing.md").read_text(encoding="utf8")
 

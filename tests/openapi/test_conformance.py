@@ -20,7 +20,9 @@ from schemathesis.specs.openapi.checks import (
 
 from dragoman.bundle import open_bundle
 from tests.openapi.documented import DOCUMENT, assert_fits, data_schemas, events_of, examples_of
-from tests.service.conftest import DoubleTranslator, ready_client, router_of, write_bundle
+from tests.routing.doubles import write_bundle
+from tests.service.conftest import ready_client, router_of
+from tests.service.doubles import DoubleTranslator
 
 CHECKS = [
     checks.not_a_server_error,

@@ -168,6 +168,16 @@ def answer(future: Future[Result], make: Callable[[], Result]) -> None:
     resolve(future, outcome)
 
 
+def started(
+    threads: ThreadPoolExecutor, make: Callable[[], Result], on_done: Callable[[Future[Result]], object]
+) -> Future[Result]:
+    """What a thread makes; it may be cancelled until it is done, as the engine's may."""
+    future: Future[Result] = Future()
+    future.add_done_callback(on_done)
+    threads.submit(answer, future, make)
+    return future
+
+
 class DoubleTranslator:
     """Puts its name behind every segment, as in `Hallo|de-en`; segments are lines. Words make it misbehave.
 
@@ -224,7 +234,6 @@ class DoubleTranslator:
         options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
         if "unusable" in text:
             raise InputError("text", "is not usable")
-        future: Future[Translation] = Future()
         self._count(1)
 
         def translate() -> Translation:
@@ -237,9 +246,7 @@ class DoubleTranslator:
             if done.cancelled():
                 self.cancelled.append(text)
 
-        future.add_done_callback(note)
-        self._threads.submit(answer, future, translate)
-        return future
+        return started(self._threads, translate, note)
 
     def translate_many(
         self,
@@ -276,10 +283,7 @@ class DoubleTranslator:
         self.pairs.append(pair)
         self.timeouts_s.append(timeout_s)
         self._count(1)
-        future: Future[SegmentTranslation] = Future()
-        future.add_done_callback(lambda _: self._count(-1))
-        self._threads.submit(answer, future, lambda: scored(source, target))
-        return future
+        return started(self._threads, lambda: scored(source, target), lambda _: self._count(-1))
 
     def _count(self, change: int) -> None:
         with self._counting:

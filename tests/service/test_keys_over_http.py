@@ -10,7 +10,9 @@ import pytest
 
 from service.accounts.keys import KeyWishes, Limits, Scope
 from service.accounts.stores import Stores
-from tests.service.conftest import DoubleTranslator, Serve, until
+from tests.routing.doubles import until
+from tests.service.conftest import Serve
+from tests.service.doubles import DoubleTranslator
 
 URL = "/v1/translate"
 MakeKey = Callable[..., dict[str, str]]

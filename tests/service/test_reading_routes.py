@@ -9,8 +9,8 @@ import pytest
 from dragoman import Translator
 from dragoman.routing.inspection import bundle_folders
 from dragoman.routing.router import Router
-from tests.routing.doubles import DoubleBundles
-from tests.service.conftest import SIZE_BYTES, ready_client, write_bundle
+from tests.routing.doubles import DoubleBundles, write_bundle
+from tests.service.conftest import SIZE_BYTES, ready_client
 
 GERMAN, ENGLISH = "Das ist ein schönes Haus.", "This is a beautiful house."
 

@@ -21,7 +21,7 @@ from service.desk.order import Order
 from service.desk.sources import Detection
 from service.front.limits import TextLimits
 from tests.routing.doubles import write_bundle
-from tests.service.conftest import DoubleTranslator
+from tests.service.doubles import DoubleTranslator
 
 TIMEOUT_S = 60.0
 LIMITS = TextLimits(max_texts=1000, max_characters=100_000)

@@ -7,7 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.conftest import DoubleTranslator, Serve, until
+from tests.routing.doubles import until
+from tests.service.conftest import Serve
+from tests.service.doubles import DoubleTranslator
 
 URL = "/v1/translate/stream"
 

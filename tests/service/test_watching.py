@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from service.desk import inference
-from tests.service.conftest import DoubleTranslator, until
+from tests.routing.doubles import until
+from tests.service.doubles import DoubleTranslator
 
 Serve = Callable[..., httpx.Client]
 
