@@ -36,7 +36,7 @@ serve: $(VENV)/.serving ## Set up what serving needs and start the service on HO
 
 train: $(VENV)/.development ## Train, or go on training, the model that RECIPE describes
 	MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=100000000000 MALLOC_TOP_PAD_=268435456 \
-		$(BIN)/python -m training $(RECIPE)
+		OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m training $(RECIPE)
 
 test: $(VENV)/.development ## Set up everything and run the tests with coverage
 	$(BIN)/python -m pytest --cov --cov-report=term -m "not slow" --numprocesses 2 --dist loadfile

@@ -9,8 +9,14 @@ from contextlib import suppress
 from training import stopping
 
 LOOK_EVERY_S = 0.2
-MALLOC = ("MALLOC_MMAP_MAX_=0", "MALLOC_TRIM_THRESHOLD_=100000000000", "MALLOC_TOP_PAD_=268435456")
-"""What `make train` sets: a step's large arrays stay mapped. docs/training.md tells more."""
+TRAINING = (
+    "MALLOC_MMAP_MAX_=0",
+    "MALLOC_TRIM_THRESHOLD_=100000000000",
+    "MALLOC_TOP_PAD_=268435456",
+    "OMP_WAIT_POLICY=PASSIVE",
+)
+"""What `make train` sets: a step's large arrays stay mapped, and threads that wait leave their cores to
+others. docs/training.md tells more."""
 ONE_THREAD = ("OMP_NUM_THREADS=1",)
 """Exports search with small matrices; on a busy machine threads that wait for one another take many times
 as long as one does."""
@@ -43,7 +49,7 @@ class StopRequest(stopping.StopRequest):
 
 def module_command(niceness: int, module: str, *arguments: str) -> list[str]:
     """One of this project's commands, kinder to others than this process."""
-    settings = MALLOC if module == "training" else ONE_THREAD
+    settings = TRAINING if module == "training" else ONE_THREAD
     return ["nice", "-n", str(niceness), "env", *settings, sys.executable, "-m", module, *arguments]
 
 
