@@ -4,7 +4,10 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
@@ -17,10 +20,12 @@ from bench.experiments.running import Workplace, carry_out
 from bench.experiments.timing import ROUNDS, SENTENCES, Timing, time_bundles
 from bench.provenance import provenance
 from bench.workloads import read_lines
+from dragoman.cpus import available_cpus
 
 EPILOG = """\
 The same command after Ctrl-C, SIGTERM or a kill goes on where it was: in the middle of a training, too.
-Results and page are written after every run, all arms with the first seed before any with the second.
+Results and page are written after every run, all arms with the first seed before any with the second. What a
+run prints goes to FOLDER/RUN/log.
 
 exit status: 0 everything is measured; 2 something must be mended first, the message says what; 130 or 143
 stopped by Ctrl-C or SIGTERM, to be gone on with.
@@ -32,31 +37,63 @@ SIGNALLED = 128
 MUST_BE_MENDED = 2
 TIMED = "int8"
 
+Measured = dict[str, Any]
 TimeBundles = Callable[[dict[str, Path], Sequence[str], int, StopRequest], list[Timing]]
 
 
-def go_on(results: Results, places: Places, stop: StopRequest, time_all: TimeBundles) -> None:
-    """Make every run of the plan that is not yet in the results; after each pass over the arms, time them.
+def go_on(results: Results, places: Places, at_once: int, stop: StopRequest, time_all: TimeBundles) -> None:
+    """Make every run of the plan that is not yet in the results; time the arms after the first pass.
+
+    Args:
+        results: what is there already, and grows.
+        places: of the file and the page, written after each run.
+        at_once: runs that go on side by side.
+        stop: looked at all the while.
+        time_all: what times the arms, while nothing else runs.
 
     Raises:
         Stopped: a signal came.
         ExperimentError: something must be mended first.
     """
-    plan, place = results.plan, results.place
+    plan = results.plan
     num_done = sum(results.has(run) for run in plan.runs())
-    expected = 0
+
+    def keep(measured: Measured) -> None:
+        results.add(measured)
+        _publish(results, places)
+        bar.update()
+
     with tqdm(total=len(plan.runs()), initial=num_done, desc="experiments", unit="run") as bar:
         for one_pass in plan.passes():
-            for run in one_pass:
-                if not results.has(run):
-                    tqdm.write(f"{run.name}: {run.arm.label}, seed {run.seed}", file=sys.stderr)
-                    results.add(carry_out(run, place, stop))
-                    _publish(results, places)
-                    bar.update()
-            expected += len(one_pass)
-            if not results.is_timed(expected):
+            missing = [run for run in one_pass if not results.has(run)]
+            _side_by_side(missing, results.place, at_once, stop, keep)
+            if results.timing is None:
                 _time(results, one_pass, stop, time_all)
                 _publish(results, places)
+
+
+def _side_by_side(
+    runs: Sequence[Run], place: Workplace, at_once: int, stop: StopRequest, keep: Callable[[Measured], None]
+) -> None:
+    """Carry them out and keep what each measured as it ends; if one fails, the others end as by a signal."""
+
+    def one(run: Run) -> Measured:
+        stop.check()
+        tqdm.write(f"{run.name}: {run.arm.label}, seed {run.seed}", file=sys.stderr)
+        try:
+            return carry_out(run, place, stop)
+        except BaseException:
+            stop.give_up()
+            raise
+
+    with ThreadPoolExecutor(at_once) as workers:
+        futures = [workers.submit(one, run) for run in runs]
+        try:
+            for future in as_completed(futures):
+                keep(future.result())
+        except BaseException:
+            stop.give_up()
+            raise
 
 
 def _time(results: Results, runs: Sequence[Run], stop: StopRequest, time_all: TimeBundles) -> None:
@@ -101,6 +138,13 @@ def _parser() -> argparse.ArgumentParser:
             help="a sentence a line; 200 or more" if name == "dev" else "a sentence a line",
         )
     parser.add_argument("--folder", type=Path, default=Path("runs/experiments"), help="where models are kept")
+    parser.add_argument(
+        "--at-once",
+        type=_one_or_more,
+        default=available_cpus(),
+        metavar="N",
+        help="runs side by side, one thread each; default: the processors there are, here %(default)s",
+    )
     parser.add_argument("--nice", type=int, default=19, help="of everything but the timing; default: 19")
     parser.add_argument(
         "--rehearse",
@@ -110,7 +154,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run_plan(plan: Plan, texts: Texts, folder: Path, niceness: int, places: Places) -> None:
+def _one_or_more(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How runs are made; it changes no result but the hours."""
+
+    at_once: int
+    niceness: int
+
+
+def run_plan(plan: Plan, texts: Texts, folder: Path, manner: Manner, places: Places) -> None:
     """The whole of it, until the end or a signal.
 
     Raises:
@@ -123,8 +181,8 @@ def run_plan(plan: Plan, texts: Texts, folder: Path, niceness: int, places: Plac
     stop = StopRequest()
     with stop.listening():
         used = cut(texts, plan, folder)
-        results = Results(places.results, plan, Workplace(folder, used, used.hashes(), niceness))
-        go_on(results, places, stop, time_bundles)
+        results = Results(places.results, plan, Workplace(folder, used, used.hashes(), manner.niceness))
+        go_on(results, places, manner.at_once, stop, time_bundles)
 
 
 def main() -> int:
@@ -136,7 +194,7 @@ def main() -> int:
     places = Places.inside(folder) if arguments.rehearse else Places.of_project()
     began_s = time.monotonic()
     try:
-        run_plan(plan, texts, folder, arguments.nice, places)
+        run_plan(plan, texts, folder, Manner(arguments.at_once, arguments.nice), places)
     except ExperimentError as error:
         sys.stderr.write(f"error: {error}\n")
         return MUST_BE_MENDED

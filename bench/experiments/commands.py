@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from training import stopping
 
@@ -37,6 +38,10 @@ class Stopped(Exception):  # noqa: N818 -- what happened is no error
 class StopRequest(stopping.StopRequest):
     """Whether a signal asked for the end."""
 
+    def give_up(self) -> None:
+        """End what runs beside something that failed, as SIGTERM would; a signal that came stays."""
+        self.signal_number = self.signal_number or signal.SIGTERM
+
     def check(self) -> None:
         """Go on only if nobody asked for the end.
 
@@ -53,17 +58,21 @@ def module_command(niceness: int, module: str, *arguments: str) -> list[str]:
     return ["nice", "-n", str(niceness), "env", *settings, sys.executable, "-m", module, *arguments]
 
 
-def run_command(command: Sequence[str], stop: StopRequest) -> None:
+def run_command(command: Sequence[str], log: Path, stop: StopRequest) -> None:
     """Run to the end, or until a signal comes, which is passed on once and waited for.
 
-    The command leads a session of its own, so that Ctrl-C reaches it through here and not twice.
+    The command leads a session of its own, so that Ctrl-C reaches it through here and not twice. What it
+    prints goes to the end of `log`.
 
     Raises:
         Stopped: a signal came.
-        ExperimentError: the command failed; it has said why on standard error.
+        ExperimentError: the command failed; it has said why in `log`.
     """
     stop.check()
-    process = subprocess.Popen(command, start_new_session=True)  # noqa: S603 -- our own modules
+    with log.open("ab") as output:
+        process = subprocess.Popen(  # noqa: S603 -- our own modules
+            command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
     while process.poll() is None and stop.signal_number is None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(LOOK_EVERY_S)
@@ -72,4 +81,4 @@ def run_command(command: Sequence[str], stop: StopRequest) -> None:
         process.wait()
     stop.check()
     if process.returncode:
-        raise ExperimentError(f"`{' '.join(command)}` ended with status {process.returncode}")
+        raise ExperimentError(f"`{' '.join(command)}` ended with status {process.returncode}; {log} says why")

@@ -41,9 +41,9 @@ class Vocabulary:
 class Budget:
     """How, and how long, a model is trained; `training.config` has the fields' meaning."""
 
-    steps: int = 1000
-    warmup_steps: int = 100
-    decay_steps: int = 400
+    steps: int = 500
+    warmup_steps: int = 50
+    decay_steps: int = 200
     budget_tokens: int = 4000
     optimizer: str = "muon"
     learning_rate: float = 2e-3
@@ -97,8 +97,20 @@ class Plan:
     most_test_lines: int | None = None
 
     def passes(self) -> tuple[tuple[Run, ...], ...]:
-        """All arms with the first seed, then all with the second: whenever it ends, arms can be compared."""
-        return tuple(tuple(Run(arm, seed) for arm in self.arms) for seed in self.seeds)
+        """All arms with the first seed, then those with the first arm's budget seed by seed, then the others.
+
+        Whenever it ends, arms can be compared. The longest of a pass come first, so that none of them is left
+        to run alone at its end.
+        """
+        first, *more = self.seeds
+        alike = [arm for arm in self.arms if arm.budget == self.arms[0].budget]
+        others = [arm for arm in self.arms if arm not in alike]
+        passes = (
+            [Run(arm, first) for arm in sorted(self.arms, key=lambda arm: -arm.budget.steps)],
+            *([Run(arm, seed) for arm in alike] for seed in more),
+            [Run(arm, seed) for seed in more for arm in others],
+        )
+        return tuple(tuple(one) for one in passes if one)
 
     def runs(self) -> tuple[Run, ...]:
         """In the order they are made in."""

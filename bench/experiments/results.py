@@ -38,13 +38,8 @@ class Results:
     def add(self, measured: dict[str, Any]) -> None:
         self.runs.append(measured)
 
-    def is_timed(self, runs: int) -> bool:
-        """Whether the arms took turns when so many runs were there, or later."""
-        return self.timing is not None and self.timing["runs"] >= runs
-
     def set_timing(self, timings: Sequence[Timing], sentences: int, rounds: int) -> None:
         self.timing = {
-            "runs": len(self.runs),
             "sentences": sentences,
             "rounds": rounds,
             "results": [asdict(one) for one in timings],

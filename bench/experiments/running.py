@@ -2,6 +2,7 @@
 
 FOLDER/NAME/
   recipe.toml            what `python -m training` reads; its own files lie beside it
+  log                    what the commands printed
   checkpoint/            the trained model
   fp32/  int8/           bundles
   scores-fp32.json ...   what `bench.experiments.scoring` found
@@ -27,7 +28,7 @@ BEAM_SIZES = ("1", "4")
 KEPT_FOR_TRAINING = ("resume", "snapshots")
 """Hundreds of megabytes that nobody needs once a run is measured."""
 
-Execute = Callable[[Sequence[str], StopRequest], None]
+Execute = Callable[[Sequence[str], Path, StopRequest], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def carry_out(run: Run, place: Workplace, stop: StopRequest) -> dict[str, Any]:
     (run_dir / "recipe.toml").write_text(recipe, encoding="utf8")
     for step in steps_of(run, place):
         if not (marks / step.name).exists():
-            place.execute(step.command, stop)
+            place.execute(step.command, run_dir / "log", stop)
             (marks / step.name).touch()
     gathered = gather(run, place)
     for name in KEPT_FOR_TRAINING:

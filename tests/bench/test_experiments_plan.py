@@ -66,10 +66,23 @@ def test_every_arm_is_trained_once_with_each_of_three_seeds() -> None:
 
 
 def test_no_arm_has_its_second_seed_before_all_have_their_first() -> None:
-    seeds = [run.seed for run in FULL.runs()]
+    first, *others = FULL.passes()
 
-    assert seeds == sorted(seeds)
-    assert [run.arm for run in FULL.passes()[0]] == list(FULL.arms)
+    assert [run.seed for run in first] == [FULL.seeds[0]] * len(FULL.arms)
+    assert {run.arm for run in first} == set(FULL.arms)
+    assert all(run.seed != FULL.seeds[0] for one in others for run in one)
+
+
+def test_the_longest_runs_of_a_pass_come_first() -> None:
+    for one_pass in FULL.passes():
+        steps = [run.arm.budget.steps for run in one_pass]
+        assert steps == sorted(steps, reverse=True)
+
+
+def test_arms_that_are_compared_have_all_their_seeds_before_another_has_its_second() -> None:
+    arms = [run.arm for run in FULL.runs() if run.seed != FULL.seeds[0]]
+
+    assert set(arms[: 2 * len(COMPARED)]) == set(COMPARED)
 
 
 @pytest.mark.parametrize("run", [*FULL.runs(), *rehearsal().runs()], ids=lambda run: str(run.name))

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from threading import Barrier, Event
 
 import pytest
 
@@ -17,11 +18,12 @@ from bench.experiments.page import Places
 from bench.experiments.plan import BASE, TIED, Plan, Run
 from bench.experiments.recipe import Texts
 from bench.experiments.results import Results
-from bench.experiments.running import Workplace, cache_bytes, count_parameters, steps_of
+from bench.experiments.running import Execute, Workplace, cache_bytes, count_parameters, steps_of
 from bench.experiments.scoring import Score
 from bench.experiments.timing import Timing, time_bundles
 from bench.rounds import Spread
 from export.checkpoint import load_checkpoint
+from tests.batching.doubles import until
 
 TINY = Path(__file__).parents[1] / "tiny"
 PLAN = Plan((BASE, TIED), seeds=(1, 2))
@@ -37,7 +39,7 @@ class Hands:
         self.done: list[tuple[str, ...]] = []
         self.begun = 0
 
-    def __call__(self, command: Sequence[str], stop: StopRequest) -> None:
+    def __call__(self, command: Sequence[str], _log: Path, stop: StopRequest) -> None:
         stop.check()
         self.begun += 1
         if self.begun - 1 == self.stopped_at:
@@ -86,17 +88,19 @@ def texts(tmp_path: Path) -> Texts:
     return Texts(paths[0], (paths[1], paths[2]), (paths[3], paths[4]))
 
 
-def go(tmp_path: Path, texts: Texts, hands: Hands, clock: Clock, plan: Plan = PLAN) -> Results:
+def go(
+    tmp_path: Path, texts: Texts, hands: Execute, clock: Clock, plan: Plan = PLAN, at_once: int = 1
+) -> Results:
     """What one call of the command does."""
     folder = tmp_path / "experiments"
     places = Places.inside(folder)
     place = Workplace(folder, texts, texts.hashes(), 19, hands)
     results = Results(places.results, plan, place)
-    go_on(results, places, StopRequest(), clock)
+    go_on(results, places, at_once, StopRequest(), clock)
     return results
 
 
-def test_all_runs_are_made_in_the_plans_order_and_arms_are_timed_after_each_pass(
+def test_all_runs_are_made_in_the_plans_order_and_arms_are_timed_after_the_first_pass(
     tmp_path: Path, texts: Texts
 ) -> None:
     clock = Clock()
@@ -104,7 +108,7 @@ def test_all_runs_are_made_in_the_plans_order_and_arms_are_timed_after_each_pass
     results = go(tmp_path, texts, Hands(), clock)
 
     assert [run["run"] for run in results.runs] == [run.name for run in PLAN.runs()]
-    assert clock.timed == [[run.name for run in one] for one in PLAN.passes()]
+    assert clock.timed == [[run.name for run in PLAN.passes()[0]]]
 
 
 @pytest.mark.parametrize("stopped_at", range(4 * NUM_STEPS))
@@ -120,7 +124,56 @@ def test_a_stopped_plan_goes_on_and_repeats_no_finished_step(
     assert len(first.done) == stopped_at
     assert len(set(first.done + second.done)) == len(first.done + second.done) == 4 * NUM_STEPS
     assert [run["run"] for run in results.runs] == [run.name for run in PLAN.runs()]
-    assert clock.timed == [[run.name for run in one] for one in PLAN.passes()]
+    assert clock.timed == [[run.name for run in PLAN.passes()[0]]]
+
+
+class Meeting:
+    """The first commands of two runs wait for each other."""
+
+    def __init__(self) -> None:
+        self.barrier = Barrier(2)
+        self.hands = Hands()
+
+    def __call__(self, command: Sequence[str], log: Path, stop: StopRequest) -> None:
+        if "training" in command:
+            self.barrier.wait(timeout=30)
+        self.hands(command, log, stop)
+
+
+def test_runs_go_on_side_by_side_and_a_pass_ends_before_the_next(tmp_path: Path, texts: Texts) -> None:
+    clock = Clock()
+
+    results = go(tmp_path, texts, Meeting(), clock, at_once=2)
+
+    made = [run["run"] for run in results.runs]
+    assert [set(made[:2]), set(made[2:])] == [{run.name for run in one} for one in PLAN.passes()]
+    assert clock.timed == [[run.name for run in PLAN.passes()[0]]]
+
+
+class Failing:
+    """One run's training fails while the other's goes on until it is told to end."""
+
+    def __init__(self) -> None:
+        self.has_begun, self.was_ended = Event(), False
+
+    def __call__(self, command: Sequence[str], _log: Path, stop: StopRequest) -> None:
+        if "base-seed1" in command[-1]:
+            assert self.has_begun.wait(timeout=30)
+            raise ExperimentError("the disk is full")
+        self.has_begun.set()
+        until(lambda: stop.signal_number is not None)
+        self.was_ended = True
+        stop.check()
+
+
+def test_a_run_that_fails_ends_those_beside_it_and_is_what_is_told(tmp_path: Path, texts: Texts) -> None:
+    failing = Failing()
+
+    with pytest.raises(ExperimentError, match="the disk is full"):
+        go(tmp_path, texts, failing, Clock(), at_once=2)
+
+    assert failing.was_ended
+    assert not (tmp_path / "experiments" / "base-seed2").exists()
 
 
 def test_a_measured_plan_is_left_alone(tmp_path: Path, texts: Texts) -> None:
@@ -212,23 +265,28 @@ def test_a_signal_is_passed_on_and_the_command_waited_for(tmp_path: Path) -> Non
     stop = StopRequest()
 
     with stop.listening(), pytest.raises(Stopped) as caught:
-        run_command([sys.executable, "-c", script], stop)
+        run_command([sys.executable, "-c", script], tmp_path / "log", stop)
 
     assert caught.value.signal_number == signal.SIGTERM
     assert left.read_text() == "a resume point"
 
 
-def test_after_a_signal_no_command_is_started() -> None:
+def test_after_a_signal_no_command_is_started(tmp_path: Path) -> None:
     stop = StopRequest()
     stop.signal_number = signal.SIGINT
 
     with pytest.raises(Stopped, match="SIGINT"):
-        run_command(["/nowhere/no-such-command"], stop)
+        run_command(["/nowhere/no-such-command"], tmp_path / "log", stop)
 
 
-def test_a_command_that_fails_is_named_with_its_status() -> None:
-    with pytest.raises(ExperimentError, match=r"sys.exit\(3\)` ended with status 3"):
-        run_command([sys.executable, "-c", "import sys; sys.exit(3)"], StopRequest())
+def test_a_command_that_fails_is_named_with_its_status_and_where_it_says_why(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("an earlier step\n", encoding="utf8")
+
+    with pytest.raises(ExperimentError, match=rf"sys.exit\('broken'\)` ended with status 1; {log} says why"):
+        run_command([sys.executable, "-c", "import sys; sys.exit('broken')"], log, StopRequest())
+
+    assert log.read_text(encoding="utf8") == "an earlier step\nbroken\n"
 
 
 def test_a_command_of_ours_runs_with_its_niceness(tmp_path: Path) -> None:
@@ -237,7 +295,7 @@ def test_a_command_of_ours_runs_with_its_niceness(tmp_path: Path) -> None:
     command = module_command(5, "said", str(tmp_path / "niceness"))
     command[command.index(sys.executable) : command.index("-m") + 2] = [sys.executable, str(module)]
 
-    run_command(command, StopRequest())
+    run_command(command, tmp_path / "log", StopRequest())
 
     assert int((tmp_path / "niceness").read_text()) == min(19, os.nice(0) + 5)
 
