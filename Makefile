@@ -5,6 +5,7 @@ PORT ?= 8000
 RECIPE ?= training/recipes/de-en.toml
 CHECKPOINT ?= training/checkpoints/de-en
 SHORTLIST ?= models/de-en/shortlist.bin
+PLAN ?= shapes
 TRAIN ?= data/multi30k.train.de-en.tsv
 DEV ?= data/val.de data/val.en
 TEST ?= data/test_2016_flickr.de data/test_2016_flickr.en
@@ -78,8 +79,8 @@ bench-page: $(VENV)/.development ## Tables and plots of docs/performance.md from
 	$(BIN)/python -m bench.page
 	$(BIN)/python -m bench.plots
 
-experiments: $(VENV)/.development ## Train and compare small models on TRAIN, DEV and TEST; writes docs/experiments.md
-	$(BIN)/python -m bench.experiments --train $(TRAIN) --dev $(DEV) --test $(TEST) $(ARGUMENTS)
+experiments: $(VENV)/.development ## Train and compare models of a PLAN on TRAIN, DEV and TEST; writes docs/experiments.md
+	$(BIN)/python -m bench.experiments --plan $(PLAN) --train $(TRAIN) --dev $(DEV) --test $(TEST) $(ARGUMENTS)
 
 image-test: $(VENV)/.development ## Build the container image with buildah, start it, translate over HTTP
 	./deploy/image-test

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from bench.experiments.commands import ExperimentError, Stopped, StopRequest
 from bench.experiments.page import Places, write_page
-from bench.experiments.plan import FULL, Plan, Run, rehearsal
+from bench.experiments.plan import PLANS, SHAPES, Plan, Run, rehearsal
 from bench.experiments.recipe import Texts, cut
 from bench.experiments.results import Results
 from bench.experiments.running import Workplace, carry_out
@@ -111,7 +111,8 @@ def _publish(results: Results, places: Places) -> None:
     newest = results.place.folder / results.runs[-1]["run"] / TIMED
     names = results.place.texts.names()
     files = " ".join(f"--{name} {files}" for name, files in names.items())
-    results.write(provenance(newest, f"python -m bench.experiments {files}"))
+    command = f"python -m bench.experiments --plan {results.plan.name} {files}"
+    results.write(provenance(newest, command))
     write_page(places)
 
 
@@ -121,6 +122,9 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--plan", choices=PLANS, default=SHAPES.name, help="what is compared; default: %(default)s"
     )
     parser.add_argument(
         "--train",
@@ -137,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
             metavar=("GERMAN", "ENGLISH"),
             help="a sentence a line; 200 or more" if name == "dev" else "a sentence a line",
         )
-    parser.add_argument("--folder", type=Path, default=Path("runs/experiments"), help="where models are kept")
+    parser.add_argument("--folder", type=Path, help="where models are kept; default: runs/experiments-PLAN")
     parser.add_argument(
         "--at-once",
         type=_one_or_more,
@@ -181,16 +185,19 @@ def run_plan(plan: Plan, texts: Texts, folder: Path, manner: Manner, places: Pla
     stop = StopRequest()
     with stop.listening():
         used = cut(texts, plan, folder)
-        results = Results(places.results, plan, Workplace(folder, used, used.hashes(), manner.niceness))
+        results = Results(
+            places.results(plan.name), plan, Workplace(folder, used, used.hashes(), manner.niceness)
+        )
         go_on(results, places, manner.at_once, stop, time_bundles)
 
 
 def main() -> int:
     """Exit status as in the epilog."""
     arguments = _parser().parse_args()
-    folder: Path = arguments.folder
-    texts = Texts(arguments.train, tuple(arguments.dev), tuple(arguments.test))
-    plan = rehearsal() if arguments.rehearse else FULL
+    plan = PLANS[arguments.plan]
+    folder: Path = arguments.folder or Path(f"runs/experiments-{plan.name}")
+    texts = Texts(arguments.train, tuple(arguments.dev), tuple(arguments.test), plan.licence)
+    plan = rehearsal(plan) if arguments.rehearse else plan
     places = Places.inside(folder) if arguments.rehearse else Places.of_project()
     began_s = time.monotonic()
     try:

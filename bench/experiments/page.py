@@ -11,12 +11,11 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench.experiments.plan import BASE, FULL, PUBLISHED_AT, PUBLISHED_BLEU, TIED, TUTORIAL
+from bench.experiments.plan import PLANS, PUBLISHED_AT, PUBLISHED_BLEU, TIED, TUTORIAL, Plan
 from bench.page import RESULTS, origin_line, render, table
 
 PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
-FIGURE = "figures/experiments.png"
-NOT_MEASURED = "Not measured yet: `make experiments`."
+NOT_MEASURED = "Not measured yet."
 DPI = 110
 GREEDY, BEAM = 1, 4
 FEW_SEEDS = 2
@@ -29,21 +28,26 @@ Result = Mapping[str, Any]
 class Places:
     """Where results come from and the page goes."""
 
-    results: Path
+    results_dir: Path
     page: Path
 
     @classmethod
     def of_project(cls) -> "Places":
-        return cls(RESULTS / "experiments.json", PAGE)
+        return cls(RESULTS, PAGE)
 
     @classmethod
     def inside(cls, folder: Path) -> "Places":
         """For results that are not for the project's page."""
-        return cls(folder / "experiments.json", folder / "experiments.md")
+        return cls(folder, folder / "experiments.md")
 
-    @property
-    def figure(self) -> Path:
-        return self.page.parent / FIGURE
+    def results(self, plan: str) -> Path:
+        """The file of a plan's results."""
+        return self.results_dir / f"experiments-{plan}.json"
+
+    def read(self) -> "dict[str, Result]":
+        """What was measured so far, by plan."""
+        files = {plan: self.results(plan) for plan in PLANS}
+        return {plan: json.loads(file.read_text("utf8")) for plan, file in files.items() if file.is_file()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +72,38 @@ class Values:
 
 
 def write_page(places: Places) -> None:
-    """The page, and the plot if anything was measured."""
-    result = None
-    if places.results.is_file():
-        result = json.loads(places.results.read_text(encoding="utf8"))
-    text = render(PAGE.read_text(encoding="utf8"), all_tables(result))
+    """The page, and a plot for each plan whose arms were timed."""
+    results = places.read()
+    text = render(PAGE.read_text(encoding="utf8"), all_tables(results))
     places.page.parent.mkdir(parents=True, exist_ok=True)
     places.page.write_text(text, encoding="utf8")
-    if result is not None and result["timing"] is not None:
-        draw(result, places.figure)
+    for plan, result in results.items():
+        if result["timing"] is not None:
+            draw(result, places.page.parent / figure_of(plan))
 
 
-def all_tables(result: Result | None) -> dict[str, str]:
+def figure_of(plan: str) -> str:
+    """Where a plan's plot lies, seen from the page."""
+    return f"figures/experiments-{plan}.png"
+
+
+def all_tables(results: Mapping[str, Result]) -> dict[str, str]:
     """What stands between the page's markers, by name."""
+    return {
+        f"{name}-{part}": text
+        for name, plan in PLANS.items()
+        for part, text in _tables(plan, results.get(name)).items()
+    }
+
+
+def _tables(plan: Plan, result: Result | None) -> dict[str, str]:
     if result is None:
-        absent = dict.fromkeys(("experiments", "answers", "origin"), NOT_MEASURED)
-        return {"budget": budget_lines([asdict(arm) for arm in FULL.arms]), "plot": "", **absent}
+        absent = dict.fromkeys(("scores", "answers", "origin"), NOT_MEASURED)
+        return {"budget": budget_lines([asdict(arm) for arm in plan.arms]), "plot": "", **absent}
     return {
         "budget": budget_lines(result["arms"]),
-        "experiments": experiments_table(result),
-        "plot": plot_line(result),
+        "scores": scores_table(result),
+        "plot": plot_line(plan, result),
         "answers": "\n".join(answers(result)),
         "origin": origin_line(result),
     }
@@ -123,7 +139,7 @@ def _schedule(budget: Result) -> str:
     return f"reached over {warmup:,} steps and led to zero over the last {decay:,}"
 
 
-def experiments_table(result: Result) -> str:
+def scores_table(result: Result) -> str:
     """A row for each arm that has a run."""
     head = [
         "arm",
@@ -151,55 +167,67 @@ def experiments_table(result: Result) -> str:
                 f"{runs[0]['parameters'] / 1e6:.2f}",
                 f"{runs[0]['self_bytes_per_token']:,} + {runs[0]['cross_bytes_per_token']:,}",
                 *(_ms(result, arm["name"], batch) for batch in (1, 32)),
-                f"{60 * statistics.fmean(run['train_hours'] for run in runs):.0f}",
+                f"{_minutes(runs):.0f}",
             ]
         )
     return table(head, rows)
 
 
-def plot_line(result: Result) -> str:
+def plot_line(plan: Plan, result: Result) -> str:
     """The picture, once the arms were timed."""
     if result["timing"] is None:
         return ""
-    return f"![BLEU of the arms against their milliseconds a sentence]({FIGURE})"
+    return f"![BLEU of the arms against their milliseconds a sentence]({figure_of(plan.name)})"
 
 
 def answers(result: Result) -> list[str]:
     """A sentence for each arm that can be compared with the first."""
-    base = runs_of(result, BASE.name)
+    first, *others = result["arms"]
+    base = runs_of(result, first["name"])
     said = []
-    for arm in result["arms"]:
+    for arm in others:
         runs = runs_of(result, arm["name"])
-        if not runs or not base or arm["name"] == BASE.name:
+        if not runs or not base:
             continue
         if arm["name"] == TUTORIAL.name:
             said.append(_beside_published(arm, runs))
         else:
-            said.append(_compare(result, arm, runs, base))
+            said.append(_compare(result, arm, first))
     return said or ["Nothing to compare yet: fewer than two arms have a run."]
 
 
-def _compare(result: Result, arm: Result, runs: Sequence[Result], base: Sequence[Result]) -> str:
+def _compare(result: Result, arm: Result, first: Result) -> str:
+    runs, base = runs_of(result, arm["name"]), runs_of(result, first["name"])
     ours, theirs = scores(runs, "bleu", BEAM), scores(base, "bleu", BEAM)
     share = runs[0]["parameters"] / base[0]["parameters"] - 1
-    first = (
-        f"- **{arm['label']}**, against {BASE.label}: BLEU {ours.mean - theirs.mean:+.1f} with beam 4, "
+    said = (
+        f"- **{arm['label']}**, against {first['label']}: BLEU {ours.mean - theirs.mean:+.1f} with beam 4, "
         f"{ours} against {theirs}, {_verdict(ours, theirs)}; {share:+.0%} parameters"
     )
-    parts = [first]
+    parts = [said]
     if arm["name"] == TIED.name:
         parts.append(
             f"{sum_of_cache(runs[0]):,} bytes of cache for a source and a target token against "
             f"{sum_of_cache(base[0]):,}"
         )
-    times = {batch: (ms(result, arm["name"], batch), ms(result, BASE.name, batch)) for batch in (1, 32)}
-    said = [
+    if arm["budget"]["steps"] != first["budget"]["steps"]:
+        parts.append(f"{_effort(arm, runs)} against {_effort(first, base)}")
+    times = {batch: (ms(result, arm["name"], batch), ms(result, first["name"], batch)) for batch in (1, 32)}
+    compared = [
         f"{mine['median'] / other['median']:.2f} times the time a sentence "
         + ("one at a time" if batch == 1 else f"{batch} at a time")
         for batch, (mine, other) in times.items()
         if mine is not None and other is not None
     ]
-    return "; ".join([*parts, *said]) + "."
+    return "; ".join([*parts, *compared]) + "."
+
+
+def _effort(arm: Result, runs: Sequence[Result]) -> str:
+    return f"{arm['budget']['steps']:,} steps in {_minutes(runs):.0f} minutes"
+
+
+def _minutes(runs: Sequence[Result]) -> float:
+    return 60 * statistics.fmean(run["train_hours"] for run in runs)
 
 
 def _verdict(ours: Values, theirs: Values) -> str:

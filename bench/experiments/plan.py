@@ -86,11 +86,15 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Every run."""
+    """Every run that answers one group of questions."""
 
+    name: str
+    """Of its results."""
     arms: tuple[Arm, ...]
     """The first is what others are compared with."""
     seeds: tuple[int, ...]
+    licence: str
+    """Of the text, kept with the models."""
     most_pairs: int | None = None
     """Of the training text; None: all."""
     most_dev_lines: int | None = None
@@ -154,11 +158,38 @@ TUTORIAL = Arm(
         average_last=1,
     ),
 )
-FULL = Plan((BASE, TIED, *DEPTHS, *VOCABULARIES, TUTORIAL), seeds=(1, 2, 3), most_dev_lines=300)
+SHAPES = Plan(
+    "shapes",
+    (BASE, TIED, *DEPTHS, *VOCABULARIES, TUTORIAL),
+    seeds=(1, 2, 3),
+    licence="Multi30k captions, for research only; nothing trained on them may be shipped",
+    most_dev_lines=300,
+)
 
 
-def rehearsal() -> Plan:
-    """Two arms, small ones, few pairs, three steps: does it work?"""
+def _size(d_model: int, steps: int) -> Arm:
+    return Arm(
+        f"d-{d_model}",
+        f"{d_model} wide",
+        shape=Shape(d_model=d_model, heads=d_model // 32, ffn=4 * d_model, dropout=0.0),
+        budget=Budget(steps=steps, warmup_steps=steps // 10, decay_steps=2 * steps // 5),
+    )
+
+
+SIZES = Plan(
+    "sizes",
+    # As many steps as take the same time where they were first counted: a step of the widest takes 4.5
+    # times as long as one of the narrowest.
+    (_size(256, 1500), _size(128, 3400), _size(384, 750)),
+    seeds=(1,),
+    licence="Tatoeba sentences, CC BY 2.0 FR, credit tatoeba.org",
+    most_dev_lines=300,
+)
+PLANS = {plan.name: plan for plan in (SHAPES, SIZES)}
+
+
+def rehearsal(plan: Plan) -> Plan:
+    """The first two arms, small ones, few pairs, three steps: does it work?"""
     budget = Budget(steps=3, warmup_steps=1, decay_steps=1, validated_lines=4)
     arms = tuple(
         replace(
@@ -167,6 +198,6 @@ def rehearsal() -> Plan:
             vocabulary=Vocabulary(500),
             budget=budget,
         )
-        for arm in (BASE, TIED)
+        for arm in plan.arms[:2]
     )
-    return Plan(arms, seeds=(1,), most_pairs=200, most_dev_lines=200, most_test_lines=20)
+    return replace(plan, arms=arms, seeds=(1,), most_pairs=200, most_dev_lines=200, most_test_lines=20)

@@ -12,7 +12,6 @@ from typing import IO, Any
 from bench.experiments.plan import SOURCE_LANGUAGE, TARGET_LANGUAGE, Plan, Run
 from dragoman.bundle import sha256_of
 
-LICENCE = "Multi30k captions, for research only; nothing trained on them may be shipped"
 SNAPSHOT_EVERY_STEPS = 25
 THREADS = 1
 """Two trainings side by side with a thread each do twice the work of one with two. Another number rounds
@@ -29,6 +28,7 @@ class Texts:
     """`source⇥target` or `tag⇥source⇥target` lines, packed as .xz or not at all."""
     dev: tuple[Path, Path]
     test: tuple[Path, Path]
+    licence: str
 
     def hashes(self) -> dict[str, str]:
         """Of each file's bytes, by what it is for."""
@@ -57,7 +57,7 @@ def cut(texts: Texts, plan: Plan, folder: Path) -> Texts:
             ("test", texts.test, plan.most_test_lines),
         )
     )
-    return Texts(train, dev, test)
+    return Texts(train, dev, test, texts.licence)
 
 
 def recipe_of(run: Run, texts: Texts, run_dir: Path) -> Recipe:
@@ -75,7 +75,7 @@ def recipe_of(run: Run, texts: Texts, run_dir: Path) -> Recipe:
             "name": "train",
             "files": [str(texts.train)],
             "weight": 1.0,
-            "licence": LICENCE,
+            "licence": texts.licence,
         },
         "vocabulary": asdict(run.arm.vocabulary),
         "model": asdict(run.arm.shape),

@@ -16,10 +16,10 @@ from bench.experiments.page import (
     all_tables,
     answers,
     draw,
-    experiments_table,
+    scores_table,
     write_page,
 )
-from bench.experiments.plan import BASE, FULL, TIED, TUTORIAL
+from bench.experiments.plan import BASE, SHAPES, SIZES, TIED, TUTORIAL, Plan
 from bench.page import MARKED, render
 
 
@@ -47,7 +47,7 @@ def run(arm: str, seed: int, bleu: float, parameters: int = 8_000_000, cache: in
     }
 
 
-def result(*runs: dict[str, Any], timed: tuple[str, ...] = ()) -> dict[str, Any]:
+def result(*runs: dict[str, Any], timed: tuple[str, ...] = (), plan: Plan = SHAPES) -> dict[str, Any]:
     rows = [
         {"arm": arm, "batch": batch, "ms_per_sentence": {"median": ms, "least": ms - 1, "most": ms + 1}}
         for number, arm in enumerate(timed, start=1)
@@ -63,7 +63,7 @@ def result(*runs: dict[str, Any], timed: tuple[str, ...] = ()) -> dict[str, Any]
     }
     return {
         "provenance": origin,
-        "arms": [asdict(arm) for arm in FULL.arms],
+        "arms": [asdict(arm) for arm in plan.arms],
         "runs": list(runs),
         "timing": {"results": rows} if timed else None,
     }
@@ -71,30 +71,29 @@ def result(*runs: dict[str, Any], timed: tuple[str, ...] = ()) -> dict[str, Any]
 
 def test_the_page_is_made_of_the_result() -> None:
     page = PAGE.read_text(encoding="utf8")
-    path = Places.of_project().results
-    measured = json.loads(path.read_text(encoding="utf8")) if path.is_file() else None
 
-    assert render(page, all_tables(measured)) == page
+    assert render(page, all_tables(Places.of_project().read())) == page
 
 
 def test_all_that_is_made_stands_on_the_page_once() -> None:
     names = [match["name"] for match in MARKED.finditer(PAGE.read_text(encoding="utf8"))]
 
-    assert sorted(names) == sorted(all_tables(None))
-    assert sorted(names) == sorted(all_tables(result(run(BASE.name, 1, 30.0))))
+    assert sorted(names) == sorted(all_tables({}))
+    assert sorted(names) == sorted(all_tables({SHAPES.name: result(run(BASE.name, 1, 30.0))}))
 
 
 def test_without_a_result_the_page_says_so_and_shows_no_picture() -> None:
-    tables = all_tables(None)
+    tables = all_tables({})
 
-    assert {tables[name] for name in ("experiments", "answers", "origin")} == {NOT_MEASURED}
-    assert tables["plot"] == ""
+    for plan in (SHAPES.name, SIZES.name):
+        assert {tables[f"{plan}-{name}"] for name in ("scores", "answers", "origin")} == {NOT_MEASURED}
+        assert tables[f"{plan}-plot"] == ""
 
 
 def test_a_row_has_the_seeds_their_mean_and_their_range() -> None:
     runs = [run(BASE.name, seed, bleu) for seed, bleu in ((1, 30.0), (2, 31.0), (3, 32.6))]
 
-    (row,) = experiments_table(result(*runs, timed=(BASE.name,))).splitlines()[2:]
+    (row,) = scores_table(result(*runs, timed=(BASE.name,))).splitlines()[2:]
 
     # Means of 31, 32, 33.6; of 30, 31, 32.6; of 60, 62, 65.2. A tenth of an hour is six minutes.
     assert row == (
@@ -104,7 +103,7 @@ def test_a_row_has_the_seeds_their_mean_and_their_range() -> None:
 
 
 def test_arms_with_one_seed_have_no_range_and_arms_without_none_have_no_row() -> None:
-    rows = experiments_table(result(run(BASE.name, 1, 30.0))).splitlines()[2:]
+    rows = scores_table(result(run(BASE.name, 1, 30.0))).splitlines()[2:]
 
     assert rows == [f"| {BASE.label} | 1 | 31.0 | 30.0 | 60.0 | 8.00 | 1,024 + 1,024 |  |  | 6 |"]
 
@@ -152,7 +151,7 @@ def test_the_tutorials_lower_cased_score_stands_beside_the_published_one() -> No
 
 
 def test_budgets_are_told_once_for_the_arms_that_share_them() -> None:
-    lines = all_tables(None)["budget"].splitlines()
+    lines = all_tables({})["shapes-budget"].splitlines()
 
     assert len(lines) == 2
     assert f"{BASE.budget.steps:,} steps of at most {BASE.budget.budget_tokens:,} padded tokens" in lines[0]
@@ -163,7 +162,7 @@ def test_a_page_elsewhere_leaves_the_projects_alone(tmp_path: Path) -> None:
     before = PAGE.read_bytes()
     places = Places.inside(tmp_path)
     measured = result(run(BASE.name, 1, 30.0), timed=(BASE.name,))
-    places.results.write_text(json.dumps(measured), encoding="utf8")
+    places.results(SHAPES.name).write_text(json.dumps(measured), encoding="utf8")
 
     write_page(places)
 
@@ -172,6 +171,19 @@ def test_a_page_elsewhere_leaves_the_projects_alone(tmp_path: Path) -> None:
     assert f"| {BASE.label} | 1 |" in page
     assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
     assert PAGE.read_bytes() == before
+
+
+def test_where_steps_differ_a_comparison_says_how_many_and_how_long_they_took() -> None:
+    first, second, _ = SIZES.arms
+    runs = [run(first.name, 1, 30.0), {**run(second.name, 1, 29.0), "train_hours": 0.2}]
+
+    (said,) = answers(result(*runs, plan=SIZES))
+
+    assert f"**{second.label}**, against {first.label}: BLEU -1.0" in said
+    assert (
+        f"{second.budget.steps:,} steps in 12 minutes against {first.budget.steps:,} steps in 6 minutes"
+        in said
+    )
 
 
 def test_the_plot_has_the_arms_that_have_runs_and_times(tmp_path: Path) -> None:

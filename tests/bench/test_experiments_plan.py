@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from bench.experiments.plan import BASE, FULL, TUTORIAL, Arm, Run, rehearsal
+from bench.experiments.plan import BASE, PLANS, SHAPES, SIZES, TUTORIAL, Arm, Run, rehearsal
 from bench.experiments.recipe import Recipe, Texts, as_toml, cut, fingerprint, recipe_of
 from training.config import load_config
 
-COMPARED = [arm for arm in FULL.arms if arm is not TUTORIAL]
-TEXTS = Texts(Path("train.tsv"), (Path("dev.de"), Path("dev.en")), (Path("test.de"), Path("test.en")))
+COMPARED = [arm for arm in SHAPES.arms if arm is not TUTORIAL]
+TEXTS = Texts(Path("train.tsv"), (Path("dev.de"), Path("dev.en")), (Path("test.de"), Path("test.en")), "free")
 HASHES = {"train": "1", "dev": "2", "test": "3"}
+
+
+RUNS = [run for plan in PLANS.values() for each in (plan, rehearsal(plan)) for run in each.runs()]
 
 
 def recipe(run: Run) -> Recipe:
@@ -58,34 +61,55 @@ def test_two_small_vocabularies_have_as_many_rows_as_the_shared_one() -> None:
 
 
 def test_every_arm_is_trained_once_with_each_of_three_seeds() -> None:
-    runs = FULL.runs()
+    runs = SHAPES.runs()
 
-    assert len(FULL.seeds) == 3
-    assert len({(run.arm, run.seed) for run in runs}) == len(runs) == len(FULL.arms) * 3
+    assert len(SHAPES.seeds) == 3
+    assert len({(run.arm, run.seed) for run in runs}) == len(runs) == len(SHAPES.arms) * 3
     assert len({run.name for run in runs}) == len(runs)
 
 
 def test_no_arm_has_its_second_seed_before_all_have_their_first() -> None:
-    first, *others = FULL.passes()
+    first, *others = SHAPES.passes()
 
-    assert [run.seed for run in first] == [FULL.seeds[0]] * len(FULL.arms)
-    assert {run.arm for run in first} == set(FULL.arms)
-    assert all(run.seed != FULL.seeds[0] for one in others for run in one)
+    assert [run.seed for run in first] == [SHAPES.seeds[0]] * len(SHAPES.arms)
+    assert {run.arm for run in first} == set(SHAPES.arms)
+    assert all(run.seed != SHAPES.seeds[0] for one in others for run in one)
+
+
+def test_sizes_differ_in_width_and_in_steps_alone() -> None:
+    first = SIZES.arms[0]
+    alike = {
+        (
+            replace(arm.shape, d_model=0, heads=0, ffn=0),
+            arm.vocabulary,
+            replace(arm.budget, steps=0, warmup_steps=0, decay_steps=0),
+            arm.shape.d_model // arm.shape.heads,
+            arm.shape.ffn // arm.shape.d_model,
+        )
+        for arm in SIZES.arms
+    }
+
+    assert len(alike) == 1
+    assert len({arm.shape.d_model for arm in SIZES.arms}) == len(SIZES.arms)
+    assert all(
+        (arm.shape.d_model < first.shape.d_model) == (arm.budget.steps > first.budget.steps)
+        for arm in SIZES.arms[1:]
+    )
 
 
 def test_the_longest_runs_of_a_pass_come_first() -> None:
-    for one_pass in FULL.passes():
+    for one_pass in SHAPES.passes():
         steps = [run.arm.budget.steps for run in one_pass]
         assert steps == sorted(steps, reverse=True)
 
 
 def test_arms_that_are_compared_have_all_their_seeds_before_another_has_its_second() -> None:
-    arms = [run.arm for run in FULL.runs() if run.seed != FULL.seeds[0]]
+    arms = [run.arm for run in SHAPES.runs() if run.seed != SHAPES.seeds[0]]
 
     assert set(arms[: 2 * len(COMPARED)]) == set(COMPARED)
 
 
-@pytest.mark.parametrize("run", [*FULL.runs(), *rehearsal().runs()], ids=lambda run: str(run.name))
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: str(run.name))
 def test_the_trainer_takes_a_recipe_as_the_plan_means_it(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "recipe.toml"
     path.write_text(as_toml(recipe(run)), encoding="utf8")
@@ -118,7 +142,9 @@ def test_the_tutorials_learning_rate_is_the_same_from_first_step_to_last(tmp_pat
 
 def test_a_fingerprint_does_not_ask_where_texts_lie() -> None:
     run = Run(BASE, 1)
-    elsewhere = Texts(Path("/a/train.tsv"), (Path("/a/1"), Path("/a/2")), (Path("/a/3"), Path("/a/4")))
+    elsewhere = Texts(
+        Path("/a/train.tsv"), (Path("/a/1"), Path("/a/2")), (Path("/a/3"), Path("/a/4")), "free"
+    )
 
     assert fingerprint(recipe(run), HASHES) == fingerprint(
         recipe_of(run, elsewhere, Path("/a/run")), {**HASHES}
@@ -148,9 +174,9 @@ def test_a_fingerprint_tells_texts_apart() -> None:
 def test_a_rehearsal_reads_the_beginnings_of_the_texts(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     path.write_text("".join(f"{number}\n" for number in range(500)), encoding="utf8")
-    plan = rehearsal()
+    plan = rehearsal(SHAPES)
 
-    used = cut(Texts(path, (path, path), (path, path)), plan, tmp_path / "cut")
+    used = cut(Texts(path, (path, path), (path, path), "free"), plan, tmp_path / "cut")
 
     for part, most in ((used.train, plan.most_pairs), (used.dev[1], 200), (used.test[0], 20)):
         assert part.read_text(encoding="utf8").split() == [str(number) for number in range(most or 0)]
@@ -161,6 +187,6 @@ def test_the_real_plan_leaves_training_and_test_text_whole(tmp_path: Path) -> No
     path = tmp_path / "lines"
     path.write_text("line\n" * 500, encoding="utf8")
 
-    used = cut(Texts(path, (path, path), (path, path)), FULL, tmp_path / "cut")
+    used = cut(Texts(path, (path, path), (path, path), "free"), SHAPES, tmp_path / "cut")
 
     assert (used.train, used.test) == (path, (path, path))

@@ -26,7 +26,7 @@ from export.checkpoint import load_checkpoint
 from tests.batching.doubles import until
 
 TINY = Path(__file__).parents[1] / "tiny"
-PLAN = Plan((BASE, TIED), seeds=(1, 2))
+PLAN = Plan("shapes", (BASE, TIED), seeds=(1, 2), licence="free")
 NUM_STEPS = 5
 """Of a run: train, export twice, score twice."""
 
@@ -85,7 +85,7 @@ def texts(tmp_path: Path) -> Texts:
     paths = [tmp_path / name for name in ("train.tsv", "dev.de", "dev.en", "test.de", "test.en")]
     for path in paths:
         path.write_text(f"{path.name}\n", encoding="utf8")
-    return Texts(paths[0], (paths[1], paths[2]), (paths[3], paths[4]))
+    return Texts(paths[0], (paths[1], paths[2]), (paths[3], paths[4]), "free")
 
 
 def go(
@@ -95,7 +95,7 @@ def go(
     folder = tmp_path / "experiments"
     places = Places.inside(folder)
     place = Workplace(folder, texts, texts.hashes(), 19, hands)
-    results = Results(places.results, plan, place)
+    results = Results(places.results(plan.name), plan, place)
     go_on(results, places, at_once, StopRequest(), clock)
     return results
 
@@ -214,7 +214,7 @@ def test_after_each_run_file_and_page_are_there(tmp_path: Path, texts: Texts) ->
         go(tmp_path, texts, Hands(stopped_at=NUM_STEPS), Clock())
 
     places = Places.inside(tmp_path / "experiments")
-    content = json.loads(places.results.read_text(encoding="utf8"))
+    content = json.loads(places.results(PLAN.name).read_text(encoding="utf8"))
     assert [run["run"] for run in content["runs"]] == [Run(BASE, 1).name]
     assert content["provenance"]["bundle_sha256"]
     assert f"| {BASE.label} | 1 |" in places.page.read_text(encoding="utf8")
