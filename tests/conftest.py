@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import dragoman.graphs  # noqa: F401 -- onnxruntime must not report what tests do, whoever imports it first
 from tests.postgres import Postgres, run_postgres
 
 

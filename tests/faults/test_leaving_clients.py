@@ -13,7 +13,7 @@ from tests.routing.doubles import until
 
 NUM_CLIENTS = 1000
 AT_A_TIME = 100
-TEXT_BYTES = 20_000
+TEXT_BYTES = 40_000
 """Of each: what they all sent would be seen in the server's memory if it were kept."""
 SENTENCE = "Das Kind spielt mit dem Hund im Garten. "
 OK = httpx.codes.OK

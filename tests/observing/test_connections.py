@@ -78,10 +78,10 @@ def test_a_connection_would_be_seen(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(180)
 def test_nothing_leaves_the_machine_while_a_server_starts_and_translates(tmp_path: Path) -> None:
-    port = free_port()
+    port, home = free_port(), tmp_path / "home"
+    home.mkdir()
     command = watched(SERVING, tmp_path / "told", "serve", "--model", str(TINY_BUNDLE), "--port", str(port))
-    around = {name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")}
-    environment = {**around, "PYTHONPATH": str(PROJECT), "DRAGOMAN_APIS": "native"}
+    environment = {**surroundings(), "HOME": str(home), "PYTHONPATH": str(PROJECT), "DRAGOMAN_APIS": "native"}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True) as server:
         try:
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=TIMEOUT_S) as client:
@@ -94,6 +94,46 @@ def test_nothing_leaves_the_machine_while_a_server_starts_and_translates(tmp_pat
 
     assert translated.status_code == 200
     assert elsewhere(tmp_path / "told") == []
+    assert list(home.rglob("*")) == []
+
+
+IMPORTING = """
+import importlib, os, sys
+
+class Gate:
+    def find_spec(name, path=None, target=None):
+        if name == "onnxruntime":
+            print(os.environ.get("ORT_DISABLE_TELEMETRY"), flush=True)
+            os._exit(0)
+
+sys.meta_path.insert(0, Gate)
+importlib.import_module(sys.argv[1])
+"""
+IMPORTERS = sorted(
+    ".".join(path.relative_to(PROJECT).with_suffix("").parts)
+    for package in ("dragoman", "service", "export", "bench")
+    for path in (PROJECT / package).rglob("*.py")
+    if re.search(r"^(import|from) onnxruntime", path.read_text(encoding="utf8"), re.MULTILINE)
+)
+
+
+@pytest.mark.parametrize("module", IMPORTERS)
+def test_onnxruntime_is_told_not_to_report_before_it_is_imported(module: str, tmp_path: Path) -> None:
+    environment = {**surroundings(), "PYTHONPATH": str(PROJECT)}
+    command = [sys.executable, "-c", IMPORTING, module]
+
+    said = subprocess.check_output(command, cwd=tmp_path, env=environment, text=True, timeout=TIMEOUT_S)
+
+    assert said == "1\n"
+
+
+def surroundings() -> dict[str, str]:
+    """This process's environment without our settings and without what keeps onnxruntime silent anyway."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("DRAGOMAN_", "ORT_", "XDG_", "CI", "GITHUB_"))
+    }
 
 
 def _answers(client: httpx.Client) -> bool:
