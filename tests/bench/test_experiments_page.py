@@ -32,6 +32,7 @@ def run(arm: str, seed: int, bleu: float, parameters: int = 8_000_000, cache: in
             "bleu": bleu + (beam == 4) - 0.5 * (precision == "int8"),
             "bleu_lower": bleu + (beam == 4) + 2,
             "chrf": 2 * bleu,
+            "cut_by_length": 9 - 2 * beam,
         }
         for precision in ("fp32", "int8")
         for beam in (1, 4)
@@ -97,15 +98,15 @@ def test_a_row_has_the_seeds_their_mean_and_their_range() -> None:
 
     # Means of 31, 32, 33.6; of 30, 31, 32.6; of 60, 62, 65.2. A tenth of an hour is six minutes.
     assert row == (
-        f"| {BASE.label} | 3 | 32.2 (31.0 to 33.6) | 31.2 (30.0 to 32.6) | 62.4 (60.0 to 65.2) | 8.00 "
-        "| 1,024 + 1,024 | 10.0 | 3.0 | 6 |"
+        f"| {BASE.label} | 3 | 32.2 (31.0 to 33.6) | 31.2 (30.0 to 32.6) | 62.4 (60.0 to 65.2) | 7 / 1 "
+        "| 8.00 | 1,024 + 1,024 | 10.0 | 3.0 | 6 |"
     )
 
 
 def test_arms_with_one_seed_have_no_range_and_arms_without_none_have_no_row() -> None:
     rows = scores_table(result(run(BASE.name, 1, 30.0))).splitlines()[2:]
 
-    assert rows == [f"| {BASE.label} | 1 | 31.0 | 30.0 | 60.0 | 8.00 | 1,024 + 1,024 |  |  | 6 |"]
+    assert rows == [f"| {BASE.label} | 1 | 31.0 | 30.0 | 60.0 | 7 / 1 | 8.00 | 1,024 + 1,024 |  |  | 6 |"]
 
 
 def test_a_comparison_says_what_is_won_and_what_it_costs() -> None:
