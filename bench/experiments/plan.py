@@ -180,7 +180,7 @@ SIZES = Plan(
     "sizes",
     # As many steps as take the same time where they were first counted: a step of the widest takes 4.5
     # times as long as one of the narrowest.
-    (_size(256, 1500), _size(128, 3400), _size(384, 750)),
+    (_size(256, 1000), _size(128, 2270), _size(384, 500)),
     seeds=(1,),
     licence="Tatoeba sentences, CC BY 2.0 FR, credit tatoeba.org",
     most_dev_lines=300,
