@@ -23,7 +23,7 @@ from bench.experiments.scoring import Score
 from bench.experiments.timing import Timing, time_bundles
 from bench.rounds import Spread
 from export.checkpoint import load_checkpoint
-from tests.batching.doubles import until
+from tests.routing.doubles import until
 
 TINY = Path(__file__).parents[1] / "tiny"
 PLAN = Plan("shapes", (BASE, TIED), seeds=(1, 2), licence="free")
