@@ -1,5 +1,6 @@
 """Endless batches, a pure function of the seed and the step: what makes a resumed run the same run."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -45,20 +46,26 @@ class BatchPlan:
 
 
 class BatchStream:
-    """Batches from `first_step` on: rounds of weighted draws, each cut into batches of similar length."""
+    """Batches from number `first` on: rounds of weighted draws, each cut into batches of similar length.
 
-    def __init__(self, corpora: Sequence[TokenisedCorpus], plan: BatchPlan, first_step: int = 0) -> None:
+    Of several processes each takes every `stride`-th batch.
+    """
+
+    def __init__(
+        self, corpora: Sequence[TokenisedCorpus], plan: BatchPlan, first: int = 0, stride: int = 1
+    ) -> None:
         self.corpora = corpora
         self.plan = plan
-        self.first_step = first_step
+        self.first = first
+        self.stride = stride
 
     def __iter__(self) -> Iterator[Batch]:
-        for batch in self.references():
+        for batch in itertools.islice(self.references(), 0, None, self.stride):
             yield self._collate(batch)
 
     def references(self) -> Iterator[list[PairRef]]:
         """Which pairs make each batch."""
-        to_skip = self.first_step
+        to_skip = self.first
         round_number = 0
         while True:
             batches = self._round(round_number)
@@ -112,13 +119,12 @@ def cut_by_budget(lengths: NDArray[np.int64], budget_tokens: int) -> list[tuple[
         Begin and end of each batch.
     """
     cuts: list[tuple[int, int]] = []
-    begin, widest = 0, np.zeros(2, np.int64)
-    for index, pair_lengths in enumerate(lengths):
-        wider = np.maximum(widest, pair_lengths)
-        if index > begin and int(wider.sum()) * (index - begin + 1) > budget_tokens:
+    begin, width, height = 0, 0, 0
+    for index, (source_len, target_len) in enumerate(lengths.tolist()):
+        width, height = max(width, source_len), max(height, target_len)
+        if index > begin and (width + height) * (index - begin + 1) > budget_tokens:
             cuts.append((begin, index))
-            begin, wider = index, pair_lengths
-        widest = wider
+            begin, width, height = index, source_len, target_len
     if len(lengths):
         cuts.append((begin, len(lengths)))
     return cuts

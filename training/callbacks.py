@@ -1,6 +1,7 @@
 """What happens beside the steps: progress, validation, snapshots for averaging."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from typing_extensions import override
 from training.bars import StepBar, step_bar, write_line
 from training.config import TrainingConfig
 from training.history import LOSS_EVERY_STEPS, Event, History
-from training.module import TranslationModule
+from training.module import as_translation
 from training.validation import HeldOut, validate
 
 SNAPSHOT_PATTERN = "step-*.pt"
@@ -34,7 +35,7 @@ class Progress(Callback):
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         self.history.rewind(trainer.global_step)
         self.bar = step_bar(self.total_steps, trainer.global_step)
-        self.mark = (time.monotonic(), _module(pl_module).pairs_seen)
+        self.mark = (time.monotonic(), as_translation(pl_module).pairs_seen)
 
     @override
     def on_train_batch_start(
@@ -51,7 +52,7 @@ class Progress(Callback):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        module = _module(pl_module)
+        module = as_translation(pl_module)
         module.train_seconds += time.monotonic() - self.step_began
         self.losses.append(outputs["loss"].detach())
         if self.bar is None:
@@ -83,13 +84,13 @@ class Progress(Callback):
 
 
 class Validation(Callback):
-    """BLEU and chrF on held-out lines every so many steps; the plot is drawn anew each time."""
+    """BLEU and chrF on held-out lines of each direction every so many steps, and their plot."""
 
     def __init__(
         self,
         config: TrainingConfig,
         history: History,
-        held_out: HeldOut,
+        held_out: Sequence[HeldOut],
         processors: tuple[sentencepiece.SentencePieceProcessor, sentencepiece.SentencePieceProcessor],
     ) -> None:
         self.every_steps = config.validation.every_steps
@@ -110,12 +111,12 @@ class Validation(Callback):
         step = trainer.global_step
         if step % self.every_steps and step != self.last_step:
             return
-        module = _module(pl_module)
-        scores = validate(module.model, self.held_out, *self.processors)
-        write_line(f"step {step}: BLEU {scores.bleu:.2f}, chrF {scores.chrf:.2f}")
-        self.history.append(
-            Event(step, module.pairs_seen, module.train_seconds, bleu=scores.bleu, chrf=scores.chrf)
-        )
+        module = as_translation(pl_module)
+        for lines in self.held_out:
+            scores = validate(module.model, lines, *self.processors)
+            write_line(f"step {step}, {lines.direction}: BLEU {scores.bleu:.2f}, chrF {scores.chrf:.2f}")
+            state = (step, module.pairs_seen, module.train_seconds)
+            self.history.append(Event(*state, bleu=scores.bleu, chrf=scores.chrf, direction=lines.direction))
         self.history.plot()
 
 
@@ -150,7 +151,7 @@ class Snapshots(Callback):
         self.folder.mkdir(exist_ok=True)
         path = self.folder / f"step-{step:08d}.pt"
         partial = path.with_suffix(".partial")
-        torch.save(_module(pl_module).model.state_dict(), partial)
+        torch.save(as_translation(pl_module).model.state_dict(), partial)
         partial.replace(path)
         for old in snapshot_paths(self.folder)[: -self.keep]:
             old.unlink()
@@ -169,9 +170,3 @@ def average_snapshots(paths: list[Path]) -> dict[str, torch.Tensor]:
 
 def _step_of(snapshot: Path) -> int:
     return int(snapshot.stem.removeprefix("step-"))
-
-
-def _module(module: lightning.LightningModule) -> TranslationModule:
-    if not isinstance(module, TranslationModule):
-        raise TypeError(f"expected a TranslationModule, not {type(module).__name__}")
-    return module

@@ -1,6 +1,7 @@
 """The training run as one TOML file; an unknown or missing key is an error."""
 
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -63,6 +64,12 @@ class Variants(Section):
     single_words: Annotated[int, Field(ge=0)] = 0
     """Further copies of each pair of one word a side, some without the mark at their end."""
 
+    # Controls: the source asks for something that the target does. They need vocabulary.has_controls.
+    terms: Fraction = 0.0
+    """Source with the wanted translation beside some of its terms, by data.term_files."""
+    formality: Fraction = 0.0
+    """English source that asks for the form of address its German target has."""
+
 
 class Corpus(Section):
     """One kind of parallel text: files of `source⇥target` or `tag⇥source⇥target` lines, or lines made up."""
@@ -71,6 +78,8 @@ class Corpus(Section):
     files: tuple[Path, ...] = ()
     generated_pairs: Count | None = None
     """So many made-up German and English lines instead of files: numbers, dates, things to copy, words."""
+    max_pairs: Count | None = None
+    """At most so many pairs of the files, drawn by the seed; all of them if not given."""
     weight: Positive
     """Share of the pairs drawn from here, relative to the other corpora."""
     variants: Variants = Variants()
@@ -84,16 +93,40 @@ class Corpus(Section):
         return self
 
 
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """From one language to the other."""
+
+    source: str
+    target: str
+
+    @property
+    def name(self) -> str:
+        """Such as `de-en`."""
+        return f"{self.source}-{self.target}"
+
+
 class Data(Section):
     source_language: str
     target_language: str
     is_reversed: bool = False
     """The files hold the target in their source column."""
+    is_bidirectional: bool = False
+    """Every pair is read in both directions: one model learns both."""
+    term_files: tuple[Path, ...] = ()
+    """Dictionaries for variants.terms: lines of `tag⇥source⇥target`, in the corpora's column order."""
     corpora: tuple[Corpus, ...] = Field(min_length=1)
     max_tokens: Count = 200
     """A pair with a longer side is left out."""
     max_length_ratio: Positive = 4.0
     """A pair with more characters on one side than this many times the other's (plus 20) is left out."""
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """From source to target language, and back if both are trained."""
+        forward = Direction(self.source_language, self.target_language)
+        backward = Direction(self.target_language, self.source_language)
+        return (forward, backward) if self.is_bidirectional else (forward,)
 
     @model_validator(mode="after")
     def _names_differ(self) -> "Data":
@@ -111,8 +144,10 @@ class Data(Section):
                     f"corpus {corpus.name}: generated_pairs are {GERMAN} and {ENGLISH}, "
                     f"not {languages[0]} and {languages[1]}"
                 )
-            if corpus.variants.spelt_umlauts and self.source_language != GERMAN:
+            if corpus.variants.spelt_umlauts and GERMAN not in {each.source for each in self.directions}:
                 raise ValueError(f"corpus {corpus.name}: spelt_umlauts needs source_language {GERMAN}")
+            if corpus.variants.terms and not self.term_files:
+                raise ValueError(f"corpus {corpus.name}: variants.terms needs data.term_files")
         return self
 
 
@@ -122,6 +157,8 @@ class Vocabulary(Section):
     character_coverage: Fraction = 0.9995
     sample_pairs: Count = 400_000
     """Pairs that SentencePiece sees, drawn by the corpora's weights."""
+    has_controls: bool = False
+    """Reserve the pieces of `training/controls.py`: for terms, formality and what may come."""
 
 
 class Model(Section):
@@ -145,8 +182,8 @@ class Optimisation(Section):
     learning_rate: Positive = 2e-3
     warmup_steps: Count = 500
     steps: Count = 10_000
-    decay_steps: Count = 2_000
-    """The last steps, over which the learning rate falls to zero; before them it is constant."""
+    decay_steps: Annotated[int, Field(ge=0)] = 2_000
+    """The last steps, over which the learning rate falls to zero; 0: it stays constant for ever."""
     budget_tokens: Count = 8_000
     """Padded source and target tokens of a batch, together."""
     label_smoothing: Fraction = 0.1
@@ -155,6 +192,9 @@ class Optimisation(Section):
     precision: Literal["32-true", "bf16-mixed"] = "bf16-mixed"
     seed: Annotated[int, Field(ge=0)] = 1
     threads: Count = 2
+    """Of each process."""
+    processes: Count = 1
+    """Each makes a batch of every step, and their gradients are averaged. More than one on a CPU only."""
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
 
 
@@ -179,12 +219,21 @@ class TrainingConfig(Section):
     run_dir: Path
     start_from: Path | None = None
     """A checkpoint folder whose weights and vocabulary the run begins with, instead of fresh ones."""
+    only_direction: str | None = None
+    """Draw pairs of this direction alone, such as `de-en`, though both are prepared: for a branch."""
     data: Data
     vocabulary: Vocabulary = Vocabulary()
     model: Model = Model()
     optimisation: Optimisation = Optimisation()
     validation: Validation
     checkpoints: Checkpoints = Checkpoints()
+
+    @property
+    def trained_directions(self) -> tuple[Direction, ...]:
+        """Those whose pairs are drawn."""
+        return tuple(
+            direction for direction in self.data.directions if self.only_direction in {None, direction.name}
+        )
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "TrainingConfig":
@@ -200,6 +249,13 @@ class TrainingConfig(Section):
                 f"optimisation.warmup_steps {schedule.warmup_steps} + decay_steps {schedule.decay_steps} "
                 f"are more than steps {schedule.steps}"
             )
+        if self.only_direction not in {None, *(direction.name for direction in self.data.directions)}:
+            problems.append(f"only_direction {self.only_direction} is no direction of [data]")
+        has_controls = any(corpus.variants.terms or corpus.variants.formality for corpus in self.data.corpora)
+        if has_controls and not self.vocabulary.has_controls:
+            problems.append("variants.terms and variants.formality need vocabulary.has_controls")
+        if self.optimisation.processes > 1 and self.optimisation.accelerator != "cpu":
+            problems.append('optimisation.processes above 1 needs accelerator = "cpu"')
         if self.data.max_tokens >= self.model.max_positions:
             problems.append(
                 f"data.max_tokens {self.data.max_tokens} must be below "

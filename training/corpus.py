@@ -7,7 +7,9 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
+from random import Random
 from typing import IO, cast
 
 from dragoman.text.normalise import normalise_segment
@@ -27,15 +29,20 @@ class Pair:
     target: str
 
 
-def read_pairs(corpus: Corpus, data: Data) -> Iterator[Pair]:
-    """Clean, distinct pairs of a corpus, in file order.
+def read_pairs(corpus: Corpus, data: Data, seed: int) -> Iterator[Pair]:
+    """Yield clean, distinct pairs of a corpus, in file order.
+
+    Args:
+        corpus: where they are; `max_pairs` of their lines are drawn, if there are more.
+        data: which column is the source.
+        seed: decides which lines are drawn.
 
     Raises:
         CorpusError: a file cannot be read, or a line is not UTF-8 or has not two or three columns.
     """
     seen: set[bytes] = set()
-    for path in corpus.files:
-        for pair in _read_file(path, is_reversed=data.is_reversed):
+    for path, chosen in zip(corpus.files, _drawn_lines(corpus, seed), strict=True):
+        for pair in _read_file(path, chosen, is_reversed=data.is_reversed):
             key = hashlib.blake2b(f"{pair.source}\t{pair.target}".encode(), digest_size=12).digest()
             if key not in seen and is_clean(pair, data.max_length_ratio):
                 seen.add(key)
@@ -48,12 +55,34 @@ def is_clean(pair: Pair, max_length_ratio: float) -> bool:
     return short_len > 0 and long_len <= max_length_ratio * short_len + 20
 
 
-def _read_file(path: Path, *, is_reversed: bool) -> Iterator[Pair]:
+def _drawn_lines(corpus: Corpus, seed: int) -> list[set[int] | None]:
+    """For each file the numbers of the lines to read, or None for all of them."""
+    if corpus.max_pairs is None:
+        return [None] * len(corpus.files)
+    counts = [sum(1 for _ in _lines(path)) for path in corpus.files]
+    drawn = Random(f"{seed} {corpus.name}").sample(  # noqa: S311 -- wanted the same again, not secret
+        range(sum(counts)), min(corpus.max_pairs, sum(counts))
+    )
+    ends = list(accumulate(counts))
+    found: list[set[int] | None] = []
+    for end, count in zip(ends, counts, strict=True):
+        found.append({place - (end - count) + 1 for place in drawn if end - count <= place < end})
+    return found
+
+
+def _read_file(path: Path, chosen: set[int] | None, *, is_reversed: bool) -> Iterator[Pair]:
+    for number, line in enumerate(_lines(path), start=1):
+        if chosen is None or number in chosen:
+            yield _parse(line, f"{path}:{number}", is_reversed=is_reversed)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
     number = 0
     try:
         with _open(path) as lines:
-            for number, line in enumerate(lines, start=1):
-                yield _parse(line, f"{path}:{number}", is_reversed=is_reversed)
+            for line in lines:
+                number += 1
+                yield line
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise CorpusError(f"{path}: not readable after line {number}: {error}") from error
 

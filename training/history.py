@@ -1,6 +1,7 @@
 """The run's record, a JSON line per event, and its picture."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,6 +23,8 @@ class Event:
     loss: float | None = None
     bleu: float | None = None
     chrf: float | None = None
+    direction: str | None = None
+    """Of the scores, such as `de-en`; runs of earlier releases had one direction and did not write it."""
 
 
 class History:
@@ -30,15 +33,12 @@ class History:
     def __init__(self, run_dir: Path) -> None:
         self.path = run_dir / HISTORY_FILE
         self.plot_path = run_dir / PLOT_FILE
-        self.events = self._read()
+        self.events = read_events(self.path)
 
     def rewind(self, step: int) -> None:
         """Forget what came after `step`: a resumed run will say it again."""
         self.events = [event for event in self.events if event.step <= step]
-        lines = "".join(json.dumps(asdict(event)) + "\n" for event in self.events)
-        partial = self.path.with_suffix(".partial")
-        partial.write_text(lines, encoding="utf8")
-        partial.replace(self.path)
+        write_events(self.path, self.events)
 
     def append(self, event: Event) -> None:
         self.events.append(event)
@@ -60,18 +60,31 @@ class History:
             [event.pairs_seen for event in losses], [event.loss for event in losses], linewidth=0.8
         )
         loss_axes.set(xlabel="pairs seen", ylabel="training loss (nats a token, smoothed labels)")
-        pairs = [event.pairs_seen for event in scores]
-        score_axes.plot(pairs, [event.bleu for event in scores], marker=".", label="BLEU")
-        score_axes.plot(pairs, [event.chrf for event in scores], marker=".", label="chrF")
+        for direction in dict.fromkeys(event.direction for event in scores):
+            of_direction = [event for event in scores if event.direction == direction]
+            pairs = [event.pairs_seen for event in of_direction]
+            suffix = f" {direction}" if direction else ""
+            score_axes.plot(pairs, [event.bleu for event in of_direction], marker=".", label=f"BLEU{suffix}")
+            score_axes.plot(pairs, [event.chrf for event in of_direction], marker=".", label=f"chrF{suffix}")
         score_axes.set(xlabel="pairs seen", ylabel="validation score, greedy")
-        score_axes.legend()
+        if scores:
+            score_axes.legend()
         for axes in (loss_axes, score_axes):
             axes.grid(visible=True, alpha=0.3)
         figure.savefig(self.plot_path, dpi=120)
 
-    def _read(self) -> list[Event]:
-        if not self.path.exists():
-            return []
-        # A kill may have torn the last line; what follows the last line feed is not an event.
-        lines = self.path.read_text(encoding="utf8").split("\n")[:-1]
-        return [Event(**json.loads(line)) for line in lines]
+
+def read_events(path: Path) -> list[Event]:
+    """Read a history file; one that is not there has no events."""
+    if not path.exists():
+        return []
+    # A kill may have torn the last line; what follows the last line feed is not an event.
+    lines = path.read_text(encoding="utf8").split("\n")[:-1]
+    return [Event(**json.loads(line)) for line in lines]
+
+
+def write_events(path: Path, events: Iterable[Event]) -> None:
+    """Replace a history file."""
+    partial = path.with_suffix(".partial")
+    partial.write_text("".join(json.dumps(asdict(event)) + "\n" for event in events), encoding="utf8")
+    partial.replace(path)

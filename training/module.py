@@ -1,5 +1,6 @@
 """What one training step does: the loss, the optimiser and its schedule, for Lightning's loop."""
 
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import lightning
@@ -13,15 +14,34 @@ from export.model import Transformer
 from training.batches import Batch
 from training.config import Optimisation
 from training.optimisers import learning_rate_factor, make_optimiser
+from training.parallel import StepCounts, Workers
+from training.stopping import StopRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What a run has seen: pairs, target tokens and seconds of training."""
+
+    pairs_seen: int
+    tokens_seen: int
+    train_seconds: float
 
 
 class TranslationModule(lightning.LightningModule):
     """Cross-entropy with label smoothing (Szegedy et al. 2016) over the target's real tokens."""
 
-    def __init__(self, model: Transformer, optimisation: Optimisation) -> None:
+    def __init__(
+        self, model: Transformer, optimisation: Optimisation, workers: Workers, stop: StopRequest
+    ) -> None:
         super().__init__()
         self.model = model
         self.optimisation = optimisation
+        self.workers = workers
+        self.stop = stop
+        self.is_stopping = False
+        """Whether a process of the run was asked to stop: after the step, all of them do."""
+        self.num_own = (0, 0)
+        """Pairs and target tokens of this process's batch."""
         self.pairs_seen = 0
         self.tokens_seen = 0
         self.train_seconds = 0.0
@@ -36,13 +56,26 @@ class TranslationModule(lightning.LightningModule):
         """Mean loss a target token, in nats."""
         states = self.model(batch.source_ids, batch.source_mask, batch.target_in)
         logits = self.model.logits(states[batch.target_mask])  # [tokens, V]
-        self.pairs_seen += len(batch.source_ids)
-        self.tokens_seen += len(logits)
+        self.num_own = len(batch.source_ids), len(logits)
         return functional.cross_entropy(
             logits.float(),
             batch.target_out[batch.target_mask],
             label_smoothing=self.optimisation.label_smoothing,
         )
+
+    @override
+    def on_after_backward(self) -> None:
+        """Share gradients, counts and the wish to stop with the run's other processes."""
+        is_stopping = self.stop.signal_number is not None
+        counts = self.workers.average(self.model, StepCounts(*self.num_own, is_stopping=is_stopping))
+        self.pairs_seen += counts.pairs
+        self.tokens_seen += counts.tokens
+        self.is_stopping = counts.is_stopping
+
+    @property
+    def counters(self) -> "Counters":
+        """What the run has seen so far."""
+        return Counters(self.pairs_seen, self.tokens_seen, self.train_seconds)
 
     @override
     def configure_optimizers(self) -> Any:
@@ -58,21 +91,24 @@ class TranslationModule(lightning.LightningModule):
 
     @override
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["counters"] = {
-            "pairs_seen": self.pairs_seen,
-            "tokens_seen": self.tokens_seen,
-            "train_seconds": self.train_seconds,
-        }
+        checkpoint["counters"] = asdict(self.counters)
 
     @override
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        counters = checkpoint["counters"]
-        self.pairs_seen = counters["pairs_seen"]
-        self.tokens_seen = counters["tokens_seen"]
-        self.train_seconds = counters["train_seconds"]
+        counters = Counters(**checkpoint["counters"])
+        self.pairs_seen = counters.pairs_seen
+        self.tokens_seen = counters.tokens_seen
+        self.train_seconds = counters.train_seconds
 
 
 def dropout_seed(seed: int, step: int) -> int:
     """A well-mixed 64-bit seed for one step."""
     (mixed,) = np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)
     return int(mixed)
+
+
+def as_translation(module: lightning.LightningModule) -> TranslationModule:
+    """Return the module that Lightning hands to a callback, as what it is."""
+    if not isinstance(module, TranslationModule):
+        raise TypeError(f"expected a TranslationModule, not {type(module).__name__}")
+    return module

@@ -67,9 +67,13 @@ def make_optimiser(model: nn.Module, config: Optimisation) -> torch.optim.Optimi
 
 
 def learning_rate_factor(step: int, config: Optimisation) -> float:
-    """Share of the peak learning rate at `step`: linear warm-up, constant, linear decay to zero."""
+    """Return the share of the peak learning rate at `step`: linear warm-up, constant, linear decay to zero.
+
+    Without decay steps it stays constant, so that a run can go on for ever and branches lead it to zero
+    (warmup-stable-decay: Hu et al. 2024, arXiv:2404.06395; Hägele et al. 2024, arXiv:2405.18392).
+    """
     warm_up = (step + 1) / config.warmup_steps
-    decay = (config.steps - step) / config.decay_steps
+    decay = (config.steps - step) / config.decay_steps if config.decay_steps else 1.0
     return max(0.0, min(1.0, warm_up, decay))
 
 

@@ -2,17 +2,20 @@
 
 import logging
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from training.bars import bar_over
-from training.config import Corpus, Data, Section, TrainingConfig, Vocabulary
+from training.config import Corpus, Data, Direction, Section, TrainingConfig, Vocabulary
 from training.corpus import Pair, read_pairs
 from training.errors import CorpusError, RunFolderError
+from training.start import data_seed, keep_start_record
 from training.tokenised import TokenisedCorpus, tokenise
 from training.variants.copies import with_variants
 from training.variants.lines import generated_pairs
+from training.variants.terms import TermDictionary
 from training.vocabulary import copy_vocabularies, load_vocabularies, train_vocabularies
 
 log = logging.getLogger(__name__)
@@ -28,8 +31,16 @@ class _Recipe(Section):
     vocabulary: Vocabulary
 
 
-def prepare(config: TrainingConfig) -> list[TokenisedCorpus]:
-    """Tokenised corpora in the config's order; made on the first call, read from disk afterwards.
+@dataclass(frozen=True, slots=True)
+class WeightedCorpus:
+    """Token ids of a corpus in one direction, and the share of the pairs drawn from them."""
+
+    tokenised: TokenisedCorpus
+    weight: float
+
+
+def prepare(config: TrainingConfig) -> list[WeightedCorpus]:
+    """Return the tokenised corpora in each direction; made on the first call, read from disk afterwards.
 
     Raises:
         CorpusError: a file is missing or not what it should be, or leaves no pair.
@@ -44,23 +55,27 @@ def prepare(config: TrainingConfig) -> list[TokenisedCorpus]:
     else:
         _demand_files(config)
         folder.mkdir(parents=True, exist_ok=True)
+        keep_start_record(config)
         _prepare(config, folder)
         recipe_path.write_text(recipe.model_dump_json(indent=2), encoding="utf8")
-    return [TokenisedCorpus.load(_corpus_path(folder, corpus)) for corpus in config.data.corpora]
+    return [
+        WeightedCorpus(TokenisedCorpus.load(_corpus_path(folder, corpus, direction)), corpus.weight)
+        for corpus in config.data.corpora
+        for direction in config.trained_directions
+    ]
 
 
 def corpus_pairs(corpus: Corpus, config: TrainingConfig) -> Iterator[Pair]:
-    """A corpus's pairs, read or generated, without copies in other shapes.
+    """Yield a corpus's pairs from source to target language, without copies in other shapes.
 
     Raises:
         CorpusError: it leaves no pair, or a file is not what it should be.
     """
     pairs: Iterable[Pair]
     if corpus.generated_pairs is None:
-        pairs = read_pairs(corpus, config.data)
+        pairs = read_pairs(corpus, config.data, data_seed(config))
     else:
-        seed, source_language = config.optimisation.seed, config.data.source_language
-        pairs = generated_pairs(corpus.generated_pairs, seed, source_language)
+        pairs = generated_pairs(corpus.generated_pairs, data_seed(config), config.data.source_language)
     is_empty = True
     for pair in pairs:
         is_empty = False
@@ -71,43 +86,58 @@ def corpus_pairs(corpus: Corpus, config: TrainingConfig) -> Iterator[Pair]:
         )
 
 
+def read_terms(config: TrainingConfig, direction: Direction) -> TermDictionary | None:
+    """Read the dictionaries of `data.term_files`, if there are any, in a direction."""
+    data = config.data
+    if not data.term_files:
+        return None
+    corpus = Corpus(name="terms", files=data.term_files, weight=1.0, licence="")
+    return TermDictionary(directed_pairs(read_pairs(corpus, data, data_seed(config)), direction, config))
+
+
+def directed_pairs(pairs: Iterable[Pair], direction: Direction, config: TrainingConfig) -> Iterator[Pair]:
+    """Yield pairs, which are from the config's source to its target language, in a direction."""
+    is_swapped = direction != config.data.directions[0]
+    return (Pair(pair.target, pair.source) if is_swapped else pair for pair in pairs)
+
+
 def _prepare(config: TrainingConfig, folder: Path) -> None:
+    """Write vocabularies and token ids."""
+    data = config.data
+    corpora = {corpus.name: list(corpus_pairs(corpus, config)) for corpus in data.corpora}
     if config.start_from is None:
-        pairs = {corpus.name: list(_read(corpus, config)) for corpus in config.data.corpora}
         log.info("training the vocabulary: %s pieces", config.vocabulary.size)
-        train_vocabularies(config, pairs, folder)
+        train_vocabularies(config, corpora, folder)
     else:
         copy_vocabularies(config.start_from, folder)
-        pairs = {}
     source_processor, target_processor = load_vocabularies(folder)
-    for corpus in config.data.corpora:
-        tokenised = tokenise(
-            bar_over(pairs.get(corpus.name) or _read(corpus, config), f"tokenise {corpus.name}", "pair"),
-            source_processor,
-            target_processor,
-            config.data.max_tokens,
-        )
-        if not len(tokenised):
-            raise CorpusError(f"corpus {corpus.name} has no pair within data.max_tokens")
-        tokenised.save(_corpus_path(folder, corpus))
-        lengths = tokenised.lengths().mean(axis=0)
-        log.info("%s: %d pairs, %.1f + %.1f tokens", corpus.name, len(tokenised), *lengths)
+    for direction in data.directions:
+        dictionary = read_terms(config, direction)
+        for corpus in data.corpora:
+            pairs = directed_pairs(corpora[corpus.name], direction, config)
+            languages = (direction.source, direction.target)
+            lines = with_variants(pairs, corpus, data_seed(config), languages, dictionary)
+            tokenised = tokenise(
+                bar_over(lines, f"tokenise {corpus.name} {direction.name}", "pair"),
+                source_processor,
+                target_processor,
+                data.max_tokens,
+            )
+            if not len(tokenised):
+                raise CorpusError(f"corpus {corpus.name} has no pair within data.max_tokens")
+            tokenised.save(_corpus_path(folder, corpus, direction))
+            lengths = tokenised.lengths().mean(axis=0)
+            log.info("%s: %d pairs, %.1f + %.1f tokens", corpus.name, len(tokenised), *lengths)
 
 
 def _demand_files(config: TrainingConfig) -> None:
-    paths = [path for corpus in config.data.corpora for path in corpus.files]
+    paths = [*config.data.term_files, *(path for corpus in config.data.corpora for path in corpus.files)]
     if missing := [str(path) for path in paths if not path.is_file()]:
         raise CorpusError(f"no such file: {', '.join(missing)}")
 
 
-def _read(corpus: Corpus, config: TrainingConfig) -> Iterator[Pair]:
-    languages = (config.data.source_language, config.data.target_language)
-    pairs = corpus_pairs(corpus, config)
-    return with_variants(pairs, corpus, config.optimisation.seed, languages)
-
-
-def _corpus_path(folder: Path, corpus: Corpus) -> Path:
-    return folder / f"{corpus.name}.npz"
+def _corpus_path(folder: Path, corpus: Corpus, direction: Direction) -> Path:
+    return folder / f"{corpus.name}.{direction.name}.npz"
 
 
 def _check_recipe(path: Path, recipe: _Recipe) -> None:

@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,7 @@ from typing_extensions import override
 
 from training.config import Optimisation, TrainingConfig
 from training.errors import RunFolderError, TrainingStopped
-from training.module import TranslationModule
-from training.stopping import StopRequest
+from training.module import TranslationModule, as_translation
 
 log = logging.getLogger(__name__)
 
@@ -39,11 +39,10 @@ class ResumePoints(Callback):
     The last of the callbacks, so that what the others did after a step is done when the step is on disk.
     """
 
-    def __init__(self, config: TrainingConfig, stop: StopRequest) -> None:
+    def __init__(self, config: TrainingConfig) -> None:
         self.folder = config.run_dir / "resume"
         self.every_seconds = 60.0 * config.checkpoints.every_minutes
         self.last_step = config.optimisation.steps
-        self.stop = stop
         self.written_at = time.monotonic()
 
     @override
@@ -60,11 +59,11 @@ class ResumePoints(Callback):
         batch_idx: int,
     ) -> None:
         step = trainer.global_step
+        module = as_translation(pl_module)
         is_due = time.monotonic() - self.written_at >= self.every_seconds
-        if is_due or step == self.last_step or self.stop.signal_number is not None:
+        if is_due or step == self.last_step or module.is_stopping:
             self._write(trainer)
-        if self.stop.signal_number is not None and step < self.last_step:
-            raise TrainingStopped(self.stop.signal_number, step)
+        end_if_stopping(module, step, self.last_step)
 
     def _write(self, trainer: lightning.Trainer) -> None:
         """Under a name of its own first: a kill while writing leaves the point before it in place."""
@@ -78,6 +77,30 @@ class ResumePoints(Callback):
         for old in resume_points(self.folder.parent)[:-KEEP]:
             old.path.unlink()
         self.written_at = time.monotonic()
+
+
+class Follower(Callback):
+    """Ends a process beside the first one when the run is asked to stop; it writes nothing."""
+
+    def __init__(self, config: TrainingConfig) -> None:
+        self.last_step = config.optimisation.steps
+
+    @override
+    def on_train_batch_end(
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        end_if_stopping(as_translation(pl_module), trainer.global_step, self.last_step)
+
+
+def end_if_stopping(module: TranslationModule, step: int, last_step: int) -> None:
+    """Raise TrainingStopped between two steps, if a process of the run was asked to stop."""
+    if module.is_stopping and step < last_step:
+        raise TrainingStopped(module.stop.signal_number or signal.SIGTERM, step)
 
 
 def resume_points(run_dir: Path) -> list[ResumePoint]:

@@ -4,7 +4,7 @@ import logging
 import shutil
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,20 +20,21 @@ from export.model import ModelConfig, Transformer
 from training.batches import Batch, BatchPlan, BatchStream
 from training.callbacks import Progress, Snapshots, Validation, average_snapshots, snapshot_paths
 from training.config import TrainingConfig
-from training.errors import ConfigError
-from training.history import History
+from training.errors import ConfigError, TrainingStopped
+from training.history import Event, History
 from training.machine import describe_machine
-from training.module import TranslationModule
-from training.prepare import prepare
+from training.module import Counters, TranslationModule
+from training.parallel import Workers, joined_workers, meet
+from training.prepare import WeightedCorpus, prepare
 from training.resume import (
+    Follower,
     ResumePoints,
     check_resume_point,
     load_resume_point,
     resume_points,
 )
-from training.start import start_weights
+from training.start import data_seed, start_weights
 from training.stopping import StopRequest
-from training.tokenised import TokenisedCorpus
 from training.validation import HeldOut, validate
 from training.vocabulary import SOURCE_FILE, TARGET_FILE, load_vocabularies
 
@@ -69,41 +70,61 @@ def train(config: TrainingConfig) -> Path:
         TrainingError: config or data must be mended first.
         TrainingStopped: SIGTERM or SIGINT came; a resume point was written.
     """
-    settings = config.validation
-    held_out = HeldOut.read(settings.source, settings.target, settings.num_lines)
+    held_out = [HeldOut.of(config, direction) for direction in config.trained_directions]
     torch.set_num_threads(config.optimisation.threads)
     corpora = prepare(config)
     processors = load_vocabularies(config.run_dir / "data")
-    held_out.check_lengths(processors[0], config.model.max_positions)
-    torch.manual_seed(config.optimisation.seed)
-    model = make_model(config, processors)
-    earlier = start_weights(config.start_from, model)
-    module = TranslationModule(model, config.optimisation)
+    for lines in held_out:
+        lines.check_lengths(processors[0], config.model.max_positions)
     history = History(config.run_dir)
     stop = StopRequest("stopping after this step")
     callbacks = [
         Progress(config, history),
         Validation(config, history, held_out, processors),
         Snapshots(config),
-        ResumePoints(config, stop),
+        ResumePoints(config),
     ]
-    with _quiet_lightning(), stop.listening():
+    with _quiet_lightning(), stop.listening(), joined_workers(config, follow) as workers:
+        module, earlier = _make_module(config, processors, workers, stop)
         trainer = _trainer(config, callbacks)
-        last_step = _fit(config, trainer, module, _plan(config, processors), corpora)
+        last_step = _fit(config, trainer, module, processors, corpora)
     log.info("averaging snapshots, translating the held-out lines")
     num_averaged = _average(config, module)
     module.model.to(trainer.strategy.root_device)
-    scores = validate(module.model, held_out, *processors)
-    log.info("final model: BLEU %.2f, chrF %.2f, greedy", scores.bleu, scores.chrf)
+    scores = [validate(module.model, lines, *processors) for lines in held_out]
+    for lines, found in zip(held_out, scores, strict=True):
+        log.info("final model, %s: BLEU %.2f, chrF %.2f, greedy", lines.direction, found.bleu, found.chrf)
     history.plot()
-    record = _record(config, module, history) | {
+    record = run_record(config, module.counters, history.best()) | {
         **({} if earlier is None else {"started_from": earlier}),
         "steps": last_step,
         "averaged_snapshots": num_averaged,
         "machine": describe_machine(trainer.strategy.root_device, config.optimisation.threads),
-        "validation": {**asdict(scores), "lines": len(held_out.sources), "search": "greedy"},
+        "validation": {**asdict(scores[0]), "lines": len(held_out[0].sources), "search": "greedy"},
     }
     return _write_checkpoint(config, module, record)
+
+
+def follow(config: TrainingConfig, rank: int, meeting: Path) -> None:
+    """Train beside the first process of a run, until it ends or is asked to stop.
+
+    Args:
+        config: the run's, already prepared.
+        rank: this process's, from 1.
+        meeting: the file by which the processes find each other.
+    """
+    torch.set_num_threads(config.optimisation.threads)
+    corpora = prepare(config)
+    processors = load_vocabularies(config.run_dir / "data")
+    stop = StopRequest()
+    with (
+        _quiet_lightning(),
+        stop.listening(),
+        meet(meeting, rank, config.optimisation.processes) as workers,
+        suppress(TrainingStopped),
+    ):
+        module, _ = _make_module(config, processors, workers, stop)
+        _fit(config, _trainer(config, [Follower(config)]), module, processors, corpora)
 
 
 def make_model(config: TrainingConfig, processors: Processors) -> Transformer:
@@ -123,17 +144,31 @@ def make_model(config: TrainingConfig, processors: Processors) -> Transformer:
     )
 
 
+def _make_module(
+    config: TrainingConfig, processors: Processors, workers: Workers, stop: StopRequest
+) -> tuple[TranslationModule, dict[str, Any] | None]:
+    """Return the module with its first weights, and the record of the checkpoint they come from, if any."""
+    torch.manual_seed(config.optimisation.seed)
+    model = make_model(config, processors)
+    earlier = start_weights(config.start_from, model)
+    return TranslationModule(model, config.optimisation, workers, stop), earlier
+
+
 def _fit(
     config: TrainingConfig,
     trainer: lightning.Trainer,
     module: TranslationModule,
-    plan: BatchPlan,
-    corpora: list[TokenisedCorpus],
+    processors: Processors,
+    corpora: list[WeightedCorpus],
 ) -> int:
     """Make the steps that are still to make; returns the number of the last."""
     point = next(reversed(resume_points(config.run_dir)), None)
+    workers, step = module.workers, 0 if point is None else point.step
+    plan = _plan(config, processors, corpora)
+    first = step * workers.count + workers.rank
+    stream = BatchStream([corpus.tokenised for corpus in corpora], plan, first, workers.count)
+    loader = DataLoader(_Stream(stream), batch_size=None)
     if point is None:
-        loader = DataLoader(_Stream(BatchStream(corpora, plan)), batch_size=None)
         trainer.fit(module, loader)
         return config.optimisation.steps
     check_resume_point(point, module)
@@ -142,7 +177,6 @@ def _fit(
         load_resume_point(point, module)
         return point.step
     log.info("going on from step %d", point.step)
-    loader = DataLoader(_Stream(BatchStream(corpora, plan, point.step)), batch_size=None)
     trainer.fit(module, loader, ckpt_path=point.path, weights_only=True)
     return config.optimisation.steps
 
@@ -183,11 +217,11 @@ def _quiet_lightning() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _plan(config: TrainingConfig, processors: Processors) -> BatchPlan:
+def _plan(config: TrainingConfig, processors: Processors, corpora: list[WeightedCorpus]) -> BatchPlan:
     return BatchPlan(
-        weights=tuple(corpus.weight for corpus in config.data.corpora),
+        weights=tuple(corpus.weight for corpus in corpora),
         budget_tokens=config.optimisation.budget_tokens,
-        seed=config.optimisation.seed,
+        seed=data_seed(config),
         pad_id=processors[0].pad_id(),
         bos_id=processors[0].bos_id(),
     )
@@ -211,18 +245,19 @@ def _write_checkpoint(config: TrainingConfig, module: TranslationModule, record:
     return folder
 
 
-def _record(config: TrainingConfig, module: TranslationModule, history: History) -> dict[str, Any]:
-    best = history.best()
+def run_record(config: TrainingConfig, counters: Counters, best: Event | None) -> dict[str, Any]:
+    """Return what a checkpoint's record says of its run: languages, data, counters, best validation."""
+    direction = config.trained_directions[0]
     return {
-        "source_language": config.data.source_language,
-        "target_language": config.data.target_language,
+        "source_language": direction.source,
+        "target_language": direction.target,
         "data": [
             {"name": corpus.name, "weight": corpus.weight, "licence": corpus.licence}
             for corpus in config.data.corpora
         ],
-        "pairs_seen": module.pairs_seen,
-        "target_tokens_seen": module.tokens_seen,
-        "train_hours": round(module.train_seconds / 3600, 2),
+        "pairs_seen": counters.pairs_seen,
+        "target_tokens_seen": counters.tokens_seen,
+        "train_hours": round(counters.train_seconds / 3600, 2),
         "best_validation_bleu_greedy": None if best is None else best.bleu,
         "optimisation": config.optimisation.model_dump(),
     }

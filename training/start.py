@@ -1,15 +1,48 @@
-"""Beginning a run with the weights of a finished one."""
+"""Beginning a run with the weights of a finished one, or a vocabulary with the vectors of another."""
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from export.checkpoint import CheckpointError, load_checkpoint, load_weights, untied_weights
+import sentencepiece
+import torch
+
+from export.checkpoint import (
+    TRAINING_FILE,
+    Checkpoint,
+    CheckpointError,
+    load_checkpoint,
+    load_weights,
+    untied_weights,
+)
 from export.model import Transformer
+from training.config import TrainingConfig
 from training.errors import ConfigError
 
 FREE_FIELDS = frozenset({"dropout", "inner_dropout"})
 """A second run may choose these anew: they shape no weight."""
+START_FILE = "started-from.json"
+"""In a run's data folder: the record of the checkpoint it began with, which may be replaced since."""
+
+
+def keep_start_record(config: TrainingConfig) -> None:
+    """Write the record of the checkpoint that a run begins with into its data folder."""
+    path = None if config.start_from is None else config.start_from / TRAINING_FILE
+    record = path.read_bytes() if path is not None and path.is_file() else b"{}"
+    (config.run_dir / "data" / START_FILE).write_bytes(record)
+
+
+def start_record(config: TrainingConfig) -> dict[str, Any]:
+    """Return the record of the checkpoint that a run began with; empty where there is none."""
+    path = config.run_dir / "data" / START_FILE
+    record: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else {}
+    return record
+
+
+def data_seed(config: TrainingConfig) -> int:
+    """Return the seed of all that is drawn from the corpora: a run that goes on from another draws anew."""
+    return config.optimisation.seed + int(start_record(config).get("pairs_seen", 0))
 
 
 def start_weights(checkpoint: Path | None, model: Transformer) -> dict[str, Any] | None:
@@ -20,17 +53,74 @@ def start_weights(checkpoint: Path | None, model: Transformer) -> dict[str, Any]
     """
     if checkpoint is None:
         return None
+    earlier = _load(checkpoint)
+    _demand_same_shape(checkpoint, earlier, model, FREE_FIELDS)
+    load_weights(model, untied_weights(earlier.model), str(checkpoint))
+    return earlier.training
+
+
+def moved_weights(
+    checkpoint: Path, model: Transformer, processor: sentencepiece.SentencePieceProcessor
+) -> dict[str, Any]:
+    """Fill a model that has another vocabulary from a checkpoint; returns that checkpoint's record.
+
+    Each piece's vector and bias become the mean of those of the checkpoint's pieces that spell it. Pieces
+    that no text can spell, such as new controls, begin as the mean of the whole table.
+
+    Args:
+        checkpoint: with one table for source, target and output.
+        model: of the same shape but for the vocabulary.
+        processor: the model's.
+
+    Raises:
+        ConfigError: the folder is no checkpoint, or its model has another shape.
+    """
+    earlier = _load(checkpoint)
+    vocabulary_fields = {"source_vocab_size", "target_vocab_size"}
+    _demand_same_shape(checkpoint, earlier, model, FREE_FIELDS | vocabulary_fields)
+    if not (model.config.shared_vocab and model.config.tied_output):
+        raise ConfigError(f"{checkpoint}: another vocabulary needs one table for source, target and output")
+    old = sentencepiece.SentencePieceProcessor(model_file=str(earlier.source_tokenizer))
+    table = earlier.model.source_embedding.weight.detach()
+    bias = earlier.model.output_bias.detach()
+    spellings = [_spelling(old, processor.id_to_piece(piece)) for piece in range(processor.vocab_size())]
+    moved = {
+        "source_embedding.weight": torch.stack(
+            [table[ids].mean(dim=0) if ids else table.mean(dim=0) for ids in spellings]
+        ),
+        "output_bias": torch.stack([bias[ids].mean() if ids else bias.min() for ids in spellings]),
+    }
+    load_weights(model, untied_weights(earlier.model) | moved, str(checkpoint))
+    return earlier.training
+
+
+def _load(checkpoint: Path) -> Checkpoint:
     try:
-        earlier = load_checkpoint(checkpoint)
+        return load_checkpoint(checkpoint)
     except (OSError, CheckpointError) as error:
         raise ConfigError(f"start_from: {error}") from error
+
+
+def _demand_same_shape(
+    folder: Path, earlier: Checkpoint, model: Transformer, free_fields: frozenset[str]
+) -> None:
     wanted, found = asdict(model.config), asdict(earlier.model.config)
     differing = [
         f"{name} is {found[name]} there and {wanted[name]} here"
-        for name in wanted.keys() - FREE_FIELDS
+        for name in wanted.keys() - free_fields
         if wanted[name] != found[name]
     ]
     if differing:
-        raise ConfigError(f"start_from {checkpoint}: {'; '.join(sorted(differing))}")
-    load_weights(model, untied_weights(earlier.model), str(checkpoint))
-    return earlier.training
+        raise ConfigError(f"start_from {folder}: {'; '.join(sorted(differing))}")
+
+
+def _spelling(old: sentencepiece.SentencePieceProcessor, piece: str) -> list[int]:
+    """Ids of the old pieces that spell a new one, which may stand within a word; none for a control."""
+    known = old.piece_to_id(piece)
+    if known != old.unk_id() or piece == old.id_to_piece(old.unk_id()):
+        return [known]
+    if piece.startswith("<") and piece.endswith(">"):
+        return []
+    ids: list[int] = old.encode(piece.replace("▁", " ").strip())
+    begins_inside = bool(ids) and not piece.startswith("▁") and old.id_to_piece(ids[0]) == "▁"
+    return ids[1:] if begins_inside else ids

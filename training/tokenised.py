@@ -8,6 +8,7 @@ import numpy as np
 import sentencepiece
 from numpy.typing import NDArray
 
+from training import controls
 from training.config import MAX_VOCABULARY
 from training.corpus import Pair
 
@@ -60,7 +61,7 @@ def tokenise(
         raise ValueError(f"vocabulary over {MAX_VOCABULARY} pieces does not fit uint16 ids")
     parts: list[NDArray[np.uint16]] = []
     for chunk in _chunks(pairs):
-        sources = source_processor.encode([pair.source for pair in chunk], add_eos=True)
+        sources = controls.encode(source_processor, [pair.source for pair in chunk])
         targets = target_processor.encode([pair.target for pair in chunk], add_eos=True)
         for source, target in zip(sources, targets, strict=True):
             if max(len(source), len(target)) <= max_tokens:

@@ -1,7 +1,7 @@
 """BLEU and chrF of a model in training, by greedy search on held-out lines."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 from dragoman.text.normalise import normalise_segment
 from export.model import Transformer
 from export.model.generate import generate_greedy
+from training.config import Direction, TrainingConfig
 from training.errors import HeldOutError
 
 BATCH_ROWS = 50
@@ -31,6 +32,21 @@ class HeldOut:
 
     sources: tuple[str, ...]
     references: tuple[str, ...]
+    direction: str = ""
+    """Such as `de-en`."""
+
+    @classmethod
+    def of(cls, config: TrainingConfig, direction: Direction) -> "HeldOut":
+        """Read a config's lines, in a direction.
+
+        Raises:
+            HeldOutError: as `read` does.
+        """
+        settings = config.validation
+        files = (settings.source, settings.target)
+        if direction != config.data.directions[0]:
+            files = files[::-1]
+        return replace(cls.read(*files, settings.num_lines), direction=direction.name)
 
     @classmethod
     def read(cls, source: Path, target: Path, num_lines: int) -> "HeldOut":

@@ -11,6 +11,7 @@ import sentencepiece
 
 from export.model import ModelConfig
 from training.config import TrainingConfig
+from training.controls import CONTROLS
 from training.corpus import Pair
 from training.errors import VocabularyError
 
@@ -88,6 +89,7 @@ def _run_sentencepiece(config: TrainingConfig, sentences: Iterator[str], model_f
         model_type="unigram",
         character_coverage=config.vocabulary.character_coverage,
         byte_fallback=True,
+        control_symbols=list(CONTROLS) if config.vocabulary.has_controls else [],
         split_digits=True,
         normalization_rule_name="identity",
         pad_id=specials.pad_id,

@@ -62,7 +62,7 @@ def export(checkpoint: Path) -> None:
     """Write the bundles."""
     original = trained.load(checkpoint, WantedLanguages())
     config = original.model.config
-    pairs = read_pairs(CONFIG.data.corpora[0], CONFIG.data)
+    pairs = read_pairs(CONFIG.data.corpora[0], CONFIG.data, seed=1)
     pieces = Tokenizer.load(checkpoint / "source.spm").encode([pair.source for pair in pairs])
     samples = [Sample([*source, config.eos_id], (config.bos_id,)) for source in pieces]
     for precision in ("fp32", "int8", "int4"):
@@ -75,7 +75,7 @@ def export(checkpoint: Path) -> None:
 def _train(folder: Path) -> None:
     torch.manual_seed(1)
     torch.set_num_threads(1)
-    pairs = list(read_pairs(CONFIG.data.corpora[0], CONFIG.data))
+    pairs = list(read_pairs(CONFIG.data.corpora[0], CONFIG.data, seed=1))
     train_vocabularies(CONFIG, {"tiny": pairs}, folder)
     source, target = load_vocabularies(folder)
     model = Transformer(_shape(source.vocab_size()))

@@ -15,6 +15,8 @@ from training.batches import Batch
 from training.config import Optimisation
 from training.module import TranslationModule, dropout_seed
 from training.optimisers import MuonWithAdamW, learning_rate_factor, make_optimiser
+from training.parallel import Workers
+from training.stopping import StopRequest
 
 SHAPE = ModelConfig(
     20, 20, encoder_layers=1, decoder_layers=1, d_model=8, heads=2, ffn=12, max_positions=9, dropout=0.0
@@ -36,9 +38,13 @@ def random_batch(seed: int, widths: tuple[int, int] = (5, 4)) -> Batch:
     )
 
 
+def module_of(model: Transformer, settings: Optimisation = MUON) -> TranslationModule:
+    return TranslationModule(model, settings, Workers(0, 1), StopRequest())
+
+
 def make_step(model: Transformer, optimiser: torch.optim.Optimizer, seed: int) -> None:
     optimiser.zero_grad()
-    torch.autograd.backward(TranslationModule(model, MUON).training_step(random_batch(seed), 0))
+    torch.autograd.backward(module_of(model).training_step(random_batch(seed), 0))
     optimiser.step()
 
 
@@ -78,7 +84,7 @@ def test_muon_moves_matrices_and_adamw_all_else_each_once() -> None:
 
     for seed in range(2):
         make_step(model, optimiser, seed)
-        torch.autograd.backward(TranslationModule(reference, MUON).training_step(random_batch(seed), 0))
+        torch.autograd.backward(module_of(reference).training_step(random_batch(seed), 0))
         for part in (muon, adamw):
             part.step()
             part.zero_grad()
@@ -164,7 +170,7 @@ def smoothed_loss(log_probs: Tensor, ids: Tensor, smoothing: float) -> Tensor:
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
 def test_the_loss_is_the_smoothed_cross_entropy_over_real_tokens_only(smoothing: float) -> None:
     model = tiny_model()
-    module = TranslationModule(model, Optimisation(label_smoothing=smoothing))
+    module = module_of(model, Optimisation(label_smoothing=smoothing))
     batch = random_batch(1, (6, 5))
     source_mask = torch.arange(6) < torch.tensor([6, 2, 4])[:, None]
     target_mask = torch.arange(5) < torch.tensor([5, 3, 1])[:, None]
@@ -180,7 +186,7 @@ def test_the_loss_is_the_smoothed_cross_entropy_over_real_tokens_only(smoothing:
         ids.append(batch.target_out[row, :target_len])
     expected = smoothed_loss(torch.cat(logits).log_softmax(dim=-1), torch.cat(ids), smoothing)
     torch.testing.assert_close(loss, expected, atol=1e-5, rtol=1e-5)
-    assert (module.pairs_seen, module.tokens_seen) == (3, 9)
+    assert module.num_own == (3, 9)
 
 
 @given(seed=st.integers(0, 2**32), step=st.integers(0, 2**31))

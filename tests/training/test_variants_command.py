@@ -28,10 +28,10 @@ def test_copies_are_counted_and_shown(
     assert main() == 0
 
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "tiny: 20 pairs, 20 copies (100.0%)"
+    assert lines[0] == "tiny, de-en: 20 pairs, 20 copies (100.0%)"
     assert lines[4] == "  upper: 20 (100.0%)"
     assert lines[5] == "    DER HUND SCHLÄFT IM GARTEN.\tTHE DOG SLEEPS IN THE GARDEN."
-    assert lines[7] == "made: 20 pairs, 0 copies (0.0%)"
+    assert lines[7] == "made, de-en: 20 pairs, 0 copies (0.0%)"
     assert len(lines) == 7 + 4
 
 

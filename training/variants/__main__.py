@@ -6,10 +6,11 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from training.config import Corpus, TrainingConfig, load_config
+from training.config import Corpus, Direction, TrainingConfig, load_config
 from training.corpus import Pair
 from training.errors import TrainingError
-from training.prepare import corpus_pairs
+from training.prepare import corpus_pairs, directed_pairs, read_terms
+from training.start import data_seed
 from training.variants.copies import copied
 
 
@@ -19,20 +20,24 @@ def main() -> int:
     try:
         config = load_config(arguments.config)
         for corpus in config.data.corpora:
-            _show(corpus, config, arguments.pairs, arguments.examples)
+            for direction in config.data.directions:
+                _show(corpus, direction, config, arguments.pairs, arguments.examples)
     except (TrainingError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
     return 0
 
 
-def _show(corpus: Corpus, config: TrainingConfig, num_pairs: int | None, num_examples: int) -> None:
-    languages = (config.data.source_language, config.data.target_language)
-    pairs = itertools.islice(corpus_pairs(corpus, config), num_pairs)
+def _show(
+    corpus: Corpus, direction: Direction, config: TrainingConfig, num_pairs: int | None, num_examples: int
+) -> None:
+    languages = (direction.source, direction.target)
+    pairs = directed_pairs(itertools.islice(corpus_pairs(corpus, config), num_pairs), direction, config)
+    dictionary = read_terms(config, direction)
     counts: defaultdict[str, int] = defaultdict(int)
     examples: defaultdict[str, list[str]] = defaultdict(list)
     total = 0
-    for pair, copies in copied(pairs, corpus, config.optimisation.seed, languages):
+    for pair, copies in copied(pairs, corpus, data_seed(config), languages, dictionary):
         total += 1
         if len(examples["pairs"]) < num_examples:
             examples["pairs"].append(_line(pair))
@@ -41,7 +46,9 @@ def _show(corpus: Corpus, config: TrainingConfig, num_pairs: int | None, num_exa
             if len(examples[name]) < num_examples:
                 examples[name].append(_line(copy))
     all_copies = sum(counts.values())
-    sys.stdout.write(f"{corpus.name}: {total} pairs, {all_copies} copies ({all_copies / total:.1%})\n")
+    sys.stdout.write(
+        f"{corpus.name}, {direction.name}: {total} pairs, {all_copies} copies ({all_copies / total:.1%})\n"
+    )
     counts["pairs"] = total
     for name, found in examples.items():
         sys.stdout.write(f"  {name}: {counts[name]} ({counts[name] / total:.1%})\n")

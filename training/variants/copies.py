@@ -6,11 +6,13 @@ from random import Random
 
 import numpy as np
 
-from training.config import Corpus, Variants
+from training.config import GERMAN, Corpus, Variants
 from training.corpus import Pair
 from training.variants import noise
 from training.variants.drawing import stream
+from training.variants.formality import formality
 from training.variants.inserts import Languages, copied_beside, copied_inside, other_number
+from training.variants.terms import TermDictionary, terms
 from training.variants.tokens import tokens_of
 
 Made = tuple[str, Pair]
@@ -20,7 +22,13 @@ Make = Callable[[Pair, Random], Pair | None]
 _LAST_MARKS = re.compile(r"[.!?:…]+$")
 
 
-def with_variants(pairs: Iterable[Pair], corpus: Corpus, seed: int, languages: Languages) -> Iterator[Pair]:
+def with_variants(
+    pairs: Iterable[Pair],
+    corpus: Corpus,
+    seed: int,
+    languages: Languages,
+    dictionary: TermDictionary | None = None,
+) -> Iterator[Pair]:
     """Every pair, and after some of them copies in other shapes.
 
     Args:
@@ -28,22 +36,27 @@ def with_variants(pairs: Iterable[Pair], corpus: Corpus, seed: int, languages: L
         corpus: whose pairs they are; says which shapes, and how many of each.
         seed: decides, with the pairs and the corpus's name, every copy.
         languages: of source and target.
+        dictionary: for `variants.terms`.
     """
-    for pair, copies in copied(pairs, corpus, seed, languages):
+    for pair, copies in copied(pairs, corpus, seed, languages, dictionary):
         yield pair
         for _, copy in copies:
             yield copy
 
 
 def copied(
-    pairs: Iterable[Pair], corpus: Corpus, seed: int, languages: Languages
+    pairs: Iterable[Pair],
+    corpus: Corpus,
+    seed: int,
+    languages: Languages,
+    dictionary: TermDictionary | None = None,
 ) -> Iterator[tuple[Pair, list[Made]]]:
     """Every pair with its copies."""
     variants = corpus.variants
     rng = np.random.default_rng(seed)
     makers = [
         (name, share, make, stream(seed, f"{corpus.name} {name}"))
-        for name, make in _makers(languages).items()
+        for name, make in _makers(languages, dictionary).items()
         if (share := getattr(variants, name)) > 0.0
     ]
     words_rng = stream(seed, f"{corpus.name} single_words")
@@ -71,19 +84,25 @@ def _first_three(pair: Pair, variants: Variants, draws: tuple[float, float, floa
             yield "no_final_stop", without
 
 
-def _makers(languages: Languages) -> dict[str, Make]:
+def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str, Make]:
     """By the name of their key in the config."""
     return {
         "small_first": _of_source(noise.small_first),
         "title_case": _of_source(noise.title_case),
         "quotes": _of_source(lambda pair, rng: noise.quotes(pair, rng, languages[0])),
         "punctuation": _of_source(noise.punctuation),
-        "spelt_umlauts": _of_source(noise.spelt_umlauts),
+        "spelt_umlauts": _of_source(noise.spelt_umlauts if languages[0] == GERMAN else _never),
         "typo": _of_source(noise.typo),
         "copied_inside": copied_inside,
         "copied_beside": lambda pair, rng: copied_beside(pair, rng, languages),
         "other_number": lambda pair, rng: other_number(pair, rng, languages),
+        "terms": lambda pair, rng: None if dictionary is None else terms(pair, rng, dictionary),
+        "formality": lambda pair, _: formality(pair, languages),
     }
+
+
+def _never(_pair: Pair, _rng: Random) -> None:
+    return None
 
 
 def _of_source(change: Callable[[Pair, Random], str | None]) -> Make:

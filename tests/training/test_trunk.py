@@ -1,0 +1,147 @@
+"""A run that never ends: branches lead to models, and what is kept can begin again."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+import torch
+
+from export.checkpoint import load_checkpoint, untied_weights
+from training.config import TrainingConfig
+from training.errors import ConfigError, RunFolderError
+from training.history import History, read_events
+from training.prepare import prepare
+from training.resume import resume_points
+from training.run import train
+from training.trunk import begin, branch, main, save
+
+WriteRecipe = Callable[[dict[str, Any]], Path]
+
+
+@pytest.fixture
+def trunk(recipe: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+    """The recipe of both directions without an end, begun from a model with a smaller vocabulary."""
+    checkpoint = train(TrainingConfig.model_validate({**recipe, "run_dir": str(tmp_path / "small")}))
+    recipe["start_from"] = str(tmp_path / "kept")
+    recipe["data"]["is_bidirectional"] = True
+    recipe["vocabulary"] = {"size": 345, "has_controls": True}
+    recipe["optimisation"] |= {"decay_steps": 0, "steps": 20}
+    begin(TrainingConfig.model_validate(recipe), checkpoint)
+    return recipe
+
+
+def test_a_new_vocabulary_begins_with_the_vectors_of_the_pieces_that_spell_it(
+    trunk: dict[str, Any], tmp_path: Path
+) -> None:
+    before, after = load_checkpoint(tmp_path / "small/checkpoint"), load_checkpoint(tmp_path / "kept")
+    old, new = (
+        sentencepiece.SentencePieceProcessor(model_file=str(each.source_tokenizer))
+        for each in (before, after)
+    )
+    vectors = before.model.source_embedding.weight.detach()
+    known = [piece for piece in range(new.vocab_size()) if old.piece_to_id(new.id_to_piece(piece)) != 1]
+    assert trunk["vocabulary"]["size"] == new.vocab_size()
+
+    for piece in known:
+        expected = vectors[old.piece_to_id(new.id_to_piece(piece))].half()
+        torch.testing.assert_close(after.model.source_embedding.weight[piece].detach().half(), expected)
+
+    layers = [name for name in untied_weights(before.model) if name.startswith(("encoder", "decoder"))]
+    for name in layers:
+        kept = untied_weights(after.model)[name]
+        torch.testing.assert_close(kept.float(), untied_weights(before.model)[name].half().float())
+
+
+def test_a_trunk_reads_every_pair_in_both_directions(trunk: dict[str, Any]) -> None:
+    forward, backward = (corpus.tokenised for corpus in prepare(TrainingConfig.model_validate(trunk)))
+
+    assert len(forward) == len(backward) == 120
+    for pair in range(len(forward)):
+        assert forward.source(pair).tolist() == backward.target(pair).tolist()
+        assert forward.target(pair).tolist() == backward.source(pair).tolist()
+
+
+def test_a_branch_ends_at_a_learning_rate_of_zero_and_leaves_the_trunk_as_it_is(
+    trunk: dict[str, Any], tmp_path: Path
+) -> None:
+    config = TrainingConfig.model_validate(trunk)
+    train(config)
+    before = [point.path.read_bytes() for point in resume_points(config.run_dir)]
+
+    checkpoint = load_checkpoint(branch(config, tmp_path / "branch", num_steps=10, direction="en-de"))
+
+    assert [point.path.read_bytes() for point in resume_points(config.run_dir)] == before
+    assert checkpoint.training["steps"] == 30
+    assert (checkpoint.training["source_language"], checkpoint.training["target_language"]) == ("en", "de")
+    state = torch.load(resume_points(tmp_path / "branch")[-1].path, weights_only=True)
+    rates = [group["lr"] for part in state["optimizer_states"][0]["parts"] for group in part["param_groups"]]
+    assert rates == [0.0] * len(rates)
+    assert {event.direction for event in History(tmp_path / "branch").events} == {"en-de"}
+
+
+def test_a_branch_that_was_begun_goes_on_though_the_trunk_has_gone_further(
+    trunk: dict[str, Any], tmp_path: Path
+) -> None:
+    train(TrainingConfig.model_validate(trunk))
+    branch(TrainingConfig.model_validate(trunk), tmp_path / "branch", num_steps=10, direction=None)
+    trunk["optimisation"]["steps"] = 25
+    config = TrainingConfig.model_validate(trunk)
+    train(config)
+
+    again = load_checkpoint(branch(config, tmp_path / "branch", num_steps=99, direction=None))
+
+    assert again.training["steps"] == 30
+
+
+def test_a_trunk_without_a_resume_point_and_an_unknown_direction_are_named(
+    trunk: dict[str, Any], tmp_path: Path
+) -> None:
+    config = TrainingConfig.model_validate(trunk)
+    with pytest.raises(RunFolderError, match="no resume point: train the trunk first"):
+        branch(config, tmp_path / "branch", num_steps=10, direction=None)
+    train(config)
+
+    with pytest.raises(ConfigError, match="only_direction fr-de is no direction"):
+        branch(config, tmp_path / "branch", num_steps=10, direction="fr-de")
+
+
+def test_what_is_kept_counts_on_over_run_folders_and_draws_other_pairs(
+    trunk: dict[str, Any], tmp_path: Path
+) -> None:
+    first = TrainingConfig.model_validate({**trunk, "run_dir": str(tmp_path / "first")})
+    train(first)
+    kept = save(first)
+    save(first)  # a second time counts nothing twice
+    pairs = json.loads((kept / "training.json").read_text())["pairs_seen"]
+    second = TrainingConfig.model_validate({**trunk, "run_dir": str(tmp_path / "second")})
+    train(second)
+
+    save(second)
+
+    record = json.loads((kept / "training.json").read_text())
+    events = read_events(kept / "history.jsonl")
+    own = History(second.run_dir).events
+    assert pairs == History(first.run_dir).events[-1].pairs_seen
+    assert record["pairs_seen"] == pairs + own[-1].pairs_seen
+    assert record["steps"] == 40
+    assert [event.step for event in events] == [15, 15, 20, 20, 20, 35, 35, 40, 40, 40]
+    assert [event.pairs_seen for event in events] == sorted(event.pairs_seen for event in events)
+    assert record["started_from"]["steps"] == 30
+    assert own[-1].pairs_seen != pairs  # other batches
+
+
+def test_the_commands_say_what_is_wrong_with_status_2(
+    trunk: dict[str, Any], write_recipe: WriteRecipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del trunk["start_from"]
+    path = write_recipe(trunk)
+
+    assert main(["save", str(path)]) == 2
+    assert main(["branch", str(path), str(tmp_path / "branch"), "--steps", "3"]) == 2
+
+    errors = capsys.readouterr().err.splitlines()
+    assert errors[0] == "error: a trunk is kept in start_from: the recipe has to name it"
+    assert errors[1].endswith("has no resume point: train the trunk first")

@@ -1,0 +1,137 @@
+"""Sources that ask for a term or a form of address: what they look like, and how they become ids."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+import sentencepiece
+
+from tests.training.conftest import ENGLISH_TO_GERMAN, GERMAN_TO_ENGLISH, SUBJECTS
+from training import controls
+from training.controls import CONTROLS, FORMAL, INFORMAL, TERM, TERM_END, TRANSLATION, mark
+from training.corpus import Pair
+from training.variants.formality import formality, german_address
+from training.variants.terms import TermDictionary, terms
+
+DICTIONARY = TermDictionary(
+    [
+        Pair("Tür", "door"),
+        Pair("Haus", "house"),
+        Pair("Haus", "building"),
+        Pair("elektrisches Licht", "electric light"),
+        Pair("Licht", "light"),
+    ]
+)
+
+
+def readable(text: str) -> str:
+    """With the names of control pieces for their marks."""
+    return "".join(next((name for name in CONTROLS if mark(name) == c), c) for c in text)
+
+
+def annotated(source: str, target: str, seed: int = 1) -> str | None:
+    rng = Random(seed)  # noqa: S311 -- wanted the same again, not secret
+    copy = terms(Pair(source, target), rng, DICTIONARY)
+    assert copy is None or copy.target == target
+    return None if copy is None else readable(copy.source)
+
+
+@pytest.mark.parametrize(
+    ("german", "control"),
+    [
+        ("Können Sie mir helfen?", FORMAL),
+        ("Ich danke Ihnen für Ihren Brief.", FORMAL),
+        ("Kannst du mir helfen?", INFORMAL),
+        ("Deine Schwester ist da.", INFORMAL),
+        ("Sie sind nicht zu Hause.", None),  # they, or you
+        ("Ihr Hund schläft.", None),  # her, or your
+        ("Hast du gehört, was Sie sagten?", None),  # both
+        ("Der Hund schläft.", None),
+    ],
+)
+def test_a_german_sentence_shows_how_it_addresses_people_or_nothing_is_asked(
+    german: str, control: str | None
+) -> None:
+    assert german_address(german) == control
+
+
+def test_the_form_of_address_is_asked_for_before_an_english_source_only() -> None:
+    pair = Pair("Can you help me?", "Kannst du mir helfen?")
+
+    copy = formality(pair, ENGLISH_TO_GERMAN)
+
+    assert copy is not None
+    assert readable(copy.source) == "<informal> Can you help me?"
+    assert copy.target == pair.target
+    assert formality(Pair(pair.target, pair.source), GERMAN_TO_ENGLISH) is None
+
+
+def test_a_term_carries_the_translation_that_the_target_has() -> None:
+    expected = "Das <term> Haus <translation> building </term> ist alt."
+
+    assert annotated("Das Haus ist alt.", "The building is old.") == expected
+
+
+def test_no_term_is_marked_whose_translation_the_target_does_not_have() -> None:
+    assert annotated("Das Haus ist alt.", "The home is old.") is None
+
+
+def test_the_longest_term_is_taken() -> None:
+    found = DICTIONARY.find(Pair("Kein elektrisches Licht!", "No electric light!"))
+
+    assert [place[2] for place in found] == ["electric light"]
+
+
+def test_an_inflected_term_is_asked_for_as_the_dictionary_or_as_the_target_spells_it() -> None:
+    found = {annotated("Die Lichter brennen.", "The lights are on.", seed) for seed in range(20)}
+
+    assert found == {
+        "Die <term> Lichter <translation> light </term> brennen.",
+        "Die <term> Lichter <translation> lights </term> brennen.",
+    }
+
+
+@pytest.fixture(scope="module")
+def processor(tmp_path_factory: pytest.TempPathFactory) -> sentencepiece.SentencePieceProcessor:
+    path = tmp_path_factory.mktemp("vocabulary") / "source.spm"
+    with path.open("wb") as file:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter([side for pair in SUBJECTS for side in pair] * 10),
+            model_writer=file,
+            vocab_size=330,
+            hard_vocab_limit=False,
+            byte_fallback=True,
+            control_symbols=list(CONTROLS),
+            minloglevel=2,
+        )
+    return sentencepiece.SentencePieceProcessor(model_file=str(Path(path)))
+
+
+def test_marks_become_control_pieces_and_what_is_between_them_words_of_its_own(
+    processor: sentencepiece.SentencePieceProcessor,
+) -> None:
+    text = f"Der {mark(TERM)} Hund {mark(TRANSLATION)} dog {mark(TERM_END)} singt"
+
+    (ids,) = controls.encode(processor, [text])
+
+    pieces = [processor.id_to_piece(piece) for piece in ids]
+    assert [piece for piece in pieces if piece in CONTROLS] == [TERM, TRANSLATION, TERM_END]
+    parts = (["Der"], ["Hund"], ["dog"], ["singt"])
+    expected = [processor.encode(part)[0] for part in parts]
+    controls_ids = [[processor.piece_to_id(name)] for name in (TERM, TRANSLATION, TERM_END)]
+    flat = [*expected[0], *controls_ids[0], *expected[1], *controls_ids[1], *expected[2], *controls_ids[2]]
+    assert ids == [*flat, *expected[3], processor.eos_id()]
+
+
+def test_no_text_spells_a_control_piece(processor: sentencepiece.SentencePieceProcessor) -> None:
+    texts = [" ".join(CONTROLS), "<term>Hund</term>"]
+
+    ids = {piece for row in controls.encode(processor, texts) for piece in row}
+
+    assert not ids & {processor.piece_to_id(name) for name in CONTROLS}
+
+
+def test_text_without_marks_is_encoded_as_ever(processor: sentencepiece.SentencePieceProcessor) -> None:
+    texts = ["Der Hund", "My sister"]
+
+    assert controls.encode(processor, texts) == processor.encode(texts, add_eos=True)

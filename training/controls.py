@@ -1,0 +1,70 @@
+"""Control pieces: what a request can ask of a model beside the text, as pieces that no text can spell.
+
+They are reserved when a vocabulary is made, since it cannot grow later. In training text a control is one
+Unicode noncharacter, which no clean text holds and which normalisation leaves as it is.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import sentencepiece
+
+TERM: Final = "<term>"
+"""Before a source term that has to be translated in a given way."""
+TRANSLATION: Final = "<translation>"
+"""Between the source term and the translation that is asked for."""
+TERM_END: Final = "</term>"
+FORMAL: Final = "<formal>"
+"""At the beginning of a source: address people formally, as with German Sie."""
+INFORMAL: Final = "<informal>"
+
+NUM_SPARE = 12
+CONTROLS: Final = (
+    TERM,
+    TRANSLATION,
+    TERM_END,
+    FORMAL,
+    INFORMAL,
+    "<2de>",
+    "<2en>",
+    *(f"<control-{number}>" for number in range(NUM_SPARE)),
+)
+"""All pieces in the order of their ids; the last ones have no meaning yet."""
+
+_FIRST_MARK = 0xFDD0
+_MARKS = {control: chr(_FIRST_MARK + number) for number, control in enumerate(CONTROLS)}
+_CONTROL_OF = {mark: control for control, mark in _MARKS.items()}
+_ANY_MARK = re.compile(f"([{chr(_FIRST_MARK)}-{chr(_FIRST_MARK + len(CONTROLS) - 1)}])")
+
+
+def mark(control: str) -> str:
+    """Return the character that stands for a control piece in training text."""
+    return _MARKS[control]
+
+
+def has_control(text: str) -> bool:
+    """Tell whether a text holds the mark of a control piece."""
+    return _ANY_MARK.search(text) is not None
+
+
+def encode(processor: sentencepiece.SentencePieceProcessor, texts: Sequence[str]) -> list[list[int]]:
+    """Encode texts, each mark as the id of its control piece, each with the end-of-sentence id.
+
+    What stands between two marks is encoded by itself, as words of its own.
+    """
+    ids: list[list[int]] = processor.encode(list(texts), add_eos=True)
+    for index, text in enumerate(texts):
+        if has_control(text):
+            ids[index] = _encode_with_controls(processor, text)
+    return ids
+
+
+def _encode_with_controls(processor: sentencepiece.SentencePieceProcessor, text: str) -> list[int]:
+    ids: list[int] = []
+    for part in _ANY_MARK.split(text):
+        if part in _CONTROL_OF:
+            ids.append(processor.piece_to_id(_CONTROL_OF[part]))
+        else:
+            ids += processor.encode(part.strip())
+    return [*ids, processor.eos_id()]

@@ -1,0 +1,193 @@
+"""`python -m training.trunk begin|branch|save RECIPE ...`: what is made of a run that never ends.
+
+A *trunk* is a run without decay steps: after the warm-up its learning rate stays constant, so that it can
+always go on. A *branch* goes on from the trunk's newest resume point, leads the learning rate to zero and
+averages its last snapshots: that gives a model to release. Warmup, stable, decay: Hu et al. 2024
+(arXiv:2404.06395), Hägele et al. 2024 (arXiv:2405.18392).
+
+`save` keeps a trunk as 16-bit weights with its history in the recipe's `start_from`, from which the same
+recipe begins again in another run folder. `begin` makes the first such folder, from a model with another
+vocabulary.
+"""
+
+import argparse
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from export.checkpoint import CheckpointError, save_weights
+from training.config import TrainingConfig, load_config
+from training.errors import ConfigError, RunFolderError, TrainingError, TrainingStopped
+from training.history import HISTORY_FILE, History, read_events, write_events
+from training.module import Counters
+from training.prepare import corpus_pairs
+from training.resume import ResumePoint, resume_points
+from training.run import make_model, run_record, train
+from training.start import moved_weights, start_record
+from training.vocabulary import copy_vocabularies, load_vocabularies, train_vocabularies
+
+CONFIG_FILE = "branch.json"
+TOTALS = ("pairs_seen", "target_tokens_seen", "train_hours", "steps")
+"""Of a record: added up over the run folders of a trunk."""
+SIGNALLED = 128
+
+
+def begin(config: TrainingConfig, checkpoint: Path) -> Path:
+    """Make `start_from`: a new vocabulary of the recipe's corpora, and a checkpoint's weights moved to it.
+
+    Raises:
+        TrainingError: the recipe has no `start_from`, or it is there already; the checkpoint does not fit.
+    """
+    folder = _start_folder(config)
+    if folder.exists():
+        raise RunFolderError(f"{folder} is there already; remove it, or train on from it")
+    partial = folder.with_name(f"{folder.name}.partial")
+    partial.mkdir(parents=True, exist_ok=True)
+    pairs = {corpus.name: list(corpus_pairs(corpus, config)) for corpus in config.data.corpora}
+    train_vocabularies(config, pairs, partial)
+    processors = load_vocabularies(partial)
+    torch.manual_seed(config.optimisation.seed)
+    model = make_model(config, processors)
+    earlier = moved_weights(checkpoint, model, processors[0])
+    record = run_record(config, Counters(0, 0, 0.0), None) | {"steps": 0, "started_from": earlier}
+    save_weights(partial, model.half(), record)
+    partial.rename(folder)
+    return folder
+
+
+def branch(config: TrainingConfig, run_dir: Path, num_steps: int, direction: str | None) -> Path:
+    """Train on from a trunk's newest resume point while the learning rate falls to zero.
+
+    A branch that was begun in `run_dir` goes on instead, with the steps and the direction it was begun with.
+
+    Args:
+        config: the trunk's.
+        run_dir: the branch's own.
+        num_steps: over which the learning rate falls.
+        direction: the only one to draw pairs of, such as `de-en`; None for all of the trunk's.
+
+    Returns:
+        The checkpoint folder.
+
+    Raises:
+        TrainingError: the trunk has no resume point, or the direction is not one of its own.
+        TrainingStopped: as `train` does.
+    """
+    path = run_dir / CONFIG_FILE
+    if not path.exists():
+        point = _newest(config)
+        settings = config.model_dump(mode="json") | {"run_dir": str(run_dir), "only_direction": direction}
+        settings["optimisation"] |= {"steps": point.step + num_steps, "decay_steps": num_steps}
+        try:
+            branched = TrainingConfig.model_validate(settings)
+        except ValueError as error:
+            raise ConfigError(f"branch of {config.run_dir}: {error}") from error
+        (run_dir / "resume").mkdir(parents=True)
+        shutil.copyfile(point.path, run_dir / "resume" / point.path.name)
+        (run_dir / "data").symlink_to(os.path.relpath(config.run_dir / "data", run_dir))
+        path.write_text(branched.model_dump_json(indent=2), encoding="utf8")
+    return train(TrainingConfig.model_validate_json(path.read_bytes()))
+
+
+def save(config: TrainingConfig) -> Path:
+    """Replace `start_from` by the trunk's newest 16-bit weights, with record and history of all its runs.
+
+    Raises:
+        TrainingError: the recipe has no `start_from`, or the trunk no resume point.
+    """
+    folder, point = _start_folder(config), _newest(config)
+    processors = load_vocabularies(config.run_dir / "data")
+    state = torch.load(point.path, map_location="cpu", weights_only=True)
+    model = make_model(config, processors)
+    weights = {name.removeprefix("model."): tensor for name, tensor in state["state_dict"].items()}
+    model.load_state_dict(weights)
+    counters, earlier = Counters(**state["counters"]), start_record(config)
+    record = run_record(config, counters, History(config.run_dir).best()) | {"steps": point.step}
+    record |= {name: round(record[name] + earlier.get(name, 0), 2) for name in TOTALS}
+    record |= {"started_from": earlier["started_from"]} if "started_from" in earlier else {}
+    _save_history(config, folder / HISTORY_FILE, earlier)
+    save_weights(folder, model.half(), record)
+    if not (folder / "source.spm").exists():
+        copy_vocabularies(config.run_dir / "data", folder)
+    return folder
+
+
+def _save_history(config: TrainingConfig, path: Path, earlier: dict[str, Any]) -> None:
+    """Write the events of the trunk's earlier runs and of this one, counted on."""
+    steps, pairs = earlier.get("steps", 0), earlier.get("pairs_seen", 0)
+    seconds = 3600.0 * earlier.get("train_hours", 0.0)
+    before = [event for event in read_events(path) if event.pairs_seen <= pairs]
+    own = [
+        replace(
+            event,
+            step=event.step + steps,
+            pairs_seen=event.pairs_seen + pairs,
+            train_seconds=round(event.train_seconds + seconds, 1),
+        )
+        for event in History(config.run_dir).events
+    ]
+    write_events(path, [*before, *own])
+
+
+def _start_folder(config: TrainingConfig) -> Path:
+    if config.start_from is None:
+        raise ConfigError("a trunk is kept in start_from: the recipe has to name it")
+    return config.start_from
+
+
+def _newest(config: TrainingConfig) -> ResumePoint:
+    points = resume_points(config.run_dir)
+    if not points:
+        raise RunFolderError(f"{config.run_dir} has no resume point: train the trunk first")
+    return points[-1]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status 0, 2 where something must be fixed first, or 128 plus the number of a signal."""
+    options = _parser().parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    try:
+        config = load_config(options.recipe)
+        if options.command == "begin":
+            folder = begin(config, options.checkpoint)
+        elif options.command == "branch":
+            folder = branch(config, options.run_dir, options.steps, options.direction)
+        else:
+            folder = save(config)
+    except (TrainingError, CheckpointError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    except TrainingStopped as stopped:
+        sys.stderr.write(f"{stopped}\n")
+        return SIGNALLED + stopped.signal_number
+    sys.stdout.write(f"{folder}\n")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m training.trunk", description="Begin, branch or keep a run that never ends."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    make = commands.add_parser("begin", help="make the recipe's start_from out of another model")
+    make.add_argument("recipe", type=Path)
+    make.add_argument("checkpoint", type=Path, help="with another vocabulary")
+    part = commands.add_parser("branch", help="lead the learning rate to zero: a model to release")
+    part.add_argument("recipe", type=Path)
+    part.add_argument("run_dir", type=Path, help="of the branch")
+    part.add_argument("--steps", type=int, required=True, help="over which the learning rate falls")
+    part.add_argument("--direction", help="the only one to train, such as de-en; all of the trunk's without")
+    keep = commands.add_parser("save", help="write the trunk's weights and history to its start_from")
+    keep.add_argument("recipe", type=Path)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

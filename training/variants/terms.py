@@ -1,0 +1,103 @@
+"""Sources whose terms carry the translation that is wanted (Dinu et al. 2019, P19-1294).
+
+`Die Tür ist zu.` becomes `Die <term> Tür <translation> door </term> ist zu.`, by a dictionary whose
+translation the target really has. What is written between the marks is sometimes the dictionary's form and
+not the target's, so that a model learns to inflect it (Bergmanis and Pinnis 2021, 2021.eacl-main.271).
+"""
+
+import re
+from collections.abc import Iterable
+from random import Random
+
+from training.controls import TERM, TERM_END, TRANSLATION, mark
+from training.corpus import Pair
+from training.variants.tokens import tokens_of
+
+MAX_TERM_WORDS = 3
+MIN_TERM_LEN = 4
+MIN_STEM_LEN = 4
+MAX_ENDING_LEN = 3
+"""Letters of a word in the target behind the dictionary's form of it."""
+MAX_TERMS = 3
+"""In one line."""
+SHARE_AS_IN_TARGET = 0.5
+"""Of annotated terms: as the target spells them; the others as the dictionary does."""
+
+_ENDINGS = ("es", "en", "er", "em", "e", "n", "s")
+_INFINITIVE = re.compile(r"^(?:to|etwas|etw\.|jdn\.|jdm\.|sich) ")
+
+Found = tuple[int, int, str, str]
+"""Begin and end in the source, translation in the dictionary, the same in the target."""
+
+
+class TermDictionary:
+    """Terms with their translations, in one direction."""
+
+    def __init__(self, pairs: Iterable[Pair]) -> None:
+        self._translations: dict[str, list[str]] = {}
+        for pair in pairs:
+            source, target = (_INFINITIVE.sub("", side) for side in (pair.source, pair.target))
+            if len(source.split(" ")) <= MAX_TERM_WORDS and min(len(source), len(target)) >= MIN_TERM_LEN:
+                self._translations.setdefault(source.lower(), []).append(target)
+
+    def find(self, pair: Pair) -> list[Found]:
+        """Return the terms of a source whose translation the target has, longest first; none overlap."""
+        tokens = tokens_of(pair.source)
+        found: list[Found] = []
+        taken: set[int] = set()
+        for length in range(MAX_TERM_WORDS, 0, -1):
+            for first in range(len(tokens) - length + 1):
+                places = set(range(first, first + length))
+                begin, end = tokens[first].begin, tokens[first + length - 1].end
+                if places & taken or (both := self._translation(pair.source[begin:end], pair.target)) is None:
+                    continue
+                taken |= places
+                found.append((begin, end, *both))
+        return found
+
+    def _translation(self, term: str, target: str) -> tuple[str, str] | None:
+        """The dictionary's spelling of a translation that the target has, and the target's."""
+        for form in _base_forms(term.lower()):
+            for translation in self._translations.get(form, ()):
+                if (spelt := _occurrence(translation, target)) is not None:
+                    return translation, spelt
+        return None
+
+
+def terms(pair: Pair, rng: Random, dictionary: TermDictionary) -> Pair | None:
+    """Annotate up to three terms of the source; None where the dictionary knows none of them."""
+    found = dictionary.find(pair)
+    if not found:
+        return None
+    chosen = rng.sample(found, rng.randint(1, min(MAX_TERMS, len(found))))
+    source = pair.source
+    for begin, end, as_in_dictionary, as_in_target in sorted(chosen, reverse=True):
+        wanted = as_in_target if rng.random() < SHARE_AS_IN_TARGET else as_in_dictionary
+        source = (
+            f"{source[:begin]}{mark(TERM)} {source[begin:end]} {mark(TRANSLATION)} {wanted} {mark(TERM_END)}"
+            f"{source[end:]}"
+        )
+    return Pair(source, pair.target)
+
+
+def _occurrence(term: str, text: str) -> str | None:
+    """The first place where a text has a term, in any case, with an ending of a few letters if it has one."""
+    lower, wanted = text.lower(), term.lower()
+    begin = lower.find(wanted)
+    while begin >= 0:
+        end = stop = begin + len(wanted)
+        while stop < len(text) and text[stop].isalpha():
+            stop += 1
+        if stop - end <= MAX_ENDING_LEN and not (begin and text[begin - 1].isalnum()):
+            return text[begin:stop]
+        begin = lower.find(wanted, end)
+    return None
+
+
+def _base_forms(term: str) -> list[str]:
+    """The term itself, then without one ending of inflection."""
+    return [term] + [
+        term.removesuffix(ending)
+        for ending in _ENDINGS
+        if term.endswith(ending) and len(term) - len(ending) >= MIN_STEM_LEN
+    ]
