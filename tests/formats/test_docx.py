@@ -169,7 +169,7 @@ def test_line_breaks_stay_and_part_words() -> None:
     run.add_break(WD_BREAK.LINE)
     run.add_text("zwei")
 
-    assert texts(DOCX, _saved(document)) == ['eins.<x i="0"/> zwei']
+    assert texts(DOCX, _saved(document)) == ['eins.<br i="0"/>zwei']
     assert _opened(rewritten(DOCX, _saved(document), shouted)).paragraphs[0].text == "EINS.\nZWEI"
 
 

@@ -63,7 +63,7 @@ def _content(odt: bytes) -> str:
         ),
         (
             "<text:p>a<text:s text:c='3'/>b\n c<text:tab/>d<text:line-break/>e</text:p>",
-            ["a b c", 'd<x i="0"/> e'],
+            ["a b c", 'd<br i="0"/>e'],
             "<text:p>A B C<text:tab/>D<text:line-break/>E</text:p>",
         ),
         (
@@ -197,7 +197,7 @@ def test_chapters_and_the_table_of_contents_are_read() -> None:
     assert [(entry.text, entry.place) for entry in entries(EPUB, _epub())] == [
         ("Titel", "OEBPS/kapitel 1.xhtml, block 1"),
         (
-            '<x i="0"/>Ein <g i="1">schöner</g><x i="3"/>Satz.<x i="4"/>Neu &amp; da.',
+            '<x i="0"/>Ein <g i="1">schöner</g><x i="3"/>Satz.<br i="4"/>Neu &amp; da.',
             "OEBPS/kapitel 1.xhtml, block 2",
         ),
         ("a\n b", "OEBPS/kapitel 1.xhtml, block 3"),

@@ -91,7 +91,7 @@ def test_missing_targets_of_2_are_filled_in_and_the_language_named() -> None:
         ('a <bx id="1" rid="r"/>b <ex id="2" rid="r"/>c', 'a <g i="0">b </g>c'),
         ('a <ept id="9">x</ept>b', "a <?p 0?>b"),
         ('a <bx id="1"/>b <bx id="2"/>c <ex id="1"/>d <ex id="2"/>e', None),
-        ('a <ph id="1">{0}</ph> b<x id="2" ctype="lb"/>c', 'a <x i="0"/> b<x i="1"/> c'),
+        ('a <ph id="1">{0}</ph> b<x id="2" ctype="lb"/>c', 'a <x i="0"/> b<br i="1"/>c'),
         ('a <mrk mtype="protected">x</mrk> <mrk mtype="term">b</mrk> c', 'a <x i="0"/> <g i="1">b</g> c'),
         ("a <![CDATA[<b> & ]]>c", "a <b> & c"),
     ],

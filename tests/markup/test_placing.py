@@ -100,8 +100,15 @@ def test_what_stands_between_words_goes_with_its_neighbour(
     assert translate(xml, target, pairs, XML) == expected
 
 
-def test_line_breaks_go_with_the_word_before() -> None:
-    assert translate("one<br>two three", "zwei eins drei", [(0, 1), (1, 0), (2, 2)]) == "zwei eins<br> drei"
+def test_an_element_on_both_sides_of_a_line_break_is_around_the_translations_of_both_lines() -> None:
+    marked_up = parse("<p>We saw <b>a dog<br>and cats</b> today</p>", HTML)
+    lines = [
+        as_one("We saw a dog", "Wir sahen einen Hund", [(0, 0), (1, 1), (2, 2), (3, 3)]),
+        as_one("and cats today", "heute und Katzen", [(0, 1), (1, 2), (2, 0)]),
+    ]
+
+    assert marked_up.blocks == ("We saw a dog", "and cats today")
+    assert marked_up.rejoin(lines) == "<p>Wir sahen <b>einen Hund<br>heute und Katzen</b></p>"
 
 
 def test_the_example_of_the_page_is_true() -> None:
