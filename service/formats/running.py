@@ -1,8 +1,8 @@
 """Running text with things in it that are no text, handed over as XML and taken back.
 
 What a file has among its words -- formats, links, footnotes, placeholders -- stands in an entry as elements
-of no meaning: `<g i="0">` around words, `<x i="1"/>` in the place of a word, `<?p 2?>` between characters, `<br i="3"/>`
-between lines, which are translated each for itself.
+of no meaning: `<g i="0">` around words, `<x i="1"/>` in the place of a word, `<?p 2?>` between characters,
+`<br i="3"/>` between lines, which are translated each for itself.
 The same words in different formats are so the same entry. Text with none of these is a plain entry.
 """
 

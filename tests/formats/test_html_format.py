@@ -10,7 +10,7 @@ from service.formats.errors import FileProblem
 from service.formats.html import HtmlFormat
 from service.markup.marked_up import parse
 from service.markup.options import MarkupLanguage, MarkupOptions
-from tests.formats.rewriting import OPTIONS, entries, anything, entries, own, rewritten, shouted, texts
+from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
 from tests.markup.documents import GOOD_HTML, HTML
 from tests.markup.translations import SEEDS
 

@@ -48,7 +48,7 @@ def translate(markup: str, target: str, pairs: list[tuple[int, int]], options: M
         ),
         pytest.param(
             "<b>un</b><i>believable</i> x", "unglaublich y", [(0, 0), (1, 1)],
-            "<b></b><i>unglaublich</i> y", id="of parts of a word the larger gets it",
+            "<b>un</b><i>glaublich</i> y", id="parts of a word that begin or end both words keep them",
         ),
         pytest.param(
             "see <a>the</a> dog", "hund sehen", [(0, 1), (2, 0)],
@@ -73,6 +73,53 @@ def translate(markup: str, target: str, pairs: list[tuple[int, int]], options: M
     ],
 )  # fmt: skip
 def test_elements_go_around_what_their_words_became(
+    html: str, target: str, pairs: list[tuple[int, int]], expected: str
+) -> None:
+    assert translate(html, target, pairs) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "target", "pairs", "expected"),
+    [
+        pytest.param(
+            "drink H<sub>2</sub>O now", "jetzt H2O trinken", [(0, 2), (1, 1), (2, 0)],
+            "jetzt H<sub>2</sub>O trinken", id="a word that stays",
+        ),
+        pytest.param(
+            "about 10<sup>30</sup> kg", "um 1030 kg", [(0, 0), (1, 1), (2, 2)],
+            "um 10<sup>30</sup> kg", id="a number",
+        ),
+        pytest.param(
+            "drink H<sub>2</sub>O now", "jetzt H2O trinken", [(0, 1), (1, 0), (2, 0)],
+            "jetzt H<sub>2</sub>O trinken", id="a word that stays and is aligned with others",
+        ),
+        pytest.param(
+            "x<sub>1</sub> or x<sub>2</sub> x<sub>1</sub>", "x1 x1 oder x2", [(0, 1), (1, 2), (2, 3), (3, 0)],
+            "x<sub>1</sub> x<sub>1</sub> oder x<sub>2</sub>", id="words that stay are told apart",
+        ),
+        pytest.param(
+            "H<sub>2</sub>O x", "Wasser y", [(0, 0), (1, 1)],
+            "Wasser<sub></sub> y", id="signs that are not there again are around no word",
+        ),
+        pytest.param(
+            "the 1<sup>er</sup> x", "the 1st x", [(0, 0), (1, 1), (2, 2)],
+            "the 1<sup>st</sup> x", id="what follows the same characters",
+        ),
+        pytest.param(
+            "CO<sub>2</sub>neutral x", "x CO2neutraler", [(0, 1), (1, 0)],
+            "x CO<sub>2</sub>neutraler", id="the same beginning",
+        ),
+        pytest.param(
+            "the <b>big</b>gest x", "der größte x", [(0, 0), (1, 1), (2, 2)],
+            "der <b>größte</b> x", id="parts with letters are around all that has no part of its own",
+        ),
+        pytest.param(
+            "m<sup>2</sup> x", "m2", [],
+            "m<sup>2</sup>", id="links that are guessed",
+        ),
+    ],
+)  # fmt: skip
+def test_marks_within_a_word_keep_their_characters(
     html: str, target: str, pairs: list[tuple[int, int]], expected: str
 ) -> None:
     assert translate(html, target, pairs) == expected
