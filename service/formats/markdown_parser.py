@@ -54,14 +54,22 @@ class MarkdownParser:
         return paired(list(_items(token.children or [], written)))
 
     def shape(self, text: str) -> list[str]:
-        """What stands in a text, in the order of names: elements and things, but no text."""
+        """See `shape_of`."""
         [token] = self._markdown.parseInline(text, self._env)
         return shape_of(paired(list(_items(token.children or [], lambda first, last: text[first:last]))))
 
 
 def shape_of(items: Iterable[Item]) -> list[str]:
-    """Names of what stands in a text, sorted."""
-    return sorted(item.note or item.raw.strip() for item in items if item.kind is not Kind.TEXT)
+    """Names of what stands in a text, and what it says between them, white space aside."""
+    shape: list[str] = []
+    said: list[str] = []
+    for item in items:
+        if item.kind is Kind.TEXT:
+            said += item.text.split()
+            continue
+        shape += ["".join(said), item.note or item.raw.strip()]
+        said = []
+    return [*shape, "".join(said)]
 
 
 def _reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own

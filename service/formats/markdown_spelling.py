@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from service.formats.markdown_emphasis import name_of, spellings
 from service.formats.markdown_parser import MarkdownParser, shape_of
 from service.formats.running import Item, Kind, Running
 
@@ -23,7 +24,6 @@ _SPECIAL = re.compile(
 _BLOCK = re.compile(r"(\s*)(?:([#>+\-=~:|])|(\d{1,9})([.)]))")
 """What begins a block at the beginning of a line."""
 _PIPE = re.compile(r"(?<!\\)\|")
-_TAGS = {"em": "em", "strong": "strong", "s": "del"}
 
 
 def spell_inline(
@@ -41,18 +41,12 @@ def spell_inline(
     given = iter(texts)
     for running in found:
         items += [running] if isinstance(running, Item) else running.with_text(next(given))
-    items = _tidied(items)
-    text = _spelt(items)
-    if parser.shape(text) != shape_of(items):
-        text = _spelt([_as_tag(item) for item in items])
+    text = ""
+    for spelling in spellings(_tidied(items)):
+        text = _spelt(spelling)
+        if parser.shape(text) == shape_of(spelling):
+            break
     return _PIPE.sub(r"\\|", text) if is_cell else text
-
-
-def _as_tag(item: Item) -> Item:
-    name = (item.note or "").removeprefix("/")
-    if item.kind not in {Kind.OPEN, Kind.CLOSE} or name not in _TAGS:
-        return item
-    return replace(item, raw=f"<{'/' if item.kind is Kind.CLOSE else ''}{_TAGS[name]}>")
 
 
 def _spelt(items: Sequence[Item]) -> str:
@@ -86,7 +80,7 @@ def _tidied(items: Sequence[Item]) -> list[Item]:
             tidied[-1:] = [Item(Kind.TEXT, " "), last]
             if text:
                 tidied.append(replace(item, text=text))
-        elif item.kind is Kind.CLOSE and last is not None and last.kind is Kind.OPEN and _is_mark(item):
+        elif item.kind is Kind.CLOSE and last is not None and last.kind is Kind.OPEN and name_of(item):
             tidied.pop()
         elif (
             item.kind is Kind.CLOSE
@@ -100,7 +94,3 @@ def _tidied(items: Sequence[Item]) -> list[Item]:
         else:
             tidied.append(item)
     return tidied
-
-
-def _is_mark(item: Item) -> bool:
-    return (item.note or "").removeprefix("/") in _TAGS

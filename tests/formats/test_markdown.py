@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from service.formats.entries import Entry
 from service.formats.errors import FileProblem
 from service.formats.markdown import MarkdownFormat
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
@@ -99,8 +100,35 @@ def test_emphasis_stays_wherever_it_goes(mark: str, before: str, inside: str, af
 
     html = MarkdownIt("commonmark").enable("strikethrough").render(result.decode())
     tag = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "(?:s|del)"}[mark]
-    words = re.escape(inside.strip()).replace('"', '(?:"|&quot;)')
-    assert re.search(rf"<{tag}>{words}</{tag}>", html), result
+    assert re.search(rf"<{tag}>(?:&quot;)?b(?:&quot;|!)?</{tag}>", html), result
+    assert "<" not in result.decode()
+    assert re.sub(r"<.*?>", "", html).strip().replace("&quot;", '"').split() == (
+        f"x{before}{inside}{after}y".split()
+    )
+
+
+@pytest.mark.parametrize(
+    ("markdown", "said", "result"),
+    [
+        ("**a** b", '<g i="0">x</g>y', "**x**y"),
+        ("__a__ b", '<g i="0">x</g>y', "**x**y"),
+        ("**a** b", 'x<g i="0">"y"</g>z', 'x"**y**"z'),
+        ("**a** b", 'w x<g i="0">!</g>y z', "w **x!y** z"),
+        ("**`a` b** c", 'w x<g i="0"><x i="1"/> y</g> z', "w **x`a` y** z"),
+        ("**a** *b*", '<g i="0">x</g><g i="2">y</g>', "**x***y*"),
+        ("*a **b*** c", '<g i="0"><g i="1">y</g></g>', "***y***"),
+        ("**a *b*** c", '<g i="0"><g i="1">y</g></g>', "**_y_**"),
+        ("[**a**](u) b", 'x<g i="0"><g i="1">(y)</g></g>z', "x[**(y)**](u)z"),
+        ("~~a~~ b", 'x<g i="0">(y)</g>z', "x(~~y~~)z"),
+        ("a **b** c", 'a <g i="0">b </g>c', "a **b** c"),
+        ("a **b** c", 'x <g i="0">- b</g> c', "x **- b** c"),
+    ],
+)
+def test_emphasis_comes_back_as_markdown(markdown: str, said: str, result: str) -> None:
+    def say(entry: Entry) -> str:
+        return entry.text[: len(entry.text) - len(entry.text.lstrip())] + said
+
+    assert rewritten(MARKDOWN, markdown.encode(), say).decode() == result
 
 
 _BLOCKS = [

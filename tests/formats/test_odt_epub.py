@@ -230,6 +230,63 @@ def test_a_book_comes_back_with_its_own_text() -> None:
     assert _members(rewritten(EPUB, content, own)) == _members(content)
 
 
+_TITLED = _PACKAGE.replace(
+    "<manifest>",
+    '<metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title id="t">Ein &amp; Titel</dc:title>'
+    "<dc:creator>Ein Mensch</dc:creator><dc:language> de-AT </dc:language><dc:language>la</dc:language>"
+    "</metadata><manifest>",
+).replace("<package ", '<package xml:lang="de" ')
+
+
+def test_titles_of_a_book_are_translated_after_its_chapters_and_its_language_is_that_of_the_target() -> None:
+    content = _epub(**{"OEBPS/content.opf": _TITLED})
+
+    found = entries(EPUB, content)[-1]
+    result = _members(rewritten(EPUB, content, shouted))["OEBPS/content.opf"].decode()
+
+    assert (found.text, found.place) == ("Ein & Titel", "OEBPS/content.opf, title 1")
+    assert result == (
+        _TITLED.replace("Ein &amp; Titel", "EIN &amp; TITEL")
+        .replace("<dc:language> de-AT </dc:language>", "<dc:language>en</dc:language>")
+        .replace('xml:lang="de"', 'xml:lang="en"')
+    )
+    assert _members(rewritten(EPUB, content, own)) == _members(content)
+
+
+def test_a_book_whose_title_stays_is_in_the_target_language_too() -> None:
+    content = _epub(**{"OEBPS/content.opf": _TITLED})
+
+    result = rewritten(EPUB, content, lambda entry: entry.text if "Titel" in entry.text else shouted(entry))
+
+    assert "<dc:language>en</dc:language>" in _members(result)["OEBPS/content.opf"].decode()
+
+
+def test_what_says_the_language_of_text_that_changed_says_the_target_language() -> None:
+    chapter = (
+        "<html xmlns='http://www.w3.org/1999/xhtml' lang='de' xml:lang=\"de-DE\"><!-- <p lang='de'> --><body>"
+        "<p title='lang=\"de\" x'>Ja <i lang='fr'>oui</i> <i xml:lang='DE'>nein</i></p></body></html>"
+    )
+
+    result = _members(rewritten(EPUB, _epub(chapter), shouted))["OEBPS/kapitel 1.xhtml"].decode()
+
+    assert result == (
+        "<html xmlns='http://www.w3.org/1999/xhtml' lang='en' xml:lang=\"en\"><!-- <p lang='de'> --><body>"
+        "<p title='lang=\"de\" x'>JA <i lang='fr'>OUI</i> <i xml:lang='en'>NEIN</i></p></body></html>"
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_chapters_in_utf_16_are_read_and_written(encoding: str) -> None:
+    chapter = "<?xml version='1.0' encoding='UTF-16'?><html><p>Größe</p></html>".encode(encoding)
+    content = _epub(chapter)
+
+    result = _members(rewritten(EPUB, content, shouted))["OEBPS/kapitel 1.xhtml"]
+
+    assert texts(EPUB, content)[0] == "Größe"
+    assert result == chapter.decode(encoding).replace("Größe", "GRÖSSE").encode(encoding)
+    assert _members(rewritten(EPUB, content, own)) == _members(content)
+
+
 @settings(max_examples=100, deadline=None)
 @given(SEEDS)
 def test_whatever_is_said_a_chapter_is_well_formed_and_has_its_elements(random: Random) -> None:
