@@ -2,8 +2,8 @@
 
 Running text is translated: paragraphs, headings, items, cells, and blocks of HTML. Code, targets of links,
 images, definitions of links and front matter stay. A paragraph that changed is written on one line; all that
-is no entry is left byte for byte. Where `*` or `_` would not be read as emphasis beside new words, they stand a sign
-or a word further on, or the other one is written.
+is no entry is left byte for byte. Where `*` or `_` would not be read as emphasis beside new words, they
+stand a sign or a word further on, or the other one is written.
 """
 
 import re

@@ -37,7 +37,7 @@ def test_blocks_are_entries_whose_tags_have_no_names() -> None:
 
 def test_words_change_and_nothing_else() -> None:
     expected = (
-        PAGE.replace("A &amp; B", "A &amp; B")
+        PAGE.replace('<html lang="de">', '<html lang="en">')
         .replace("Ein  <em>schöner</em> Titel", "EIN <em>SCHÖNER</em> TITEL")
         .replace("Zeile eins.<br>Zeile", "ZEILE EINS.<br>ZEILE")
         .replace(">zwei</a>", ">ZWEI</a>")
@@ -46,6 +46,12 @@ def test_words_change_and_nothing_else() -> None:
     )
 
     assert rewritten(PAGES, PAGE.encode(), shouted).decode() == expected
+
+
+def test_a_page_says_another_language_only_if_it_said_that_of_the_source() -> None:
+    page = "<html lang='fr'><p lang='de'>Ja</p></html>"
+
+    assert rewritten(PAGES, page.encode(), shouted).decode() == page.replace("Ja", "JA")
 
 
 @settings(max_examples=800, deadline=None)

@@ -2,6 +2,7 @@
 """OpenDocument texts and books, put together by hand."""
 
 import zipfile
+from collections.abc import Mapping
 from io import BytesIO
 from random import Random
 
@@ -26,7 +27,7 @@ NAMES = (
 )
 
 
-def _archive(mime_type: str, members: dict[str, str]) -> bytes:
+def _archive(mime_type: str, members: Mapping[str, str | bytes]) -> bytes:
     target = BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo("mimetype"), mime_type)
@@ -182,8 +183,8 @@ _TOC = (
 )
 
 
-def _epub(chapter: str = _CHAPTER.format(""), **others: str) -> bytes:
-    members = {
+def _epub(chapter: str | bytes = _CHAPTER.format(""), **others: str) -> bytes:
+    members: dict[str, str | bytes] = {
         "META-INF/container.xml": _CONTAINER,
         "OEBPS/content.opf": _PACKAGE,
         "OEBPS/kapitel 1.xhtml": chapter,
