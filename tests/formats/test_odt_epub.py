@@ -63,9 +63,19 @@ def _content(odt: bytes) -> str:
             "<text:p text:style-name='a'>EIN <text:span text:style-name='T1'>FETTER</text:span> SATZ.</text:p>",
         ),
         (
-            "<text:p>a<text:s text:c='3'/>b\n c<text:tab/>d<text:line-break/>e</text:p>",
+            "<text:p>a\n b c<text:tab/>d<text:line-break/>e</text:p>",
             ["a b c", 'd<br i="0"/>e'],
             "<text:p>A B C<text:tab/>D<text:line-break/>E</text:p>",
+        ),
+        (
+            "<text:p><text:s text:c='4'/>a <text:s text:c='2'/>b<text:s/>c<text:span>d <text:s/></text:span>e</text:p>",
+            ['a <?p 0?>b c<g i="1">d <?p 2?></g>e'],
+            "<text:p><text:s text:c='4'/>A <text:s text:c='2'/>B C<text:span>D <text:s/></text:span>E</text:p>",
+        ),
+        (
+            "<text:p>a<text:s text:c='3'/>b <text:line-break/><text:s text:c='2'/>c</text:p>",
+            ['a <?p 0?>b <br i="1"/><?p 2?>c'],
+            "<text:p>A <text:s text:c=\"2\"/>B <text:line-break/><text:s text:c='2'/>C</text:p>",
         ),
         (
             (
