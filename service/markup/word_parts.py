@@ -99,6 +99,8 @@ def _common_parts(text: str, translated: str, link: Link, cuts: Sequence[int]) -
         translated[link.target.start : link.target.end],
     )
     num_first = _num_common(zip(source, target, strict=False))
+    if num_first == 0 and source.isalpha() and link.source.start + 1 in cuts:
+        num_first = 1  # a large first letter
     most = min(len(source), len(target)) - num_first
     num_last = min(most, _num_common(zip(reversed(source), reversed(target), strict=False)))
     ends = len(source) - num_last, len(target) - num_last

@@ -173,6 +173,15 @@ def test_line_breaks_stay_and_part_words() -> None:
     assert _opened(rewritten(DOCX, _saved(document), shouted)).paragraphs[0].text == "EINS.\nZWEI"
 
 
+def test_spaces_that_set_words_apart_keep_their_place() -> None:
+    document = Document()
+    document.add_paragraph("    Name:     Hans  Alter").add_run("   30 Jahre").bold = True
+
+    assert texts(DOCX, _saved(document)) == ['Name: <?p 0?>Hans Alter <?p 1?><g i="2">30 Jahre</g>']
+    result = rewritten(DOCX, _saved(document), shouted)
+    assert _opened(result).paragraphs[0].text == "    NAME:     HANS ALTER   30 JAHRE"
+
+
 def test_links_keep_their_target() -> None:
     content = _with_paragraph(
         '<w:r><w:t xml:space="preserve">Siehe </w:t></w:r><w:hyperlink w:anchor="ziel"><w:r><w:rPr><w:u w:val='

@@ -114,6 +114,10 @@ def test_elements_go_around_what_their_words_became(
             "der <b>größte</b> x", id="parts with letters are around all that has no part of its own",
         ),
         pytest.param(
+            "<i>E</i>s war x", "Once it y", [(0, 0), (1, 1), (2, 2)],
+            "<i>O</i>nce it y", id="the first letter of a word",
+        ),
+        pytest.param(
             "m<sup>2</sup> x", "m2", [],
             "m<sup>2</sup>", id="links that are guessed",
         ),

@@ -79,6 +79,7 @@ def test_what_numbers_or_marks_a_line_is_a_gap(mark: str, said: str) -> None:
         "1 Haus",
         "-5 Grad",
         "(siehe) oben",
+        "12. Mai 2024",
         "1.",
         "a)",
         "Civil) war",
