@@ -44,6 +44,8 @@ class Item:
     """What a format keeps for itself."""
     ends_line: bool = False
     """Of WORD: whether a new line begins after it, so that texts before and after it are apart."""
+    is_half: bool = False
+    """Of POINT: whether it is one half of an element, whose other half is beyond a break."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +100,8 @@ class Running:
         items += _said(inner[at:])
         if open_numbers or sorted(map(id, _marks(items))) != sorted(map(id, marks)):
             raise self._lost()
-        return items
+        halves = (mark for mark in marks if mark.is_half)  # in another order they would cross each other
+        return [next(halves) if item.is_half else item for item in items]
 
     def _lost(self) -> FileProblem:
         return FileProblem(
@@ -189,7 +192,7 @@ def _balanced(items: Sequence[Item]) -> Iterator[Item]:
     paired = partners.keys() | set(partners.values())
     for i, item in enumerate(items):
         is_half = item.kind in {Kind.OPEN, Kind.CLOSE} and i not in paired
-        yield replace(item, kind=Kind.POINT) if is_half else item
+        yield replace(item, kind=Kind.POINT, is_half=True) if is_half else item
 
 
 def _writable(items: Iterator[Item]) -> Iterator[Item]:

@@ -145,7 +145,7 @@ _INSIDE = st.lists(
     st.sampled_from(
         [
             "Wort", " ", "\n", "&lt;", "<text:s/>", "<text:s text:c='4'/>", "<text:tab/>", "<text:line-break/>",
-            "<text:span>fett</text:span>", "<text:span>a<text:tab/>b</text:span>", "<text:a>l<text:s/></text:a>",
+            "<text:span>fett</text:span>", "<text:span>a<text:tab/>b</text:span>", "<text:a>a<text:tab/>b</text:a>", "<text:a>l<text:s/></text:a>",
             "<text:bookmark-start text:name='a'/>", "<text:bookmark-end text:name='a'/>", "<!-- c -->",
             "<text:note><text:p>Note</text:p></text:note>", "<text:page-number>7</text:page-number>",
             "<draw:frame text:anchor-type='char'><draw:text-box><text:p>Kasten</text:p></draw:text-box></draw:frame>",
@@ -153,6 +153,16 @@ _INSIDE = st.lists(
     ),
     max_size=10,
 ).map("".join)  # fmt: skip
+
+
+def test_elements_that_reach_over_tab_stops_stay_nested() -> None:
+    content = _odt("<text:p><text:a>a<text:tab/>b</text:a> und <text:span>c<text:tab/>d</text:span></text:p>")
+
+    result = rewritten(ODT, content, lambda entry: "<?p 1?>c und b<?p 0?>" if entry.markup else entry.text)
+
+    assert _content(result) == _content(
+        _odt("<text:p><text:a>a<text:tab/></text:a>c und b<text:span><text:tab/>d</text:span></text:p>")
+    )
 
 
 def _things(odt: bytes) -> list[str]:
