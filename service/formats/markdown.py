@@ -119,6 +119,7 @@ class _Page:
             return None
 
         def spell(texts: Sequence[str]) -> str:
-            return spell_inline(parser, found, texts, is_cell=is_cell)
+            begins_line = not is_cell and not token.meta.get("num_marks", 0)
+            return spell_inline(parser, found, texts, is_cell=is_cell, begins_line=begins_line)
 
         return start, stop, Passage(entries, spell, self._text[start:stop])

@@ -10,7 +10,8 @@ from service.formats.running import Item, Kind, Running
 
 _SPECIAL = re.compile(
     r"""
-      [\\`*\[\]]
+      [\\`\[\]]
+    | (?<!\s)\* | \*(?!\s)
     | (?<![^\W_])_ | _(?![^\W_])                   # within a word it is none
     | <(?=[A-Za-z/!?])
     | &(?=\#?\w+;)
@@ -21,13 +22,18 @@ _SPECIAL = re.compile(
     """,
     re.VERBOSE,
 )
-_BLOCK = re.compile(r"(\s*)(?:([#>+\-=~:|])|(\d{1,9})([.)]))")
+_BLOCK = re.compile(r"(\s*)(?:([#>+\-=~:|])|(\d{1,9})([.)])(?=\s|\Z))")
 """What begins a block at the beginning of a line."""
 _PIPE = re.compile(r"(?<!\\)\|")
 
 
 def spell_inline(
-    parser: MarkdownParser, found: Sequence[Running | Item], texts: Sequence[str], *, is_cell: bool
+    parser: MarkdownParser,
+    found: Sequence[Running | Item],
+    texts: Sequence[str],
+    *,
+    is_cell: bool,
+    begins_line: bool,
 ) -> str:
     """A block's text with translations in it.
 
@@ -36,6 +42,7 @@ def spell_inline(
         found: what is in the block.
         texts: one for each text of it.
         is_cell: whether it is a cell of a table, which a `|` would end.
+        begins_line: whether it would be another block if it began as that does; a heading and a cell are not.
     """
     items: list[Item] = []
     given = iter(texts)
@@ -43,15 +50,15 @@ def spell_inline(
         items += [running] if isinstance(running, Item) else running.with_text(next(given))
     text = ""
     for spelling in spellings(_tidied(items)):
-        text = _spelt(spelling)
+        text = _spelt(spelling, begins_line=begins_line)
         if parser.shape(text) == shape_of(spelling):
             break
     return _PIPE.sub(r"\\|", text) if is_cell else text
 
 
-def _spelt(items: Sequence[Item]) -> str:
+def _spelt(items: Sequence[Item], *, begins_line: bool) -> str:
     written: list[str] = []
-    is_line_begun = True
+    is_line_begun = begins_line
     for item in items:
         if item.kind is Kind.TEXT:
             text = _SPECIAL.sub(r"\\\g<0>", " ".join(re.split(r"[\t\n\r ]+", item.text)))

@@ -143,6 +143,10 @@ def test_marks_within_a_word_keep_their_characters(
         ("go <x/><y/> now", "jetzt los", [(0, 1), (1, 0)], "jetzt los <x/><y/>"),
         ("go <x/> now", "jetzt los", [(1, 0)], "<x/> jetzt los"),
         ("go <x/> now", "", [], "<x/>"),
+        ("click <x/>, to go", "gehen klick", [(0, 1), (3, 0)], "<x/> gehen klick"),
+        ("on <x/>, to go", "auf gehen", [(0, 0), (3, 1)], "auf <x/> gehen"),
+        ("say: (<x/>) now", "jetzt sag", [(0, 1), (4, 0)], "jetzt sag <x/>"),
+        ("say -<x/>- now", "sag -- jetzt", [(0, 0), (1, 1), (2, 2), (3, 3)], "sag -<x/>- jetzt"),
     ],
 )
 def test_what_stands_between_words_goes_with_its_neighbour(
