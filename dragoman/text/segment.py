@@ -19,6 +19,21 @@ Span = tuple[int, int]
 _LINE = re.compile("[^\t\n\r\x0b\x0c\x85\u2028\u2029]+")
 _SPACE = re.compile(r"\s")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ENUMERATION = re.compile(
+    r"""
+    \s*+
+    (?:
+        [-\u2013\u2014*\u00b7\u2022\u2023\u25e6\u25aa\u25ab\u25cf\u25cb\u25a0\u25a1]
+      | \(?(?:\d{1,3}|[^\W\d_]|[ivx]{2,5}|[IVX]{2,5})\.?\)
+      | \d{1,3}\.(?!\s+\w+\.?\s+\d{4}\b)  # "3. October 1990" is a date
+      | \d{1,2}(?:\.\d{1,2}){1,4}\.?(?=\s+[^\W\d_a-z\xdf-\xff])
+      | [IVX]{1,5}\.(?=\s+\w\w)
+    )
+    \s+(?=\S)
+    """,
+    re.VERBOSE,
+)
+"""Begins an item of a list, or a heading: "1. ", "a) ", "2.3 ", a bullet."""
 _ORDINAL_AT_END = re.compile(r"(?<![\w.,:])\d{1,2}\.\s*\Z")
 _DOTTED_ORDINALS = frozenset(
     [
@@ -67,7 +82,7 @@ class Document:
 
 
 def segment(text: str, language: str, splitting: Splitting = Splitting.SENTENCES) -> Document:
-    """Split at line breaks and tabs, then into sentences.
+    """Split at line breaks and tabs, then into sentences. What numbers or marks a line is left in a gap.
 
     Args:
         text: any text. `check_text` comes first: lone surrogates pass here and are refused by the tokenizer.
@@ -161,10 +176,11 @@ def _sentence_spans(text: str, language: str) -> Iterator[Span]:
     code = re.split("[-_]", language)[0].lower()
     if not code.isascii():
         code = "en"
-    start = 0
-    for end in _sentence_ends(text, code):
-        yield from _without_spaces(text, start, end)
-        start = end
+    mark = _ENUMERATION.match(text)  # models drop or change it
+    first = start = 0 if mark is None else mark.end()
+    for end in _sentence_ends(text[first:], code):
+        yield from _without_spaces(text, start, first + end)
+        start = first + end
 
 
 def _whole_span(text: str, _language: str) -> Iterator[Span]:

@@ -133,6 +133,11 @@ class CueText:
             yield html.escape(character, quote=False) if self.style is TagStyle.VTT else character, False
 
 
+def without_tags(text: str, style: TagStyle) -> str:
+    """What a line of a cue says."""
+    return _TAGS[style].sub("", text)
+
+
 def _plain(text: str, style: TagStyle) -> str:
     if style is TagStyle.SRT:
         return text

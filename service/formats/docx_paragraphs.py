@@ -1,7 +1,8 @@
 """A paragraph of a Word document as running text, and back (ECMA-376-1, 17.3 to 17.16)."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from service.formats.docx_fields import FIELD_NOTE, with_fields
@@ -33,6 +34,7 @@ _POINTS = frozenset(
 )  # fmt: skip
 """Take no room among words; all that is not known takes some."""
 _HYPHENS = {"noBreakHyphen": "\u2011", "softHyphen": "\u00ad"}
+_MORE_SPACES = re.compile("(?<= )( {2,})")
 _OF_OLD_TEXT = frozenset(["lang", "noProof", "rPrChange"])
 """Properties of runs that tell nothing of how a translation looks."""
 _VISIBLE = ("u", "strike", "dstrike", "highlight", "shd", "bdr")
@@ -107,11 +109,22 @@ def _run(run: Element, spelt: Spelt) -> Iterator[Item]:
         if isinstance(node, Aside):
             yield Item(Kind.POINT, raw=f"{run.open}{node.raw}{run.close}")
         elif node.local == "t":
-            yield Item(Kind.TEXT, node.text, note=style)
+            yield from _texts(node, style, lambda spaces: f"{lead}{spaces}{run.close}")
         elif node.local in _HYPHENS:
             yield Item(Kind.TEXT, _HYPHENS[node.local], note=style)
         elif node.local not in _DROPPED:
             yield _thing(node, f"{lead}{PARAGRAPHS.written(node, spelt)}{run.close}")
+
+
+def _texts(element: Element, style: str, spelt: Callable[[str], str]) -> Iterator[Item]:
+    """A text; of many spaces after each other, which set words apart, all but the first stay as they are."""
+    for i, part in enumerate(_MORE_SPACES.split(element.text)):
+        if i % 2:
+            prefix = element.prefix
+            raw = f'<{prefix}t xml:space="preserve">{part}</{prefix}t>'
+            yield Item(Kind.POINT, raw=spelt(raw))
+        elif part:
+            yield Item(Kind.TEXT, part, note=style)
 
 
 def _style(properties: Element) -> str:

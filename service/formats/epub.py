@@ -1,11 +1,14 @@
-"""Books: the chapters that a package's manifest names, and its table of contents.
+"""Books: the chapters that a package's manifest names, its table of contents, and its title.
 
-Titles in the package's own file stay as they are. Specification: EPUB 3.3, and OPF 2.0.1 for older books.
+Where text changed, the language that it says it is in becomes the target language, and so does the book's.
+Specification: EPUB 3.3, and OPF 2.0.1 for older books.
 """
 
 import posixpath
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import IO, BinaryIO
 from urllib.parse import unquote, urlsplit
 from zipfile import ZipFile
@@ -13,9 +16,12 @@ from zipfile import ZipFile
 from service.formats.archives import XmlMember, read_entries, write_archive
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
-from service.formats.passages import Passage, decode
+from service.formats.language_tags import is_language, with_language
+from service.formats.passages import Passage, decode, joined
+from service.formats.running import folded
 from service.formats.token_blocks import token_blocks
 from service.formats.xml_units import Element, Name, encoding_of, xml_units
+from service.markup.escaping import escape_xml
 from service.markup.html_names import BLOCKS, IGNORED
 from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions
 from service.markup.xml_tokens import xml_tokens
@@ -24,6 +30,8 @@ _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _ROOTFILE = Name("urn:oasis:names:tc:opendocument:xmlns:container", "rootfile")
 _ITEM = Name("http://www.idpf.org/2007/opf", "item")
+_TITLE = Name("http://purl.org/dc/elements/1.1/", "title")
+_LANGUAGE = Name("http://purl.org/dc/elements/1.1/", "language")
 _CIPHER = Name("http://www.w3.org/2001/04/xmlenc#", "CipherReference")
 _PACKAGE = "application/oebps-package+xml"
 _CHAPTER = "application/xhtml+xml"
@@ -38,41 +46,105 @@ _NCX = MarkupOptions(MarkupLanguage.XML, splitting_tags=frozenset(["text"]))
 
 
 class EpubFormat:
-    """An entry is a block of running text of a chapter."""
+    """An entry is a block of running text of a chapter, or a title of the book."""
 
     def __init__(self, options: FileOptions) -> None:
-        """Nothing about books can be chosen."""
-        del options
+        """What says that it is in the source language says the target language afterwards."""
+        self._options = options
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
         """See `FileFormat`."""
-        return read_entries(source, _members)
+        return read_entries(source, _Book(self._options).members)
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
         """See `FileFormat`."""
-        write_archive(source, texts, target, _members)
+        write_archive(source, texts, target, _Book(self._options).members)
 
 
-def _members(archive: ZipFile) -> Sequence[XmlMember]:
-    names = frozenset(archive.namelist())
-    members: dict[str, XmlMember] = {}
+@dataclass(slots=True)
+class _Book:
+    """A book that is being read or written."""
+
+    options: FileOptions
+    is_changed: bool = False
+    """Whether anything that was written so far is other than it was."""
+
+    def members(self, archive: ZipFile) -> Sequence[XmlMember]:
+        """Chapters, and after them the packages, whose language depends on them."""
+        names = frozenset(archive.namelist())
+        packages = [
+            path
+            for path, kind in _attributes(archive, names, _CONTAINER, _ROOTFILE, ("full-path", "media-type"))
+            if kind == _PACKAGE
+        ]
+        members = {
+            name: XmlMember(name, partial(self._chapter, f"{name}, ", kind))
+            for package in packages
+            for name, kind in _chapters(archive, names, package)
+        }
+        if not members:
+            raise FileProblem("it names no chapters, so it is no book; save it anew")
+        members |= {name: XmlMember(name, partial(self._package, f"{name}, ")) for name in packages}
+        return list(members.values())
+
+    def _chapter(self, before: str, kind: str, content: IO[bytes]) -> Iterator[str | Passage]:
+        encoding = encoding_of(content)
+        text = decode(content.read(), encoding)
+        try:
+            tokens = xml_tokens(text, _XHTML if kind == _CHAPTER else _NCX)
+        except MarkupError as error:
+            raise FileProblem(f"{before.removesuffix(', ')}: {error}") from error
+        chapter = joined(token_blocks(tokens, MarkupLanguage.XML, before))
+
+        def spell(texts: Sequence[str]) -> str:
+            self.is_changed = True
+            return self._in_target(chapter.spell(texts))
+
+        yield Passage(chapter.entries, spell, text)
+
+    def _package(self, before: str, content: IO[bytes]) -> Iterator[str | Passage]:
+        numbers = count(1)
+        for part in xml_units(content, frozenset([_TITLE, _LANGUAGE]), allows_doctype=True):
+            if isinstance(part, str):
+                yield Passage((), partial(self._unless_unchanged, part, self._in_target(part)))
+            elif part.name == _TITLE:
+                yield self._title(part, f"{before}title {next(numbers)}")
+            else:
+                is_source = is_language(part.text, self.options.source)
+                said = f"{part.open}{self.options.target}{part.close}" if is_source else part.raw
+                yield Passage((), partial(self._unless_unchanged, part.raw, said))
+
+    def _title(self, title: Element, place: str) -> Passage | str:
+        text = folded(title.text).strip()
+        if not text or title.elements:
+            return title.raw
+
+        def spell(texts: Sequence[str]) -> str:
+            self.is_changed = True
+            return f"{self._in_target(title.open)}{escape_xml(folded(texts[0]))}{title.close}"
+
+        return Passage((Entry(text, place),), spell, title.raw)
+
+    def _unless_unchanged(self, own: str, said: str, _: Sequence[str]) -> str:
+        return said if self.is_changed else own
+
+    def _in_target(self, markup: str) -> str:
+        return with_language(markup, self.options.source, self.options.target)
+
+
+def _chapters(archive: ZipFile, names: frozenset[str], package: str) -> Iterator[tuple[str, str]]:
+    """Names of members that hold text, each with its kind."""
     encrypted = _encrypted(archive, names)
-    for package in _attributes(archive, names, _CONTAINER, _ROOTFILE, ("full-path", "media-type")):
-        if package[1] != _PACKAGE:
+    folder = posixpath.dirname(package)
+    for href, kind in _attributes(archive, names, package, _ITEM, ("href", "media-type")):
+        if kind not in {_CHAPTER, _CONTENTS} or urlsplit(href).netloc:
             continue
-        folder = posixpath.dirname(package[0])
-        for href, kind in _attributes(archive, names, package[0], _ITEM, ("href", "media-type")):
-            if kind not in {_CHAPTER, _CONTENTS} or urlsplit(href).netloc:
-                continue
-            name = posixpath.normpath(posixpath.join(folder, unquote(urlsplit(href).path)))
-            if name not in names:
-                raise FileProblem(f"its member {name!r} is missing, which its package names; save it anew")
-            if name in encrypted:
-                raise FileProblem(f"its member {name!r} is encrypted; a book is read without protection only")
-            members[name] = XmlMember(name, partial(_parts, f"{name}, ", kind))
-    if not members:
-        raise FileProblem("it names no chapters, so it is no book; save it anew")
-    return list(members.values())
+        name = posixpath.normpath(posixpath.join(folder, unquote(urlsplit(href).path)))
+        if name not in names:
+            raise FileProblem(f"its member {name!r} is missing, which its package names; save it anew")
+        if name in encrypted:
+            raise FileProblem(f"its member {name!r} is encrypted; a book is read without protection only")
+        yield name, kind
 
 
 def _attributes(
@@ -96,12 +168,3 @@ def _encrypted(archive: ZipFile, names: frozenset[str]) -> frozenset[str]:
             for part in xml_units(content, frozenset([_CIPHER]))
             if isinstance(part, Element)
         )
-
-
-def _parts(before: str, kind: str, content: IO[bytes]) -> Iterator[str | Passage]:
-    text = decode(content.read(), encoding_of(content))
-    try:
-        tokens = xml_tokens(text, _XHTML if kind == _CHAPTER else _NCX)
-    except MarkupError as error:
-        raise FileProblem(f"{before.removesuffix(', ')}: {error}") from error
-    yield from token_blocks(tokens, MarkupLanguage.XML, before)

@@ -1,6 +1,6 @@
 """Codes among the words of XLIFF and TMX segments, as things that stay as they are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from service.formats.running import Item, Kind, Running, paired, runnings
 from service.formats.xml_units import Aside, Chars, Element
@@ -16,9 +16,35 @@ _KEYS = ("startRef", "rid", "i", "id")
 _LINE_BREAKS = frozenset(["lb", "x-br", "br"])
 
 
-def segment_runnings(element: Element, place: str) -> list[Running | Item]:
-    """What is in a `source` or `seg` element; white space in it means what it is."""
-    return list(runnings(paired(list(_content(element))), place, keeps_space=True))
+def segment_runnings(
+    element: Element, place: str, done: Mapping[str, Element] | None = None
+) -> list[Running | Item]:
+    """What is in a `source`, `seg-source` or `seg` element; white space in it means what it is.
+
+    Args:
+        element: segments that are marked in it (`mrk` of type `seg`) are texts of their own.
+        place: of the texts.
+        done: segments of the target that are translated, by their `mid`.
+    """
+    return list(runnings(paired(list(_content(element, done or {}))), place, keeps_space=True))
+
+
+def marked_segments(element: Element) -> Iterator[Element]:
+    """Segments that are marked in a `seg-source` or `target`, in order."""
+    for child in element.elements:
+        if _is_segment(child):
+            yield child
+        else:
+            yield from marked_segments(child)
+
+
+def has_text_between_segments(element: Element) -> bool:
+    return any(
+        bool(node.text.strip())
+        if isinstance(node, Chars)
+        else isinstance(node, Element) and not _is_segment(node) and has_text_between_segments(node)
+        for node in element.nodes
+    )
 
 
 def spell_segment(found: Sequence[Running | Item], texts: Sequence[str]) -> str:
@@ -31,15 +57,17 @@ def spell_segment(found: Sequence[Running | Item], texts: Sequence[str]) -> str:
     return "".join(spelt)
 
 
-def _content(parent: Element) -> Iterator[Item]:
+def _content(parent: Element, done: Mapping[str, Element]) -> Iterator[Item]:
     for node in parent.nodes:
         if isinstance(node, Chars):
             yield Item(Kind.TEXT, node.text)
         elif isinstance(node, Aside):
             yield Item(Kind.POINT, raw=node.raw)
+        elif _is_segment(node):
+            yield from _segment(node, done)
         elif node.local in _CONTAINERS and node.close and not _is_protected(node):
             yield Item(Kind.OPEN, raw=node.open)
-            yield from _content(node)
+            yield from _content(node, done)
             yield Item(Kind.CLOSE, raw=node.close)
         elif node.local in _HALVES:
             key = next((found for name in _KEYS if (found := node.attribute(name)) is not None), "")
@@ -47,6 +75,20 @@ def _content(parent: Element) -> Iterator[Item]:
         else:
             ends_line = (node.attribute("ctype") or node.attribute("type")) in _LINE_BREAKS
             yield Item(Kind.WORD, raw=node.raw, ends_line=ends_line)
+
+
+def _segment(segment: Element, done: Mapping[str, Element]) -> Iterator[Item]:
+    translated = done.get(segment.attribute("mid") or "")
+    if translated is not None:
+        yield Item(Kind.BREAK, raw=translated.raw)
+        return
+    yield Item(Kind.BREAK, raw=segment.open)
+    yield from _content(segment, done)
+    yield Item(Kind.BREAK, raw=segment.close)
+
+
+def _is_segment(element: Element) -> bool:
+    return element.local == "mrk" and element.attribute("mtype") == "seg"
 
 
 def _is_protected(element: Element) -> bool:

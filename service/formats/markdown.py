@@ -2,7 +2,8 @@
 
 Running text is translated: paragraphs, headings, items, cells, and blocks of HTML. Code, targets of links,
 images, definitions of links and front matter stay. A paragraph that changed is written on one line; all that
-is no entry is left byte for byte. Where new words do not go with `*` and `_`, HTML's tags are written.
+is no entry is left byte for byte. Where `*` or `_` would not be read as emphasis beside new words, they
+stand a sign or a word further on, or the other one is written.
 """
 
 import re
@@ -118,6 +119,7 @@ class _Page:
             return None
 
         def spell(texts: Sequence[str]) -> str:
-            return spell_inline(parser, found, texts, is_cell=is_cell)
+            begins_line = not is_cell and not token.meta.get("num_marks", 0)
+            return spell_inline(parser, found, texts, is_cell=is_cell, begins_line=begins_line)
 
         return start, stop, Passage(entries, spell, self._text[start:stop])

@@ -14,6 +14,8 @@ from service.formats.running import Item, Kind, paired
 
 _VERBATIM = re.compile(r"\[\^[^\]\s]+\](?::[ \t]+)?|\{\{[^{}]*\}\}|\{%[^{}%]*%\}")
 """Footnotes, as many programs know them, and what templates fill in."""
+_TASK = re.compile(r"\[[ xX]\][ \t]+")
+"""Whether a task of a list is done, as GitHub's Markdown has it."""
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]*)")
 _OPEN = {"link_open": "link", "em_open": "em", "strong_open": "strong", "s_open": "s"}
 _CLOSE = {"link_close": "link", "em_close": "em", "strong_close": "strong", "s_close": "s"}
@@ -42,26 +44,51 @@ class MarkdownParser:
     def parse(self, text: str) -> Iterator[Token]:
         """Tokens of a document; those of cells and headings say so in their `meta`."""
         before: Token | None = None
+        is_item_begun = False
         for token in self._markdown.parse(text, self._env):
             if token.type == "inline" and before is not None:
+                token.meta["begins_item"] = is_item_begun
                 token.meta["is_cell"] = before.type in {"th_open", "td_open"}
                 token.meta["num_marks"] = len(before.markup) if before.markup.startswith("#") else 0
+            is_item_begun = (
+                token.type == "paragraph_open" and before is not None and before.type == "list_item_open"
+            )
             before = token
             yield token
 
     def items(self, token: Token, written: Written) -> list[Item]:
         """A block's text and what stands in it."""
-        return paired(list(_items(token.children or [], written)))
+        items = paired(list(_items(token.children or [], written)))
+        return _with_task(items) if token.meta.get("begins_item") else items
 
     def shape(self, text: str) -> list[str]:
-        """What stands in a text, in the order of names: elements and things, but no text."""
+        """See `shape_of`."""
         [token] = self._markdown.parseInline(text, self._env)
         return shape_of(paired(list(_items(token.children or [], lambda first, last: text[first:last]))))
 
 
+def _with_task(items: list[Item]) -> list[Item]:
+    """Whether a task is done stands before its text."""
+    num_texts = next((i for i, item in enumerate(items) if item.kind is not Kind.TEXT), len(items))
+    text = "".join(item.text for item in items[:num_texts])
+    task = _TASK.match(text)
+    if task is None:
+        return items
+    rest = [Item(Kind.TEXT, text[task.end() :])] if task.end() < len(text) else []
+    return [Item(Kind.POINT, task[0], raw=task[0]), *rest, *items[num_texts:]]
+
+
 def shape_of(items: Iterable[Item]) -> list[str]:
-    """Names of what stands in a text, sorted."""
-    return sorted(item.note or item.raw.strip() for item in items if item.kind is not Kind.TEXT)
+    """Names of what stands in a text, and what it says between them, white space aside."""
+    shape: list[str] = []
+    said: list[str] = []
+    for item in items:
+        if item.kind is Kind.TEXT or item.text:
+            said += item.text.split()
+            continue
+        shape += ["".join(said), item.note or item.raw.strip()]
+        said = []
+    return [*shape, "".join(said)]
 
 
 def _reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own

@@ -4,12 +4,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from service.formats.markdown_emphasis import name_of, spellings
 from service.formats.markdown_parser import MarkdownParser, shape_of
 from service.formats.running import Item, Kind, Running
 
 _SPECIAL = re.compile(
     r"""
-      [\\`*\[\]]
+      [\\`\[\]]
+    | (?<!\s)\* | \*(?!\s)
     | (?<![^\W_])_ | _(?![^\W_])                   # within a word it is none
     | <(?=[A-Za-z/!?])
     | &(?=\#?\w+;)
@@ -20,14 +22,18 @@ _SPECIAL = re.compile(
     """,
     re.VERBOSE,
 )
-_BLOCK = re.compile(r"(\s*)(?:([#>+\-=~:|])|(\d{1,9})([.)]))")
+_BLOCK = re.compile(r"(\s*)(?:([#>+\-=~:|])|(\d{1,9})([.)])(?=\s|\Z))")
 """What begins a block at the beginning of a line."""
 _PIPE = re.compile(r"(?<!\\)\|")
-_TAGS = {"em": "em", "strong": "strong", "s": "del"}
 
 
 def spell_inline(
-    parser: MarkdownParser, found: Sequence[Running | Item], texts: Sequence[str], *, is_cell: bool
+    parser: MarkdownParser,
+    found: Sequence[Running | Item],
+    texts: Sequence[str],
+    *,
+    is_cell: bool,
+    begins_line: bool,
 ) -> str:
     """A block's text with translations in it.
 
@@ -36,28 +42,23 @@ def spell_inline(
         found: what is in the block.
         texts: one for each text of it.
         is_cell: whether it is a cell of a table, which a `|` would end.
+        begins_line: whether it would be another block if it began as that does; a heading and a cell are not.
     """
     items: list[Item] = []
     given = iter(texts)
     for running in found:
         items += [running] if isinstance(running, Item) else running.with_text(next(given))
-    items = _tidied(items)
-    text = _spelt(items)
-    if parser.shape(text) != shape_of(items):
-        text = _spelt([_as_tag(item) for item in items])
+    text = ""
+    for spelling in spellings(_tidied(items)):
+        text = _spelt(spelling, begins_line=begins_line)
+        if parser.shape(text) == shape_of(spelling):
+            break
     return _PIPE.sub(r"\\|", text) if is_cell else text
 
 
-def _as_tag(item: Item) -> Item:
-    name = (item.note or "").removeprefix("/")
-    if item.kind not in {Kind.OPEN, Kind.CLOSE} or name not in _TAGS:
-        return item
-    return replace(item, raw=f"<{'/' if item.kind is Kind.CLOSE else ''}{_TAGS[name]}>")
-
-
-def _spelt(items: Sequence[Item]) -> str:
+def _spelt(items: Sequence[Item], *, begins_line: bool) -> str:
     written: list[str] = []
-    is_line_begun = True
+    is_line_begun = begins_line
     for item in items:
         if item.kind is Kind.TEXT:
             text = _SPECIAL.sub(r"\\\g<0>", " ".join(re.split(r"[\t\n\r ]+", item.text)))
@@ -86,7 +87,7 @@ def _tidied(items: Sequence[Item]) -> list[Item]:
             tidied[-1:] = [Item(Kind.TEXT, " "), last]
             if text:
                 tidied.append(replace(item, text=text))
-        elif item.kind is Kind.CLOSE and last is not None and last.kind is Kind.OPEN and _is_mark(item):
+        elif item.kind is Kind.CLOSE and last is not None and last.kind is Kind.OPEN and name_of(item):
             tidied.pop()
         elif (
             item.kind is Kind.CLOSE
@@ -100,7 +101,3 @@ def _tidied(items: Sequence[Item]) -> list[Item]:
         else:
             tidied.append(item)
     return tidied
-
-
-def _is_mark(item: Item) -> bool:
-    return (item.note or "").removeprefix("/") in _TAGS

@@ -6,6 +6,7 @@ program that shows a document fills in. Specification: OpenDocument 1.3, part 3.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import IO, BinaryIO
@@ -37,6 +38,7 @@ _POINTS = frozenset(
 _HALF = re.compile(
     r"(?P<name>bookmark|reference-mark|(?:alphabetical-index|toc|user-index)-mark)-(?P<half>start|end)"
 )
+_SPACES_NOTE = "spaces:"
 _SPACES = re.compile(" {2,}")
 
 
@@ -84,7 +86,8 @@ def _parts(before: str, content: IO[bytes]) -> Iterator[str | Passage]:
 
 
 def _find(element: Element, place: str, spelt: Spelt) -> list[Running | Item]:
-    return list(runnings(paired(list(_content(element, spelt))), place))
+    items = _with_spaces(_content(element, spelt), element.prefix)
+    return list(runnings(paired(list(items)), place))
 
 
 def _content(parent: Element, spelt: Spelt) -> Iterator[Item]:
@@ -98,9 +101,31 @@ def _content(parent: Element, spelt: Spelt) -> Iterator[Item]:
             yield from _content(node, spelt)
             yield Item(Kind.CLOSE, raw=node.close)
         elif node.name == Name(_TEXT, "s"):
-            yield Item(Kind.TEXT, " " * _num_spaces(node))
+            yield Item(Kind.POINT, raw=node.raw, note=f"{_SPACES_NOTE}{_num_spaces(node)}")
         elif node.name != Name(_TEXT, "soft-page-break"):  # where a page ended with the old text
             yield _thing(node, _PARAGRAPHS.written(node, spelt))
+
+
+def _with_spaces(items: Iterator[Item], prefix: str) -> Iterator[Item]:
+    """Elements of spaces after other white space stay as they are; the first space of others is text."""
+    is_after_space = True
+    for item in items:
+        _, _, number = (item.note or "").partition(_SPACES_NOTE)
+        if number and not is_after_space:
+            yield Item(Kind.TEXT, " ")
+            if int(number) > 1:
+                yield Item(Kind.POINT, raw=_spaces(int(number) - 1, prefix))
+        else:
+            yield replace(item, note=None) if number else item
+        if item.kind is Kind.TEXT and item.text:
+            is_after_space = item.text.endswith(" ")
+        elif item.kind in {Kind.WORD, Kind.BREAK}:
+            is_after_space = item.ends_line or item.kind is Kind.BREAK
+        is_after_space = is_after_space or bool(number)
+
+
+def _spaces(number: int, prefix: str) -> str:
+    return f'<{prefix}s {prefix}c="{number}"/>'
 
 
 def _num_spaces(element: Element) -> int:
@@ -128,7 +153,7 @@ def _thing(element: Element, raw: str) -> Item:
 def _spell(element: Element, items: Sequence[Item]) -> str:
     prefix = element.prefix
     inner = [
-        _SPACES.sub(lambda found: f' <{prefix}s {prefix}c="{len(found[0]) - 1}"/>', escape_xml(item.text))
+        _SPACES.sub(lambda found: f" {_spaces(len(found[0]) - 1, prefix)}", escape_xml(item.text))
         if item.kind is Kind.TEXT
         else item.raw
         for item in items

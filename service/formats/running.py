@@ -1,7 +1,8 @@
 """Running text with things in it that are no text, handed over as XML and taken back.
 
 What a file has among its words -- formats, links, footnotes, placeholders -- stands in an entry as elements
-of no meaning: `<g i="0">` around words, `<x i="1"/>` in the place of a word, `<?p 2?>` between characters.
+of no meaning: `<g i="0">` around words, `<x i="1"/>` in the place of a word, `<?p 2?>` between characters,
+`<br i="3"/>` between lines, which are translated each for itself.
 The same words in different formats are so the same entry. Text with none of these is a plain entry.
 """
 
@@ -19,11 +20,11 @@ from service.markup.tokens import Kind
 
 __all__ = ["RUNNING_MARKUP", "Item", "Kind", "Running", "folded", "paired", "runnings"]
 
-RUNNING_MARKUP = MarkupOptions(MarkupLanguage.XML, splitting_tags=frozenset(["t"]), finds_outline=False)
+RUNNING_MARKUP = MarkupOptions(MarkupLanguage.XML, splitting_tags=frozenset(["t", "br"]), finds_outline=False)
 """How entries that are not plain are marked up."""
 
 _KEPT = '<t xml:space="preserve">', "</t>"
-_MARK = re.compile(r'<g i="(\d+)">|(</g>)|<x i="(\d+)"/>|<\?p (\d+)\?>')
+_MARK = re.compile(r'<g i="(\d+)">|(</g>)|<(?:x|br) i="(\d+)"/>|<\?p (\d+)\?>')
 _SPACES = re.compile(r"[\t\n\f\r ]+")
 _UNWRITABLE = re.compile("([^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff])")
 """Characters that XML has no way to write."""
@@ -42,7 +43,9 @@ class Item:
     note: str | None = None
     """What a format keeps for itself."""
     ends_line: bool = False
-    """Of WORD: whether a new line begins after it."""
+    """Of WORD: whether a new line begins after it, so that texts before and after it are apart."""
+    is_half: bool = False
+    """Of POINT: whether it is one half of an element, whose other half is beyond a break."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,11 +82,9 @@ class Running:
         items: list[Item] = []
         open_numbers: list[int] = []
         closes = _closes(marks)
-        is_line_begun = False
         at = 0
         for found in _MARK.finditer(inner):
-            items += _said(inner[at : found.start()], begins_line=is_line_begun)
-            is_line_begun = is_line_begun and at == found.start()
+            items += _said(inner[at : found.start()])
             at = found.end()
             if found[2]:
                 if not open_numbers:
@@ -96,11 +97,11 @@ class Running:
             if found[1]:
                 open_numbers.append(number)
             items.append(marks[number])
-            is_line_begun = marks[number].ends_line
-        items += _said(inner[at:], begins_line=is_line_begun)
+        items += _said(inner[at:])
         if open_numbers or sorted(map(id, _marks(items))) != sorted(map(id, marks)):
             raise self._lost()
-        return items
+        halves = (mark for mark in marks if mark.is_half)  # in another order they would cross each other
+        return [next(halves) if item.is_half else item for item in items]
 
     def _lost(self) -> FileProblem:
         return FileProblem(
@@ -191,7 +192,7 @@ def _balanced(items: Sequence[Item]) -> Iterator[Item]:
     paired = partners.keys() | set(partners.values())
     for i, item in enumerate(items):
         is_half = item.kind in {Kind.OPEN, Kind.CLOSE} and i not in paired
-        yield replace(item, kind=Kind.POINT) if is_half else item
+        yield replace(item, kind=Kind.POINT, is_half=True) if is_half else item
 
 
 def _writable(items: Iterator[Item]) -> Iterator[Item]:
@@ -215,13 +216,14 @@ def _entry(core: Sequence[Item], place: str, *, keeps_space: bool) -> Entry:
         if item.kind is Kind.TEXT:
             written.append(escape_xml(item.text if keeps_space else folded(item.text)))
             continue
-        written.append(_TAGS[item.kind].format(number) + (" " if item.ends_line else ""))
+        written.append((_LINE_BREAK if item.ends_line else _TAGS[item.kind]).format(number))
         number += 1
     text = "".join(written)
     return Entry(text.join(_KEPT) if keeps_space else text, place, RUNNING_MARKUP)
 
 
 _TAGS = {Kind.OPEN: '<g i="{}">', Kind.CLOSE: "</g>", Kind.WORD: '<x i="{}"/>', Kind.POINT: "<?p {}?>"}
+_LINE_BREAK = '<br i="{}"/>'
 
 
 def _marks(items: Sequence[Item]) -> list[Item]:
@@ -233,10 +235,8 @@ def _closes(marks: Sequence[Item]) -> dict[int, int]:
     return _partners(marks)
 
 
-def _said(raw: str, *, begins_line: bool) -> list[Item]:
+def _said(raw: str) -> list[Item]:
     text = read_xml(raw).text
-    if begins_line:
-        text = text.removeprefix(" ")
     return [Item(Kind.TEXT, text)] if text else []
 
 

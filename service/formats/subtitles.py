@@ -1,6 +1,7 @@
 """Subtitles: SubRip (.srt) and WebVTT (https://www.w3.org/TR/webvtt1/).
 
-A cue's lines are running text, broken again into as many lines after translation. Timings, numbers, settings,
+Lines of a cue that a sentence goes on over are running text, broken again into as many lines after
+translation. Timings, numbers, settings,
 comments and styles stay byte for byte.
 """
 
@@ -10,7 +11,8 @@ from functools import partial
 from itertools import groupby, pairwise
 from typing import BinaryIO
 
-from service.formats.cue_text import CueText, TagStyle
+from dragoman.text.segment import segment
+from service.formats.cue_text import CueText, TagStyle, without_tags
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
 from service.formats.lines import Line, read_lines
@@ -27,41 +29,42 @@ _TURN = re.compile(r"\s*[-\u2010-\u2015]\s*(?=\S)")
 
 
 class SrtFormat:
-    r"""SubRip in UTF-8: a cue is an entry; where lines begin with dashes, what each speaker says is one.
+    r"""SubRip in UTF-8: a cue is an entry, or parts of it are: lines between which a sentence ends, and what
+    each speaker says where lines begin with dashes.
 
     Tags (`<i>`, `{\an8}`) go where the words they were at have gone.
     """
 
     def __init__(self, options: FileOptions) -> None:
-        """Nothing about subtitles can be chosen."""
-        del options
+        """The source language tells where sentences end."""
+        self._language = options.source
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
         """See `FileFormat`."""
-        return entries_of(_srt_parts(source))
+        return entries_of(_srt_parts(source, self._language))
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
         """See `FileFormat`."""
-        write_parts(_srt_parts(source), texts, target)
+        write_parts(_srt_parts(source, self._language), texts, target)
 
 
 class VttFormat:
     """WebVTT: entries are as those of `SrtFormat`; tags have classes and voices, `<c.loud>`, `<v Ann>`."""
 
     def __init__(self, options: FileOptions) -> None:
-        """Nothing about subtitles can be chosen."""
-        del options
+        """The source language tells where sentences end."""
+        self._language = options.source
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
         """See `FileFormat`."""
-        return entries_of(_vtt_parts(source))
+        return entries_of(_vtt_parts(source, self._language))
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
         """See `FileFormat`."""
-        write_parts(_vtt_parts(source), texts, target)
+        write_parts(_vtt_parts(source, self._language), texts, target)
 
 
-def _srt_parts(source: BinaryIO) -> Iterator[Part]:
+def _srt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
     has_begun = False
     for paragraph in _paragraphs(source):
         if _is_blank(paragraph[0]):
@@ -76,10 +79,10 @@ def _srt_parts(source: BinaryIO) -> Iterator[Part]:
         has_begun = True
         bounds = [*(_head_of(paragraph, timing) for timing in timings), len(paragraph)]
         # What stands after a blank line and has no timing belongs to the cue before it.
-        yield from _cue_parts(paragraph[: bounds[0]], TagStyle.SRT)
+        yield from _cue_parts(paragraph[: bounds[0]], TagStyle.SRT, language)
         for timing, (head, end) in zip(timings, pairwise(bounds), strict=True):
             yield _content(paragraph[head : timing + 1])
-            yield from _cue_parts(paragraph[timing + 1 : end], TagStyle.SRT)
+            yield from _cue_parts(paragraph[timing + 1 : end], TagStyle.SRT, language)
 
 
 def _head_of(paragraph: Sequence[Line], timing: int) -> int:
@@ -88,7 +91,7 @@ def _head_of(paragraph: Sequence[Line], timing: int) -> int:
     return timing - 1 if has_number else timing
 
 
-def _vtt_parts(source: BinaryIO) -> Iterator[Part]:
+def _vtt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
     is_first = True
     for paragraph in _paragraphs(source):
         if is_first and not _VTT_FIRST.match(paragraph[0].text):
@@ -98,7 +101,7 @@ def _vtt_parts(source: BinaryIO) -> Iterator[Part]:
         end = len(paragraph) if timing is None or is_first else timing + 1
         is_first = False
         yield _content(paragraph[:end])
-        yield from _cue_parts(paragraph[end:], TagStyle.VTT)
+        yield from _cue_parts(paragraph[end:], TagStyle.VTT, language)
 
 
 def _paragraphs(source: BinaryIO) -> Iterator[list[Line]]:
@@ -123,15 +126,36 @@ def _paragraphs(source: BinaryIO) -> Iterator[list[Line]]:
         yield paragraph
 
 
-def _cue_parts(lines: Sequence[Line], style: TagStyle) -> Iterator[Part]:
-    """A cue's text: a slot for each speaker's turn."""
+def _cue_parts(lines: Sequence[Line], style: TagStyle, language: str) -> Iterator[Part]:
+    """A cue's text: a slot for what goes on over lines, and for each speaker's turn."""
+    sentence_starts = _sentence_starts(lines, style, language)
     turn = 0
     turns: list[int] = []
     for i, line in enumerate(lines):
-        turn += i > 0 and _TURN.match(line.text) is not None
+        turn += i > 0 and (_TURN.match(line.text) is not None or i in sentence_starts)
         turns.append(turn)
     for _, numbered in groupby(zip(turns, lines, strict=True), key=lambda pair: pair[0]):
         yield from _turn_parts([line for _, line in numbered], style)
+
+
+def _sentence_starts(lines: Sequence[Line], style: TagStyle, language: str) -> frozenset[int]:
+    """Lines that a sentence begins with."""
+    if len(lines) < 2:  # noqa: PLR2004 -- a line, and one before it
+        return frozenset()
+    said = [without_tags(line.text, style).strip() for line in lines]
+    at = 0
+    line_at: dict[int, int] = {}
+    for i, text in enumerate(said):
+        line_at[at] = i
+        at += len(text) + 1
+    document = segment(" ".join(said), language)
+    found: set[int] = set()
+    at = len(document.gaps[0])
+    for sentence, gap in zip(document.segments, document.gaps[1:], strict=True):
+        if at in line_at:
+            found.add(line_at[at])
+        at += len(sentence) + len(gap)
+    return frozenset(found)
 
 
 def _turn_parts(lines: Sequence[Line], style: TagStyle) -> Iterator[Part]:

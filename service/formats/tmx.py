@@ -7,6 +7,7 @@ from typing import IO, BinaryIO
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
 from service.formats.inline_codes import segment_runnings, spell_segment
+from service.formats.language_tags import is_language
 from service.formats.passages import Passage, entries_of
 from service.formats.running import Running
 from service.formats.xml_passages import write_xml
@@ -41,9 +42,9 @@ class TmxFormat:
                 continue
             number = next(numbers)
             variants = [(variant, _language(variant)) for variant in part.children("tuv")]
-            of_source = [variant for variant, language in variants if _is(language, self._source)]
+            of_source = [variant for variant, language in variants if is_language(language, self._source)]
             has_source = has_source or bool(of_source)
-            is_done = any(_is(language, self._target) for _, language in variants)
+            is_done = any(is_language(language, self._target) for _, language in variants)
             yield part.raw if is_done or not of_source else self._unit(part, of_source[0], number)
         if number and not has_source:
             raise FileProblem(
@@ -70,12 +71,6 @@ class TmxFormat:
 
 def _language(variant: Element) -> str:
     return variant.attribute("lang", XML_NAMESPACE) or variant.attribute("lang") or ""
-
-
-def _is(language: str, wanted: str) -> bool:
-    """Whether a language is the one wanted, or a kind of it."""
-    found, asked = language.lower().replace("_", "-"), wanted.lower()
-    return found == asked or found.startswith(f"{asked}-")
 
 
 def _with_variant(unit: Element, variant: str) -> str:

@@ -21,7 +21,8 @@ def token_blocks(tokens: Sequence[MarkupToken], language: MarkupLanguage, place:
     parts: list[str | Passage] = []
     numbers = count(1)
     start = 0
-    for stop in [*(i for i, token in enumerate(tokens) if token.kind is Kind.BREAK), len(tokens)]:
+    breaks = (i for i, token in enumerate(tokens) if token.kind is Kind.BREAK and not token.ends_line)
+    for stop in [*breaks, len(tokens)]:
         stretch = tokens[start:stop]
         if any(token.kind is Kind.TEXT and token.text.strip() for token in stretch):
             parts.append(_passage(stretch, language, f"{place}block {next(numbers)}"))
@@ -33,7 +34,10 @@ def token_blocks(tokens: Sequence[MarkupToken], language: MarkupLanguage, place:
 
 
 def _passage(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str) -> Passage:
-    items = [Item(token.kind, token.text, token.raw, ends_line=token.ends_line) for token in tokens]
+    items = [
+        Item(Kind.WORD if token.ends_line else token.kind, token.text, token.raw, ends_line=token.ends_line)
+        for token in tokens
+    ]
     keeps_space = any(token.keeps_space and not token.is_section for token in tokens)
     found = list(runnings(items, place, keeps_space=keeps_space))
 

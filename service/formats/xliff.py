@@ -1,8 +1,9 @@
 """XLIFF 1.2 and 2: targets are filled in where they are missing or empty.
 
-A target gets the inline codes of its source; the state becomes `translated`, and an XLIFF 2 document is told
-the target language where it names none. All else is left byte for byte. Units that say `translate="no"` stay
-as they are. Specifications: XLIFF 1.2 and XLIFF 2.1 (OASIS).
+A target gets the inline codes of its source, and its segments where a unit of XLIFF 1.2 marks some; the
+state becomes `translated`, and an XLIFF 2 document is told the target language where it names none. All else
+is left byte for byte. Units that say `translate="no"` stay as they are. Specifications: XLIFF 1.2 and
+XLIFF 2.1 (OASIS).
 """
 
 import re
@@ -12,7 +13,12 @@ from typing import IO, BinaryIO
 
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
-from service.formats.inline_codes import segment_runnings, spell_segment
+from service.formats.inline_codes import (
+    has_text_between_segments,
+    marked_segments,
+    segment_runnings,
+    spell_segment,
+)
 from service.formats.passages import Passage, entries_of, joined
 from service.formats.running import Running
 from service.formats.xml_passages import write_xml
@@ -29,7 +35,10 @@ _STATE_FOR_TRANSLATED = ' state="translated"'
 
 
 class XliffFormat:
-    """An entry is the source of a unit, or of a segment of it, that has no target."""
+    """An entry is the source of a unit, or of a segment of it, that has no target.
+
+    In XLIFF 1.2 segments are those that `seg-source` marks; what stands between them is an entry too.
+    """
 
     def __init__(self, options: FileOptions) -> None:
         """The target language is written into documents that name none."""
@@ -79,10 +88,21 @@ def _unit(unit: Element, number: int) -> Passage | str:
 def _with_target(holder: Element, place: str, unit: Element) -> Passage | None:
     """What holds a source, with a target; None if there is nothing to do."""
     sources, targets = holder.children("source"), holder.children("target")
-    if len(sources) != 1 or any(target.inner.strip() for target in targets):
+    if len(sources) != 1:
         return None
-    source = sources[0]
-    found = segment_runnings(source, place)
+    source = next((one for one in holder.children("seg-source") if any(marked_segments(one))), sources[0])
+    done = {
+        segment.attribute("mid") or "": segment
+        for target in targets
+        for segment in marked_segments(target)
+        if segment.inner.strip()
+    }
+    mids = {segment.attribute("mid") or "" for segment in marked_segments(source)}
+    if mids <= done.keys() if mids else any(target.inner.strip() for target in targets):
+        return None
+    if any(map(has_text_between_segments, targets)) or not done.keys() <= mids:
+        return None  # somebody translated it in other segments
+    found = segment_runnings(source, place, done)
     entries = tuple(running.entry for running in found if isinstance(running, Running))
     if not entries:
         return None

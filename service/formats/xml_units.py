@@ -28,6 +28,8 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_BEGINNINGS = (("<?".encode("utf-16-le"), "utf-16-le"), ("<?".encode("utf-16-be"), "utf-16-be"))
+"""Of a declaration, in encodings in which it cannot be read before they are known (XML 1.0, F.1)."""
 
 
 class Name(NamedTuple):
@@ -111,6 +113,9 @@ def encoding_of(source: IO[bytes]) -> str:
     source.seek(start)
     for mark, encoding in _BYTE_ORDER_MARKS:
         if head.startswith(mark):
+            return encoding
+    for beginning, encoding in _BEGINNINGS:
+        if head.startswith(beginning):
             return encoding
     declared = _DECLARED.search(head)
     if declared is None:

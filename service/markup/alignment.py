@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from dragoman.types import Link, Span
 from service.markup.stretches import Stretch
+from service.markup.word_parts import split_links
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 """A word between white space, or a character of a script that puts none between words."""
@@ -25,16 +26,20 @@ class Found(NamedTuple):
 class Alignment:
     """Of one stretch. The target's atoms are what its links have it cut into."""
 
-    def __init__(self, text: str, translated: str, stretch: Stretch) -> None:
+    def __init__(self, text: str, translated: str, stretch: Stretch, cuts: Sequence[int] = ()) -> None:
         """Links are guessed where there are none: words follow each other in the same order at a like pace.
 
         Args:
             text: of the whole block.
             translated: its translation.
             stretch: with at least one character of the source.
+            cuts: where marks stand in the source, in rising order; links of words that have some in them are
+                cut there.
         """
         self._source = stretch.source
-        self._links = stretch.links or tuple(_guess(text, translated, stretch))
+        links = stretch.links or tuple(_guess(text, translated, stretch))
+        split = split_links(text, translated, (stretch.source, stretch.target), links, cuts)
+        self._links, self._whole_only = split.links, split.whole_only
         self._edges = sorted({edge for link in self._links for edge in link.target})
         self._atoms_of = [
             range(bisect_left(self._edges, link.target.start), bisect_left(self._edges, link.target.end))
@@ -131,6 +136,8 @@ class Alignment:
         scores: dict[int, float] = {}
         for i, num in num_characters.items():
             link = self._links[i].source
+            if i in self._whole_only and num < link.end - link.start:
+                continue
             share = num / (link.end - link.start)
             for atom in self._atoms_of[i]:
                 if atoms.start <= atom < atoms.stop:

@@ -23,6 +23,9 @@ VOID = frozenset(
 )
 """Have no end tag."""
 
+LINE_BREAK = "br"
+"""Ends a line, and the text in it."""
+
 NO_ROOM = frozenset(["area", "param", "source", "track", "wbr", "script", "style"])
 """Take no room in a line."""
 

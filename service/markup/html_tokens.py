@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 from service.markup.html_lexemes import Lexeme, LexemeKind, lex
-from service.markup.html_names import BLOCKS, FOREIGN, IGNORED, KEEPS_SPACE, NO_ROOM, VOID
+from service.markup.html_names import BLOCKS, FOREIGN, IGNORED, KEEPS_SPACE, LINE_BREAK, NO_ROOM, VOID
 from service.markup.html_nesting import Nesting, nest
 from service.markup.options import MarkupOptions
 from service.markup.tokens import Kind, MarkupToken, join_empty
@@ -43,6 +43,9 @@ class _Rules:
             BLOCKS - options.names(options.non_splitting_tags)
         )
         self._ignored = options.names(options.ignore_tags) | IGNORED
+        self._line_break = (
+            Kind.WORD if LINE_BREAK in options.names(options.non_splitting_tags) else Kind.BREAK
+        )
 
     def splits(self, name: str) -> bool:
         return name in self._splitting
@@ -60,7 +63,9 @@ class _Rules:
         """A whole element that is left alone."""
         if self.splits(name):
             return MarkupToken(Kind.BREAK, raw)
-        return MarkupToken(Kind.POINT if name in NO_ROOM else Kind.WORD, raw, ends_line=name == "br")
+        if name == LINE_BREAK:
+            return MarkupToken(self._line_break, raw, ends_line=True)
+        return MarkupToken(Kind.POINT if name in NO_ROOM else Kind.WORD, raw)
 
     def tag(self, lexeme: Lexeme, partner: int | None) -> MarkupToken:
         """A tag by itself, or something that is none."""

@@ -56,7 +56,8 @@ def place(block: Block, translated: str, placed: Placed) -> list[Put]:
     """
     if not placed.moving:
         return []
-    alignment = Alignment(block.text, translated, placed.stretch)
+    cuts = [block.marks[i].at for i in placed.moving if block.marks[i].kind is not Kind.TEXT]
+    alignment = Alignment(block.text, translated, placed.stretch, cuts)
     root, depth = _tree(block.marks, placed)
     if depth > MAX_DEPTH:
         return list(_in_order(block.marks, placed, alignment))

@@ -40,7 +40,8 @@ class MarkupToken:
     is_section: bool = False
     """Of TEXT: whether it is a CDATA section, which must be written as a whole or not as one."""
     ends_line: bool = False
-    """Of WORD: whether a new line begins after it."""
+    """Whether a new line begins after it. A BREAK that ends a line may stand within elements, whose halves
+    are then in different texts; a WORD that does is one that must not part texts."""
 
 
 def join_empty(tokens: Sequence[MarkupToken]) -> list[MarkupToken]:

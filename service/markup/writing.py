@@ -43,6 +43,8 @@ class _Writer:
     """Character that was written last and is read; nothing at the start."""
     owes_space: bool = False
     """Whether white space must come before what is read next."""
+    parts_letters: bool = False
+    """Whether it must if that begins with a letter: signs that parted a word from the next are gone."""
 
     def keep(self, marks: Iterable[int]) -> None:
         """Write marks as they stand."""
@@ -81,9 +83,10 @@ class _Writer:
         self._say(at, end)
 
     def _begin(self, first: str) -> None:
-        if self.owes_space and not first.isspace():
+        must_part = (self.owes_space and not first.isspace()) or (self.parts_letters and first.isalnum())
+        if must_part:
             self.written.append(" ")
-        self.owes_space = False
+        self.owes_space = self.parts_letters = False
 
     def _say(self, start: int, end: int) -> None:
         if start < end:
@@ -95,13 +98,22 @@ class _Writer:
         mark = self.block.marks[i]
         if mark.kind is Kind.WORD:
             needs_space = is_spaced(self.block, i, -1) and self.last != "" and not self.last.isspace()
+            needs_space = needs_space or (self.last.isalnum() and not self._touches_letter(i, -1))
             self.owes_space = self.owes_space or needs_space
             self._begin("x")
             self.last, self.owes_space = "x", is_spaced(self.block, i, 1)
+            self.parts_letters = not self._touches_letter(i, 1)
         elif mark.kind is Kind.OPEN and not self.translated[at : at + 1].isspace():
             self._begin("x")  # white space that is owed goes outside
         if mark.kind is not Kind.TEXT or self._is_harmless(i, at):
             self.written.append(mark.raw)
+
+    def _touches_letter(self, i: int, step: int) -> bool:
+        """Whether a word that is not read has a letter, or another such word, right before or after it."""
+        kind, at = beside(self.block.marks, i, step), self.block.marks[i].at
+        if kind is not None:
+            return kind is Kind.WORD
+        return (self.block.text[at - 1 : at] if step < 0 else self.block.text[at : at + 1]).isalnum()
 
     def _is_harmless(self, i: int, at: int) -> bool:
         """Whether white space beside a tag stands beside other white space again."""

@@ -7,6 +7,7 @@ from itertools import pairwise
 from xml.parsers import expat
 
 from service.markup.escaping import escape_xml
+from service.markup.html_names import LINE_BREAK
 from service.markup.options import MarkupError, MarkupOptions
 from service.markup.references import Characters, read_xml
 from service.markup.tokens import Kind, MarkupToken, join_empty
@@ -165,6 +166,9 @@ def _tokens(events: list[_Event], raws: list[str], options: MarkupOptions) -> li
             ignored_until = event.partner
             kind = Kind.BREAK if _splits(event, events, options) else Kind.WORD
             tokens.append(MarkupToken(kind, "".join(raws[i : ignored_until + 1])))
+        elif _is_line_break(event, i, options) and not _splits(event, events, options):
+            ignored_until = i + 1
+            tokens.append(MarkupToken(Kind.BREAK, raw + raws[i + 1], ends_line=True))
         else:
             tokens.append(_token(event, raw, events, options))
     return tokens
@@ -185,6 +189,16 @@ def _token(event: _Event, raw: str, events: list[_Event], options: MarkupOptions
             return MarkupToken(kind, raw, None if event.partner is None else event.partner + 1)
         case other:
             return MarkupToken(_OTHERS[other], raw)
+
+
+def _is_line_break(event: _Event, i: int, options: MarkupOptions) -> bool:
+    """Whether an element of nothing, at a position, has the name that line breaks have in XHTML."""
+    return (
+        event.partner == i + 1
+        and event.name.rpartition(":")[2] == LINE_BREAK
+        and event.name not in options.non_splitting_tags
+        and options.finds_outline
+    )
 
 
 def _splits(event: _Event, events: list[_Event], options: MarkupOptions) -> bool:

@@ -169,8 +169,17 @@ def test_line_breaks_stay_and_part_words() -> None:
     run.add_break(WD_BREAK.LINE)
     run.add_text("zwei")
 
-    assert texts(DOCX, _saved(document)) == ['eins.<x i="0"/> zwei']
+    assert texts(DOCX, _saved(document)) == ['eins.<br i="0"/>zwei']
     assert _opened(rewritten(DOCX, _saved(document), shouted)).paragraphs[0].text == "EINS.\nZWEI"
+
+
+def test_spaces_that_set_words_apart_keep_their_place() -> None:
+    document = Document()
+    document.add_paragraph("    Name:     Hans  Alter").add_run("   30 Jahre").bold = True
+
+    assert texts(DOCX, _saved(document)) == ['Name: <?p 0?>Hans Alter <?p 1?><g i="2">30 Jahre</g>']
+    result = rewritten(DOCX, _saved(document), shouted)
+    assert _opened(result).paragraphs[0].text == "    NAME:     HANS ALTER   30 JAHRE"
 
 
 def test_links_keep_their_target() -> None:

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from service.formats.entries import Entry
 from service.formats.errors import FileProblem
 from service.formats.markdown import MarkdownFormat
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
@@ -32,7 +33,8 @@ def _texts(markdown: str) -> list[str]:
         ("Titel\n=====\r\n\r\nText", "TITEL\n=====\r\n\r\nTEXT"),
         ("> Zitat\n> - Punkt\n", "> ZITAT\n> - PUNKT\n"),
         ("1. eins\n2. zwei\n\n   mehr\n", "1. EINS\n2. ZWEI\n\n   MEHR\n"),
-        ("- [ ] offen\n", "- \\[ \\] OFFEN\n"),
+        ("- [ ] offen\n- [x] *da*\n", "- [ ] OFFEN\n- [x] *DA*\n"),
+        ("[x] da\n", "\\[X\\] DA\n"),
         ("| a | b \\| c |\n|---|:-:|\n| **x** | x |\n", "| A | B \\| C |\n|---|:-:|\n| **X** | X |\n"),
         ("---\ntitle: x\n---\nText\n", "---\ntitle: x\n---\nTEXT\n"),
         ("\ufeffText\n", "\ufeffTEXT\n"),
@@ -45,6 +47,7 @@ def _texts(markdown: str) -> list[str]:
         ("<div>\n<p>a <i>b</i></p>\n</div>\n", "<div>\n<p>A <i>B</i></p>\n</div>\n"),
         ("Text\n\n    code\n\n```python\ncode\n```\n<!-- x -->\n", "TEXT\n\n    code\n\n```python\ncode\n```\n<!-- x -->\n"),
         ("***beides***\n", "***BEIDES***\n"),
+        ("# 1. eins\n\n2.1 zwei\n\n- 3 * 4 * x\n", "# 1. EINS\n\n2.1 ZWEI\n\n- 3 * 4 * X\n"),
     ],
 )  # fmt: skip
 def test_words_change_and_nothing_else(markdown: str, result: str) -> None:
@@ -99,8 +102,35 @@ def test_emphasis_stays_wherever_it_goes(mark: str, before: str, inside: str, af
 
     html = MarkdownIt("commonmark").enable("strikethrough").render(result.decode())
     tag = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "(?:s|del)"}[mark]
-    words = re.escape(inside.strip()).replace('"', '(?:"|&quot;)')
-    assert re.search(rf"<{tag}>{words}</{tag}>", html), result
+    assert re.search(rf"<{tag}>(?:&quot;)?b(?:&quot;|!)?</{tag}>", html), result
+    assert "<" not in result.decode()
+    assert re.sub(r"<.*?>", "", html).strip().replace("&quot;", '"').split() == (
+        f"x{before}{inside}{after}y".split()
+    )
+
+
+@pytest.mark.parametrize(
+    ("markdown", "said", "result"),
+    [
+        ("**a** b", '<g i="0">x</g>y', "**x**y"),
+        ("__a__ b", '<g i="0">x</g>y', "**x**y"),
+        ("**a** b", 'x<g i="0">"y"</g>z', 'x"**y**"z'),
+        ("**a** b", 'w x<g i="0">!</g>y z', "w **x!y** z"),
+        ("**`a` b** c", 'w x<g i="0"><x i="1"/> y</g> z', "w **x`a` y** z"),
+        ("**a** *b*", '<g i="0">x</g><g i="2">y</g>', "**x***y*"),
+        ("*a **b*** c", '<g i="0"><g i="1">y</g></g>', "***y***"),
+        ("**a *b*** c", '<g i="0"><g i="1">y</g></g>', "**_y_**"),
+        ("[**a**](u) b", 'x<g i="0"><g i="1">(y)</g></g>z', "x[**(y)**](u)z"),
+        ("~~a~~ b", 'x<g i="0">(y)</g>z', "x(~~y~~)z"),
+        ("a **b** c", 'a <g i="0">b </g>c', "a **b** c"),
+        ("a **b** c", 'x <g i="0">- b</g> c', "x **- b** c"),
+    ],
+)
+def test_emphasis_comes_back_as_markdown(markdown: str, said: str, result: str) -> None:
+    def say(entry: Entry) -> str:
+        return entry.text[: len(entry.text) - len(entry.text.lstrip())] + said
+
+    assert rewritten(MARKDOWN, markdown.encode(), say).decode() == result
 
 
 _BLOCKS = [

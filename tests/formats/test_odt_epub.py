@@ -2,6 +2,7 @@
 """OpenDocument texts and books, put together by hand."""
 
 import zipfile
+from collections.abc import Mapping
 from io import BytesIO
 from random import Random
 
@@ -26,7 +27,7 @@ NAMES = (
 )
 
 
-def _archive(mime_type: str, members: dict[str, str]) -> bytes:
+def _archive(mime_type: str, members: Mapping[str, str | bytes]) -> bytes:
     target = BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo("mimetype"), mime_type)
@@ -62,9 +63,19 @@ def _content(odt: bytes) -> str:
             "<text:p text:style-name='a'>EIN <text:span text:style-name='T1'>FETTER</text:span> SATZ.</text:p>",
         ),
         (
-            "<text:p>a<text:s text:c='3'/>b\n c<text:tab/>d<text:line-break/>e</text:p>",
-            ["a b c", 'd<x i="0"/> e'],
+            "<text:p>a\n b c<text:tab/>d<text:line-break/>e</text:p>",
+            ["a b c", 'd<br i="0"/>e'],
             "<text:p>A B C<text:tab/>D<text:line-break/>E</text:p>",
+        ),
+        (
+            "<text:p><text:s text:c='4'/>a <text:s text:c='2'/>b<text:s/>c<text:span>d <text:s/></text:span>e</text:p>",
+            ['a <?p 0?>b c<g i="1">d <?p 2?></g>e'],
+            "<text:p><text:s text:c='4'/>A <text:s text:c='2'/>B C<text:span>D <text:s/></text:span>E</text:p>",
+        ),
+        (
+            "<text:p>a<text:s text:c='3'/>b <text:line-break/><text:s text:c='2'/>c</text:p>",
+            ['a <?p 0?>b <br i="1"/><?p 2?>c'],
+            "<text:p>A <text:s text:c=\"2\"/>B <text:line-break/><text:s text:c='2'/>C</text:p>",
         ),
         (
             (
@@ -134,7 +145,7 @@ _INSIDE = st.lists(
     st.sampled_from(
         [
             "Wort", " ", "\n", "&lt;", "<text:s/>", "<text:s text:c='4'/>", "<text:tab/>", "<text:line-break/>",
-            "<text:span>fett</text:span>", "<text:span>a<text:tab/>b</text:span>", "<text:a>l<text:s/></text:a>",
+            "<text:span>fett</text:span>", "<text:span>a<text:tab/>b</text:span>", "<text:a>a<text:tab/>b</text:a>", "<text:a>l<text:s/></text:a>",
             "<text:bookmark-start text:name='a'/>", "<text:bookmark-end text:name='a'/>", "<!-- c -->",
             "<text:note><text:p>Note</text:p></text:note>", "<text:page-number>7</text:page-number>",
             "<draw:frame text:anchor-type='char'><draw:text-box><text:p>Kasten</text:p></draw:text-box></draw:frame>",
@@ -142,6 +153,16 @@ _INSIDE = st.lists(
     ),
     max_size=10,
 ).map("".join)  # fmt: skip
+
+
+def test_elements_that_reach_over_tab_stops_stay_nested() -> None:
+    content = _odt("<text:p><text:a>a<text:tab/>b</text:a> und <text:span>c<text:tab/>d</text:span></text:p>")
+
+    result = rewritten(ODT, content, lambda entry: "<?p 1?>c und b<?p 0?>" if entry.markup else entry.text)
+
+    assert _content(result) == _content(
+        _odt("<text:p><text:a>a<text:tab/></text:a>c und b<text:span><text:tab/>d</text:span></text:p>")
+    )
 
 
 def _things(odt: bytes) -> list[str]:
@@ -182,8 +203,8 @@ _TOC = (
 )
 
 
-def _epub(chapter: str = _CHAPTER.format(""), **others: str) -> bytes:
-    members = {
+def _epub(chapter: str | bytes = _CHAPTER.format(""), **others: str) -> bytes:
+    members: dict[str, str | bytes] = {
         "META-INF/container.xml": _CONTAINER,
         "OEBPS/content.opf": _PACKAGE,
         "OEBPS/kapitel 1.xhtml": chapter,
@@ -197,7 +218,7 @@ def test_chapters_and_the_table_of_contents_are_read() -> None:
     assert [(entry.text, entry.place) for entry in entries(EPUB, _epub())] == [
         ("Titel", "OEBPS/kapitel 1.xhtml, block 1"),
         (
-            '<x i="0"/>Ein <g i="1">schöner</g><x i="3"/>Satz.<x i="4"/>Neu &amp; da.',
+            '<x i="0"/>Ein <g i="1">schöner</g><x i="3"/>Satz.<br i="4"/>Neu &amp; da.',
             "OEBPS/kapitel 1.xhtml, block 2",
         ),
         ("a\n b", "OEBPS/kapitel 1.xhtml, block 3"),
@@ -227,6 +248,63 @@ def test_a_book_changes_in_its_words_only() -> None:
 def test_a_book_comes_back_with_its_own_text() -> None:
     content = _epub(_CHAPTER.format("<a>x<p>y</p>z</a><div><b>q</b></div>"))
 
+    assert _members(rewritten(EPUB, content, own)) == _members(content)
+
+
+_TITLED = _PACKAGE.replace(
+    "<manifest>",
+    '<metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title id="t">Ein &amp; Titel</dc:title>'
+    "<dc:creator>Ein Mensch</dc:creator><dc:language> de-AT </dc:language><dc:language>la</dc:language>"
+    "</metadata><manifest>",
+).replace("<package ", '<package xml:lang="de" ')
+
+
+def test_titles_of_a_book_are_translated_after_its_chapters_and_its_language_is_that_of_the_target() -> None:
+    content = _epub(**{"OEBPS/content.opf": _TITLED})
+
+    found = entries(EPUB, content)[-1]
+    result = _members(rewritten(EPUB, content, shouted))["OEBPS/content.opf"].decode()
+
+    assert (found.text, found.place) == ("Ein & Titel", "OEBPS/content.opf, title 1")
+    assert result == (
+        _TITLED.replace("Ein &amp; Titel", "EIN &amp; TITEL")
+        .replace("<dc:language> de-AT </dc:language>", "<dc:language>en</dc:language>")
+        .replace('xml:lang="de"', 'xml:lang="en"')
+    )
+    assert _members(rewritten(EPUB, content, own)) == _members(content)
+
+
+def test_a_book_whose_title_stays_is_in_the_target_language_too() -> None:
+    content = _epub(**{"OEBPS/content.opf": _TITLED})
+
+    result = rewritten(EPUB, content, lambda entry: entry.text if "Titel" in entry.text else shouted(entry))
+
+    assert "<dc:language>en</dc:language>" in _members(result)["OEBPS/content.opf"].decode()
+
+
+def test_what_says_the_language_of_text_that_changed_says_the_target_language() -> None:
+    chapter = (
+        "<html xmlns='http://www.w3.org/1999/xhtml' lang='de' xml:lang=\"de-DE\"><!-- <p lang='de'> --><body>"
+        "<p title='lang=\"de\" x'>Ja <i lang='fr'>oui</i> <i xml:lang='DE'>nein</i></p></body></html>"
+    )
+
+    result = _members(rewritten(EPUB, _epub(chapter), shouted))["OEBPS/kapitel 1.xhtml"].decode()
+
+    assert result == (
+        "<html xmlns='http://www.w3.org/1999/xhtml' lang='en' xml:lang=\"en\"><!-- <p lang='de'> --><body>"
+        "<p title='lang=\"de\" x'>JA <i lang='fr'>OUI</i> <i xml:lang='en'>NEIN</i></p></body></html>"
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_chapters_in_utf_16_are_read_and_written(encoding: str) -> None:
+    chapter = "<?xml version='1.0' encoding='UTF-16'?><html><p>Größe</p></html>".encode(encoding)
+    content = _epub(chapter)
+
+    result = _members(rewritten(EPUB, content, shouted))["OEBPS/kapitel 1.xhtml"]
+
+    assert texts(EPUB, content)[0] == "Größe"
+    assert result == chapter.decode(encoding).replace("Größe", "GRÖSSE").encode(encoding)
     assert _members(rewritten(EPUB, content, own)) == _members(content)
 
 

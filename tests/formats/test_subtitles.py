@@ -56,6 +56,29 @@ def test_cues_of_subrip_are_entries_and_so_are_the_turns_of_speakers() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["Komm her!", "Ich warte."], ["Komm her!", "Ich warte."]),
+        (["<i>Komm her!</i>", "Ich warte."], ['<g i="0">Komm her!</g>', "Ich warte."]),
+        (["Hallo.", "Wie geht", "es dir?"], ["Hallo.", "Wie geht es dir?"]),
+        (["Hallo. Wie geht", "es dir?", "Gut."], ["Hallo. Wie geht es dir?", "Gut."]),
+        (["Das ist Dr.", "Meier."], ["Das ist Dr. Meier."]),
+        (["Er kam am 3.", "Mai zu uns."], ["Er kam am 3. Mai zu uns."]),
+        (["- Ja.", "Nein.", "- Doch!"], ["Ja.", "Nein.", "Doch!"]),
+    ],
+)
+def test_a_line_of_a_cue_after_which_a_sentence_begins_is_an_entry(
+    lines: list[str], expected: list[str]
+) -> None:
+    content = "1\n00:00:01,000 --> 00:00:04,000\n{}\n".format("\n".join(lines)).encode()
+
+    found = read(SRT, content)
+
+    assert [entry.text for entry in found] == expected
+    assert written(SRT, content, *(entry.text for entry in found)) == content
+
+
 def test_cues_of_webvtt_are_entries_and_its_other_blocks_are_none() -> None:
     assert plain(read(VTT, VTT_FILE)) == [
         ('<x i="0"/>Hallo &amp; guten Tag', "line 15"),

@@ -54,7 +54,7 @@ def _v2(units: str, attributes: str = "") -> bytes:
             '<trans-unit id="1"><source>a</source><seg-source><mrk mtype="seg" mid="1">a</mrk></seg-source></trans-unit>',
             (
                 '<trans-unit id="1"><source>a</source><seg-source><mrk mtype="seg" mid="1">a</mrk></seg-source>'
-                '<target state="translated">A</target></trans-unit>'
+                '<target state="translated"><mrk mtype="seg" mid="1">A</mrk></target></trans-unit>'
             ),
         ),
         ("<trans-unit id='1'><source>a</source><target>b</target></trans-unit>", None),
@@ -64,6 +64,66 @@ def _v2(units: str, attributes: str = "") -> bytes:
 )
 def test_missing_targets_of_1_2_are_filled_in(unit: str, expected: str | None) -> None:
     assert rewritten(XLIFF, _v1(unit), shouted) == _v1(expected or unit)
+
+
+_SEGMENTED = (
+    '<trans-unit id="u"><source>Eins ist da. Zwei <g id="1">auch. Drei</g> fehlt.</source><seg-source>'
+    '<mrk mtype="seg" mid="1">Eins ist da.</mrk> <mrk mtype="seg" mid="2">Zwei <g id="1">auch.</g></mrk>'
+    '<g id="1"> <mrk mtype="seg" mid="3"><x id="2"/>Drei</mrk></g> fehlt.</seg-source>{}</trans-unit>'
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "texts", "expected"),
+    [
+        (
+            "",
+            ["Eins ist da.", 'Zwei <g i="0">auch.</g>', '<x i="0"/>Drei', "fehlt."],
+            (
+                '<mrk mtype="seg" mid="1">EINS IST DA.</mrk> <mrk mtype="seg" mid="2">ZWEI <g id="1">AUCH.</g></mrk>'
+                '<g id="1"> <mrk mtype="seg" mid="3"><x id="2"/>DREI</mrk></g> FEHLT.'
+            ),
+        ),
+        (
+            '<target><mrk mtype="seg" mid="1"/><mrk mtype="seg" mid="2"></mrk><mrk mtype="seg" mid="3"/></target>',
+            ["Eins ist da.", 'Zwei <g i="0">auch.</g>', '<x i="0"/>Drei', "fehlt."],
+            (
+                '<mrk mtype="seg" mid="1">EINS IST DA.</mrk> <mrk mtype="seg" mid="2">ZWEI <g id="1">AUCH.</g></mrk>'
+                '<g id="1"> <mrk mtype="seg" mid="3"><x id="2"/>DREI</mrk></g> FEHLT.'
+            ),
+        ),
+        (
+            '<target><mrk mtype="seg" mid="2">Two <g id="1">too.</g></mrk><mrk mtype="seg" mid="1"/></target>',
+            ["Eins ist da.", '<x i="0"/>Drei', "fehlt."],
+            (
+                '<mrk mtype="seg" mid="1">EINS IST DA.</mrk> <mrk mtype="seg" mid="2">Two <g id="1">too.</g></mrk>'
+                '<g id="1"> <mrk mtype="seg" mid="3"><x id="2"/>DREI</mrk></g> FEHLT.'
+            ),
+        ),
+    ],
+)
+def test_segments_of_a_unit_of_1_2_are_translated_one_by_one(
+    target: str, texts: list[str], expected: str
+) -> None:
+    content = _v1(_SEGMENTED.format(target))
+
+    inner = [
+        entry.text.removeprefix('<t xml:space="preserve">').removesuffix("</t>")
+        for entry in entries(XLIFF, content)
+    ]
+
+    assert inner == texts
+    assert rewritten(XLIFF, content, shouted) == _v1(
+        _SEGMENTED.format(f'<target state="translated">{expected}</target>')
+    )
+
+
+def test_segments_of_a_unit_that_are_all_translated_stay() -> None:
+    target = '<target><mrk mtype="seg" mid="1">One.</mrk><mrk mtype="seg" mid="2">Two.</mrk>{}</target>'
+
+    for rest in ('<mrk mtype="seg" mid="3">Three</mrk> is missing.', " and three"):
+        content = _v1(_SEGMENTED.format(target.format(rest)))
+        assert rewritten(XLIFF, content, shouted) == content
 
 
 def test_missing_targets_of_2_are_filled_in_and_the_language_named() -> None:
@@ -91,7 +151,7 @@ def test_missing_targets_of_2_are_filled_in_and_the_language_named() -> None:
         ('a <bx id="1" rid="r"/>b <ex id="2" rid="r"/>c', 'a <g i="0">b </g>c'),
         ('a <ept id="9">x</ept>b', "a <?p 0?>b"),
         ('a <bx id="1"/>b <bx id="2"/>c <ex id="1"/>d <ex id="2"/>e', None),
-        ('a <ph id="1">{0}</ph> b<x id="2" ctype="lb"/>c', 'a <x i="0"/> b<x i="1"/> c'),
+        ('a <ph id="1">{0}</ph> b<x id="2" ctype="lb"/>c', 'a <x i="0"/> b<br i="1"/>c'),
         ('a <mrk mtype="protected">x</mrk> <mrk mtype="term">b</mrk> c', 'a <x i="0"/> <g i="1">b</g> c'),
         ("a <![CDATA[<b> & ]]>c", "a <b> & c"),
     ],

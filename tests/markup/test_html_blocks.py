@@ -34,13 +34,10 @@ def test_blocks_part_texts(html: str, expected: tuple[str, ...]) -> None:
     ("html", "expected"),
     [
         ("<p>\n  One\n  <b> two</b> </p>", "One two"),
-        ("One<br>two", "One two"),
-        ("One <br> two", "One two"),
         ("un<b>believ</b>able", "unbelievable"),
         ("one<img>two", "one two"),
         ("(<img>)", "()"),
         ("a\u00a0\u00a0b", "a\u00a0\u00a0b"),
-        ("<pre>  a\n   b<br>c</pre>", "  a\n   b c"),
         ("<pre>a\n</pre> b", "a\n"),
     ],
 )
@@ -91,6 +88,25 @@ def test_an_ignored_element_without_end_tag_ends_as_in_a_browser() -> None:
     assert blocks("<p>a <span translate=no>no<p>yes") == ("a", "yes")
     assert blocks("<ul><li translate=no>no<b>no<li>yes</ul>") == ("yes",)
     assert blocks("<div class=notranslate>no<p>no</div>yes") == ("yes",)
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("One<br>two", ("One", "two")),
+        ("<p>One <b>two <br/> three</b></p>", ("One two", "three")),
+        ("<pre>  a\n   b<br>c</pre>", ("  a\n   b", "c")),
+        ("One<br><br><img><br>two", ("One", "two")),
+    ],
+)
+def test_a_line_break_parts_texts(html: str, expected: tuple[str, ...]) -> None:
+    assert blocks(html) == expected
+
+
+def test_a_line_break_that_must_not_part_texts_is_white_space() -> None:
+    options = MarkupOptions(MarkupLanguage.HTML, non_splitting_tags=frozenset(["BR"]))
+
+    assert blocks("One.<br>Two <br> three", options) == ("One. Two three",)
 
 
 def test_options_change_which_tags_part_texts() -> None:

@@ -48,7 +48,7 @@ def translate(markup: str, target: str, pairs: list[tuple[int, int]], options: M
         ),
         pytest.param(
             "<b>un</b><i>believable</i> x", "unglaublich y", [(0, 0), (1, 1)],
-            "<b></b><i>unglaublich</i> y", id="of parts of a word the larger gets it",
+            "<b>un</b><i>glaublich</i> y", id="parts of a word that begin or end both words keep them",
         ),
         pytest.param(
             "see <a>the</a> dog", "hund sehen", [(0, 1), (2, 0)],
@@ -79,6 +79,57 @@ def test_elements_go_around_what_their_words_became(
 
 
 @pytest.mark.parametrize(
+    ("html", "target", "pairs", "expected"),
+    [
+        pytest.param(
+            "drink H<sub>2</sub>O now", "jetzt H2O trinken", [(0, 2), (1, 1), (2, 0)],
+            "jetzt H<sub>2</sub>O trinken", id="a word that stays",
+        ),
+        pytest.param(
+            "about 10<sup>30</sup> kg", "um 1030 kg", [(0, 0), (1, 1), (2, 2)],
+            "um 10<sup>30</sup> kg", id="a number",
+        ),
+        pytest.param(
+            "drink H<sub>2</sub>O now", "jetzt H2O trinken", [(0, 1), (1, 0), (2, 0)],
+            "jetzt H<sub>2</sub>O trinken", id="a word that stays and is aligned with others",
+        ),
+        pytest.param(
+            "x<sub>1</sub> or x<sub>2</sub> x<sub>1</sub>", "x1 x1 oder x2", [(0, 1), (1, 2), (2, 3), (3, 0)],
+            "x<sub>1</sub> x<sub>1</sub> oder x<sub>2</sub>", id="words that stay are told apart",
+        ),
+        pytest.param(
+            "H<sub>2</sub>O x", "Wasser y", [(0, 0), (1, 1)],
+            "Wasser<sub></sub> y", id="signs that are not there again are around no word",
+        ),
+        pytest.param(
+            "the 1<sup>er</sup> x", "the 1st x", [(0, 0), (1, 1), (2, 2)],
+            "the 1<sup>st</sup> x", id="what follows the same characters",
+        ),
+        pytest.param(
+            "CO<sub>2</sub>neutral x", "x CO2neutraler", [(0, 1), (1, 0)],
+            "x CO<sub>2</sub>neutraler", id="the same beginning",
+        ),
+        pytest.param(
+            "the <b>big</b>gest x", "der größte x", [(0, 0), (1, 1), (2, 2)],
+            "der <b>größte</b> x", id="parts with letters are around all that has no part of its own",
+        ),
+        pytest.param(
+            "<i>E</i>s war x", "Once it y", [(0, 0), (1, 1), (2, 2)],
+            "<i>O</i>nce it y", id="the first letter of a word",
+        ),
+        pytest.param(
+            "m<sup>2</sup> x", "m2", [],
+            "m<sup>2</sup>", id="links that are guessed",
+        ),
+    ],
+)  # fmt: skip
+def test_marks_within_a_word_keep_their_characters(
+    html: str, target: str, pairs: list[tuple[int, int]], expected: str
+) -> None:
+    assert translate(html, target, pairs) == expected
+
+
+@pytest.mark.parametrize(
     ("xml", "target", "pairs", "expected"),
     [
         ('See <x id="1"/> now', "Jetzt sehen", [(0, 1), (1, 0)], 'Jetzt sehen <x id="1"/>'),
@@ -92,6 +143,10 @@ def test_elements_go_around_what_their_words_became(
         ("go <x/><y/> now", "jetzt los", [(0, 1), (1, 0)], "jetzt los <x/><y/>"),
         ("go <x/> now", "jetzt los", [(1, 0)], "<x/> jetzt los"),
         ("go <x/> now", "", [], "<x/>"),
+        ("click <x/>, to go", "gehen klick", [(0, 1), (3, 0)], "<x/> gehen klick"),
+        ("on <x/>, to go", "auf gehen", [(0, 0), (3, 1)], "auf <x/> gehen"),
+        ("say: (<x/>) now", "jetzt sag", [(0, 1), (4, 0)], "jetzt sag <x/>"),
+        ("say -<x/>- now", "sag -- jetzt", [(0, 0), (1, 1), (2, 2), (3, 3)], "sag -<x/>- jetzt"),
     ],
 )
 def test_what_stands_between_words_goes_with_its_neighbour(
@@ -100,8 +155,15 @@ def test_what_stands_between_words_goes_with_its_neighbour(
     assert translate(xml, target, pairs, XML) == expected
 
 
-def test_line_breaks_go_with_the_word_before() -> None:
-    assert translate("one<br>two three", "zwei eins drei", [(0, 1), (1, 0), (2, 2)]) == "zwei eins<br> drei"
+def test_an_element_on_both_sides_of_a_line_break_is_around_the_translations_of_both_lines() -> None:
+    marked_up = parse("<p>We saw <b>a dog<br>and cats</b> today</p>", HTML)
+    lines = [
+        as_one("We saw a dog", "Wir sahen einen Hund", [(0, 0), (1, 1), (2, 2), (3, 3)]),
+        as_one("and cats today", "heute und Katzen", [(0, 1), (1, 2), (2, 0)]),
+    ]
+
+    assert marked_up.blocks == ("We saw a dog", "and cats today")
+    assert marked_up.rejoin(lines) == "<p>Wir sahen <b>einen Hund<br>heute und Katzen</b></p>"
 
 
 def test_the_example_of_the_page_is_true() -> None:

@@ -33,6 +33,8 @@ def blocks(xml: str, options: MarkupOptions = XML) -> tuple[str, ...]:
         ("<d>&#x80;&#xfdd0;&#65;&apos;&#x1F600;</d>", ("\x80\ufdd0A'\U0001f600",)),
         ("<d xml:space='preserve'> a\n  b<i xml:space='default'> \n c</i></d>", (" a\n  b c",)),
         ("", ()),
+        ("<d>One<br/>two<br></br>three<h:br xmlns:h='x'/>four</d>", ("One", "two", "three", "four")),
+        ("<d>One<br>two</br>three</d>", ("Onetwothree",)),
     ],
 )
 def test_elements_that_stand_among_text_are_part_of_it(xml: str, expected: tuple[str, ...]) -> None:
@@ -49,6 +51,7 @@ def test_options_change_which_tags_part_texts() -> None:
         "One twothree",
     )
     assert blocks(xml, MarkupOptions(MarkupLanguage.XML, finds_outline=False)) == ("One twothree",)
+    assert blocks("<d>a<br/>b</d>", MarkupOptions(MarkupLanguage.XML, finds_outline=False)) == ("a b",)
     assert blocks(
         xml, MarkupOptions(MarkupLanguage.XML, splitting_tags=frozenset("p"), finds_outline=False)
     ) == ("One two", "three")

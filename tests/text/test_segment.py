@@ -6,6 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dragoman.text.segment import WINDOW_CHARS, Document, has_letters, segment
+from dragoman.types import Splitting
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # surrogates too
 SENTENCE_LIKE = st.lists(
@@ -17,6 +18,7 @@ SENTENCE_LIKE = st.lists(
         ]
     )
 ).map("".join)
+MAX_MARK_CHARS = 12
 LINE_BREAKS = ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"]
 
 
@@ -30,13 +32,61 @@ def test_rejoining_the_segments_gives_back_the_text(text: str, language: str) ->
 
 @settings(max_examples=400, deadline=None)
 @given(text=ANY_TEXT | SENTENCE_LIKE)
-def test_gaps_are_all_the_white_space_around_segments_and_nothing_else(text: str) -> None:
+def test_gaps_are_all_the_white_space_around_segments_and_marks_that_begin_a_line(text: str) -> None:
     document = segment(text, "de")
 
     assert len(document.gaps) == len(document.segments) + 1
-    assert all(not gap.strip() for gap in document.gaps)
+    for i, gap in enumerate(document.gaps):
+        before, mark, _ = gap.partition(gap.strip() or "none")
+        assert not mark or i == 0 or any(end in before for end in (*LINE_BREAKS, "\t"))
+        assert len(mark) <= MAX_MARK_CHARS
     assert all(part and part == part.strip() for part in document.segments)
     assert not any(mark in part for part in document.segments for mark in (*LINE_BREAKS, "\t"))
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        ("1. ", "Erstens gilt das."),
+        ("12. ", "zwölftens"),
+        ("a) ", "Der erste Fall."),
+        ("(b) ", "Der zweite Fall."),
+        ("3) ", "Der dritte Fall."),
+        ("iv) ", "Der vierte Fall."),
+        ("IV. ", "Vierter Teil"),
+        ("2.3 ", "Titel"),
+        ("2.3.1. ", "Titel"),
+        ("- ", "Ein Punkt."),
+        ("\u2022\u00a0", "Ein Punkt."),
+    ],
+)
+def test_what_numbers_or_marks_a_line_is_a_gap(mark: str, said: str) -> None:
+    assert segment(f"Vorher\n  {mark}{said}", "de") == Document(("Vorher", said), ("", f"\n  {mark}", ""))
+    assert segment(f"{mark}{said}", "de", Splitting.NO_NEWLINES) == Document((said,), (mark, ""))
+    assert segment(f"{mark}{said}", "de", Splitting.OFF) == Document((f"{mark}{said}",), ("", ""))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Z. B. so.",
+        "z. B. so.",
+        "A. Müller kam.",
+        "M. Dupont kam.",
+        "3.5 millions",
+        "2.500 Euro",
+        "2020. Das Jahr",
+        "1 Haus",
+        "-5 Grad",
+        "(siehe) oben",
+        "12. Mai 2024",
+        "1.",
+        "a)",
+        "Civil) war",
+    ],
+)
+def test_what_may_belong_to_its_sentence_is_no_mark(line: str) -> None:
+    assert segment(line, "fr").gaps[0] == ""
 
 
 def test_translations_stand_where_their_segments_stood() -> None:
