@@ -23,6 +23,8 @@ class ToSearch:
     number: int
     """Position among those of its text."""
     ids: Ids
+    has_replacement: bool = False
+    """Whether U+FFFD, the replacement character, is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,10 @@ class Preparer:
             return InputError(error.field, error.problem, item)
         encoded = enumerate(self.encode(list(filter(has_letters, document.segments)), pair))
         sources = tuple(
-            ToSearch(*next(encoded)) if has_letters(segment) else None for segment in document.segments
+            ToSearch(*next(encoded), has_replacement="\N{REPLACEMENT CHARACTER}" in segment)
+            if has_letters(segment)
+            else None
+            for segment in document.segments
         )
         return PreparedText(document, sources, pair)
 

@@ -67,7 +67,11 @@ class Translator:
         self._asking = Asking(self.manifest, self._target_tokenizer)
         alignment = self.manifest.alignment
         self._writer = Writer(self._preparer, source_tokenizer, self._target_tokenizer, alignment)
-        target = TargetVocabulary(self.manifest.special_ids.eos, self.manifest.sizes.target_vocab)
+        target = TargetVocabulary(
+            self.manifest.special_ids.eos,
+            self.manifest.sizes.target_vocab,
+            self._target_tokenizer.byte_ids,
+        )
         self._shortlist = open_shortlist(bundle)
 
         def lane_of(kind: SearchKind) -> AnyLane[CrossKV]:
@@ -385,7 +389,7 @@ class Translator:
 
         def tell(ids: Ids) -> None:
             (text,) = self._target_tokenizer.decode([ids])
-            on_token(segment, text.rstrip("\N{REPLACEMENT CHARACTER}"))
+            on_token(segment, text)
 
         return tell
 
