@@ -18,8 +18,9 @@ from dragoman.types import Span, Splitting
 
 FOLDER = dragoman.text.__path__[0]
 UNITS = [
-    "x", "x ", ".", "..x", '"', 'a"', '". ', "„", "(", "a (b", " ", "\n", "1\n", "1. ", "19. J", "!?", "z.B. ", "日",
-    "\u0301", "a\u0301", "\u0f73", "\u0301\x01", "\x01", "\u200d", "\u1100\u1161", "\U0001f1e9", "日。", "a\t",
+    "x", "x ", ".", "..x", '"', 'a"', '". ', "„", "(", "a (b", " ", "\n", "1\n", "1. ", "19. J", "!?", "z.B. ",
+    "日", "日。", "\u0301", "a\u0301", "\u0f73", "\u0301\x01", "\x01", "\u200d", "\u1100\u1161",
+    "\U0001f1e9", "a\t",
 ]  # fmt: skip
 """What a text of any length is made of."""
 SIZE = 3000
