@@ -30,7 +30,15 @@ from dragoman.providers import Provider
 from dragoman.recall import Recall
 from dragoman.rejoin import rejoin
 from dragoman.tickets import TicketMaker
-from dragoman.types import Hypothesis, Pair, Priority, SearchKind, SegmentTranslation, Translation
+from dragoman.types import (
+    FinishReason,
+    Hypothesis,
+    Pair,
+    Priority,
+    SearchKind,
+    SegmentTranslation,
+    Translation,
+)
 from dragoman.writing import Writer
 
 DEFAULTS = DecodingOptions()
@@ -272,7 +280,7 @@ class Translator:
         tickets: list[Ticket] = []
         known: list[Callable[[], None]] = []
         for index, source in enumerate(prepared.sources):
-            if source is None:
+            if isinstance(source, FinishReason):
                 known.append(partial(pending.add, index, ()))
                 continue
             ticket, found = self._tickets.make(source, asked, pending.receiver(index))
@@ -398,7 +406,9 @@ class Translator:
     ) -> Translation:
         """Hypotheses to text."""
         pieces = [
-            self._writer.piece(text, index, [] if source is None else next(hypotheses), asked.options)
+            self._writer.piece(
+                text, index, [] if isinstance(source, FinishReason) else next(hypotheses), asked.options
+            )
             for index, source in enumerate(text.sources)
         ]
         return rejoin(text.document, pieces, asked.options)

@@ -98,6 +98,22 @@ class Tokenizer:
         """Pieces of a segment; raises as `encode` does."""
         return len(self._encode_one(segment))
 
+    def unknown_share(self, segment: str, ids: Sequence[int]) -> float:
+        """Share of a segment's letters that the vocabulary has in no piece, 0 to 1; 0 without any letter.
+
+        Args:
+            segment: any text that `encode` reads.
+            ids: its own, from `encode`.
+        """
+        if self.unk_id not in ids and self.byte_ids.keys().isdisjoint(ids):
+            return 0.0
+        text = normalise_segment(segment) if self._normalises else segment
+        unknown = 0
+        for index, (start, end) in zip(ids, self._ids.places(text), strict=True):
+            if index == self.unk_id or index in self.byte_ids:
+                unknown += sum(map(str.isalpha, text[start:end]))
+        return unknown / max(1, sum(map(str.isalpha, text)))
+
     def source_spans(self, segment: str) -> list[Span]:
         """Where each piece of `encode([segment])` stands in the segment, without white space around it.
 
