@@ -185,7 +185,7 @@ class _OwnIds:
         self._processor = processor
         self.size: int = processor.vocab_size()
         self.unk_id: int = processor.unk_id()
-        self.byte_ids = {
+        self.byte_ids: Mapping[int, int] = {
             index: _byte_of(processor.id_to_piece(index))
             for index in range(self.size)
             if processor.is_byte(index)
@@ -223,7 +223,7 @@ class _ListedIds:
         textless = {"", unknown} | _control_pieces(processor)
         self._id_of = {piece: index for index, piece in enumerate(pieces) if piece not in textless}
         self._silent_ids = frozenset(index for index, piece in enumerate(pieces) if piece in textless)
-        self.byte_ids = {
+        self.byte_ids: Mapping[int, int] = {
             index: _byte_of(piece)
             for piece, index in self._id_of.items()
             if processor.is_byte(processor.piece_to_id(piece))

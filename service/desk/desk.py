@@ -228,7 +228,7 @@ class Desk:
         """Whether to plan it takes less time than to change threads."""
         return (
             len(order.texts) <= BRIEF_TEXTS
-            and order.num_characters <= BRIEF_CHARACTERS
+            and order.num_characters + len(order.options.target_prefix) <= BRIEF_CHARACTERS
             and order.markup is None
             and not self.detection.is_wanted(order.source)
         )

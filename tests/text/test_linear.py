@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import pytest
 import sentencex
@@ -15,6 +16,9 @@ from dragoman.text.segment import WINDOW_CHARS, segment, segment_to_fit
 from dragoman.text.tokenise import Tokenizer
 from dragoman.text.words import words_of
 from dragoman.types import Span, Splitting
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 FOLDER = dragoman.text.__path__[0]
 UNITS = [
@@ -34,7 +38,7 @@ def num_lines_run(work: Callable[[], object]) -> int:
     """Lines of `dragoman.text` that it takes."""
     count = 0
 
-    def trace(frame: FrameType, event: str, _: object) -> Callable[..., object] | None:
+    def trace(frame: FrameType, event: str, _: object) -> "TraceFunction | None":
         nonlocal count
         if not frame.f_code.co_filename.startswith(FOLDER):
             return None

@@ -1,6 +1,7 @@
 # ruff: noqa: RUF001 -- the signs of several scripts are meant as they stand
 import unicodedata
 from itertools import groupby
+from typing import Literal
 
 import pytest
 from hypothesis import example, given
@@ -92,7 +93,7 @@ def test_what_is_composed_has_never_more_than_30_marks_in_a_row(
     composed: list[str] = []
     normalize = unicodedata.normalize
 
-    def watched(form: str, text: str) -> str:
+    def watched(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
         composed.append(text)
         return normalize(form, text)
 
