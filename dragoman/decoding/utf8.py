@@ -86,8 +86,10 @@ class WholeCharacters:
         self._bytes = np.full(target.size, NO_BYTE, np.int64)
         self._bytes[list(target.byte_ids)] = list(target.byte_ids.values())
         self._legal, self._next = _tables()
-        self._begins_character = self._legal[BETWEEN][self._bytes]
+        self._is_byte = self._bytes != NO_BYTE
+        self._begins_no_character = ~self._legal[BETWEEN][self._bytes]
         self._rows = self._begin([])
+        self._look_at()
 
     @property
     def beam_size(self) -> int:
@@ -97,7 +99,7 @@ class WholeCharacters:
     @property
     def num_best(self) -> int:
         """K of the strategy within, and more where there may be others that cannot follow."""
-        return max(self._inner.num_best, int(self._num_looked_at().max(initial=0)))
+        return max(self._inner.num_best, self._num_best)
 
     @property
     def last_ids(self) -> NDArray[np.int64]:
@@ -113,6 +115,7 @@ class WholeCharacters:
         """Begin to search for more sources, in slots after all others."""
         self._inner.join(sources)
         self._rows = add_slots(self._rows, self._begin(sources))
+        self._look_at()
 
     def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
         """Hand on the best candidates that may follow.
@@ -121,19 +124,27 @@ class WholeCharacters:
             logprobs: float32 [R, K], best first.
             ids: int64 [R, K].
         """
-        if self._rows.states.any() or not self._begins_character[ids].all():
+        if self._is_inside or np.logical_or.reduce(self._begins_no_character.take(ids), axis=None):
             logprobs, ids = self._constrain(logprobs, ids)
         num_best = self._inner.num_best
         advance = self._inner.advance(logprobs[:, :num_best], ids[:, :num_best])
-        if advance.rows is not None:
-            self._rows = keep_slots(self._rows, advance.rows)
-        self._read(self._bytes[self._inner.last_ids])
+        rows, last_ids = advance.rows, self._inner.last_ids
+        # Beams of a source that change places between two characters have nothing of their own to take along.
+        has_left = rows is not None and len(rows) < len(self._rows.states)
+        if rows is not None and (has_left or self._is_inside):
+            self._rows = keep_slots(self._rows, rows)
+        if self._is_inside or np.logical_or.reduce(self._is_byte.take(last_ids)):
+            self._read(self._bytes[last_ids])
+            self._look_at()
+        elif has_left:
+            self._look_at()
         return advance
 
     def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Give sources up, bool [B] -> the rows that continue, int64 [R']."""
         rows = self._inner.leave(is_leaving)
         self._rows = keep_slots(self._rows, rows)
+        self._look_at()
         return rows
 
     def beginning(self, slot: int) -> list[int]:
@@ -157,19 +168,21 @@ class WholeCharacters:
             num_wanted = source.sampling.top_k + 1 if source.sampling.top_k else self._target.size
         return round_up(num_wanted + SPARE_CANDIDATES, self._target.size)
 
-    def _num_looked_at(self) -> NDArray[np.int64]:
-        """Candidates of each row, int64 [R]."""
+    def _look_at(self) -> None:
+        """Find out what the next step needs: numpy is slow to begin, and most steps need the same."""
         rows = self._rows
-        if not rows.states.any():
-            return rows.num_looked_at
-        inside = min(CANDIDATES_INSIDE, self._target.size)
-        return np.where(rows.states == BETWEEN, rows.num_looked_at, np.maximum(rows.num_looked_at, inside))
+        self._is_inside = bool(rows.states.any())
+        self._num_looked_at = rows.num_looked_at
+        if self._is_inside:
+            least = np.where(rows.states == BETWEEN, 0, min(CANDIDATES_INSIDE, self._target.size))
+            self._num_looked_at = np.maximum(rows.num_looked_at, least)
+        self._num_best = int(self._num_looked_at.max(initial=0))
 
     def _constrain(
         self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """What may follow, best first, then the rest with minus infinity; float32 and int64 [R, K]."""
-        is_looked_at = np.arange(ids.shape[1]) < self._num_looked_at()[:, None]
+        is_looked_at = np.arange(ids.shape[1]) < self._num_looked_at[:, None]
         may_follow = self._legal[self._rows.states[:, None], self._bytes[ids]] & is_looked_at
         goes_on = may_follow & (logprobs > -np.inf) & (ids != self._target.eos_id)
         is_stuck = ~goes_on.any(axis=1, keepdims=True)
