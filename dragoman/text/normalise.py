@@ -12,8 +12,12 @@ has a handful. To compose n of them takes time in proportion to n squared, so mo
 _SPACES = re.compile(r"\s+")
 _GRAPHEME_JOINER = "\u034f"
 """Is not seen, and no mark combines across it."""
-_FIRST_MARK = "\u0300"
-_MAY_BE_TOO_MANY = re.compile(f"[{_FIRST_MARK}-\U0010ffff]{{14}}")
+BLOCKS_WITH_MARKS = (
+    r"\u0300-\u036f\u0483-\u0489\u0590-\u1fff\u20d0-\u20ff\u2c00-\u2dff\u3000-\u303f\u3099\u309a"
+    r"\ua640-\uabff\ufb00-\uffff\U00010000-\U0001ffff"
+)
+"""Where combining marks are, and few of the letters that most texts are made of."""
+_MAY_BE_TOO_MANY = re.compile(f"[{BLOCKS_WITH_MARKS}]{{14}}")
 """What more than `MAX_MARKS` in a row have in them: no character is more than two, and what they stand on has
 three at most."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff]")

@@ -1,4 +1,6 @@
 # ruff: noqa: RUF001 -- the signs of several scripts are meant as they stand
+import re
+import sys
 import unicodedata
 from itertools import groupby
 from typing import Literal
@@ -7,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dragoman.text.normalise import MAX_MARKS, normalise_segment, normalised_places
+from dragoman.text.normalise import BLOCKS_WITH_MARKS, MAX_MARKS, normalise_segment, normalised_places
 from dragoman.text.segment import has_letters
 
 
@@ -76,6 +78,18 @@ def test_no_more_than_30_marks_stand_in_a_row_and_none_is_dropped(text: str) -> 
     apart = [unicodedata.normalize("NFD", word) for word in (*visible, *normalised.split())]
     kept = [sorted(word.replace("\u034f", "")) for word in apart]
     assert kept[: len(visible)] == kept[len(visible) :]
+
+
+def test_all_marks_of_unicode_are_in_the_blocks_that_are_looked_at() -> None:
+    is_looked_at = re.compile(f"[{BLOCKS_WITH_MARKS}]").match
+    for character in map(chr, range(sys.maxunicode + 1)):
+        if unicodedata.combining(character) or unicodedata.decomposition(character):
+            apart = unicodedata.normalize("NFKD", character)
+            if unicodedata.combining(apart[0]):
+                assert is_looked_at(character), ascii(character)
+                assert len(apart) <= 2
+            num_last = longest_run_of_marks(apart)
+            assert num_last <= 3, ascii(character)
 
 
 def test_up_to_30_marks_are_left_as_they_are() -> None:
