@@ -1,8 +1,10 @@
 """What a caller asks for, checked against what the bundle can do."""
 
 import math
+import reprlib
 import time
 from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 
 from dragoman.batching.replica import Ticket
 from dragoman.decoding.options import DecodingOptions, SearchOptions
@@ -11,6 +13,9 @@ from dragoman.manifest import Manifest
 from dragoman.text.tokenise import Tokenizer
 from dragoman.text.validity import check_text
 from dragoman.types import Pair, Priority
+
+MAX_PREFIXES = 16
+"""Target prefixes of which the ids are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,8 @@ class Asking:
     def __init__(self, manifest: Manifest, tokenizer: Tokenizer) -> None:
         self._manifest = manifest
         self._tokenizer = tokenizer
+        # All texts of a request have the same one.
+        self._prefix_ids = lru_cache(MAX_PREFIXES)(partial(self.target_ids, field="target_prefix"))
 
     def asked(
         self, options: DecodingOptions, pair: Pair | None, priority: Priority, timeout_s: float | None = None
@@ -56,12 +63,14 @@ class Asking:
         most = self._manifest.limits.max_target_tokens
         for name, value in (("max_length", options.max_length), ("min_length", options.min_length)):
             if value is not None and value > most:
-                raise InputError(name, f"{value} is over this model's limit of {most} tokens a segment")
+                raise InputError(
+                    name, f"{reprlib.repr(value)} is over this model's limit of {most} tokens a segment"
+                )
         source, target = (None, None) if pair is None else pair
         defaults = self._manifest.decoding
         resolved = options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
         served = self._manifest.languages.pair(source, target)
-        prefix = self.target_ids(options.target_prefix, "target_prefix")
+        prefix = self._prefix_ids(options.target_prefix)
         asked = Asked(resolved, served, prefix, priority)
         return asked if timeout_s is None else asked.within(timeout_s)
 

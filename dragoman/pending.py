@@ -86,7 +86,8 @@ class PendingText:
 
     def _tell(self) -> None:
         """Tell of the segments that are done, in order; resolve the future after the last."""
-        for piece in self._pieces[self._num_told :]:
+        while self._num_told < len(self._pieces):
+            piece = self._pieces[self._num_told]
             if piece is None:
                 return
             self._num_told += 1

@@ -11,9 +11,12 @@ from dragoman.manifest import Limits
 from dragoman.text.segment import Document, has_letters, segment_to_fit
 from dragoman.text.tokenise import Tokenizer
 from dragoman.text.validity import check_text
-from dragoman.types import Pair, Splitting
+from dragoman.types import FinishReason, Pair, Splitting
 
 Ids = list[int]
+UNSUPPORTED_FROM = 0.5
+"""Share of a segment's letters that the vocabulary lacks, from which on a model has nothing to go by. It
+lacks nearly all of a script that it was not trained on; foreign names in a sentence stay below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +26,22 @@ class ToSearch:
     number: int
     """Position among those of its text."""
     ids: Ids
+    has_replacement: bool = False
+    """Whether U+FFFD, the replacement character, is in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedText:
-    """A text ready to be searched for; None in the place of a segment that is copied."""
+    """A text ready to be searched for."""
 
     document: Document
-    sources: tuple[ToSearch | None, ...]
+    sources: tuple[ToSearch | FinishReason, ...]
+    """For each segment; a reason for one that is not searched for, but stays as it is."""
     pair: Pair
 
     @property
     def to_search(self) -> list[ToSearch]:
-        return [source for source in self.sources if source is not None]
+        return [source for source in self.sources if isinstance(source, ToSearch)]
 
 
 class Preparer:
@@ -64,11 +70,13 @@ class Preparer:
             document = segment_to_fit(text, pair.source, self._tokenizer.count, most, splitting)
         except InputError as error:
             return InputError(error.field, error.problem, item)
-        encoded = enumerate(self.encode(list(filter(has_letters, document.segments)), pair))
-        sources = tuple(
-            ToSearch(*next(encoded)) if has_letters(segment) else None for segment in document.segments
-        )
-        return PreparedText(document, sources, pair)
+        sources: list[ToSearch | FinishReason] = []
+        num_searched = 0
+        for segment in document.segments:
+            source = self._source(segment, pair, num_searched)
+            sources.append(source)
+            num_searched += isinstance(source, ToSearch)
+        return PreparedText(document, tuple(sources), pair)
 
     def prepare_one(self, segment: str, pair: Pair, field: str) -> Ids:
         """A segment that is not cut, as ids with all that its languages put around them.
@@ -85,6 +93,17 @@ class Preparer:
         if len(ids) > most:
             raise InputError(field, f"{len(ids)} tokens are over this model's limit of {most} a segment")
         return ids
+
+    def _source(self, segment: str, pair: Pair, number: int) -> ToSearch | FinishReason:
+        """What is searched for, or why the segment stays as it is."""
+        if not has_letters(segment):
+            return FinishReason.COPIED
+        (pieces,) = self._tokenizer.encode([segment])
+        if self._tokenizer.unknown_share(segment, pieces) >= UNSUPPORTED_FROM:
+            return FinishReason.UNSUPPORTED
+        before, after = self.around(pair)
+        ids = [*before, *pieces, *after]
+        return ToSearch(number, ids, has_replacement="\N{REPLACEMENT CHARACTER}" in segment)
 
     def most_target_limits(self, pair: Pair) -> SourceLimits:
         """As long as the model's targets may be."""

@@ -18,10 +18,13 @@ from dragoman.types import (
     Translation,
 )
 
+BY_WEIGHT = (FinishReason.LENGTH, FinishReason.UNSUPPORTED, FinishReason.STOP)
+"""Finish reasons of parts, of which the first is that of the whole."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A segment and what the search found for it; nothing where it is copied."""
+    """A segment and what the search found for it; nothing where it stands unchanged."""
 
     source: str
     num_source_tokens: int
@@ -32,6 +35,8 @@ class Piece:
     """Of `source` and the best target, by places in these two; None when not asked for."""
     tokens: tuple[Token, ...] | None = None
     """Of the best target; None when not asked for."""
+    copied_as: FinishReason = FinishReason.COPIED
+    """Why there are no hypotheses, where there are none."""
 
     def target(self, rank: int) -> str:
         """Text of the n-th best hypothesis, or of the last one there is."""
@@ -81,7 +86,7 @@ class Presenter:
             source=piece.source,
             text=piece.target(0),
             score=score if self._options.return_scores else None,
-            finish_reason=FinishReason.COPIED if best is None else best.finish_reason,
+            finish_reason=piece.copied_as if best is None else best.finish_reason,
             num_source_tokens=piece.num_source_tokens,
             num_target_tokens=0 if best is None else best.num_tokens,
             source_span=Span(source_start, self._source_end),
@@ -107,11 +112,11 @@ def _score(pieces: Sequence[Piece], rank: int, options: SearchOptions) -> float 
 
 def _confidence(pieces: Sequence[Piece]) -> float:
     best = [piece.hypothesis(0) for piece in pieces if piece.hypotheses]
+    if not best and any(piece.copied_as is FinishReason.UNSUPPORTED for piece in pieces):
+        return 0.0
     return math.exp(text_score(best, length_penalty=1.0))
 
 
 def joint_finish_reason(reasons: Collection[FinishReason]) -> FinishReason:
-    """Of parts taken together: `length` if any was cut, `copied` if all were copied, else `stop`."""
-    if FinishReason.LENGTH in reasons:
-        return FinishReason.LENGTH
-    return FinishReason.STOP if FinishReason.STOP in reasons else FinishReason.COPIED
+    """Of parts taken together: what a reader most needs to know of any of them."""
+    return next((reason for reason in BY_WEIGHT if reason in reasons), FinishReason.COPIED)

@@ -83,6 +83,7 @@ class TicketMaker:
             repetition_penalty=options.repetition_penalty,
             no_repeat_ngram_size=options.no_repeat_ngram_size,
             sampling=sampling,
+            may_replace=segment.has_replacement,
             seed=0 if sampling is None else segment_seed(sampling, segment.number),
         )
 

@@ -30,7 +30,15 @@ from dragoman.providers import Provider
 from dragoman.recall import Recall
 from dragoman.rejoin import rejoin
 from dragoman.tickets import TicketMaker
-from dragoman.types import Hypothesis, Pair, Priority, SearchKind, SegmentTranslation, Translation
+from dragoman.types import (
+    FinishReason,
+    Hypothesis,
+    Pair,
+    Priority,
+    SearchKind,
+    SegmentTranslation,
+    Translation,
+)
 from dragoman.writing import Writer
 
 DEFAULTS = DecodingOptions()
@@ -67,7 +75,11 @@ class Translator:
         self._asking = Asking(self.manifest, self._target_tokenizer)
         alignment = self.manifest.alignment
         self._writer = Writer(self._preparer, source_tokenizer, self._target_tokenizer, alignment)
-        target = TargetVocabulary(self.manifest.special_ids.eos, self.manifest.sizes.target_vocab)
+        target = TargetVocabulary(
+            self.manifest.special_ids.eos,
+            self.manifest.sizes.target_vocab,
+            self._target_tokenizer.byte_ids,
+        )
         self._shortlist = open_shortlist(bundle)
 
         def lane_of(kind: SearchKind) -> AnyLane[CrossKV]:
@@ -268,7 +280,7 @@ class Translator:
         tickets: list[Ticket] = []
         known: list[Callable[[], None]] = []
         for index, source in enumerate(prepared.sources):
-            if source is None:
+            if isinstance(source, FinishReason):
                 known.append(partial(pending.add, index, ()))
                 continue
             ticket, found = self._tickets.make(source, asked, pending.receiver(index))
@@ -385,7 +397,7 @@ class Translator:
 
         def tell(ids: Ids) -> None:
             (text,) = self._target_tokenizer.decode([ids])
-            on_token(segment, text.rstrip("\N{REPLACEMENT CHARACTER}"))
+            on_token(segment, text)
 
         return tell
 
@@ -394,7 +406,9 @@ class Translator:
     ) -> Translation:
         """Hypotheses to text."""
         pieces = [
-            self._writer.piece(text, index, [] if source is None else next(hypotheses), asked.options)
+            self._writer.piece(
+                text, index, [] if isinstance(source, FinishReason) else next(hypotheses), asked.options
+            )
             for index, source in enumerate(text.sources)
         ]
         return rejoin(text.document, pieces, asked.options)

@@ -17,6 +17,9 @@ class FinishReason(StrEnum):
     """It reached `max_length` first; the translation may be incomplete."""
     COPIED = "copied"
     """There was nothing to translate (no letter in it), so the source stands unchanged."""
+    UNSUPPORTED = "unsupported"
+    """At least half of its letters are in a script that the model does not know, so the source stands
+    unchanged."""
 
 
 class Priority(IntEnum):
@@ -166,11 +169,12 @@ class Translation:
     """Log-probability of all segments over their tokens' number to the power of the length penalty;
     None when scores were not asked for, 0 when all was copied."""
     finish_reason: FinishReason
-    """`length` if any segment was cut by the limit, `copied` if all were copied, else `stop`."""
+    """`length` if any segment was cut by the limit, else `unsupported` if any stands unchanged as the model
+    does not know its script, else `stop` if any was translated, else `copied`."""
     segments: tuple[SegmentTranslation, ...]
     alternatives: tuple[Alternative, ...]
     """Best first; `num_hypotheses` of them, the first equal to `text`. A segment that has fewer
     hypotheses lends its last."""
     confidence: float | None = None
-    """Geometric mean of the probabilities of all tokens, 0 to 1; None when scores were not asked for, 1 when
-    all was copied."""
+    """Geometric mean of the probabilities of all tokens, 0 to 1; None when scores were not asked for. Where
+    no segment was translated, 1, or 0 if the model does not know the script of one."""

@@ -12,7 +12,7 @@ from dragoman.preparing import PreparedText, Preparer
 from dragoman.rejoin import Piece
 from dragoman.text.tokenise import Tokenizer
 from dragoman.text.words import words_of
-from dragoman.types import Hypothesis, Link, Pair, Reading, SegmentTranslation, Span, Token
+from dragoman.types import FinishReason, Hypothesis, Link, Pair, Reading, SegmentTranslation, Span, Token
 
 END_OF_SENTENCE = "</s>"
 """How the last token of a target is shown."""
@@ -32,7 +32,7 @@ class Writer:
     def piece(
         self, text: PreparedText, index: int, found: Sequence[Hypothesis], options: SearchOptions
     ) -> Piece:
-        """A segment of a text, by its position, and its hypotheses, best first; none where it is copied."""
+        """A segment of a text, by its position, and its hypotheses, best first; none if it stays as it is."""
         segment, source = text.document.segments[index], text.sources[index]
         targets = tuple(self._target.decode([hypothesis.ids for hypothesis in found]))
         reading = found[0].reading if found else None
@@ -41,8 +41,9 @@ class Writer:
             links = () if reading is None else self.links(segment, targets[0], text.pair, found[0])
         if options.return_tokens:
             tokens = () if reading is None else self.tokens(found[0], reading)
-        num_tokens = 0 if source is None else len(source.ids)
-        return Piece(segment, num_tokens, tuple(found), targets, links, tokens)
+        if isinstance(source, FinishReason):
+            return Piece(segment, 0, (), (), links, tokens, source)
+        return Piece(segment, len(source.ids), tuple(found), targets, links, tokens)
 
     def scored(
         self, texts: tuple[str, str], ids: Sequence[int], read: Hypothesis, pair: Pair

@@ -17,6 +17,7 @@ from dragoman.decoding.filters import Filtered
 from dragoman.decoding.greedy import Greedy
 from dragoman.decoding.sampling import Sampler
 from dragoman.decoding.strategy import Source, Strategy, TargetVocabulary
+from dragoman.decoding.utf8 import WholeCharacters
 from dragoman.types import Hypothesis, Method, SearchKind
 
 Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
@@ -202,7 +203,7 @@ def open_strategy(kind: SearchKind | int, target: TargetVocabulary) -> Strategy:
         case Method.FILTERED:
             return Filtered(_open_search(kind.beam_size, target), target)
         case Method.SAMPLE:
-            return Filtered(Sampler(kind.beam_size, target), target)
+            return Filtered(_with_whole_characters(Sampler(kind.beam_size, target), target), target)
         case Method.SCORE | Method.ALIGN:
             raise ValueError(f"{kind.method} is no method of a search")
 
@@ -215,4 +216,8 @@ def make_strategy(sources: Sequence[Source], kind: SearchKind | int, target: Tar
 
 
 def _open_search(beam_size: int, target: TargetVocabulary) -> Strategy:
-    return Greedy(target) if beam_size == 1 else Beam(beam_size, target)
+    return _with_whole_characters(Greedy(target) if beam_size == 1 else Beam(beam_size, target), target)
+
+
+def _with_whole_characters(strategy: Strategy, target: TargetVocabulary) -> Strategy:
+    return WholeCharacters(strategy, target) if target.byte_ids else strategy

@@ -1,5 +1,7 @@
 """What a caller may ask of the search."""
 
+import re
+import reprlib
 from dataclasses import dataclass
 
 from dragoman.errors import InputError
@@ -11,6 +13,9 @@ MAX_REPETITION_PENALTY = 10.0
 MAX_NGRAM_SIZE = 32
 MAX_TEMPERATURE = 10.0
 MAX_SEED = 2**63 - 1
+MAX_PREFIX_CHARACTERS = 2000
+"""Of a target prefix: more than a segment's target has, so that no more is looked at."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ class DecodingOptions:
     sampling: Sampling | None = None
     """Draw at random in place of a search. Leaves no room for a `beam_size` above 1."""
     target_prefix: str = ""
-    """What the translation of a text's first segment begins with."""
+    """What the translation of a text's first segment begins with: part of a line."""
     splitting: Splitting = Splitting.SENTENCES
     return_alignment: bool = False
     """Tell which words of source and translation say the same."""
@@ -96,10 +101,12 @@ class DecodingOptions:
         if self.beam_size is not None:
             _check_rows(self.num_hypotheses, self.beam_size, self.sampling)
         if self.max_length is not None and self.min_length > self.max_length:
-            raise InputError("min_length", f"{self.min_length} is more than max_length {self.max_length}")
+            shortest, longest = reprlib.repr(self.min_length), reprlib.repr(self.max_length)
+            raise InputError("min_length", f"{shortest} is more than max_length {longest}")
         if self.length_penalty is not None:
             _check_length_penalty(self.length_penalty)
         _check_filters(self.repetition_penalty, self.no_repeat_ngram_size)
+        _check_prefix(self.target_prefix)
 
     def resolve(self, beam_size: int, length_penalty: float, early_stopping: bool) -> "SearchOptions":  # noqa: FBT001 -- a value that is handed on, not a mode
         """These wishes, with a model's defaults where there are none.
@@ -184,7 +191,7 @@ class SearchOptions:
 def _check(field: str, value: int, least: int, most: int | None) -> None:
     if value < least or (most is not None and value > most):
         limit = f"at least {least}" if most is None else f"between {least} and {most}"
-        raise InputError(field, f"{value} is not {limit}")
+        raise InputError(field, f"{reprlib.repr(value)} is not {limit}")
 
 
 def _check_rows(num_hypotheses: int, beam_size: int, sampling: Sampling | None) -> None:
@@ -210,3 +217,15 @@ def _check_filters(repetition_penalty: float, no_repeat_ngram_size: int) -> None
         limit = f"between 1 and {MAX_REPETITION_PENALTY:g}"
         raise InputError("repetition_penalty", f"{repetition_penalty} is not {limit}")
     _check("no_repeat_ngram_size", no_repeat_ngram_size, 0, MAX_NGRAM_SIZE)
+
+
+def _check_prefix(target_prefix: str) -> None:
+    if len(target_prefix) > MAX_PREFIX_CHARACTERS:
+        problem = f"{len(target_prefix)} characters are over the limit of {MAX_PREFIX_CHARACTERS}; shorten it"
+        raise InputError("target_prefix", problem)
+    if (found := _CONTROL.search(target_prefix)) is not None:
+        raise InputError(
+            "target_prefix",
+            f"control character U+{ord(found.group()):04X} at character {found.start()} (counted from 0); a"
+            " prefix is part of a line, so send it without",
+        )

@@ -4,8 +4,8 @@ Shapes: B sources searched for, R rows (B x beam_size, the beams of a source sid
 a row.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -66,6 +66,8 @@ class Source:
     """Looked at by the method `sample`, which needs it. Its seed is not: `seed` is."""
     seed: int = 0
     """What is drawn for it follows from this alone; below 2 ** 64."""
+    may_replace: bool = False
+    """Whether U+FFFD, the replacement character, may be spelled in bytes: where the source has it."""
     given: tuple[int, ...] | None = None
     """The target to be read, without the end-of-sentence id and without what `begin` forces; it begins with
     `prefix`. For the methods `score` and `align`, which need it."""
@@ -119,6 +121,8 @@ class TargetVocabulary:
     """Ends every target."""
     size: int
     """At least 2: the end-of-sentence token and something to say."""
+    byte_ids: Mapping[int, int] = field(default_factory=dict)
+    """The byte that a piece stands for, by its id; empty where the vocabulary spells nothing in bytes."""
 
     def __post_init__(self) -> None:
         if self.size < 2:  # noqa: PLR2004 -- the field's docstring says why 2

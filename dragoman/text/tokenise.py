@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -26,12 +26,16 @@ class _Ids(Protocol):
 
     size: int
     unk_id: int
+    byte_ids: Mapping[int, int]
+    """The byte that a piece stands for, by its id."""
 
     def encode(self, text: str) -> list[int]: ...
 
     def places(self, text: str) -> list[tuple[int, int]]: ...
 
     def decode(self, ids: list[int]) -> str: ...
+
+    def decoded_places(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]: ...
 
     def piece(self, index: int) -> str: ...
 
@@ -50,6 +54,9 @@ class Tokenizer:
         """Ids that there are, those that stand for no text among them."""
         self.unk_id = ids.unk_id
         """Of a piece that the vocabulary does not have."""
+        self.byte_ids = ids.byte_ids
+        """The byte that a piece stands for, by its id: what has no piece of its own is spelled in these."""
+        self._id_of_byte = {byte: index for index, byte in ids.byte_ids.items()}
 
     @classmethod
     def load(cls, model: Path, vocabulary: Path | None = None, *, normalises: bool = True) -> "Tokenizer":
@@ -80,7 +87,7 @@ class Tokenizer:
         return [self._encode_one(segment) for segment in segments]
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Text of each sequence of ids; bytes that are no UTF-8 become U+FFFD, control ids nothing.
+        """Text of each sequence of ids; control ids become nothing, nor do bytes that make no character.
 
         Raises:
             ValueError: an id outside the vocabulary.
@@ -90,6 +97,22 @@ class Tokenizer:
     def count(self, segment: str) -> int:
         """Pieces of a segment; raises as `encode` does."""
         return len(self._encode_one(segment))
+
+    def unknown_share(self, segment: str, ids: Sequence[int]) -> float:
+        """Share of a segment's letters that the vocabulary has in no piece, 0 to 1; 0 without any letter.
+
+        Args:
+            segment: any text that `encode` reads.
+            ids: its own, from `encode`.
+        """
+        if self.unk_id not in ids and self.byte_ids.keys().isdisjoint(ids):
+            return 0.0
+        text = normalise_segment(segment) if self._normalises else segment
+        unknown = 0
+        for index, (start, end) in zip(ids, self._ids.places(text), strict=True):
+            if index == self.unk_id or index in self.byte_ids:
+                unknown += sum(map(str.isalpha, text[start:end]))
+        return unknown / max(1, sum(map(str.isalpha, text)))
 
     def source_spans(self, segment: str) -> list[Span]:
         """Where each piece of `encode([segment])` stands in the segment, without white space around it.
@@ -108,12 +131,14 @@ class Tokenizer:
 
     def target_spans(self, ids: Sequence[int]) -> list[Span]:
         """Where each id's text stands in `decode([ids])`, without white space before it."""
-        spans, start = [], 0
-        for count in range(1, len(ids) + 1):
-            text = self._decode_one(list(ids[:count])).rstrip("\N{REPLACEMENT CHARACTER}")
-            end = max(start, len(text))
-            spans.append(Span(end - len(text[start:end].lstrip()), end))
-            start = end
+        kept = self._whole_characters(self._checked(list(ids)))
+        text, places = self._ids.decoded_places([ids[position] for position in kept])
+        spans = [Span(0, 0)] * len(ids)
+        for position, (start, end) in zip(kept, places, strict=True):
+            spans[position] = Span(end - len(text[start:end].lstrip()), end)
+        for position in range(1, len(ids)):  # what is left out has an empty place where the others meet
+            if spans[position].end < spans[position - 1].end:
+                spans[position] = Span(spans[position - 1].end, spans[position - 1].end)
         return spans
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
@@ -127,9 +152,30 @@ class Tokenizer:
         return self._ids.encode(normalise_segment(segment) if self._normalises else segment)
 
     def _decode_one(self, ids: list[int]) -> str:
+        kept = self._whole_characters(self._checked(ids))
+        return self._ids.decode(ids if len(kept) == len(ids) else [ids[position] for position in kept])
+
+    def _checked(self, ids: list[int]) -> list[int]:
         if ids and not 0 <= min(ids) <= max(ids) < self.vocab_size:
             raise ValueError(f"ids {min(ids)} to {max(ids)} in a vocabulary of {self.vocab_size}")
-        return self._ids.decode(ids)
+        return ids
+
+    def _whole_characters(self, ids: list[int]) -> Sequence[int]:
+        """Positions of the ids that become text: without bytes that make no character in UTF-8."""
+        values = self.byte_ids
+        if values.keys().isdisjoint(ids):
+            return range(len(ids))
+        kept: list[int] = []
+        start = 0
+        while start < len(ids):
+            stop = start
+            while stop < len(ids) and ids[stop] in values:
+                stop += 1
+            kept += [start + place for place in _well_formed(bytes(values[one] for one in ids[start:stop]))]
+            if stop < len(ids):
+                kept.append(stop)
+            start = stop + 1
+        return kept
 
 
 class _OwnIds:
@@ -139,6 +185,11 @@ class _OwnIds:
         self._processor = processor
         self.size: int = processor.vocab_size()
         self.unk_id: int = processor.unk_id()
+        self.byte_ids: Mapping[int, int] = {
+            index: _byte_of(processor.id_to_piece(index))
+            for index in range(self.size)
+            if processor.is_byte(index)
+        }
 
     def encode(self, text: str) -> list[int]:
         ids: list[int] = self._processor.encode(text)
@@ -150,6 +201,9 @@ class _OwnIds:
     def decode(self, ids: list[int]) -> str:
         text: str = self._processor.decode(ids)
         return text
+
+    def decoded_places(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]:
+        return _decoded_places(self._processor, ids)
 
     def piece(self, index: int) -> str:
         piece: str = self._processor.id_to_piece(index)
@@ -169,6 +223,11 @@ class _ListedIds:
         textless = {"", unknown} | _control_pieces(processor)
         self._id_of = {piece: index for index, piece in enumerate(pieces) if piece not in textless}
         self._silent_ids = frozenset(index for index, piece in enumerate(pieces) if piece in textless)
+        self.byte_ids: Mapping[int, int] = {
+            index: _byte_of(piece)
+            for piece, index in self._id_of.items()
+            if processor.is_byte(processor.piece_to_id(piece))
+        }
 
     def encode(self, text: str) -> list[int]:
         pieces: list[str] = self._processor.encode(text, out_type=str)
@@ -182,6 +241,15 @@ class _ListedIds:
         text: str = self._processor.decode_pieces(pieces)
         return text.replace(_SPACE_SIGN, " ").strip()
 
+    def decoded_places(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]:
+        said = [index for index in ids if index not in self._silent_ids]
+        text, found = _decoded_places(self._processor, [self._pieces[index] for index in said])
+        text = text.replace(_SPACE_SIGN, " ")
+        stripped = text.strip()
+        shift = len(text) - len(text.lstrip())
+        places = iter([_moved(place, shift, len(stripped)) for place in found])
+        return stripped, [(0, 0) if index in self._silent_ids else next(places) for index in ids]
+
     def piece(self, index: int) -> str:
         return self._pieces[index]
 
@@ -190,6 +258,39 @@ def _places(processor: sentencepiece.SentencePieceProcessor, text: str) -> list[
     """From and up to which character of the text each of its pieces goes."""
     places: list[tuple[int, int]] = processor.encode(text, return_type="offset_mapping")["offsets"]
     return places
+
+
+def _decoded_places(
+    processor: sentencepiece.SentencePieceProcessor, ids_or_pieces: list[int] | list[str]
+) -> tuple[str, list[tuple[int, int]]]:
+    """The text of ids or pieces, and from and up to which of its characters each of them goes."""
+    if not ids_or_pieces:
+        return "", []
+    decoded = processor.decode(ids_or_pieces, return_type="offset_mapping")
+    return decoded["text"], decoded["offsets"]
+
+
+def _moved(place: tuple[int, int], shift: int, length: int) -> tuple[int, int]:
+    """A place in a text that begins so many characters later and is so long."""
+    start, end = (min(max(0, one - shift), length) for one in place)
+    return start, end
+
+
+def _byte_of(piece: str) -> int:
+    """The byte that SentencePiece spells like `<0x41>`."""
+    return int(piece[1:-1], 16)
+
+
+def _well_formed(encoded: bytes) -> Iterator[int]:
+    """Positions of the bytes that make characters in UTF-8."""
+    position = 0
+    for character in encoded.decode(errors="surrogateescape"):
+        if _SURROGATE.match(character):  # stands for a byte of its own
+            position += 1
+            continue
+        width = len(character.encode())
+        yield from range(position, position + width)
+        position += width
 
 
 def _load_processor(path: Path) -> sentencepiece.SentencePieceProcessor:

@@ -19,10 +19,16 @@ def check_text(text: str, item: int | None) -> None:
     Raises:
         InputError: naming the first surrogate and its position.
     """
-    if (found := _SURROGATE.search(text)) is not None:
-        raise InputError(
-            "text",
-            f"lone surrogate U+{ord(found.group()):04X} at character {found.start()} (counted from 0);"
-            " send well-formed Unicode",
-            item,
-        )
+    if (problem := surrogate_problem(text)) is not None:
+        raise InputError("text", problem, item)
+
+
+def surrogate_problem(text: str) -> str | None:
+    """Name the first lone surrogate of a text and its position; None where there is none."""
+    found = _SURROGATE.search(text)
+    if found is None:
+        return None
+    return (
+        f"lone surrogate U+{ord(found.group()):04X} at character {found.start()} (counted from 0);"
+        " send well-formed Unicode"
+    )

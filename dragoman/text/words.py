@@ -26,23 +26,23 @@ def words_of(text: str, pieces: Sequence[Span]) -> list[Word]:
         text: all of it.
         pieces: ascending, without white space around them; an empty one belongs to what it stands in.
     """
-    words: list[Word] = []
+    spans: list[Span] = []
+    members: list[list[int]] = []  # of each span; copied once, as a word may have any number
     waiting: list[int] = []  # parts of a character that a later piece completes
     for index, piece in enumerate(pieces):
         if piece.start == piece.end:
             waiting.append(index)
             continue
-        members = (*waiting, index)
-        waiting = []
-        if words and _is_one_word(text, words[-1].span, piece):
-            last = words.pop()
-            words.append(Word(Span(last.span.start, max(last.span.end, piece.end)), (*last.pieces, *members)))
+        if spans and _is_one_word(text, spans[-1], piece):
+            spans[-1] = Span(spans[-1].start, max(spans[-1].end, piece.end))
+            members[-1] += (*waiting, index)
         else:
-            words.append(Word(piece, members))
-    if waiting and words:
-        last = words.pop()
-        words.append(Word(last.span, (*last.pieces, *waiting)))
-    return words
+            spans.append(piece)
+            members.append([*waiting, index])
+        waiting = []
+    if members:
+        members[-1] += waiting
+    return [Word(span, tuple(found)) for span, found in zip(spans, members, strict=True)]
 
 
 def _is_one_word(text: str, before: Span, piece: Span) -> bool:

@@ -126,7 +126,7 @@ class Desk:
             TextsRefusedError: texts cannot be translated; all such are named.
             DragomanError: see `Inference.run`.
         """
-        self.limits.check(order.texts)
+        self.limits.check(order.texts, order.options.target_prefix)
         note_texts(order.texts)
         if order.options.sampling is not None and order.options.sampling.seed is None:
             return await self._translate(order, caller)
@@ -140,7 +140,7 @@ class Desk:
 
         Arguments and errors are those of `translate`. What ends the iteration gives the work up.
         """
-        self.limits.check(order.texts)
+        self.limits.check(order.texts, order.options.target_prefix)
         note_texts(order.texts)
         async with self.charged(order.num_characters, caller):
             plans = await self._plan(order)
@@ -228,7 +228,7 @@ class Desk:
         """Whether to plan it takes less time than to change threads."""
         return (
             len(order.texts) <= BRIEF_TEXTS
-            and order.num_characters <= BRIEF_CHARACTERS
+            and order.num_characters + len(order.options.target_prefix) <= BRIEF_CHARACTERS
             and order.markup is None
             and not self.detection.is_wanted(order.source)
         )

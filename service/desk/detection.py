@@ -10,6 +10,7 @@ from functools import lru_cache
 from lingua import IsoCode639_1, Language, LanguageDetector, LanguageDetectorBuilder
 
 from dragoman.text.segment import has_letters
+from dragoman.text.validity import check_text
 from service.desk.order import UNDETERMINED, Detected
 
 MAX_LOOKED_AT = 2000
@@ -35,7 +36,11 @@ def detect(text: str, among: Sequence[str]) -> list[Detected]:
     Returns:
         Those with a confidence above 0, which add up to 1; `und` alone if there is no letter in the text, or
         nothing in it that any of these languages would have.
+
+    Raises:
+        InputError: the text has a lone surrogate, which the detector cannot read.
     """
+    check_text(text, None)
     if not has_letters(text):
         return [NOTHING]
     if len(among) == 1:

@@ -9,6 +9,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.front.errors import ApiError, ErrorForms, ErrorKind, FieldProblem, invalid_input
+from service.front.surrogates import check_surrogates
 
 LEAST_BYTES_PER_S = 16 * 1024
 """Of a body that is read as it comes: slower ones hold a connection and a file for too long."""
@@ -22,13 +23,15 @@ class TextLimits:
     max_characters: int
     """In all texts together."""
 
-    def check(self, texts: Sequence[str]) -> None:
-        """Raise an ApiError that names the limit passed."""
+    def check(self, texts: Sequence[str], target_prefix: str = "") -> None:
+        """Raise an ApiError that names the limit passed; a prefix is as much work as a text of its length."""
         if (count := len(texts)) > self.max_texts:
             problem = f"{count} texts; a request may carry {self.max_texts}, so send them in several"
-        elif (characters := sum(map(len, texts))) > self.max_characters:
+        elif (characters := sum(map(len, texts)) + len(target_prefix)) > self.max_characters:
+            counted = ", those of target_prefix among them" if target_prefix else ""
             problem = (
-                f"{characters} characters; a request may carry {self.max_characters}, so send them in several"
+                f"{characters} characters{counted}; a request may carry {self.max_characters}, so send them "
+                "in several"
             )
         else:
             return
@@ -60,7 +63,8 @@ class BodyLimits:
 class BodyLimit:
     """ASGI middleware: refuses a body that is too large or too slow before anything parses it.
 
-    The size announced is checked first; a body sent in chunks is counted as it comes.
+    The size announced is checked first; a body sent in chunks is counted as it comes. JSON with lone
+    surrogates is rejected here as well, but not where bodies are read as they come: files are sent there.
     """
 
     def __init__(self, app: ASGIApp, limits: BodyLimits, forms: ErrorForms) -> None:
@@ -78,8 +82,12 @@ class BodyLimit:
         try:
             async with asyncio.timeout(self.limits.timeout_s):
                 body = await _read(_announced_bytes(scope), self.limits.most_bytes(scope["path"]), receive)
+            if "json" in Headers(scope=scope).get("content-type", "").lower():
+                check_surrogates(body)
         except (_TooLargeError, TimeoutError) as error:
             await self.forms.respond(self._refusal(scope["path"], error), scope["path"])(scope, receive, send)
+        except ApiError as error:
+            await self.forms.respond(error, scope["path"])(scope, receive, send)
         except _ClientGoneError:
             return
         else:

@@ -10,6 +10,7 @@ from dragoman.decoding.options import (
     MAX_BEAM_SIZE,
     MAX_LENGTH_PENALTY,
     MAX_NGRAM_SIZE,
+    MAX_PREFIX_CHARACTERS,
     MAX_REPETITION_PENALTY,
     MAX_SEED,
     MAX_TEMPERATURE,
@@ -174,7 +175,9 @@ class TranslateRequest(StrictRequest):
     )
     target_prefix: str = Field(
         DEFAULTS.target_prefix,
-        description="What the translation begins with; of a text of several segments, its first one's.",
+        description="What the translation begins with: part of a line, without control characters; of a text "
+        "of several segments, its first one's. Its characters count among the texts'.",
+        json_schema_extra={"maxLength": MAX_PREFIX_CHARACTERS},
     )
     splitting: Splitting = Field(
         DEFAULTS.splitting,

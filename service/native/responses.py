@@ -77,7 +77,8 @@ class TranslationOut(BaseModel):
     )
     finish_reason: FinishReason = Field(
         description="`stop`: the model ended it. `length`: a segment reached `max_length` and may be "
-        "incomplete. `copied`: there was nothing to translate."
+        "incomplete. `unsupported`: a segment stands as it is, since half of its letters or more are in a "
+        "script that the model does not know. `copied`: there was nothing to translate."
     )
     alternatives: list[AlternativeOut] = Field(
         default_factory=list,

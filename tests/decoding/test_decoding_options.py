@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.decoding.options import DecodingOptions, Sampling, SearchOptions
+from dragoman.decoding.options import MAX_PREFIX_CHARACTERS, DecodingOptions, Sampling, SearchOptions
 from dragoman.errors import InputError
 from dragoman.types import Method, SearchKind, Splitting
 
@@ -196,3 +196,23 @@ def test_defaults_out_of_range_are_refused_as_wishes_are(
         DecodingOptions().resolve(beam_size, length_penalty, early_stopping=False)
 
     assert raised.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("prefix", "problem"),
+    [
+        ("x" * (MAX_PREFIX_CHARACTERS + 1), "2001 characters are over the limit of 2000"),
+        ("Ja,\n", r"control character U\+000A at character 3"),
+        ("\x00", r"control character U\+0000 at character 0"),
+        ("a\u2028b", r"control character U\+2028"),
+    ],
+)
+def test_a_prefix_is_part_of_a_line_and_not_long(prefix: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem) as caught:
+        DecodingOptions(target_prefix=prefix)
+
+    assert caught.value.field == "target_prefix"
+
+
+def test_a_prefix_may_be_as_long_as_the_limit() -> None:
+    assert DecodingOptions(target_prefix="x" * MAX_PREFIX_CHARACTERS).target_prefix

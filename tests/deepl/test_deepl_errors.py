@@ -205,7 +205,7 @@ def test_half_a_surrogate_pair_is_no_text(engine_http: httpx.Client, markup: dic
     body = json.dumps({"text": ["Hallo \ud800."], "target_lang": "EN"} | markup)
     status, message = error_of(engine_http.post("/v2/translate", content=body, headers=JSON))
     assert status == 400
-    assert message.startswith("text: ")
+    assert message.startswith("text[0]: ")
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_term_that_comes_twice_is_refused_with_its_line(http: httpx.Client, au
         ({"entries_format": "xml"}, "entries_format"),
         ({"source_lang": "xx"}, "target_lang"),
         ({"target_lang": "de"}, "target_lang"),
-        ({"source_lang": "\ud800"}, "target_lang"),
+        ({"source_lang": "\ud800"}, "source_lang"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(

@@ -15,6 +15,7 @@ from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.session import SessionOptions
+from dragoman.opening import open_tokenizers
 from dragoman.types import Method, SearchKind
 
 PROJECT = Path(__file__).parents[2]
@@ -45,7 +46,8 @@ class Engine:
         ids = self.manifest.special_ids
         (target,) = self.manifest.languages.targets.values()
         (self.begin,) = target.begin
-        self.target = TargetVocabulary(ids.eos, self.manifest.sizes.target_vocab)
+        byte_ids = open_tokenizers(bundle)[1].byte_ids
+        self.target = TargetVocabulary(ids.eos, self.manifest.sizes.target_vocab, byte_ids)
 
     def open_lane(self, kind: SearchKind) -> AnyLane[CrossKV]:
         return open_lane(kind, self.decoder.open_steps(kind), self.target)

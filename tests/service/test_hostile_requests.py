@@ -103,11 +103,10 @@ def test_a_charset_beside_the_content_type_is_fine(client: httpx.Client) -> None
 
 
 @pytest.mark.parametrize("text", LONE_SURROGATES)
-def test_a_lone_surrogate_comes_back_as_the_json_escape_it_came_as(client: httpx.Client, text: str) -> None:
+def test_a_lone_surrogate_in_a_text_is_refused(client: httpx.Client, text: str) -> None:
     response = client.post(URL, content=json.dumps({"text": text}), headers=JSON)
 
-    assert response.status_code == 200
-    assert json.loads(response.content)["translations"][0]["text"] == text.upper()
+    assert_is_error(response, 422, "invalid_input")
 
 
 @pytest.mark.parametrize("name", LONE_SURROGATES)
@@ -267,3 +266,34 @@ def test_any_bytes_are_answered_with_json_and_never_500(client: httpx.Client, bo
 
     assert response.status_code in {400, 422}
     assert isinstance(response.json(), dict)
+
+
+def test_a_prefix_counts_among_the_characters(serve: Callable[..., httpx.Client]) -> None:
+    client = serve(max_characters=10)
+
+    response = client.post(URL, json={"text": "a" * 6, "target_prefix": "b" * 5})
+
+    assert_is_error(response, 413, "too_large")
+    assert "11 characters, those of target_prefix among them" in response.json()["error"]["message"]
+    assert client.post(URL, json={"text": "a" * 6, "target_prefix": "b" * 4}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("source", "x" * 100_000),
+        ("target", "de-" + "x" * 100_000),
+        ("model", "x" * 100_000),
+        ("splitting", "x" * 100_000),
+        ("max_length", -(10**4000)),
+        ("min_length", -(10**4000)),
+        ("num_hypotheses", 10**4000),
+        ("sampling", {"top_k": -(10**4000)}),
+        ("target_prefix", "x" * 100_000),
+    ],
+)
+def test_a_value_out_of_range_is_not_sent_back_whole(client: httpx.Client, field: str, value: object) -> None:
+    response = client.post(URL, json={"text": "a", field: value})
+
+    assert response.status_code in {413, 422}
+    assert len(response.content) < 1000

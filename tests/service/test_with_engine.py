@@ -156,3 +156,20 @@ def test_commands_run_on_the_provider_asked_for_or_not_at_all(
     assert (finished.returncode, finished.stdout) == (2, "")
     assert finished.stderr.startswith("dragoman: provider 'cuda' is not in this onnxruntime")
     assert "install onnxruntime-gpu" in finished.stderr
+
+
+def test_a_text_in_an_unknown_script_comes_back_as_it_is_by_every_api(engine_client: httpx.Client) -> None:
+    text = "これは日本語の文です。"
+
+    own = engine_client.post("/v1/translate", json={"text": [text, "Ein Hund rennt."], "source": "de"}).json()
+    libre = engine_client.post(
+        "/translate", json={"q": f"<p>{text}</p>", "source": "de", "target": "en", "format": "html"}
+    ).json()
+    deepl = engine_client.post("/v2/translate", json={"text": [text], "target_lang": "EN"}).json()
+
+    assert [(one["text"] == text, one["finish_reason"]) for one in own["translations"]] == [
+        (True, "unsupported"),
+        (False, "stop"),
+    ]
+    assert libre["translatedText"] == f"<p>{text}</p>"
+    assert deepl["translations"][0]["text"] == text

@@ -81,11 +81,33 @@ def test_any_ids_of_the_vocabulary_become_proper_text(tokenizer: Tokenizer, ids:
     assert all(text.encode().decode() == text for text in decoded)
 
 
-def test_bytes_that_are_no_utf8_become_replacement_characters(tokenizer: Tokenizer) -> None:
-    (dog,) = tokenizer.encode(["😀"])
-    first_byte, last_byte = dog[-4], dog[-1]
+def test_bytes_that_make_no_character_are_left_out(tokenizer: Tokenizer) -> None:
+    (face,) = tokenizer.encode(["😀"])
+    first_byte, last_byte = face[-4], face[-1]
+    (dog,) = tokenizer.encode(["Hund"])
 
-    assert tokenizer.decode([[first_byte], [last_byte, last_byte]]) == ["\ufffd", "\ufffd\ufffd"]
+    broken = [first_byte, *dog, last_byte, last_byte, *face[-4:], *face[-4:-1]]
+
+    assert tokenizer.decode([broken, [first_byte], face[-3:]]) == ["Hund😀", "", ""]
+    assert [tuple(span) for span in tokenizer.target_spans([first_byte, *face[-4:]])] == [
+        (0, 0), (0, 0), (0, 0), (0, 0), (0, 1)
+    ]  # fmt: skip
+
+
+@settings(SHARED_TOKENIZER)
+@given(ids=st.lists(st.integers(0, VOCAB_SIZE - 1)))
+def test_a_replacement_character_only_comes_of_its_own_bytes(tokenizer: Tokenizer, ids: list[int]) -> None:
+    (text,) = tokenizer.decode([ids])
+
+    spelled = [tokenizer.byte_ids.get(index, 0) for index in ids]
+    is_spelled = bytes("\ufffd", "utf8") in bytes(spelled)
+    assert ("\ufffd" in text) == is_spelled
+
+
+def test_a_vocabulary_knows_the_byte_of_each_of_its_byte_pieces(tokenizer: Tokenizer) -> None:
+    assert sorted(tokenizer.byte_ids.values()) == list(range(256))
+    (ids,) = tokenizer.encode(["😀"])
+    assert bytes(tokenizer.byte_ids[index] for index in ids[-4:]) == "😀".encode()
 
 
 def test_control_ids_are_not_shown(tokenizer: Tokenizer) -> None:

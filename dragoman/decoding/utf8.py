@@ -1,0 +1,213 @@
+"""Keep byte pieces together: the bytes that a target spells are whole characters in UTF-8.
+
+A vocabulary with byte fallback spells what it has no piece for in bytes, one piece each. A search may find
+them in any order; few orders are text.
+
+Shapes: B sources, R rows (those of a source side by side), K candidates of a row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.decoding.filters import round_up
+from dragoman.decoding.slots import add_slots, keep_slots
+from dragoman.decoding.strategy import Advance, Source, Strategy, TargetVocabulary
+
+SPARE_CANDIDATES = 3
+"""Of a row between two characters, for those that no character begins with. They cost nothing measurable."""
+CANDIDATES_INSIDE = 64
+"""Least number of a row within a character, where no more bytes than that may follow. Shortlists have room
+for as many."""
+NO_BYTE = 256
+"""Stands for a piece that is no byte."""
+BETWEEN = 0
+"""The state of a row between two characters."""
+_MAY_END = 9
+_MAY_REPLACE = 10
+_AUTOMATON: tuple[tuple[tuple[int, int, int], ...], ...] = (
+    (
+        (0x09, 0x0A, BETWEEN),  # no other control character: XML could not hold it
+        (0x0D, 0x0D, BETWEEN),
+        (0x20, 0x7E, BETWEEN),
+        (0xC2, 0xDF, 1),
+        (0xE0, 0xE0, 4),
+        (0xE1, 0xEC, 2),
+        (0xED, 0xED, 5),
+        (0xEE, 0xEE, 2),
+        (0xEF, 0xEF, 6),
+        (0xF0, 0xF0, 7),
+        (0xF1, 0xF3, 3),
+        (0xF4, 0xF4, 8),
+        (NO_BYTE, NO_BYTE, BETWEEN),
+    ),
+    ((0x80, 0xBF, BETWEEN),),
+    ((0x80, 0xBF, 1),),
+    ((0x80, 0xBF, 2),),
+    ((0xA0, 0xBF, 1),),
+    ((0x80, 0x9F, 1),),
+    ((0x80, 0xBE, 1), (0xBF, 0xBF, _MAY_END)),
+    ((0x90, 0xBF, 2),),
+    ((0x80, 0x8F, 2),),
+    ((0x80, 0xBC, BETWEEN),),  # U+FFFD would be next, and after it two that are no characters
+    ((0x80, 0xBD, BETWEEN),),
+)
+"""By state: first and last byte that may follow, and the state after it. RFC 3629, section 4."""
+
+
+@dataclass(slots=True)
+class _Rows:
+    """By row."""
+
+    states: NDArray[np.uint8]  # [R], BETWEEN two characters, or how far into one
+    num_looked_at: NDArray[np.int64]  # [R], candidates between two characters
+    may_replace: NDArray[np.bool_]  # [R], whether U+FFFD may be spelled
+
+
+class WholeCharacters:
+    """A `Strategy` around another one, which is given only candidates that may follow in UTF-8.
+
+    Within a character these are the bytes that go on with it, else everything but bytes that none begins
+    with. U+FFFD is not spelled, unless the source has it, nor are control characters.
+
+    Log-probabilities stay as they are, as with filters. Of a row within a character the best 64 candidates
+    are looked at, else a few more than the strategy within wants; always as many, whatever other rows need.
+    Where no candidate among them may follow, the row goes on with what it has: what it has begun makes no
+    character, and `Tokenizer.decode` leaves it out.
+    """
+
+    def __init__(self, inner: Strategy, target: TargetVocabulary) -> None:
+        """`inner` has no sources yet."""
+        self._inner = inner
+        self._target = target
+        self._bytes = np.full(target.size, NO_BYTE, np.int64)
+        self._bytes[list(target.byte_ids)] = list(target.byte_ids.values())
+        self._legal, self._next = _tables()
+        self._is_byte = self._bytes != NO_BYTE
+        self._begins_no_character = ~self._legal[BETWEEN][self._bytes]
+        self._rows = self._begin([])
+        self._look_at()
+
+    @property
+    def beam_size(self) -> int:
+        """Rows of every source."""
+        return self._inner.beam_size
+
+    @property
+    def num_best(self) -> int:
+        """K of the strategy within, and more where there may be others that cannot follow."""
+        return max(self._inner.num_best, self._num_best)
+
+    @property
+    def last_ids(self) -> NDArray[np.int64]:
+        """The token that each row is extended by next, int64 [R]."""
+        return self._inner.last_ids
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """Those searched for, by slot."""
+        return self._inner.sources
+
+    def join(self, sources: Sequence[Source]) -> None:
+        """Begin to search for more sources, in slots after all others."""
+        self._inner.join(sources)
+        self._rows = add_slots(self._rows, self._begin(sources))
+        self._look_at()
+
+    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
+        """Hand on the best candidates that may follow.
+
+        Args:
+            logprobs: float32 [R, K], best first.
+            ids: int64 [R, K].
+        """
+        if self._is_inside or np.logical_or.reduce(self._begins_no_character.take(ids), axis=None):
+            logprobs, ids = self._constrain(logprobs, ids)
+        num_best = self._inner.num_best
+        advance = self._inner.advance(logprobs[:, :num_best], ids[:, :num_best])
+        rows, last_ids = advance.rows, self._inner.last_ids
+        # Beams of a source that change places between two characters have nothing of their own to take along.
+        has_left = rows is not None and len(rows) < len(self._rows.states)
+        if rows is not None and (has_left or self._is_inside):
+            self._rows = keep_slots(self._rows, rows)
+        if self._is_inside or np.logical_or.reduce(self._is_byte.take(last_ids)):
+            self._read(self._bytes[last_ids])
+            self._look_at()
+        elif has_left:
+            self._look_at()
+        return advance
+
+    def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Give sources up, bool [B] -> the rows that continue, int64 [R']."""
+        rows = self._inner.leave(is_leaving)
+        self._rows = keep_slots(self._rows, rows)
+        self._look_at()
+        return rows
+
+    def beginning(self, slot: int) -> list[int]:
+        """Target ids so far of a source's best hypothesis, without those that `Source.begin` forces."""
+        return self._inner.beginning(slot)
+
+    def _begin(self, sources: Sequence[Source]) -> _Rows:
+        beam_size = self._inner.beam_size
+        num_looked_at = np.array([self._num_between(source) for source in sources], np.int64)
+        may_replace = np.array([source.may_replace for source in sources], np.bool_)
+        return _Rows(
+            states=np.full(len(sources) * beam_size, BETWEEN, np.uint8),
+            num_looked_at=num_looked_at.repeat(beam_size),
+            may_replace=may_replace.repeat(beam_size),
+        )
+
+    def _num_between(self, source: Source) -> int:
+        """Candidates between two characters: enough for the source alone, whatever others beside it want."""
+        num_wanted = self._inner.beam_size + 1
+        if source.sampling is not None:
+            num_wanted = source.sampling.top_k + 1 if source.sampling.top_k else self._target.size
+        return round_up(num_wanted + SPARE_CANDIDATES, self._target.size)
+
+    def _look_at(self) -> None:
+        """Find out what the next step needs: numpy is slow to begin, and most steps need the same."""
+        rows = self._rows
+        self._is_inside = bool(rows.states.any())
+        self._num_looked_at = rows.num_looked_at
+        if self._is_inside:
+            least = np.where(rows.states == BETWEEN, 0, min(CANDIDATES_INSIDE, self._target.size))
+            self._num_looked_at = np.maximum(rows.num_looked_at, least)
+        self._num_best = int(self._num_looked_at.max(initial=0))
+
+    def _constrain(
+        self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """What may follow, best first, then the rest with minus infinity; float32 and int64 [R, K]."""
+        is_looked_at = np.arange(ids.shape[1]) < self._num_looked_at[:, None]
+        may_follow = self._legal[self._rows.states[:, None], self._bytes[ids]] & is_looked_at
+        goes_on = may_follow & (logprobs > -np.inf) & (ids != self._target.eos_id)
+        is_stuck = ~goes_on.any(axis=1, keepdims=True)
+        logprobs = np.where(may_follow | (is_stuck & is_looked_at), logprobs, np.float32(-np.inf))
+        order = np.argsort(-logprobs, axis=1, kind="stable")
+        return np.take_along_axis(logprobs, order, axis=1), np.take_along_axis(ids, order, axis=1)
+
+    def _read(self, last_bytes: NDArray[np.int64]) -> None:
+        """Where each row is after these, int64 [R]."""
+        rows = self._rows
+        rows.states = self._next[rows.states, last_bytes]
+        rows.states[(rows.states == _MAY_END) & rows.may_replace] = _MAY_REPLACE
+
+
+@lru_cache(1)
+def _tables() -> tuple[NDArray[np.bool_], NDArray[np.uint8]]:
+    """By state and byte: whether it may follow, and the state after it.
+
+    What may not follow begins anew.
+    """
+    legal = np.zeros((len(_AUTOMATON), NO_BYTE + 1), np.bool_)
+    after = np.zeros(legal.shape, np.uint8)
+    for state, ranges in enumerate(_AUTOMATON):
+        after[state] = after[BETWEEN]
+        for first, last, next_state in ranges:
+            legal[state, first : last + 1] = True
+            after[state, first : last + 1] = next_state
+    return legal, after

@@ -1,0 +1,119 @@
+"""Work on a text is in proportion to its length, whatever is in it: counted, not timed."""
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import pytest
+import sentencex
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dragoman.text
+from dragoman.text.normalise import normalise_segment, normalised_places
+from dragoman.text.segment import WINDOW_CHARS, segment, segment_to_fit
+from dragoman.text.tokenise import Tokenizer
+from dragoman.text.words import words_of
+from dragoman.types import Span, Splitting
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
+
+FOLDER = dragoman.text.__path__[0]
+UNITS = [
+    *("x", "x ", ".", "..x", '"', 'a"', '". ', "„", "(", "a (b", " ", "\n", "1\n", "1. ", "19. J", "!?"),
+    *("z.B. ", "日", "日。", "\u0301", "a\u0301", "\u0f73", "\u0301\x01", "\x01", "\u200d"),
+    *("\u1100\u1161", "\U0001f1e9", "a\t"),
+]
+"""What a text of any length is made of."""
+SIZE = 3000
+
+
+def text_of(unit: str, size: int) -> str:
+    return (unit * size)[:size]
+
+
+def num_lines_run(work: Callable[[], object]) -> int:
+    """Lines of `dragoman.text` that it takes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> "TraceFunction | None":
+        nonlocal count
+        if not frame.f_code.co_filename.startswith(FOLDER):
+            return None
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def count_letters(text: str) -> int:
+    return len(text.split()) + len(text) // 8
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=ascii)
+@pytest.mark.parametrize(
+    "work",
+    [
+        normalise_segment,
+        normalised_places,
+        lambda text: segment(text, "de"),
+        lambda text: segment(text, "de", Splitting.NO_NEWLINES),
+        lambda text: segment_to_fit(text, "de", count_letters, 100),
+    ],
+    ids=["normalise", "places", "segment", "segment_no_newlines", "segment_to_fit"],
+)
+def test_twice_the_text_takes_twice_the_lines(work: Callable[[str], object], unit: str) -> None:
+    work(text_of(unit, SIZE))  # what is looked up once is there
+    once = num_lines_run(lambda: work(text_of(unit, SIZE)))
+
+    twice = num_lines_run(lambda: work(text_of(unit, 2 * SIZE)))
+
+    assert twice <= 2.5 * once + 100
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=ascii)
+def test_the_splitter_is_shown_no_character_more_than_twice(
+    unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[int] = []
+    split = sentencex.segment
+
+    def watched(code: str, text: str) -> list[str]:
+        shown.append(len(text))
+        found: list[str] = split(code, text)
+        return found
+
+    monkeypatch.setattr(sentencex, "segment", watched)
+    size = 10 * WINDOW_CHARS
+
+    segment(text_of(unit, size), "de")
+
+    assert max(shown, default=0) <= WINDOW_CHARS
+    assert sum(shown) <= 2 * size + WINDOW_CHARS
+
+
+def test_a_word_of_many_pieces_is_put_together_once() -> None:
+    def line_counts(size: int) -> int:
+        pieces = [Span(place, place + 1) for place in range(size)]
+        return num_lines_run(lambda: words_of("x" * size, pieces))
+
+    assert line_counts(2000) <= 2.1 * line_counts(1000)
+    assert words_of("x" * 3, [Span(place, place + 1) for place in range(3)])[0].pieces == (0, 1, 2)
+
+
+@given(ids=st.lists(st.integers(0, 359), max_size=40))
+def test_the_places_of_a_target_take_one_decoding(tokenizer: Tokenizer, ids: list[int]) -> None:
+    spans = tokenizer.target_spans(ids)
+
+    (text,) = tokenizer.decode([ids])
+    assert len(spans) == len(ids)
+    assert all(span.end <= len(text) for span in spans)
+    assert spans == sorted(spans)
