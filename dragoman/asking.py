@@ -25,6 +25,8 @@ class Asked:
     deadline_s: float = math.inf
     """On the clock of `time.monotonic`."""
     timeout_s: float = math.inf
+    cache_partition: str = ""
+    """Known segments are those of this partition; see `Recall`."""
     tickets: list[Ticket] = field(default_factory=list)
     """All that were made, so that they can be given up."""
 
@@ -45,7 +47,12 @@ class Asking:
         self._tokenizer = tokenizer
 
     def asked(
-        self, options: DecodingOptions, pair: Pair | None, priority: Priority, timeout_s: float | None = None
+        self,
+        options: DecodingOptions,
+        pair: Pair | None,
+        priority: Priority,
+        timeout_s: float | None = None,
+        cache_partition: str = "",
     ) -> Asked:
         """What a caller asks for, with the bundle's own answers where it does not say.
 
@@ -62,7 +69,7 @@ class Asking:
         resolved = options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
         served = self._manifest.languages.pair(source, target)
         prefix = self.target_ids(options.target_prefix, "target_prefix")
-        asked = Asked(resolved, served, prefix, priority)
+        asked = Asked(resolved, served, prefix, priority, cache_partition=cache_partition)
         return asked if timeout_s is None else asked.within(timeout_s)
 
     def target_ids(self, text: str, field: str) -> tuple[int, ...]:

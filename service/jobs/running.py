@@ -25,6 +25,7 @@ from service.batch.run import run_job
 from service.batch.texts import EntryTranslator, Translated
 from service.batch.translating import BATCH, RoutedEntries, Unchanged
 from service.batch.writing import first_failure
+from service.desk.cache import CacheSharing
 from service.desk.sources import Detection, find_source
 from service.formats.entries import FileOptions
 from service.formats.known import open_format
@@ -93,6 +94,7 @@ class Runner:
     """Of a job in the engine at a time."""
     providers: str = "cpu"
     """What models run on, as the settings have it."""
+    cache_sharing: CacheSharing = CacheSharing.PER_KEY
 
     def run(self, job: Job, source: Path, folder: Path, gauge: Gauge, stop: Event) -> Finished:
         """Translate a job's file, going on where a worker before was.
@@ -122,7 +124,7 @@ class Runner:
         def run() -> Report:
             return run_job(
                 batch,
-                lambda pair: self._translator(pair, job.wishes),
+                lambda pair: self._translator(pair, job),
                 journal,
                 on_progress=gauge.tell,
                 stop=stop,
@@ -165,11 +167,16 @@ class Runner:
         found = find_source(beginning_of(file), wishes.target, wishes.model, self.router.routes)
         return Pair(found.language or found.target, found.target)
 
-    def _translator(self, pair: Pair, wishes: JobWishes) -> EntryTranslator:
+    def _translator(self, pair: Pair, job: Job) -> EntryTranslator:
         if pair.source == pair.target:
             return Unchanged()
         return RoutedEntries(
-            self.router, pair.source, pair.target, model=wishes.model, read_ahead=self.max_texts
+            self.router,
+            pair.source,
+            pair.target,
+            model=job.wishes.model,
+            read_ahead=self.max_texts,
+            cache_partition=self.cache_sharing.partition_of(job.key_id),
         )
 
 
