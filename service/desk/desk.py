@@ -140,6 +140,21 @@ class Desk:
         asked = (caller.key_id, order)
         return await self._sharing.join(asked, lambda: self._translate(order, caller), order.linger_s)
 
+    async def leave_unchanged(self, order: Order, caller: Caller) -> list[Answer]:
+        """Answer texts that are in the target language already, as their caller says.
+
+        They are charged, as texts are whose language is detected to be the target's.
+
+        Raises:
+            ApiError: there are more texts or characters than a request may carry.
+            QuotaExceeded: the caller has not so many characters left.
+        """
+        self.limits.check(order.texts)
+        note_texts(order.texts)
+        source, target = order.source or UNDETERMINED, order.target or UNDETERMINED
+        async with self.charged(order.num_characters, caller):
+            return [Answer(text, source, target, None, None, ()) for text in order.texts]
+
     async def stream(
         self, order: Order, caller: Caller, telling: Telling
     ) -> AsyncGenerator[Progress | list[Answer]]:
