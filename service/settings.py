@@ -165,6 +165,9 @@ class Settings(BaseSettings):
     apis: Annotated[str, AfterValidator(_check_apis)] = "native,libretranslate,deepl"
     """Which APIs are offered, with commas between: Dragoman's own under `/v1`, LibreTranslate's, DeepL's
     under `/v2`."""
+    glossaries: Literal["refused", "stored"] = "refused"
+    """What becomes of a glossary that a client of DeepL makes. No translation uses glossaries, and requests
+    that name one are refused. `refused`: so is making one. `stored`: it is kept in the database."""
     database_url: str | None = None
     """Where API keys, their use and glossaries are kept: `sqlite:///dragoman.db`, or `postgresql://...`. None
     for none of these; with `requires_key` it is then `sqlite:///dragoman.db`."""

@@ -35,7 +35,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "max_characters",
     ),
     "Keys and rates": ("database_url", "requires_key", "rate_limit", "rate_storage_url"),
-    "APIs": ("apis", "documents", "document_lifetime_s"),
+    "APIs": ("apis", "documents", "document_lifetime_s", "glossaries"),
     "Jobs": (
         "jobs",
         "jobs_files",

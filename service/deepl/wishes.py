@@ -23,7 +23,7 @@ MODEL_TYPES = ("quality_optimized", "prefer_quality_optimized", "latency_optimiz
 LATENCY = "latency_optimized"
 TAG_HANDLING_VERSIONS = ("v1", "v2")
 SPLITTINGS = {"0": Splitting.OFF, "1": Splitting.SENTENCES, "nonewlines": Splitting.NO_NEWLINES}
-GLOSSARIES = "glossaries are kept here, but not used in translations; send the request without one"
+GLOSSARIES = "glossaries are not used in translations here; send the request without one"
 UNSERVED = {
     "glossary_id": GLOSSARIES,
     "glossary_ids": GLOSSARIES,
