@@ -7,11 +7,12 @@ from pathlib import Path
 import deepl
 import httpx
 import pytest
+from deepl import __main__ as deepl_command
 
 from dragoman.routing.inspection import bundle_folders
 from dragoman.routing.router import Router
 from service.accounts.keys import Limits
-from tests.deepl.conftest import Keys, error_of, translate
+from tests.deepl.conftest import ClientOf, Keys, error_of, translate
 from tests.routing.doubles import DoubleBundles, until, write_bundle
 from tests.service.conftest import SIZE_BYTES, ready_client
 from tests.service.doubles import DoubleTranslator
@@ -212,3 +213,42 @@ def test_the_client_of_a_text_gets_all_it_reads(client: deepl.DeepLClient) -> No
         assert isinstance(result, deepl.TextResult)
         assert result.model_type_used == model_type.value.removeprefix("prefer_")
         assert result.billed_characters == 5
+
+
+def test_the_client_takes_texts_of_any_kind_and_languages_that_it_was_told(client: deepl.DeepLClient) -> None:
+    [source] = client.get_source_languages()
+    texts = (f"text {number}" for number in range(120))
+    for target in client.get_target_languages():
+        results = client.translate_text(texts, source_lang=source, target_lang=target)
+        assert isinstance(results, list)
+        assert {result.detected_source_lang for result in results} <= {"DE"}
+        texts = iter(["eins"])
+
+
+def test_a_document_is_found_again_by_its_ids_alone(client_of: ClientOf, key: str) -> None:
+    """As a program does that kept them over a restart."""
+    sent = client_of(key).translate_document_upload("Hallo", target_lang="EN-GB", filename="a.txt")
+    again = deepl.DocumentHandle(sent.document_id, sent.document_key)
+    other = client_of(key)
+    until(lambda: other.translate_document_get_status(again).done)
+    response = other.translate_document_download(again)
+    assert response is not None
+    assert b"".join(response.iter_content(chunk_size=2)) == b"HALLO"
+
+
+def test_the_clients_own_command_works(
+    http: httpx.Client, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments, expected in (
+        (["text", "--to", "EN-US", "Hallo", "Welt"], "HALLO\nWELT"),
+        (
+            ["text", "--to", "EN-US", "--tag-handling", "xml", "<a>Ein <b>Hund</b></a>"],
+            "<a>EIN <b>HUND</b></a>",
+        ),
+        (["usage"], "Characters: "),
+        (["languages"], "EN-GB: English (United Kingdom)"),
+        (["languages", "--glossary"], "de, en"),
+        (["glossary", "list"], "Glossary ID"),
+    ):
+        deepl_command.main(["--auth-key", key, "--server-url", str(http.base_url), *arguments])
+        assert expected in capsys.readouterr().out, arguments
