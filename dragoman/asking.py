@@ -30,6 +30,8 @@ class Asked:
     deadline_s: float = math.inf
     """On the clock of `time.monotonic`."""
     timeout_s: float = math.inf
+    cache_partition: str = ""
+    """Known segments are those of this partition; see `Recall`."""
     tickets: list[Ticket] = field(default_factory=list)
     """All that were made, so that they can be given up."""
 
@@ -52,7 +54,12 @@ class Asking:
         self._prefix_ids = lru_cache(MAX_PREFIXES)(partial(self.target_ids, field="target_prefix"))
 
     def asked(
-        self, options: DecodingOptions, pair: Pair | None, priority: Priority, timeout_s: float | None = None
+        self,
+        options: DecodingOptions,
+        pair: Pair | None,
+        priority: Priority,
+        timeout_s: float | None = None,
+        cache_partition: str = "",
     ) -> Asked:
         """What a caller asks for, with the bundle's own answers where it does not say.
 
@@ -71,7 +78,7 @@ class Asking:
         resolved = options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
         served = self._manifest.languages.pair(source, target)
         prefix = self._prefix_ids(options.target_prefix)
-        asked = Asked(resolved, served, prefix, priority)
+        asked = Asked(resolved, served, prefix, priority, cache_partition=cache_partition)
         return asked if timeout_s is None else asked.within(timeout_s)
 
     def target_ids(self, text: str, field: str) -> tuple[int, ...]:

@@ -2,6 +2,9 @@
 
 A source's hypotheses depend on nothing but the source and the wishes for its search, so what was found once
 would be found again, to the last bit; what was drawn at random, too, with the same seed.
+
+A known segment is answered sooner than a new one, so the time of an answer tells whether somebody has asked
+for the same before. Partitions keep this from callers who must not learn it: each finds only its own.
 """
 
 import threading
@@ -18,7 +21,10 @@ _FIELDS = tuple(field.name for field in fields(Source) if field.name != "ids")
 
 
 class Recall:
-    """The hypotheses of the last `max_segments` sources asked for. Safe to use from several threads."""
+    """The hypotheses of the last `max_segments` sources asked for, in all partitions together.
+
+    Safe to use from several threads.
+    """
 
     def __init__(self, max_segments: int, meter: Meter = NO_METER) -> None:
         """0 recalls nothing."""
@@ -30,11 +36,11 @@ class Recall:
     def __len__(self) -> int:
         return len(self._found)
 
-    def find(self, source: Source, kind: SearchKind) -> list[Hypothesis] | None:
-        """The hypotheses of an equal source, best first; None if it was not asked for lately."""
+    def find(self, source: Source, kind: SearchKind, partition: str = "") -> list[Hypothesis] | None:
+        """The hypotheses of an equal source, best first; None if its partition did not ask for it lately."""
         if not self._max_segments:
             return None
-        key = _key(source, kind)
+        key = _key(source, kind, partition)
         with self._lock:
             found = self._found.get(key)
             if found is not None:
@@ -45,7 +51,7 @@ class Recall:
         return list(found)
 
     def keeping(
-        self, source: Source, kind: SearchKind, tell: Callable[[Outcome], None]
+        self, source: Source, kind: SearchKind, tell: Callable[[Outcome], None], partition: str = ""
     ) -> Callable[[Outcome], None]:
         """A receiver of a source's outcome that remembers hypotheses before it calls `tell`."""
         if not self._max_segments or _is_drawn_anew(source):
@@ -53,14 +59,13 @@ class Recall:
 
         def keep_and_tell(outcome: Outcome) -> None:
             if not isinstance(outcome, Exception):
-                self._keep(source, kind, outcome)
+                self._keep(_key(source, kind, partition), outcome)
             tell(outcome)
 
         return keep_and_tell
 
-    def _keep(self, source: Source, kind: SearchKind, hypotheses: list[Hypothesis]) -> None:
+    def _keep(self, key: Hashable, hypotheses: list[Hypothesis]) -> None:
         """What was not asked for longest is forgotten."""
-        key = _key(source, kind)
         with self._lock:
             self._found[key] = tuple(hypotheses)
             self._found.move_to_end(key)
@@ -68,9 +73,9 @@ class Recall:
                 self._found.popitem(last=False)
 
 
-def _key(source: Source, kind: SearchKind) -> Hashable:
-    """All that a source's hypotheses depend on: every field that it has."""
-    return (kind, tuple(source.ids), *(getattr(source, name) for name in _FIELDS))
+def _key(source: Source, kind: SearchKind, partition: str) -> Hashable:
+    """Who may find a source, and all that its hypotheses depend on: every field that it has."""
+    return (partition, kind, tuple(source.ids), *(getattr(source, name) for name in _FIELDS))
 
 
 def _is_drawn_anew(source: Source) -> bool:

@@ -51,7 +51,7 @@ class TicketMaker:
         source = self._source(segment, asked)
         kind = asked.options.kind(self._has_shortlist)
         ticket = self._ticket(source, kind, asked, self._reading_next(source, asked, tell))
-        return ticket, self._recall.find(source, kind)
+        return ticket, self._recall.find(source, kind, asked.cache_partition)
 
     def scoring(self, ids: Ids, given: tuple[int, ...], asked: Asked, tell: Tell) -> Ticket:
         """A ticket to read a target that nobody searched for.
@@ -88,7 +88,7 @@ class TicketMaker:
         )
 
     def _ticket(self, source: Source, kind: SearchKind, asked: Asked, tell: Tell) -> Ticket:
-        on_done = self._recall.keeping(source, kind, tell)
+        on_done = self._recall.keeping(source, kind, tell, asked.cache_partition)
         ticket = Ticket(source, kind, asked.priority, on_done)
         ticket.deadline_s, ticket.timeout_s = asked.deadline_s, asked.timeout_s
         asked.tickets.append(ticket)
@@ -113,7 +113,7 @@ class TicketMaker:
                     read = [replace(best, reading=read[0].reading), *outcome[1:]]
                 tell(read)
 
-            found = self._recall.find(given, kind)
+            found = self._recall.find(given, kind, asked.cache_partition)
             if found is not None:
                 add_reading(found)
                 return

@@ -189,13 +189,16 @@ class Translator:
         read_ahead: int = READ_AHEAD_TEXTS,
         *,
         pair: Pair | None = None,
+        cache_partition: str = "",
     ) -> Iterator[Translation | InputError]:
         """Translate lazily and in order, a steady stream with at most `read_ahead` texts under way.
+
+        Known segments are those of the `cache_partition`; see `Recall`.
 
         Yields:
             Per text its translation, or the error that names it by its position.
         """
-        asked = self._asking.asked(options, pair, Priority.JOB)
+        asked = self._asking.asked(options, pair, Priority.JOB, cache_partition=cache_partition)
         under_way: deque[tuple[PreparedText | InputError, _Search]] = deque()
         try:
             for item, text in enumerate(texts):
@@ -229,7 +232,7 @@ class Translator:
         to_search = [ToSearch(number, list(source)) for number, source in enumerate(sources)]
         return self._results(self._begin(to_search, self._asking.asked(options, pair, Priority.JOB)))
 
-    def submit(
+    def submit(  # noqa: PLR0913 -- a text's own wishes, all named
         self,
         text: str,
         options: DecodingOptions = DEFAULTS,
@@ -239,6 +242,7 @@ class Translator:
         timeout_s: float | None = None,
         on_segment: Callable[[SegmentTranslation], object] | None = None,
         on_token: Callable[[int, str], object] | None = None,
+        cache_partition: str = "",
     ) -> Future[Translation]:
         """Begin to translate a text. What takes time here is its preparation: about 1 ms a kilobyte.
 
@@ -254,6 +258,7 @@ class Translator:
             on_segment: called with every segment as soon as it and all before it are done.
             on_token: called after every step with a segment's position and its text so far, which replaces
                 what was told before; segments take turns. Greedy search only, as a beam changes its mind.
+            cache_partition: the caller finds known segments of this partition only; see `Recall`.
 
         Returns:
             The translation to come. It may be cancelled until it is done; its work then ends within one
@@ -265,7 +270,7 @@ class Translator:
             Overloaded: too much is waiting already.
             TranslatorClosed: closed before.
         """
-        asked = self._asking.asked(options, pair, priority, timeout_s)
+        asked = self._asking.asked(options, pair, priority, timeout_s, cache_partition)
         if on_token is not None:
             check_one_row(asked.options)
         prepared = self._preparer.prepare(text, asked.pair, None, asked.options.splitting)
@@ -305,6 +310,7 @@ class Translator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        cache_partition: str = "",
     ) -> Future[SegmentTranslation]:
         """Begin to read a given target: how probable the model finds it, token by token.
 
@@ -314,6 +320,7 @@ class Translator:
             pair: languages; None where the bundle has only one pair.
             priority: who goes first when more waits than can run.
             timeout_s: seconds from now after which it is given up.
+            cache_partition: the caller finds known segments of this partition only; see `Recall`.
 
         Returns:
             The target to come, with its score (normalised by its length), tokens and links. It may be
@@ -326,7 +333,7 @@ class Translator:
             TranslatorClosed: closed before.
         """
         options = DecodingOptions(length_penalty=1.0, return_alignment=True, return_tokens=True)
-        asked = self._asking.asked(options, pair, priority, timeout_s)
+        asked = self._asking.asked(options, pair, priority, timeout_s, cache_partition)
         ids = self._preparer.prepare_one(source, asked.pair, "source")
         given = self._asking.target_ids(target, "target")
         future: Future[SegmentTranslation] = Future()

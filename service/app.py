@@ -12,6 +12,7 @@ from dragoman.routing.router import Router
 from service.accounts.accounts import Accounts
 from service.accounts.rates import Rates
 from service.apis import offered_apis
+from service.desk.cache import CacheSharing
 from service.desk.desk import Desk
 from service.desk.inference import Inference
 from service.desk.sources import Detection
@@ -55,7 +56,8 @@ def create_app(
     rates = Rates.open(settings.rate_storage_url, settings.rate_limit)
     inference = Inference(router, settings.request_timeout_s, preloaded)
     limits = TextLimits(settings.max_texts, settings.max_characters)
-    desk = Desk(inference, accounts, limits, Detection(settings.detection))
+    sharing = CacheSharing(settings.segment_cache)
+    desk = Desk(inference, accounts, limits, Detection(settings.detection), sharing)
     watcher = Watcher(router)
 
     opened = ExitStack()

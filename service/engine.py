@@ -29,7 +29,7 @@ def open_router(settings: Settings, meter: Meter = NO_METER) -> Router:
         threads=settings.threads,
         queue_size=settings.queue_size,
         providers=parse_providers(settings.providers),
-        recall_segments=settings.recall_segments,
+        recall_segments=0 if settings.segment_cache == "off" else settings.recall_segments,
         meter=meter,
     )
     options = RouterOptions(settings.memory_budget_bytes, split_names(settings.pivots))

@@ -111,6 +111,10 @@ class Settings(BaseSettings):
     """Segments that may wait before requests are refused as too many."""
     recall_segments: int = Field(default=4096, ge=0)
     """Segments, of those translated last, whose translations are kept in memory and not searched for anew."""
+    segment_cache: Literal["shared", "per_key", "off"] = "per_key"
+    """Who finds these translations again. `per_key`: each API key its own, and all callers without a key
+    theirs. `shared`: every caller all of them, which is faster if many send the same, but the time of an
+    answer then tells what others had translated. `off`: nobody, as with `recall_segments` 0."""
     request_timeout_s: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """Seconds after which a request is given up."""
     client_timeout_s: float = Field(default=30.0, gt=0, allow_inf_nan=False)
@@ -161,6 +165,9 @@ class Settings(BaseSettings):
     apis: Annotated[str, AfterValidator(_check_apis)] = "native,libretranslate,deepl"
     """Which APIs are offered, with commas between: Dragoman's own under `/v1`, LibreTranslate's, DeepL's
     under `/v2`."""
+    glossaries: Literal["refused", "stored"] = "refused"
+    """What becomes of a glossary that a client of DeepL makes. No translation uses glossaries, and requests
+    that name one are refused. `refused`: so is making one. `stored`: it is kept in the database."""
     database_url: str | None = None
     """Where API keys, their use and glossaries are kept: `sqlite:///dragoman.db`, or `postgresql://...`. None
     for none of these; with `requires_key` it is then `sqlite:///dragoman.db`."""

@@ -28,7 +28,7 @@ class PairTranslator(Protocol):
     @property
     def is_closed(self) -> bool: ...
 
-    def submit(
+    def submit(  # noqa: PLR0913 -- a text's own wishes, all named
         self,
         text: str,
         options: DecodingOptions = ...,
@@ -38,6 +38,7 @@ class PairTranslator(Protocol):
         timeout_s: float | None = ...,
         on_segment: Callable[[SegmentTranslation], object] | None = ...,
         on_token: Callable[[int, str], object] | None = ...,
+        cache_partition: str = ...,
     ) -> Future[Translation]: ...
 
     def translate_many(
@@ -47,6 +48,7 @@ class PairTranslator(Protocol):
         read_ahead: int = ...,
         *,
         pair: Pair | None = ...,
+        cache_partition: str = ...,
     ) -> Iterator[Translation | InputError]: ...
 
     def queue(self) -> QueueState: ...
@@ -59,6 +61,7 @@ class PairTranslator(Protocol):
         pair: Pair | None = ...,
         priority: Priority = ...,
         timeout_s: float | None = ...,
+        cache_partition: str = ...,
     ) -> Future[SegmentTranslation]: ...
 
     def close(self) -> None: ...
@@ -86,13 +89,19 @@ class Wishes:
     """On `time.monotonic`'s clock; it covers all steps."""
     watch: Watch
     """Of the last step."""
+    cache_partition: str = ""
 
     @classmethod
     def beginning_now(
-        cls, options: DecodingOptions, priority: Priority, timeout_s: float | None, watch: Watch
+        cls,
+        options: DecodingOptions,
+        priority: Priority,
+        timeout_s: float | None,
+        watch: Watch,
+        cache_partition: str = "",
     ) -> "Wishes":
         deadline_s = math.inf if timeout_s is None else time.monotonic() + timeout_s
-        return cls(options, priority, timeout_s, deadline_s, watch)
+        return cls(options, priority, timeout_s, deadline_s, watch, cache_partition)
 
     def remaining_s(self) -> float | None:
         """Seconds that are left; None for no limit.
@@ -212,6 +221,7 @@ class Journey:
                 timeout_s=self._wishes.remaining_s(),
                 on_segment=watch.on_segment,
                 on_token=watch.on_token,
+                cache_partition=self._wishes.cache_partition,
             )
         except BaseException:
             lease.release()

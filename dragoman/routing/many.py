@@ -19,12 +19,17 @@ Borrow = Callable[[str], Lease[PairTranslator]]
 
 
 def translate_windows(
-    route: Route, texts: Iterator[str], options: DecodingOptions, window_texts: int, borrow: Borrow
+    route: Route,
+    texts: Iterator[str],
+    options: DecodingOptions,
+    window_texts: int,
+    borrow: Borrow,
+    cache_partition: str = "",
 ) -> Iterator[RoutedTranslation | InputError]:
     """Translate lazily and in order; an error names its text by its position."""
     position = 0
     while window := list(islice(texts, window_texts)):
-        outcomes = _translate_window(route, window, options, borrow)
+        outcomes = _translate_window(route, window, options, borrow, cache_partition)
         for item, (text, outcome) in enumerate(zip(window, outcomes, strict=True), start=position):
             if isinstance(outcome, InputError):
                 yield InputError(outcome.field, outcome.problem, item)
@@ -34,7 +39,7 @@ def translate_windows(
 
 
 def _translate_window(
-    route: Route, texts: Sequence[str], options: DecodingOptions, borrow: Borrow
+    route: Route, texts: Sequence[str], options: DecodingOptions, borrow: Borrow, cache_partition: str
 ) -> list[list[Translation] | InputError]:
     """Per text what each step made of it, or the error."""
     sources = dict(enumerate(texts))
@@ -43,7 +48,9 @@ def _translate_window(
     for number, step in enumerate(route.steps, start=1):
         wishes = options if number == len(route.steps) else options_before_last(options)
         with borrow(step.offer.name) as translator:
-            outcomes = translator.translate_many(sources.values(), wishes, len(texts), pair=step.pair)
+            outcomes = translator.translate_many(
+                sources.values(), wishes, len(texts), pair=step.pair, cache_partition=cache_partition
+            )
             found = dict(zip(tuple(sources), outcomes, strict=True))
         for item, outcome in found.items():
             if isinstance(outcome, InputError):

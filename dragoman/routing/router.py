@@ -264,9 +264,13 @@ class Router:
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
         watch: Watch = NOBODY,
+        cache_partition: str = "",
     ) -> Future[RoutedTranslation]:
-        """`submit`, for a route that was found before; `watch` is told of the last step's progress."""
-        wishes = Wishes.beginning_now(options, priority, timeout_s, watch)
+        """`submit`, for a route that was found before; `watch` is told of the last step's progress.
+
+        Known segments are those of the `cache_partition`; see `Recall`.
+        """
+        wishes = Wishes.beginning_now(options, priority, timeout_s, watch, cache_partition)
         context = (
             copy_context()
         )  # a meter marks sources by their caller's, on whatever thread they are asked for
@@ -294,13 +298,14 @@ class Router:
         target: str,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        cache_partition: str = "",
     ) -> Future[SegmentTranslation]:
         """Begin to read a given target; see `Translator.score`. Errors are those of `submit`.
 
         Raises:
             InputError: the route has two steps.
         """
-        wishes = Wishes.beginning_now(DEFAULTS, priority, timeout_s, NOBODY)
+        wishes = Wishes.beginning_now(DEFAULTS, priority, timeout_s, NOBODY, cache_partition)
         scoring = Scoring(step_to_score(route), wishes, self._shelf, self._run_beside)
         scoring.begin(source, target)
         return scoring.future
@@ -314,8 +319,11 @@ class Router:
         read_ahead: int = READ_AHEAD_TEXTS,
         *,
         model: str | None = None,
+        cache_partition: str = "",
     ) -> Iterator[RoutedTranslation | InputError]:
         """Translate lazily and in order, with at most `read_ahead` texts under way.
+
+        Known segments are those of the `cache_partition`; see `Recall`.
 
         A bundle that is in use like this stays open. Through a pivot, `read_ahead` texts at a time go through
         one bundle and then the other, so that there need not be room for both.
@@ -325,11 +333,15 @@ class Router:
         """
         route = self.route(source, target, model)
         if len(route.steps) > 1:
-            yield from translate_windows(route, iter(texts), options, read_ahead, self._borrow)
+            yield from translate_windows(
+                route, iter(texts), options, read_ahead, self._borrow, cache_partition
+            )
             return
         ((offer, pair),) = route.steps
         with self._borrow(offer.name) as translator:
-            for outcome in translator.translate_many(texts, options, read_ahead, pair=pair):
+            for outcome in translator.translate_many(
+                texts, options, read_ahead, pair=pair, cache_partition=cache_partition
+            ):
                 yield outcome if isinstance(outcome, InputError) else alone(route, outcome)
 
     def preload(self, names: Sequence[str]) -> None:

@@ -33,6 +33,8 @@ class RoutedEntries:
     """The only bundle to use."""
     read_ahead: int = READ_AHEAD_TEXTS
     """Texts under way at a time: enough to fill the engine, few enough to keep in memory."""
+    cache_partition: str = ""
+    """Known segments are those of this partition of the engine's memory."""
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
         """An outcome for each entry, in their order.
@@ -61,7 +63,13 @@ class RoutedEntries:
                     yield from plan.texts
 
         pieces = self.router.translate_many(
-            texts(), self.source, self.target, options, self.read_ahead, model=self.model
+            texts(),
+            self.source,
+            self.target,
+            options,
+            self.read_ahead,
+            model=self.model,
+            cache_partition=self.cache_partition,
         )
         for piece in pieces:
             yield from _leave_complete(plans)

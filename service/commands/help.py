@@ -24,7 +24,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "watch_s",
         "reload_endpoint",
     ),
-    "Engine": ("providers", "replicas", "threads", "queue_size", "recall_segments"),
+    "Engine": ("providers", "replicas", "threads", "queue_size", "recall_segments", "segment_cache"),
     "Listening": ("host", "port", "reuse_port", "trusted_proxies", "cors_origins", "drain_s"),
     "Limits": (
         "request_timeout_s",
@@ -35,7 +35,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "max_characters",
     ),
     "Keys and rates": ("database_url", "requires_key", "rate_limit", "rate_storage_url"),
-    "APIs": ("apis", "documents", "document_lifetime_s"),
+    "APIs": ("apis", "documents", "document_lifetime_s", "glossaries"),
     "Jobs": (
         "jobs",
         "jobs_files",

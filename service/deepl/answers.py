@@ -2,12 +2,14 @@
 
 import secrets
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 
+from dragoman.errors import InputError
 from service.accounts.errors import GlossaryError, NoDatabase
 from service.front.errors import (
     STATUSES,
@@ -19,6 +21,8 @@ from service.front.errors import (
 )
 
 ROOT = "/v2"
+NEXT_ROOT = "/v3"
+"""Of what DeepL's newest clients ask for besides; nothing of it is served."""
 TRACE_HEADER = "X-Trace-ID"
 TRACE_SIZE_BYTES = 16
 MAX_QUERY_BYTES = 8192
@@ -34,13 +38,28 @@ FIELD_NAMES = {"source": "source_lang", "target": "target_lang"}
 """What the desk calls otherwise."""
 
 
+@dataclass(eq=False)
+class WordedError(ApiError):
+    """A refusal in DeepL's own words, which its clients look for in the message."""
+
+    detail: str = ""
+    """What is wrong here, and what to do."""
+
+
+def not_supported(name: str, problem: str) -> WordedError:
+    """Return the refusal of a field's value."""
+    return WordedError(ErrorKind.INVALID_INPUT, f"Value for '{name}' not supported.", detail=problem)
+
+
 def owns(path: str) -> bool:
-    return path == ROOT or path.startswith(f"{ROOT}/")
+    return any(path == root or path.startswith(f"{root}/") for root in (ROOT, NEXT_ROOT))
 
 
 def respond(error: ApiError) -> Response:
     """An error as DeepL's clients read it."""
     body = {"message": error.message}
+    if isinstance(error, WordedError) and error.detail:
+        body["detail"] = error.detail
     fields = [(FIELD_NAMES.get(each.field, each.field), _reworded(each.problem)) for each in error.fields]
     if len(fields) == 1:
         body["message"] = f"{fields[0][0]}: {fields[0][1]}"
@@ -79,7 +98,7 @@ class DeepLRoute(APIRoute):
             else:
                 try:
                     response = await handle(request)
-                except (NoDatabase, GlossaryError) as error:
+                except (NoDatabase, GlossaryError, InputError) as error:
                     raise worded(error) from error
             response.headers[TRACE_HEADER] = new_trace_id()
             return response
@@ -90,6 +109,8 @@ class DeepLRoute(APIRoute):
 def worded(error: Exception) -> ApiError:
     """What a client is told of an error; raises what is none of its business."""
     match error:
+        case InputError() if error.field in FIELD_NAMES:
+            return not_supported(FIELD_NAMES[error.field], _reworded(error.problem))
         case NoDatabase():  # no trying again helps, as the answer to other failures of the database has it
             return ApiError(
                 ErrorKind.MALFORMED, "this server keeps no glossaries; its operator must set database_url"

@@ -8,6 +8,7 @@ from service.deepl.catalogue import catalogue_routes
 from service.deepl.documents import document_routes
 from service.deepl.glossaries import glossary_routes
 from service.deepl.translation import translation_routes
+from service.deepl.unserved import unserved_routes
 from service.front.documentation import operation_ids
 from service.premises import Api, Premises
 
@@ -29,7 +30,7 @@ KEY_IN_QUERY = APIKeyQuery(
 
 
 def deepl_api(premises: Premises) -> Api:
-    """DeepL's paths, all under `/v2`."""
+    """DeepL's paths, all under `/v2`; those under `/v3` are refused."""
     desk, door = premises.desk, premises.door
     routes = APIRouter(
         prefix=ROOT,
@@ -39,8 +40,11 @@ def deepl_api(premises: Premises) -> Api:
     for each in (
         translation_routes(desk, door),
         catalogue_routes(desk, door),
-        glossary_routes(desk, door),
+        glossary_routes(desk, door, stores_new=premises.settings.glossaries == "stored"),
         document_routes(desk, door, premises.documents),
     ):
         routes.include_router(each)
-    return Api(routes, FORM, DOCUMENT_PATHS)
+    every = APIRouter()
+    every.include_router(routes)
+    every.include_router(unserved_routes(door))
+    return Api(every, FORM, DOCUMENT_PATHS)

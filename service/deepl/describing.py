@@ -28,8 +28,8 @@ REASONS = {
 EXAMPLES: Mapping[int, Mapping[str, str]] = {
     400: {
         "missing field": "target_lang: is missing; say which language to translate into",
-        "not served": "glossary_id: glossaries are kept here, but not used in translations; send the request "
-        "without one",
+        "not served": "glossary_id: glossaries are not used in translations here; send the request without "
+        "one",
     },
     403: {
         "missing key": "a key is required; ask the server's operator for one",
@@ -157,7 +157,7 @@ GLOSSARY_OUT = structure(
     {
         "glossary_id": TEXT,
         "name": TEXT,
-        "ready": {"type": "boolean"},
+        "ready": described({"type": "boolean"}, "Whether translations may use it: none does."),
         "source_lang": TEXT,
         "target_lang": TEXT,
         "creation_time": {"type": "string", "format": "date-time"},
@@ -167,7 +167,7 @@ GLOSSARY_OUT = structure(
 GLOSSARY_EXAMPLE = {
     "glossary_id": "def3a26b-3e84-45b3-84ae-0c0aaf3525f7",
     "name": "Products",
-    "ready": True,
+    "ready": False,
     "source_lang": "de",
     "target_lang": "en",
     "creation_time": "2026-11-22T12:00:00.000000Z",
@@ -177,7 +177,9 @@ STATUS = structure(
     {
         "document_id": TEXT,
         "status": {"type": "string", "enum": ["queued", "translating", "done", "error"]},
-        "seconds_remaining": described(COUNT, "While it is translated, once its speed is known."),
+        "seconds_remaining": described(
+            COUNT, "Until it is done: by its own speed once that is known, else by its length."
+        ),
         "billed_characters": COUNT,
         "error_message": TEXT,
         "message": described(TEXT, "As `error_message`."),

@@ -7,13 +7,12 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
-from dragoman.errors import UnsupportedPair
 from service.accounts.callers import Caller
 from service.accounts.keys import Scope
-from service.deepl.answers import DeepLRoute
+from service.deepl.answers import DeepLRoute, WordedError
 from service.deepl.describing import DOCUMENT_RESULT, DOCUMENT_STATUS, UPLOAD
 from service.deepl.entrance import enter
-from service.deepl.languages import base_of
+from service.deepl.languages import are_variants
 from service.deepl.wishes import read_document_wishes
 from service.desk.desk import Desk
 from service.formats.errors import FileProblem
@@ -29,6 +28,9 @@ from service.jobs.errors import FileRefused
 from service.jobs.job import Job, JobWishes, State
 
 EQUAL_LANGUAGES = "Source and target language are equal."
+INVALID_FILE = "Invalid file data."
+ASSUMED_CHARACTERS_PER_S = 500
+"""Until a document's own rate is measured: about one core's with a small model."""
 ONE = "/document/{document_id}"
 OCTETS = "application/octet-stream"
 STATUSES = {
@@ -58,14 +60,14 @@ def document_routes(desk: Desk, door: Door, documents: Documents | None) -> APIR
         require_ready(desk.inference)
         caller, fields = await enter(connection, door, Scope.DOCUMENTS)
         handed = await _hand_in(documents, fields, caller)
-        return SafeJSONResponse({"document_id": handed.job.id, "document_key": handed.ticket})
+        return SafeJSONResponse({"document_id": handed.job.id.upper(), "document_key": handed.ticket.upper()})
 
     async def find(connection: Request) -> Job:
         caller, fields = await enter(connection, door, Scope.DOCUMENTS)
         key = fields.string("document_key")
         if not key:
             raise field_error("document_key", "is missing; it came in answer to the document")
-        job = await documents.find(connection.path_params["document_id"], key)
+        job = await documents.find(connection.path_params["document_id"].lower(), key.lower())
         if job.key_id != caller.key_id:
             raise unknown_document()
         return job
@@ -100,9 +102,9 @@ async def _hand_in(documents: Documents, fields: Fields, caller: Caller) -> Hand
     if not _has_work(documents.desk, wishes):
         return await documents.add_failed(wishes, caller, EQUAL_LANGUAGES)
     try:
-        return await documents.add(file.content, wishes, caller)
+        return await documents.add(file.content, wishes, caller, problem_if_equal=EQUAL_LANGUAGES)
     except FileRefused as error:
-        raise field_error("file", str(error)) from error
+        raise WordedError(ErrorKind.INVALID_INPUT, INVALID_FILE, detail=str(error)) from error
 
 
 def _read_file(fields: Fields) -> Upload:
@@ -130,24 +132,29 @@ def _has_work(desk: JobDesk, wishes: JobWishes) -> bool:
     Raises:
         InputError: the pair is not served.
     """
-    try:
-        desk.require_pair(wishes)
-    except UnsupportedPair:
-        if wishes.source is None or base_of(wishes.source) != base_of(wishes.target or ""):
-            raise
+    if are_variants(wishes.source, wishes.target, desk.runner.router.routes):
         return False
+    desk.require_pair(wishes)
     return True
 
 
 def _present(job: Job) -> dict[str, Any]:
-    presented: dict[str, Any] = {"document_id": job.id, "status": STATUSES[job.state]}
-    if job.time_left_s is not None:
-        presented["seconds_remaining"] = ceil(job.time_left_s)
+    presented: dict[str, Any] = {"document_id": job.id.upper(), "status": STATUSES[job.state]}
+    if not job.has_ended:
+        presented["seconds_remaining"] = _seconds_remaining(job)
     if job.state is State.DONE:
         presented["billed_characters"] = job.num_characters
     if STATUSES[job.state] == "error":
         presented["error_message"] = presented["message"] = _problem(job)
     return presented
+
+
+def _seconds_remaining(job: Job) -> int:
+    """As measured, or else as its length has it; what waits before it is not counted."""
+    time_left_s = job.time_left_s
+    if time_left_s is None:
+        time_left_s = job.num_characters / ASSUMED_CHARACTERS_PER_S
+    return max(ceil(time_left_s), 1)
 
 
 def _problem(job: Job) -> str:

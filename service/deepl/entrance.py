@@ -23,13 +23,15 @@ def key_in_header(connection: Request) -> str | None:
 async def enter(connection: Request, door: Door, scope: Scope) -> tuple[Caller, Fields]:
     """The caller, by a key in the header or in a field, and all fields.
 
+    DeepL's clients always send a key: where none is required, any will do.
+
     Raises:
         AccountsError: see `Door.admit`.
         ApiError: the fields cannot be read.
     """
     key = key_in_header(connection)
     if key is not None:
-        caller = await door.admit(connection, key, scope)
+        caller = await door.admit(connection, key, scope, takes_any_key=True)
         return caller, await read_fields(connection)
     try:
         fields = await read_fields(connection)
@@ -37,7 +39,7 @@ async def enter(connection: Request, door: Door, scope: Scope) -> tuple[Caller, 
     except ApiError:
         await door.admit(connection, None, scope)  # what cannot be read counts as a request all the same
         raise
-    return await door.admit(connection, key, scope), fields
+    return await door.admit(connection, key, scope, takes_any_key=True), fields
 
 
 async def enter_with_any_key(connection: Request, door: Door) -> tuple[Caller, Fields]:

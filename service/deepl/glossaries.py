@@ -1,4 +1,8 @@
-"""Glossaries: made, listed, read and deleted. No translation uses them."""
+"""Glossaries: stored where the operator wants it, listed, read and deleted. No translation uses them.
+
+A client that makes one expects it to be used. Refusing it there is clearer than refusing every translation
+that names it.
+"""
 
 from collections.abc import Callable
 from datetime import UTC
@@ -12,7 +16,7 @@ from service.accounts.errors import NoDatabase, UnknownGlossary
 from service.accounts.glossaries import Glossary, NewGlossary
 from service.accounts.glossary_entries import EntriesFormat
 from service.accounts.keys import Scope
-from service.deepl.answers import DeepLRoute
+from service.deepl.answers import DeepLRoute, WordedError
 from service.deepl.describing import (
     CREATE_GLOSSARY,
     DELETE_GLOSSARY,
@@ -30,6 +34,11 @@ from service.front.fields import Fields, field_error
 from service.front.threads import beside
 
 CREATED, NO_CONTENT = 201, 204
+NOT_STORED = "Glossaries are not supported."
+HOW_TO_STORE = (
+    "translations here do not use them; send texts without one, or have the server's operator set "
+    "glossaries = stored to keep them for later"
+)
 ONE = "/glossaries/{glossary_id}"
 TSV = "text/tab-separated-values"
 ACCEPTED = frozenset({TSV, "text/*", "*/*"})
@@ -37,8 +46,14 @@ ACCEPTED = frozenset({TSV, "text/*", "*/*"})
 Result = TypeVar("Result")
 
 
-def glossary_routes(desk: Desk, door: Door) -> APIRouter:
-    """All of a key's own."""
+def glossary_routes(desk: Desk, door: Door, *, stores_new: bool) -> APIRouter:
+    """All of a key's own.
+
+    Args:
+        desk: knows the pairs that are served.
+        door: who may come in.
+        stores_new: whether a new one is stored; else it is refused, and no pair is said to be served.
+    """
     router = APIRouter(route_class=DeepLRoute)
     pairs = PairsServed(desk.inference)
 
@@ -46,8 +61,10 @@ def glossary_routes(desk: Desk, door: Door) -> APIRouter:
         "/glossary-language-pairs", summary="Pairs of glossaries", openapi_extra=GLOSSARY_LANGUAGE_PAIRS
     )
     async def language_pairs(connection: Request) -> Response:
-        """All that is translated."""
+        """All that is translated, where glossaries are stored; else none."""
         await enter_with_any_key(connection, door)
+        if not stores_new:
+            return SafeJSONResponse({"supported_languages": []})
         served = [{"source_lang": source, "target_lang": target} for source, target in await pairs.current()]
         return SafeJSONResponse({"supported_languages": served})
 
@@ -55,6 +72,8 @@ def glossary_routes(desk: Desk, door: Door) -> APIRouter:
     async def create(connection: Request) -> Response:
         """Of terms in one language and what they are in another."""
         caller, fields = await enter(connection, door, Scope.GLOSSARIES)
+        if not stores_new:
+            raise WordedError(ErrorKind.MALFORMED, NOT_STORED, detail=HOW_TO_STORE)
         new = _new_glossary(fields)
         if (new.source, new.target) not in await pairs.current():
             raise field_error(
@@ -137,7 +156,7 @@ def _present(glossary: Glossary) -> dict[str, Any]:
     return {
         "glossary_id": glossary.id,
         "name": glossary.name,
-        "ready": True,
+        "ready": False,  # clients take it for "may be used in translations"
         "source_lang": glossary.source,
         "target_lang": glossary.target,
         "creation_time": created_at,  # clients want fractions of a second

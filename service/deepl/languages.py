@@ -6,6 +6,7 @@ from functools import lru_cache
 from langcodes import Language
 from langcodes.tag_parser import LanguageTagError
 
+from dragoman.errors import UnsupportedPair
 from dragoman.routing.routes import Routes
 from service.desk.inference import Inference
 
@@ -36,6 +37,22 @@ def source_codes(routes: Routes) -> list[str]:
 def target_codes(routes: Routes) -> list[str]:
     """Of all languages that something translates into."""
     return sorted({each for code in routes.targets() for each in REGIONS.get(code, (code,))})
+
+
+def are_variants(source: str | None, target: str | None, routes: Routes) -> bool:
+    """Whether two codes are of one language, as `EN` and `EN-US`, and no model translates between them.
+
+    Raises:
+        UnsupportedPair: they are, and nothing translates into the target from anywhere.
+    """
+    if source is None or target is None or base_of(source) != base_of(target):
+        return False
+    try:
+        routes.find(source, target)
+    except UnsupportedPair:
+        routes.sources_of(target)
+        return True
+    return False
 
 
 class PairsServed:

@@ -6,11 +6,12 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from service.accounts.callers import Caller
 from service.accounts.keys import Scope
 from service.deepl.answers import DeepLRoute
 from service.deepl.describing import TRANSLATE_BY_URL, TRANSLATE_IN_BODY
 from service.deepl.entrance import enter
-from service.deepl.languages import base_of
+from service.deepl.languages import are_variants, base_of
 from service.deepl.wishes import Wishes, read_wishes
 from service.desk.desk import Desk, TextsRefusedError
 from service.desk.order import UNDETERMINED, Answer, Order
@@ -29,7 +30,7 @@ def translation_routes(desk: Desk, door: Door) -> APIRouter:
         caller, fields = await enter(connection, door, Scope.TRANSLATE)
         wishes = read_wishes(fields)
         try:
-            answers = await while_connected(connection, desk.translate(wishes.order, caller))
+            answers = await while_connected(connection, _translate(desk, wishes.order, caller))
         except TextsRefusedError as error:
             problems = [
                 FieldProblem(field=_name(item, wishes.order), problem=problem)
@@ -49,6 +50,12 @@ def translation_routes(desk: Desk, door: Door) -> APIRouter:
         return await translate(connection)
 
     return router
+
+
+async def _translate(desk: Desk, order: Order, caller: Caller) -> list[Answer]:
+    if are_variants(order.source, order.target, desk.inference.router.routes):
+        return await desk.leave_unchanged(order, caller)
+    return await desk.translate(order, caller)
 
 
 def present(answers: Sequence[Answer], wishes: Wishes) -> list[dict[str, Any]]:

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from dragoman import DecodingOptions
 from dragoman.types import Splitting
+from service.deepl.answers import WordedError
 from service.desk.order import Order
+from service.front.errors import ErrorKind
 from service.front.fields import Fields, field_error
 from service.jobs.job import JobWishes
 from service.jobs.wishes import own_name
@@ -15,12 +17,13 @@ LINGER_S = 15.0
 to five times, 12.9 s later at the latest: 1.6 ** 5 s of back-off, and 23 % of jitter."""
 GREEDY = 1
 FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
+NO_FORMALITY = "'formality' is not supported for given 'target_lang'."
 FORMAL_ONLY = frozenset({"more", "less"})
 MODEL_TYPES = ("quality_optimized", "prefer_quality_optimized", "latency_optimized")
 LATENCY = "latency_optimized"
 TAG_HANDLING_VERSIONS = ("v1", "v2")
 SPLITTINGS = {"0": Splitting.OFF, "1": Splitting.SENTENCES, "nonewlines": Splitting.NO_NEWLINES}
-GLOSSARIES = "glossaries are kept here, but not used in translations; send the request without one"
+GLOSSARIES = "glossaries are not used in translations here; send the request without one"
 UNSERVED = {
     "glossary_id": GLOSSARIES,
     "glossary_ids": GLOSSARIES,
@@ -130,7 +133,7 @@ def _check_formality(fields: Fields) -> None:
         problem = (
             f"no model here tells {formality} formal from other language; send prefer_{formality}, or none"
         )
-        raise field_error("formality", problem)
+        raise WordedError(ErrorKind.INVALID_INPUT, NO_FORMALITY, detail=problem)
 
 
 def _splitting(fields: Fields, tag_handling: str | None) -> Splitting:

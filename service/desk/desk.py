@@ -19,6 +19,7 @@ from service.accounts.accounts import Accounts
 from service.accounts.callers import Caller
 from service.accounts.errors import StoreError
 from service.accounts.usage import Charge
+from service.desk.cache import CacheSharing
 from service.desk.detection import detect
 from service.desk.inference import WARM_UP_TEXT, Errand, Inference, Outcome
 from service.desk.order import AUTO, UNDETERMINED, Answer, Detected, Order
@@ -95,12 +96,18 @@ class Desk:
     """Takes orders. For one event loop."""
 
     def __init__(
-        self, inference: Inference, accounts: Accounts, limits: TextLimits, detection: Detection
+        self,
+        inference: Inference,
+        accounts: Accounts,
+        limits: TextLimits,
+        detection: Detection,
+        cache_sharing: CacheSharing = CacheSharing.PER_KEY,
     ) -> None:
         self.inference = inference
         self._accounts = accounts
         self.limits = limits
         self.detection = detection
+        self.cache_sharing = cache_sharing
         self._sharing: Sharing[list[Answer]] = Sharing()
 
     async def warm_up(self) -> None:
@@ -133,6 +140,21 @@ class Desk:
         asked = (caller.key_id, order)
         return await self._sharing.join(asked, lambda: self._translate(order, caller), order.linger_s)
 
+    async def leave_unchanged(self, order: Order, caller: Caller) -> list[Answer]:
+        """Answer texts that are in the target language already, as their caller says.
+
+        They are charged, as texts are whose language is detected to be the target's.
+
+        Raises:
+            ApiError: there are more texts or characters than a request may carry.
+            QuotaExceeded: the caller has not so many characters left.
+        """
+        self.limits.check(order.texts)
+        note_texts(order.texts)
+        source, target = order.source or UNDETERMINED, order.target or UNDETERMINED
+        async with self.charged(order.num_characters, caller):
+            return [Answer(text, source, target, None, None, ()) for text in order.texts]
+
     async def stream(
         self, order: Order, caller: Caller, telling: Telling
     ) -> AsyncGenerator[Progress | list[Answer]]:
@@ -144,7 +166,7 @@ class Desk:
         note_texts(order.texts)
         async with self.charged(order.num_characters, caller):
             plans = await self._plan(order)
-            async with aclosing(self._follow(plans, telling)) as followed:
+            async with aclosing(self._follow(plans, telling, caller)) as followed:
                 async for progress in followed:
                     yield progress
 
@@ -163,7 +185,7 @@ class Desk:
         self.limits.check(texts)
         note_texts(texts)
         async with self.charged(sum(map(len, texts)), caller):
-            return await self.inference.score(route, pairs)
+            return await self.inference.score(route, pairs, self.cache_sharing.partition_of(caller.key_id))
 
     async def detect(self, texts: Sequence[str], caller: Caller) -> list[list[Detected]]:
         """The languages, among all served, that each text may be in, the most likely first.
@@ -186,7 +208,7 @@ class Desk:
         return sorted({*routes.sources(), *routes.targets()})
 
     async def _follow(
-        self, plans: Sequence[_Plan], telling: Telling
+        self, plans: Sequence[_Plan], telling: Telling, caller: Caller
     ) -> AsyncGenerator[Progress | list[Answer]]:
         told: asyncio.Queue[Progress | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
@@ -199,7 +221,9 @@ class Desk:
             for item, plan in enumerate(plans)
             for errand in plan.errands
         ]
-        working = asyncio.ensure_future(self.inference.run(errands))
+        working = asyncio.ensure_future(
+            self.inference.run(errands, self.cache_sharing.partition_of(caller.key_id))
+        )
         working.add_done_callback(lambda _: told.put_nowait(None))
         try:
             while (progress := await told.get()) is not None:
@@ -211,15 +235,16 @@ class Desk:
     async def _translate(self, order: Order, caller: Caller) -> list[Answer]:
         async with self.charged(order.num_characters, caller):
             plans: list[_Plan] = []
+            cache_partition = self.cache_sharing.partition_of(caller.key_id)
 
             def plan() -> list[Errand]:
                 plans.extend(_plan_all(order, self.inference.router, self.detection))
                 return [errand for plan in plans for errand in plan.errands]
 
             if self._is_brief(order):
-                outcomes = await self.inference.run_at_once(plan())
+                outcomes = await self.inference.run_at_once(plan(), cache_partition)
             else:
-                outcomes = await self.inference.run_planned(plan)
+                outcomes = await self.inference.run_planned(plan, cache_partition)
             if order.markup is None:  # nothing to put together
                 return _answer_all(plans, outcomes)
             return await self.inference.beside(lambda: _answer_all(plans, outcomes))

@@ -61,10 +61,10 @@ class Inference:
         """Do what takes a processor's time off the event loop, where it would hold up every other request."""
         return await anyio.to_thread.run_sync(work, limiter=self._preparing)
 
-    async def run(self, errands: Sequence[Errand]) -> list[Outcome]:
+    async def run(self, errands: Sequence[Errand], cache_partition: str = "") -> list[Outcome]:
         """Per text its translation or its error.
 
-        Cancelled, or failed in one text, it gives all texts up.
+        Cancelled, or failed in one text, it gives all texts up. Known segments are those of the partition.
 
         Raises:
             InputError: an option is beyond the model's limits.
@@ -73,33 +73,37 @@ class Inference:
             BundleError: the model cannot be opened.
             DeadlineExceeded: they were not done in time.
         """
-        return await self.run_planned(lambda: errands)
+        return await self.run_planned(lambda: errands, cache_partition)
 
-    async def run_planned(self, plan: Callable[[], Sequence[Errand]]) -> list[Outcome]:
+    async def run_planned(
+        self, plan: Callable[[], Sequence[Errand]], cache_partition: str = ""
+    ) -> list[Outcome]:
         """The same, for errands that are made off the event loop, on the thread that hands them in.
 
         Every change of threads waits for the interpreter, which the engine's threads want as well.
         """
-        request = _Request()
+        request = _Request(cache_partition)
         try:
             await self.beside(lambda: self._submit(request, plan()))
             return await request.outcomes()
         finally:
             request.give_up()
 
-    async def run_at_once(self, errands: Sequence[Errand]) -> list[Outcome]:
+    async def run_at_once(self, errands: Sequence[Errand], cache_partition: str = "") -> list[Outcome]:
         """The same as `run`, taken apart on the event loop: for so few characters that it takes no longer
         than changing threads, of which every one has to wait for the interpreter. What cannot be taken is
         refused without waiting for those that can.
         """
-        request = _Request()
+        request = _Request(cache_partition)
         try:
             self._submit(request, errands)
             return await request.outcomes()
         finally:
             request.give_up()
 
-    async def score(self, route: Route, pairs: Sequence[tuple[str, str]]) -> list[SegmentTranslation]:
+    async def score(
+        self, route: Route, pairs: Sequence[tuple[str, str]], cache_partition: str = ""
+    ) -> list[SegmentTranslation]:
         """What the model makes of each source and the target given for it; errors as `run` has them.
 
         Cancelled, or failed in one pair, it gives all up.
@@ -109,7 +113,10 @@ class Inference:
         def submit() -> None:
             for item, (source, target) in enumerate(pairs):
                 try:
-                    coming.append(self.router.score(route, source, target, timeout_s=self._timeout_s))
+                    scored = self.router.score(
+                        route, source, target, timeout_s=self._timeout_s, cache_partition=cache_partition
+                    )
+                    coming.append(scored)
                 except InputError as error:
                     raise InputError(error.field, error.problem, item) from error
 
@@ -130,6 +137,7 @@ class Inference:
                     errand.priority,
                     self._timeout_s,
                     errand.watch,
+                    request.cache_partition,
                 )
             except InputError as error:
                 if error.field != "text":  # it is the same for all texts
@@ -179,6 +187,7 @@ async def _outcome(future: Future[RoutedTranslation]) -> Outcome:
 class _Request:
     """Texts on their way: a thread appends while the event loop may give up."""
 
+    cache_partition: str
     submitted: list[Future[RoutedTranslation]] = field(default_factory=list)
     is_given_up: bool = False
 

@@ -19,7 +19,14 @@ FORM_BYTES = 2**20
 def open_job_desk(premises: JobPremises, desk: Desk, settings: Settings) -> JobDesk:
     """What all APIs hand their files in at. Its workers work while somebody has them do so."""
     database = premises.store.database
-    runner = Runner(desk.inference.router, database, desk.detection, settings.job_texts, settings.providers)
+    runner = Runner(
+        desk.inference.router,
+        database,
+        desk.detection,
+        settings.job_texts,
+        settings.providers,
+        desk.cache_sharing,
+    )
     return JobDesk(premises, Workers(premises, runner, settings.jobs_at_a_time), runner)
 
 

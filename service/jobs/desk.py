@@ -1,7 +1,7 @@
 """Where files are handed in and asked after, by whatever API they come."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 from anyio import CapacityLimiter
 
+from dragoman.errors import InputError
 from service.accounts.callers import Caller
 from service.batch.errors import InputProblem, JobCancelled
 from service.formats.errors import FileProblem
@@ -86,6 +87,19 @@ class JobDesk:
         if it is done.
         """
         return await asked(lambda: self._keep_ended(sent, caller, ending))
+
+    async def is_in_target(self, sent: SentFile) -> bool:
+        """Whether a file's language is found to be the one it is to be translated into.
+
+        Not of one that cannot be read, which `add` refuses.
+        """
+
+        def look() -> bool:
+            with suppress(FileProblem, InputProblem, InputError):
+                return self.runner.is_in_target(sent.wishes, sent.path)
+            return False
+
+        return await anyio.to_thread.run_sync(look, limiter=self._checking)
 
     async def again(self, job: Job) -> Job:
         """A job as it is now."""

@@ -37,8 +37,17 @@ class Documents:
         self._store = desk.premises.store
         self._blobs = desk.premises.blobs
 
-    async def add(self, content: bytes, wishes: JobWishes, caller: Caller) -> Handed:
+    async def add(
+        self, content: bytes, wishes: JobWishes, caller: Caller, *, problem_if_equal: str | None = None
+    ) -> Handed:
         """Take a file in, and charge for it.
+
+        Args:
+            content: the file.
+            wishes: what is wanted of it.
+            caller: whose it is.
+            problem_if_equal: why a file fails, at no charge, that is in the target language already; None
+                for one that then comes back as it is.
 
         Raises:
             FileRefused: it cannot be translated.
@@ -47,6 +56,9 @@ class Documents:
         ticket = new_ticket()
         async with self.desk.folder() as folder:
             sent = await _sent(folder, content, wishes, ticket)
+            if problem_if_equal is not None and await self.desk.is_in_target(sent):
+                ending = Ending(State.FAILED, problem=problem_if_equal)
+                return Handed(await self.desk.add_ended(sent, caller, ending), ticket)
             return Handed(await self.desk.add(sent, caller), ticket)
 
     async def add_unchanged(self, content: bytes, wishes: JobWishes, caller: Caller) -> Handed:

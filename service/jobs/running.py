@@ -25,7 +25,9 @@ from service.batch.run import run_job
 from service.batch.texts import EntryTranslator, Translated
 from service.batch.translating import BATCH, RoutedEntries, Unchanged
 from service.batch.writing import first_failure
-from service.desk.sources import Detection, find_source
+from service.desk.cache import CacheSharing
+from service.desk.order import UNDETERMINED
+from service.desk.sources import Detection, SourceFound, find_source
 from service.formats.entries import FileOptions
 from service.formats.known import open_format
 from service.jobs.job import Job, JobWishes, Kept, Progress
@@ -93,6 +95,7 @@ class Runner:
     """Of a job in the engine at a time."""
     providers: str = "cpu"
     """What models run on, as the settings have it."""
+    cache_sharing: CacheSharing = CacheSharing.PER_KEY
 
     def run(self, job: Job, source: Path, folder: Path, gauge: Gauge, stop: Event) -> Finished:
         """Translate a job's file, going on where a worker before was.
@@ -122,7 +125,7 @@ class Runner:
         def run() -> Report:
             return run_job(
                 batch,
-                lambda pair: self._translator(pair, job.wishes),
+                lambda pair: self._translator(pair, job),
                 journal,
                 on_progress=gauge.tell,
                 stop=stop,
@@ -157,19 +160,39 @@ class Runner:
         """A job's own."""
         return Journal(self.database, job_id)
 
+    def is_in_target(self, wishes: JobWishes, source: Path) -> bool:
+        """Whether the language found in a file is the one that it is to be translated into.
+
+        Raises:
+            InputError: nothing translates this.
+            BatchError: the file cannot be read.
+        """
+        if not self.detection.is_wanted(wishes.source):
+            return False
+        found = self._find_source(wishes, source)
+        return found.language is None and found.detected.language != UNDETERMINED
+
     def _pair(self, wishes: JobWishes, source: Path) -> Pair:
         """Languages by their codes; the same twice where there is nothing to do."""
         if not self.detection.is_wanted(wishes.source):
             return self.router.route(wishes.source, wishes.target, wishes.model).pair
-        file = _job_file(wishes, source, source, UNKNOWN)
-        found = find_source(beginning_of(file), wishes.target, wishes.model, self.router.routes)
+        found = self._find_source(wishes, source)
         return Pair(found.language or found.target, found.target)
 
-    def _translator(self, pair: Pair, wishes: JobWishes) -> EntryTranslator:
+    def _find_source(self, wishes: JobWishes, source: Path) -> SourceFound:
+        file = _job_file(wishes, source, source, UNKNOWN)
+        return find_source(beginning_of(file), wishes.target, wishes.model, self.router.routes)
+
+    def _translator(self, pair: Pair, job: Job) -> EntryTranslator:
         if pair.source == pair.target:
             return Unchanged()
         return RoutedEntries(
-            self.router, pair.source, pair.target, model=wishes.model, read_ahead=self.max_texts
+            self.router,
+            pair.source,
+            pair.target,
+            model=job.wishes.model,
+            read_ahead=self.max_texts,
+            cache_partition=self.cache_sharing.partition_of(job.key_id),
         )
 
 

@@ -15,6 +15,14 @@ from service.desk.inference import Inference
 NEW_CODES: Mapping[str, str] = {"pb": "pt-BR", "zh": "zh-Hans", "zt": "zh-Hant"}
 """Codes that LibreTranslate's models have, and the ones that it gives and takes for them since 1.6."""
 OLD_CODES = {new.lower(): old for old, new in NEW_CODES.items()}
+SCRIPTS_OF_REGIONS: Mapping[str, str] = {
+    "zh-cn": "zh-hans",
+    "zh-sg": "zh-hans",
+    "zh-hk": "zh-hant",
+    "zh-mo": "zh-hant",
+    "zh-tw": "zh-hant",
+}
+"""Regions that clients name where they mean a script, as Mastodon does for its readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +127,6 @@ def name_of(code: str) -> str:
 
 def _spellings(asked: str) -> list[str]:
     plain = asked.replace("_", "-").lower()
-    return [plain, *(codes[plain].lower() for codes in (NEW_CODES, OLD_CODES) if plain in codes)]
+    written = [plain, SCRIPTS_OF_REGIONS.get(plain, plain)]
+    others = [codes[each].lower() for each in written for codes in (NEW_CODES, OLD_CODES) if each in codes]
+    return list(dict.fromkeys([*written, *others]))

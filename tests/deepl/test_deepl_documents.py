@@ -161,16 +161,16 @@ def test_what_fails_on_the_way_is_told_and_not_charged(
     ("form", "content", "message"),
     [
         ({"target_lang": "EN", "filename": "a.exe"}, b"x", "known are .txt, "),
-        ({"target_lang": "EN", "filename": "a.docx"}, b"x", "file: a.docx: "),
+        ({"target_lang": "EN", "filename": "a.docx"}, b"x", 'Invalid file data.","detail":"a.docx: '),
         ({"target_lang": "EN", "filename": "a\r\nX-Evil: 1.txt"}, b"x", "control characters"),
         ({"target_lang": "EN"}, b"\xff\xfe\xfd", "not in utf-16-le"),
         ({"target_lang": "EN"}, b"Gr\xfc\xdfe", "position 3"),
         ({}, b"x", "target_lang: is missing"),
-        ({"target_lang": "FR"}, b"x", "target_lang: "),
-        ({"target_lang": "EN", "source_lang": "CS"}, b"x", "source_lang: "),
+        ({"target_lang": "FR"}, b"x", "Value for 'target_lang' not supported."),
+        ({"target_lang": "EN", "source_lang": "CS"}, b"x", "Value for 'source_lang' not supported."),
         ({"target_lang": "EN", "output_format": "html"}, b"x", "output_format: "),
         ({"target_lang": "EN", "output_format": "pdf"}, b"x", "known are"),
-        ({"target_lang": "EN", "formality": "more"}, b"x", "formality: "),
+        ({"target_lang": "EN", "formality": "more"}, b"x", "'formality' is not supported"),
         ({"target_lang": "EN", "glossary_id": "x"}, b"x", "glossary_id: "),
     ],
 )
@@ -178,9 +178,8 @@ def test_what_cannot_be_translated_is_refused_at_once(
     http: httpx.Client, auth: Auth, form: dict[str, str], content: bytes, message: str
 ) -> None:
     response = http.post("/v2/document", data=form, files={"file": ("a.txt", content)}, headers=auth)
-    status, found = error_of(response)
-    assert status == 400
-    assert message in found
+    assert error_of(response)[0] == 400
+    assert message in response.text
 
 
 def test_a_document_without_a_file_is_refused(http: httpx.Client, auth: Auth) -> None:

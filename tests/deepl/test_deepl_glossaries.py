@@ -1,14 +1,21 @@
-"""Glossaries: made, listed, read and deleted; no translation uses them."""
+"""Glossaries: refused, or else stored as their operator wants it; no translation uses them."""
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import deepl
 import httpx
 import pytest
+from deepl.api_data import MultilingualGlossaryDictionaryEntries
 
+from dragoman.bundle import open_bundle
 from service.accounts.keys import Scope
 from tests.deepl.conftest import ClientOf, Keys, error_of
+from tests.service.conftest import ready_client, router_of
+from tests.service.doubles import DoubleTranslator
 
 Auth = dict[str, str]
 ENTRIES = {"Hund": "dog", 'Katze "Mia"': "cat, Mia"}
@@ -23,7 +30,8 @@ def client(client_of: ClientOf, keys: Keys) -> deepl.DeepLClient:
 
 def test_a_glossary_is_kept_until_it_is_deleted(client: deepl.DeepLClient) -> None:
     made = client.create_glossary("Tiere", "DE", "EN-GB", ENTRIES)
-    assert (made.name, made.ready, made.source_lang, made.target_lang) == ("Tiere", True, "DE", "EN")
+    assert (made.name, made.source_lang, made.target_lang) == ("Tiere", "DE", "EN")
+    assert not made.ready  # for translations: none uses it
     assert made.entry_count == 2
     assert abs(datetime.now(UTC) - made.creation_time) < timedelta(hours=1)
     assert client.get_glossary_entries(made) == ENTRIES
@@ -97,14 +105,14 @@ def test_deleting_answers_nothing(http: httpx.Client, auth: Auth) -> None:
     assert response.headers["x-trace-id"]
 
 
-def test_pairs_are_those_that_are_translated(client: deepl.DeepLClient, many: httpx.Client) -> None:
+def test_pairs_are_those_that_are_translated_where_glossaries_are_stored(
+    client: deepl.DeepLClient, many: httpx.Client
+) -> None:
     assert [(each.source_lang, each.target_lang) for each in client.get_glossary_languages()] == [
         ("de", "en")
     ]
     listed = many.get("/v2/glossary-language-pairs").json()["supported_languages"]
-    pairs = {(each["source_lang"], each["target_lang"]) for each in listed}
-    assert {("de", "en"), ("en", "pt"), ("de", "zh")} <= pairs
-    assert ("fr", "en") not in pairs
+    assert listed == []  # this server refuses glossaries
 
 
 def test_a_translation_that_names_a_glossary_is_refused(client: deepl.DeepLClient) -> None:
@@ -123,6 +131,82 @@ def test_a_key_must_be_for_glossaries(client_of: ClientOf, keys: Keys) -> None:
 def test_a_server_without_a_database_has_none_and_says_so(many: httpx.Client) -> None:
     assert many.get("/v2/glossaries").json() == {"glossaries": []}
     assert error_of(many.get("/v2/glossaries/x"))[0] == 404
-    status, message = error_of(many.post("/v2/glossaries", json=NEW))
+
+
+@contextmanager
+def served(bundle: Path, **settings: object) -> Iterator[httpx.Client]:
+    """A server with an engine of its own, which it closes."""
+    with (
+        router_of(DoubleTranslator(open_bundle(bundle).manifest), bundle) as router,
+        ready_client(router, **settings) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def refusing(bundle: Path, keys: Keys) -> Iterator[httpx.Client]:
+    """A client of a server with a database and the setting's default."""
+    with served(bundle, database_url=keys.url, requires_key=True) as client:
+        yield client
+
+
+def test_a_glossary_that_no_translation_would_use_is_refused(
+    refusing: httpx.Client, http: httpx.Client, auth: Auth, key: str
+) -> None:
+    """Weblate looks at the pairs, and sends no glossaries where there are none."""
+    made = http.post("/v2/glossaries", json=NEW, headers=auth).json()
+    client = deepl.DeepLClient(key, server_url=str(refusing.base_url))
+    with pytest.raises(deepl.DeepLException, match=r"Glossaries are not supported\..*glossaries = stored"):
+        client.create_glossary("Tiere", "DE", "EN", ENTRIES)
+    assert client.get_glossary_languages() == []
+    # What was stored before is not lost.
+    assert client.get_glossary_entries(made["glossary_id"]) == {"a": "b"}
+    assert not client.get_glossary(made["glossary_id"]).ready
+    client.delete_glossary(made["glossary_id"])
+    client.close()  # type: ignore[no-untyped-call]
+
+
+def test_glossaries_cannot_be_stored_without_a_database(bundle: Path) -> None:
+    with served(bundle, glossaries="stored") as client:
+        status, message = error_of(client.post("/v2/glossaries", json=NEW))
     assert status == 400
     assert "database_url" in message
+
+
+DICTIONARY = MultilingualGlossaryDictionaryEntries("DE", "EN", ENTRIES)
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda client: client.create_multilingual_glossary("a", [DICTIONARY]), "ultilingual glossaries"),
+        (lambda client: client.list_multilingual_glossaries(), "ultilingual glossaries"),
+        (lambda client: client.get_multilingual_glossary("x"), "ultilingual glossaries"),
+        (lambda client: client.update_multilingual_glossary_name("x", "b"), "ultilingual glossaries"),
+        (
+            lambda client: client.replace_multilingual_glossary_dictionary("x", DICTIONARY),
+            "ultilingual glossaries",
+        ),
+        (
+            lambda client: client.get_multilingual_glossary_entries("x", "DE", "EN"),
+            "ultilingual glossaries",
+        ),
+        (lambda client: client.delete_multilingual_glossary("x"), "ultilingual glossaries"),
+        (lambda client: client.get_all_style_rules(), "tyle rules"),
+        (lambda client: client.list_translation_memories(), "ranslation memories"),
+        (lambda client: client.rephrase_text("Hallo"), "write/rephrase"),
+        (lambda client: client.correct_text("Hallo"), "write/correct"),
+    ],
+)
+def test_what_is_not_served_at_all_is_said_to_be_so(
+    client: deepl.DeepLClient, ask: Callable[[deepl.DeepLClient], object], words: str
+) -> None:
+    with pytest.raises(deepl.DeepLException, match=f"{words}.*not supported") as refused:
+        ask(client)
+    assert refused.value.http_status_code == 400
+    assert not refused.value.should_retry
+
+
+def test_what_is_not_served_wants_a_key_as_all_else_does(http: httpx.Client) -> None:
+    for method, path in (("GET", "/v3/glossaries"), ("PATCH", "/v3/x"), ("POST", "/v2/write/rephrase")):
+        assert error_of(http.request(method, path))[0] == 403

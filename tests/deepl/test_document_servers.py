@@ -104,7 +104,7 @@ def test_a_document_is_no_job(start: Start, own_auth: Auth) -> None:
     for handle, headers, auth in ((mine, bearer, own_auth), (nobodys, {}, {})):
         until(lambda: status_of(http, handle, auth) == "done")  # noqa: B023 -- at once
         assert http.get("/v1/jobs", headers=headers).json()["jobs"] == []
-        path = f"/v1/jobs/{handle['document_id']}"
+        path = f"/v1/jobs/{handle['document_id'].lower()}"
         for what in ("", "/result", "/errors", "/events"):
             assert http.get(f"{path}{what}", headers=headers).status_code == 404
         assert http.delete(path, headers=headers).status_code == 404
@@ -124,8 +124,8 @@ def test_the_ticket_of_a_document_is_not_in_the_database(
     handle = sent(start(jobs_at_a_time=0), b"Hallo\n", own_auth)
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
-    assert handle["document_id"].encode() in kept
-    assert handle["document_key"].encode() not in kept
+    assert handle["document_id"].lower().encode() in kept
+    assert handle["document_key"].lower().encode() not in kept
 
 
 def test_nothing_of_a_document_that_was_fetched_is_left(start: Start, own_auth: Auth, tmp_path: Path) -> None:

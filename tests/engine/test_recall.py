@@ -118,6 +118,24 @@ def test_those_not_asked_for_longest_are_forgotten(
     assert len(recall) == len(expected) <= max_segments
 
 
+def test_one_partition_does_not_find_what_another_has_kept() -> None:
+    recall = Recall(9)
+    recall.keeping(BASIC, GREEDY, lambda _: None, "a")([hypothesis(1)])
+
+    assert recall.find(BASIC, GREEDY, "b") is None
+    assert recall.find(BASIC, GREEDY) is None
+    assert recall.find(BASIC, GREEDY, "a") == [hypothesis(1)]
+
+
+def test_partitions_share_one_bound_on_segments() -> None:
+    recall = Recall(3)
+    for number in range(9):
+        recall.keeping(BASIC, GREEDY, lambda _: None, str(number))([hypothesis(1)])
+
+    assert len(recall) == 3
+    assert [recall.find(BASIC, GREEDY, str(number)) is not None for number in (5, 6)] == [False, True]
+
+
 TINY = Path(__file__).parents[1] / "tiny" / "bundle-int8"
 TEXT = "Guten Morgen. Wie geht es dir?"
 
@@ -162,3 +180,24 @@ def test_a_caller_who_changes_what_he_got_changes_nothing_else() -> None:
         first[0].clear()
 
         assert translator.search([[5, 6, 3]]) == [expected]
+
+
+def test_a_text_known_in_one_partition_is_searched_for_in_another() -> None:
+    """What has no time at all is not searched for. Alignments are known as well."""
+    aligned = DecodingOptions(return_alignment=True)
+    with Translator.open(TINY, replicas=1, recall_segments=32) as translator:
+        known = translator.submit(TEXT, aligned, cache_partition="a").result()
+
+        assert translator.submit(TEXT, aligned, timeout_s=0.0, cache_partition="a").result() == known
+        for other in ("b", ""):
+            with pytest.raises(DeadlineExceeded):
+                translator.submit(TEXT, aligned, timeout_s=0.0, cache_partition=other).result()
+
+
+def test_a_list_is_known_in_its_own_partition_alone() -> None:
+    with Translator.open(TINY, replicas=1, recall_segments=32) as translator:
+        list(translator.translate_many([TEXT], cache_partition="a"))
+
+        assert translator.submit(TEXT, timeout_s=0.0, cache_partition="a").result().text
+        with pytest.raises(DeadlineExceeded):
+            translator.submit(TEXT, timeout_s=0.0).result()

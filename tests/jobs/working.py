@@ -17,7 +17,7 @@ from service.batch.texts import EntryTranslator, Outcome, Translated
 from service.desk.sources import Detection
 from service.formats.entries import Entry
 from service.jobs.blobs import open_blobs
-from service.jobs.job import JobWishes
+from service.jobs.job import Job
 from service.jobs.premises import JobPremises, Scratch
 from service.jobs.running import Runner
 from service.jobs.store import JobStore
@@ -47,8 +47,8 @@ class Noting:
 class NotingRunner(Runner):
     """A runner with that for a translator."""
 
-    def _translator(self, pair: Pair, wishes: JobWishes) -> EntryTranslator:
-        del pair, wishes
+    def _translator(self, pair: Pair, job: Job) -> EntryTranslator:
+        del pair, job
         return Noting(Path(sys.argv[2]) / "translated")
 
 

@@ -93,6 +93,31 @@ def test_as_mastodon_asks(client: httpx.Client) -> None:
         assert set(language["targets"]) >= {language["code"]}
 
 
+def test_as_mastodon_asks_for_one_text_of_no_known_language(client: httpx.Client) -> None:
+    """Without a key and a language; the target is as the reader's browser has it."""
+    text = {"q": f"<p>{GERMAN}</p>", "source": "auto", "format": "html", "api_key": None}
+    for target, model in (("en", "german"), ("pt-BR", "german|wide"), ("zh-TW", "german|wide")):
+        answer = client.post("/translate", json={**text, "target": target}).json()
+        assert answer["translatedText"] == f"<p>{GERMAN}|{model}</p>"
+        assert answer["detectedLanguage"]["language"] == "de"
+
+
+def test_as_pleroma_asks(client: httpx.Client) -> None:
+    body = {"q": "<p>Hallo</p>", "source": "DE", "target": "en", "format": "html", "api_key": ""}
+
+    assert client.post("/translate", json=body).json() == {"translatedText": "<p>Hallo|german</p>"}
+
+
+def test_as_discourse_asks_where_no_key_is_set(client: httpx.Client) -> None:
+    """Its form then has the field's name alone."""
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    found = client.post("/detect", content=b"q=Das+ist+ein+Haus&api_key", headers=form).json()
+    assert found[0]["language"] == "de"
+    body = b"q=%3Cb%3EHallo%3C%2Fb%3E&source=de&target=en&format=html&api_key"
+    answer = client.post("/translate", content=body, headers=form).json()
+    assert answer == {"translatedText": "<b>Hallo|german</b>"}
+
+
 def test_as_discourse_asks(client: httpx.Client) -> None:
     found = client.post("/detect", data={"q": GERMAN, "api_key": ""}).json()
     assert found[0]["language"] == "de"

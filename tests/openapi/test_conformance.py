@@ -62,7 +62,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     database = f"sqlite:///{folder / 'dragoman.db'}"
     with (
         router_of(double, bundle) as router,
-        ready_client(router, database_url=database, reload_endpoint=True, detection="on") as client,
+        ready_client(
+            router, database_url=database, reload_endpoint=True, detection="on", glossaries="stored"
+        ) as client,
     ):
         yield str(client.base_url)
 

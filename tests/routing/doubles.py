@@ -199,6 +199,7 @@ class DoubleTranslator:
         self.priorities: list[Priority] = []
         self.submitted_on: list[str] = []
         self.cancelled: list[str] = []
+        self.cache_partitions: list[str] = []
         self._counting = threading.Lock()
         self._threads = ThreadPoolExecutor(8, "double-engine")
 
@@ -211,7 +212,7 @@ class DoubleTranslator:
         self.released.set()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def submit(
+    def submit(  # noqa: PLR0913 -- as the engine has it
         self,
         text: str,
         options: DecodingOptions = DEFAULTS,
@@ -221,9 +222,11 @@ class DoubleTranslator:
         timeout_s: float | None = None,
         on_segment: Callable[[SegmentTranslation], object] | None = None,
         on_token: Callable[[int, str], object] | None = None,
+        cache_partition: str = "",
     ) -> Future[Translation]:
         """As the engine does: the future may be cancelled until it is done."""
         self.priorities.append(priority)
+        self.cache_partitions.append(cache_partition)
         if self.is_closed:
             raise TranslatorClosed("the double is closed")
         self.seen.append((text, options))
@@ -255,8 +258,10 @@ class DoubleTranslator:
         read_ahead: int = 4,
         *,
         pair: Pair | None = None,
+        cache_partition: str = "",
     ) -> Iterator[Translation | InputError]:
         assert read_ahead >= 1
+        self.cache_partitions.append(cache_partition)
         self._count(1)
         try:
             for position, text in enumerate(texts):
@@ -277,11 +282,13 @@ class DoubleTranslator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        cache_partition: str = "",
     ) -> Future[SegmentTranslation]:
         """Every word of the target is a token."""
         assert priority is Priority.INTERACTIVE
         self.pairs.append(pair)
         self.timeouts_s.append(timeout_s)
+        self.cache_partitions.append(cache_partition)
         self._count(1)
         return started(self._threads, lambda: scored(source, target), lambda _: self._count(-1))
 

@@ -50,6 +50,7 @@ class DoubleTranslator:
         self.timeouts_s: list[float | None] = []
         self.priorities: list[Priority] = []
         self.cancelled: list[str] = []
+        self.cache_partitions: list[str] = []
         self._threads = ThreadPoolExecutor(8)
 
     def queue(self) -> QueueState:
@@ -60,7 +61,7 @@ class DoubleTranslator:
         self.released.set()
         self._threads.shutdown(cancel_futures=True)
 
-    def submit(
+    def submit(  # noqa: PLR0913 -- as the engine has it
         self,
         text: str,
         options: DecodingOptions = DEFAULTS,
@@ -70,6 +71,7 @@ class DoubleTranslator:
         timeout_s: float | None = None,
         on_segment: Callable[[SegmentTranslation], object] | None = None,
         on_token: Callable[[int, str], object] | None = None,
+        cache_partition: str = "",
     ) -> Future[Translation]:
         """As the engine does: the future may be cancelled until it is done."""
         assert pair in set(self.manifest.languages.pairs())
@@ -77,6 +79,7 @@ class DoubleTranslator:
         options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
         self.seen.append((text, options))
         self.priorities.append(priority)
+        self.cache_partitions.append(cache_partition)
         self.timeouts_s.append(timeout_s)
         if "unusable" in text:
             raise InputError("text", "is not usable")
@@ -102,11 +105,13 @@ class DoubleTranslator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        cache_partition: str = "",
     ) -> Future[SegmentTranslation]:
         """See `scored`."""
         assert priority is Priority.INTERACTIVE
         assert pair in set(self.manifest.languages.pairs())
         self.timeouts_s.append(timeout_s)
+        self.cache_partitions.append(cache_partition)
         return started(self._threads, lambda: scored(source, target), lambda _: None)
 
     def translate_many(
@@ -116,9 +121,11 @@ class DoubleTranslator:
         read_ahead: int = DOUBLE_WINDOW_TEXTS,
         *,
         pair: Pair | None = None,
+        cache_partition: str = "",
     ) -> Iterator[Translation | InputError]:
         """Reads ahead, as the engine does."""
         assert pair in set(self.manifest.languages.pairs())
+        self.cache_partitions.append(cache_partition)
         remaining = enumerate(texts)
         while window := list(islice(remaining, min(read_ahead, DOUBLE_WINDOW_TEXTS))):
             for position, text in window:

@@ -1,0 +1,254 @@
+"""What DeepL's own client, its test suite and programs on top of it match on, word by word."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import deepl
+import httpx
+import pytest
+from deepl import __main__ as deepl_command
+from deepl.api_data import ModelType
+
+from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.router import Router
+from service.accounts.keys import Limits
+from tests.deepl.conftest import ClientOf, Keys, error_of, translate
+from tests.routing.doubles import DoubleBundles, until, write_bundle
+from tests.service.conftest import SIZE_BYTES, ready_client
+from tests.service.doubles import DoubleTranslator
+
+Auth = dict[str, str]
+GERMAN = "Das Wetter ist heute sehr schön, und wir gehen in den Garten."
+ENGLISH = "The weather is very nice today and we are going to the garden."
+
+
+@pytest.fixture(scope="module")
+def keyless(tmp_path_factory: pytest.TempPathFactory, keys: Keys) -> Iterator[httpx.Client]:
+    """Of a server that knows keys but wants none, and detects: de -> en, en-US -> en-GB."""
+    folder = tmp_path_factory.mktemp("keyless")
+    write_bundle(folder / "a", "german")
+    write_bundle(folder / "b", "variants", ["en-US"], ["en-GB"])
+    bundles = DoubleBundles()
+    with (
+        Router(lambda: bundle_folders(folder), bundles.open, lambda _: SIZE_BYTES) as router,
+        ready_client(router, database_url=keys.url, detection="on", preload="a") as client,
+    ):
+        yield client
+        for opened in bundles.opened:
+            opened.released.set()
+
+
+@pytest.mark.parametrize("target", ["EN-US", "en-gb", "EN"])
+def test_a_text_into_a_variant_of_its_own_language_comes_back_and_is_charged(
+    http: httpx.Client, keys: Keys, double: DoubleTranslator, target: str
+) -> None:
+    double.seen.clear()
+    key = keys.make()
+    auth = {"Authorization": f"DeepL-Auth-Key {key}"}
+    answer = translate(http, auth, source_lang="EN", target_lang=target, show_billed_characters=True)
+    assert answer == {"detected_source_language": "EN", "text": "Hallo", "billed_characters": 5}
+    assert double.seen == []
+    assert keys.usage(key).characters == 5
+
+
+def test_a_model_between_variants_is_used(keyless: httpx.Client) -> None:
+    answer = translate(keyless, source_lang="EN-US", target_lang="EN-GB")
+    assert answer == {"detected_source_language": "EN", "text": "Hallo|variants"}
+
+
+def test_what_comes_back_unchanged_is_within_all_limits(http: httpx.Client, keys: Keys) -> None:
+    auth = {"Authorization": f"DeepL-Auth-Key {keys.make(Limits(characters_per_month=4))}"}
+    wanted = {"text": ["Hallo"], "source_lang": "EN", "target_lang": "EN-US"}
+    assert error_of(http.post("/v2/translate", json=wanted, headers=auth))[0] == 456
+    many = {**wanted, "text": ["x"] * 1001}
+    assert error_of(http.post("/v2/translate", json=many, headers=auth))[0] == 413
+
+
+def test_a_target_that_is_none_is_refused_from_its_own_language_too(http: httpx.Client, auth: Auth) -> None:
+    wanted = {"text": ["Hallo"], "source_lang": "DE", "target_lang": "DE"}
+    status, message = error_of(http.post("/v2/translate", json=wanted, headers=auth))
+    assert (status, message) == (400, "Value for 'target_lang' not supported.")
+
+
+@pytest.mark.parametrize("with_detection", [False, True])
+def test_a_language_that_is_not_served_is_named_in_deepls_words(
+    http: httpx.Client, keyless: httpx.Client, auth: Auth, *, with_detection: bool
+) -> None:
+    client = keyless if with_detection else http
+    for field, value in (("target_lang", "XX"), ("source_lang", "XX"), ("target_lang", "x" * 10_000)):
+        body = {"text": ["Hallo"], "target_lang": "EN-GB", field: value}
+        for path, fields, files in (
+            ("/v2/translate", body, None),
+            ("/v2/document", body, {"file": ("a.txt", b"Hallo")}),
+        ):
+            response = client.post(path, data=fields, files=files, headers=auth)
+            assert error_of(response) == (400, f"Value for '{field}' not supported."), path
+            assert response.json()["detail"]
+
+
+def test_the_client_finds_the_words_it_looks_for(client: deepl.DeepLClient) -> None:
+    """The patterns are those of the client's own tests."""
+    with pytest.raises(deepl.DeepLException, match=r"target_lang.*not supported"):
+        client.translate_text("Hallo", target_lang="XX")
+    with pytest.raises(deepl.DeepLException, match=r"source_lang.*not supported"):
+        client.translate_text("Hallo", source_lang="XX", target_lang="EN-US")
+    with pytest.raises(deepl.DeepLException, match=r".*formality.*target_lang.*"):
+        client.translate_text("Hallo", target_lang="EN-US", formality="more")
+    for field in ("formality", "split_sentences"):
+        with pytest.raises(deepl.DeepLException, match=rf".*{field}.*"):
+            client.translate_text("Hallo", target_lang="EN-US", **{field: "invalid"})  # type: ignore[arg-type]
+    with pytest.raises(deepl.DeepLException, match=r"(Invalid file)|(file extension)"):
+        client.translate_document_upload("x", target_lang="EN-US", filename="document.invalid")
+    with pytest.raises(deepl.DeepLException, match="Not found"):
+        client.translate_document_get_status(deepl.DocumentHandle("12AB" * 8, "CD34" * 16))
+
+
+def test_a_formality_is_refused_in_deepls_words(http: httpx.Client, auth: Auth) -> None:
+    wanted = {"text": ["Hallo"], "target_lang": "EN", "formality": "more"}
+    response = http.post("/v2/translate", json=wanted, headers=auth)
+    assert error_of(response) == (400, "'formality' is not supported for given 'target_lang'.")
+    assert "prefer_more" in response.json()["detail"]
+
+
+def test_ids_of_documents_are_upper_case_hexadecimal_and_taken_in_any_case(
+    http: httpx.Client, auth: Auth
+) -> None:
+    files = {"file": ("a.txt", b"Hallo")}
+    sent = http.post("/v2/document", data={"target_lang": "EN"}, files=files, headers=auth).json()
+    assert re.fullmatch("[0-9A-F]{32}", sent["document_id"])
+    assert re.fullmatch("[0-9A-F]{64}", sent["document_key"])
+    for written in (str.upper, str.lower):
+        path = f"/v2/document/{written(sent['document_id'])}"
+        body = {"document_key": written(sent["document_key"])}
+        assert http.post(path, json=body, headers=auth).json()["document_id"] == sent["document_id"]
+
+
+def test_the_failure_of_a_document_names_its_ids_as_the_client_looks_for_them(
+    client: deepl.DeepLClient, tmp_path: Path
+) -> None:
+    (tmp_path / "in.txt").write_text("Hello", encoding="utf8")
+    with pytest.raises(
+        deepl.DocumentTranslationException,
+        match=r"Source and target.*equal.*ID: [0-9A-F]{32}, key: [0-9A-F]{64}",
+    ):
+        client.translate_document_from_filepath(
+            tmp_path / "in.txt", tmp_path / "out.txt", source_lang="EN", target_lang="EN-GB"
+        )
+
+
+def test_a_document_in_the_target_language_already_is_an_error_and_costs_nothing(
+    keyless: httpx.Client, keys: Keys
+) -> None:
+    key = keys.make()
+    auth = {"Authorization": f"DeepL-Auth-Key {key}"}
+    form = {"target_lang": "EN-GB"}
+    ended = {}
+    for name, text in (("english", ENGLISH), ("german", GERMAN), ("numbers", "12 + 3")):
+        files = {"file": ("a.txt", text.encode())}
+        sent = keyless.post("/v2/document", data=form, files=files, headers=auth).json()
+        path, body = f"/v2/document/{sent['document_id']}", {"document_key": sent["document_key"]}
+        until(lambda: keyless.post(path, json=body, headers=auth).json()["status"] in {"done", "error"})  # noqa: B023 -- at once
+        ended[name] = keyless.post(path, json=body, headers=auth).json()
+    assert ended["english"]["status"] == "error"
+    assert ended["english"]["error_message"] == "Source and target language are equal."
+    assert (ended["german"]["status"], ended["numbers"]["status"]) == ("done", "done")
+    assert (keys.usage(key).characters, keys.usage(key).documents) == (len(GERMAN) + len("12 + 3"), 2)
+
+
+def test_any_key_will_do_where_none_is_required(keyless: httpx.Client, keys: Keys) -> None:
+    """DeepL's clients cannot go without one."""
+    own = keys.make()
+    for key in ("any", "12345678-1234-1234-1234-123456789abc:fx", own[:-1] + "?", "drg_00000000_" + "x" * 43):
+        client = deepl.DeepLClient(key, server_url=str(keyless.base_url))
+        assert str(client.translate_text("Hallo", source_lang="DE", target_lang="EN-GB")) == "Hallo|german"
+        assert client.get_usage().character.count == 0
+        assert client.get_target_languages()
+        handle = client.translate_document_upload(
+            "Hallo", source_lang="DE", target_lang="EN-US", filename="a.txt"
+        )
+        assert client.translate_document_get_status(handle).ok
+        client.close()  # type: ignore[no-untyped-call]
+    translate(keyless, {"Authorization": f"DeepL-Auth-Key {own}"}, source_lang="DE")
+    assert keys.usage(own).characters == 5
+
+
+def test_a_key_that_nobody_knows_is_counted_once_by_the_rate_of_its_address(
+    tmp_path: Path, keys: Keys
+) -> None:
+    write_bundle(tmp_path / "models" / "a", "german")
+    bundles = DoubleBundles()
+    with (
+        Router(lambda: bundle_folders(tmp_path / "models"), bundles.open, lambda _: SIZE_BYTES) as router,
+        ready_client(router, database_url=keys.url, rate_limit="3/minute") as client,
+    ):
+        auth = {"Authorization": "DeepL-Auth-Key any"}
+        statuses = [client.get("/v2/usage", headers=auth).status_code for _ in range(4)]
+    assert statuses == [200, 200, 200, 429]
+
+
+def test_the_time_left_is_told_of_all_that_is_not_done(
+    client: deepl.DeepLClient, double: DoubleTranslator
+) -> None:
+    double.released.clear()
+    double.is_waiting.clear()
+    handles = [
+        client.translate_document_upload(f"wait {number}", target_lang="EN-GB", filename="a.txt")
+        for number in range(5)
+    ]
+    until(double.is_waiting.is_set)
+    states = set()
+    for handle in handles:
+        status = client.translate_document_get_status(handle)
+        states.add(status.status.value)
+        assert status.seconds_remaining is not None
+        assert status.seconds_remaining >= 1
+    assert states == {"queued", "translating"}
+    double.released.set()
+    until(lambda: all(client.translate_document_get_status(handle).done for handle in handles))
+
+
+def test_the_client_of_a_text_gets_all_it_reads(client: deepl.DeepLClient) -> None:
+    for model_type in ModelType:
+        result = client.translate_text("Hallo", target_lang="EN-US", model_type=model_type)
+        assert isinstance(result, deepl.TextResult)
+        assert result.model_type_used == model_type.value.removeprefix("prefer_")
+        assert result.billed_characters == 5
+
+
+def test_the_client_takes_texts_of_any_kind_and_languages_that_it_was_told(client: deepl.DeepLClient) -> None:
+    [source] = client.get_source_languages()
+    for target in client.get_target_languages():
+        texts = (f"text {number}" for number in range(120))
+        results = client.translate_text(texts, source_lang=source, target_lang=target)
+        assert isinstance(results, list)
+        assert [result.text for result in results] == [f"TEXT {number}" for number in range(120)]
+
+
+def test_a_document_is_found_again_by_its_ids_alone(client_of: ClientOf, key: str) -> None:
+    """As a program does that kept them over a restart."""
+    sent = client_of(key).translate_document_upload("Hallo", target_lang="EN-GB", filename="a.txt")
+    again = deepl.DocumentHandle(sent.document_id, sent.document_key)
+    other = client_of(key)
+    until(lambda: other.translate_document_get_status(again).done)
+    response = other.translate_document_download(again)
+    assert response is not None
+    assert b"".join(response.iter_content(chunk_size=2)) == b"HALLO"
+
+
+def test_the_clients_own_command_works(
+    http: httpx.Client, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments, expected in (
+        (["text", "--to", "EN-US", "Hallo", "Welt"], "HALLO\nWELT"),
+        (
+            ["text", "--to", "EN-US", "--tag-handling", "xml", "<a>Ein <b>Hund</b></a>"],
+            "<a>EIN <b>HUND</b></a>",
+        ),
+        (["usage"], "Characters: "),
+        (["languages"], "EN-GB: English (United Kingdom)"),
+        (["languages", "--glossary"], "de, en"),
+        (["glossary", "list"], "Glossary ID"),
+    ):
+        deepl_command.main(["--auth-key", key, "--server-url", str(http.base_url), *arguments])  # type: ignore[no-untyped-call]
+        assert expected in capsys.readouterr().out, arguments
