@@ -13,23 +13,29 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help serve train test test-slow test-gpu lint format image-test bench bench-quick bench-page experiments clean
+.PHONY: help serve train test test-slow test-gpu lint format image-test lock audit bench bench-quick bench-page experiments clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-$(VENV)/.python:
+# Files of the versions that requirements/ names, and no others. Where pip finds no CPU build of torch, PyPI's is taken.
+PIP_LOCKED := $(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement
+PIP_PROJECT := $(BIN)/python -m pip install --quiet --no-build-isolation --editable
+
+$(VENV)/.python: requirements/build.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet "pip>=24"
+	$(PIP_LOCKED) requirements/build.txt
 	@touch $@
 
-$(VENV)/.serving: $(VENV)/.python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+$(VENV)/.serving: $(VENV)/.python pyproject.toml requirements/serving.txt
+	$(PIP_LOCKED) requirements/serving.txt
+	$(PIP_PROJECT) .
 	@touch $@
 
-$(VENV)/.development: $(VENV)/.serving pyproject.toml requirements/torch.txt
-	$(BIN)/python -m pip install --quiet --requirement requirements/torch.txt
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+$(VENV)/.development: $(VENV)/.serving pyproject.toml requirements/torch-cpu.txt requirements/torch.txt requirements/development.txt
+	$(PIP_LOCKED) requirements/torch-cpu.txt || $(PIP_LOCKED) requirements/torch.txt
+	$(PIP_LOCKED) requirements/development.txt
+	$(PIP_PROJECT) ".[dev]"
 	@touch $@
 
 serve: $(VENV)/.serving ## Set up what serving needs and start the service on HOST:PORT
@@ -57,6 +63,17 @@ lint: $(VENV)/.development ## Style, strict types on code and tests, import arro
 format: $(VENV)/.development ## Format and apply safe fixes
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+.venv-lock/.uv:
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --quiet "uv>=0.9"
+	@touch $@
+
+lock: .venv-lock/.uv ## Write requirements/*.txt anew; ARGUMENTS=--upgrade takes newer releases
+	.venv-lock/bin/python -m requirements.lock $(ARGUMENTS)
+
+audit: $(VENV)/.development ## Look for known vulnerabilities in the versions of requirements/
+	$(BIN)/python requirements/audit.py $(ARGUMENTS)
 
 .venv-bench/.peers: requirements/peers.txt
 	$(PYTHON) -m venv .venv-bench
