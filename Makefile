@@ -6,6 +6,8 @@ RECIPE ?= training/recipes/de-en.toml
 CHECKPOINT ?= training/checkpoints/de-en
 SHORTLIST ?= models/de-en/shortlist.bin
 PLAN ?= shapes
+SECONDS ?= 3600
+REQUESTS ?= 20000
 TRAIN ?= data/multi30k.train.de-en.tsv
 DEV ?= data/val.de data/val.en
 TEST ?= data/test_2016_flickr.de data/test_2016_flickr.en
@@ -13,7 +15,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help serve train test test-slow test-gpu lint format image-test lock audit bench bench-quick bench-page experiments clean
+.PHONY: help serve train test test-slow test-gpu fuzz lint format image-test lock audit bench bench-quick bench-page experiments clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,6 +55,10 @@ test-slow: $(VENV)/.development ## Run the tests that take minutes
 
 test-gpu: $(VENV)/.development ## Run the tests that need a GPU; docs/gpu.md tells what to install first
 	$(BIN)/python -m pytest -m gpu -rs
+
+fuzz: $(VENV)/.development ## Fuzz parsers and routes for SECONDS, then send REQUESTS from the OpenAPI document
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+	$(BIN)/python -m tests.openapi --requests $(REQUESTS)
 
 lint: $(VENV)/.development ## Style, strict types on code and tests, import arrows
 	$(BIN)/ruff check

@@ -1,8 +1,8 @@
 """Look for known vulnerabilities in the versions that the lock files name, with pip-audit.
 
 Exit status 0: every version was looked up and none is known to be vulnerable. 1: some are; they are listed
-with the versions that fix them. 2: the service of vulnerabilities was not reached, or does not know a package,
-so nothing is known; `--allow-unreached` makes this 0, for continuous integration without a network.
+with the versions that fix them. 2: the service of vulnerabilities was not reached, or does not know some
+package; `--allow-unreached` makes this 0, for continuous integration without a network.
 """
 
 import argparse
