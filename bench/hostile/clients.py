@@ -101,11 +101,13 @@ async def learn(site: Site, texts: Sequence[str]) -> dict[str, Known]:
     """
     known = {}
     for text in texts:
+        request = translation_of(text).encode(site.key)
+        status, body = await site.ask(request)
         for _ in range(MAX_TRIES):
-            status, body = await site.ask(translation_of(text).encode(site.key))
             if status not in BUSY:
                 break
             await asyncio.sleep(RETRY_S)
+            status, body = await site.ask(request)
         if status != 200:  # noqa: PLR2004 -- OK
             raise RuntimeError(f"{status} for an ordinary text, while nothing else was asked")
         known[text] = _translation(body)
