@@ -3,7 +3,8 @@
 A third of the clients ask for ordinary texts, whose answers were learned before; the others send the kinds of
 requests in `bench.hostile.attacks` and `bench.hostile.clients`. All traffic stays on this machine.
 
-Exit status 1: an ordinary answer was wrong or lost, or the server answered 500.
+`--kind` leaves out all other kinds of attacks. Exit status 1: an ordinary answer was wrong or lost, or the
+server answered 500.
 """
 
 import argparse
@@ -66,10 +67,16 @@ SETTINGS: Mapping[str, str] = {
 }
 
 
-async def load(site: Site, known: Mapping[str, Known], clients: int, seconds: float) -> Record:
+async def load(
+    site: Site,
+    known: Mapping[str, Known],
+    clients: int,
+    seconds: float,
+    kinds: Sequence[str] = (*BEHAVIOURS,),
+) -> Record:
     """A third of the clients are ordinary; the others take the kinds of attacks in turn."""
     record, until = Record(), Clock(time.perf_counter(), seconds)
-    kinds, sentences = [*BEHAVIOURS], [*known]
+    sentences = [*known]
     num_ordinary = max(1, clients // 3)
     ordinary = [
         ask_ordinary(site, known, record, until, number * len(known) // num_ordinary)
@@ -83,7 +90,9 @@ async def load(site: Site, known: Mapping[str, Known], clients: int, seconds: fl
     return record
 
 
-def measure(bundle: Path, texts: Sequence[str], clients: int, minutes: float) -> dict[str, Any]:
+def measure(
+    bundle: Path, texts: Sequence[str], clients: int, minutes: float, kinds: Sequence[str]
+) -> dict[str, Any]:
     """Learn, load, and ask once more when it is over."""
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{Path(folder) / 'dragoman.db'}"
@@ -93,7 +102,7 @@ def measure(bundle: Path, texts: Sequence[str], clients: int, minutes: float) ->
             site = Site(service.address, site_key, "drg_0000000000000000_nobody")
             known = asyncio.run(learn(site, texts))
             with watched_memory(service.pid, SAMPLE_S) as seen, watched_children(service.pid) as children:
-                record = asyncio.run(load(site, known, clients, 60 * minutes))
+                record = asyncio.run(load(site, known, clients, 60 * minutes, kinds))
             try:
                 settled = asyncio.run(learn(site, texts))
             except RuntimeError as error:
@@ -215,13 +224,16 @@ def main() -> int:
     parser.add_argument("bundle", type=Path)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--kind", action="append", choices=[*BEHAVIOURS], help="of attacks; else all")
     parser.add_argument("--sentences", type=Path, default=SENTENCES, help="German text, a sentence a line")
     parser.add_argument("--output", type=Path, default=RESULTS / "hostile.json")
     arguments = parser.parse_args()
     texts = list(dict.fromkeys(read_texts(arguments.sentences, NUM_TEXTS)))
-    measured = measure(arguments.bundle, texts, arguments.clients, arguments.minutes)
-    result = {"clients": arguments.clients, "minutes": arguments.minutes, **measured}
+    kinds = arguments.kind or [*BEHAVIOURS]
+    measured = measure(arguments.bundle, texts, arguments.clients, arguments.minutes, kinds)
+    result = {"clients": arguments.clients, "minutes": arguments.minutes, "kinds": kinds, **measured}
     options = f"--clients {arguments.clients} --minutes {arguments.minutes:g}"
+    options += "".join(f" --kind '{kind}'" for kind in arguments.kind or [])
     command = f"python -m bench.hostile {arguments.bundle} {options}"
     write_result(arguments.output, provenance(arguments.bundle, command), result)
     for name, found in result.items():
