@@ -6,13 +6,10 @@ RUN python3 -m venv /opt/installer && python3 -m venv --without-pip /opt/dragoma
 
 # Dependencies before code, so that a change of code reuses this layer. The extras are in it because an image
 # without pip cannot be given them later.
-COPY pyproject.toml ./
-RUN python3 -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-        extras = p['optional-dependencies']; \
-        print(*p['dependencies'], *(each for name in ('postgresql', 'redis', 's3', 'otel', 'parquet') for each in extras[name]), sep='\n')" \
-        > /opt/installer/requirements.txt \
-    && /opt/installer/bin/pip --python /opt/dragoman install --no-cache-dir --no-compile \
-        --requirement /opt/installer/requirements.txt
+COPY requirements/build.txt requirements/image.txt ./
+RUN /opt/installer/bin/pip install --no-cache-dir --require-hashes --requirement build.txt \
+    && /opt/installer/bin/pip --python /opt/dragoman install --no-cache-dir --no-compile --no-deps \
+        --require-hashes --requirement image.txt
 
 # What packages ship for those who build, test or read them, onnxruntime's library for C, which its Python module
 # does not load, Arrow's own ways to S3 and to other machines, Zstandard for PyPy, and what botocore knows of services
@@ -29,10 +26,11 @@ RUN cd /opt/dragoman/lib/python3.11/site-packages \
     && find botocore/data -mindepth 1 -maxdepth 1 -type d ! -name s3 ! -name sts ! -name 'sso*' -exec rm -r {} +
 
 # Bytecode is written here, once; unchecked, because nobody edits a file of the image later.
-COPY README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE ./
 COPY dragoman dragoman
 COPY service service
-RUN /opt/installer/bin/pip --python /opt/dragoman install --no-cache-dir --no-compile --no-deps . \
+RUN /opt/installer/bin/pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /opt/wheel . \
+    && /opt/installer/bin/pip --python /opt/dragoman install --no-cache-dir --no-compile --no-deps /opt/wheel/*.whl \
     && python3 -m compileall -q --invalidation-mode unchecked-hash /opt/dragoman/lib
 
 # A freshly written bundle may be its owner's alone; the service runs as somebody else.

@@ -6,6 +6,8 @@ RECIPE ?= training/recipes/de-en.toml
 CHECKPOINT ?= training/checkpoints/de-en
 SHORTLIST ?= models/de-en/shortlist.bin
 PLAN ?= shapes
+SECONDS ?= 3600
+REQUESTS ?= 20000
 TRAIN ?= data/multi30k.train.de-en.tsv
 DEV ?= data/val.de data/val.en
 TEST ?= data/test_2016_flickr.de data/test_2016_flickr.en
@@ -13,23 +15,29 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help serve train test test-slow test-gpu lint format image-test bench bench-quick bench-page experiments clean
+.PHONY: help serve train test test-slow test-gpu fuzz lint format image-test lock audit bench bench-quick bench-page experiments clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-$(VENV)/.python:
+# Files of the versions that requirements/ names, and no others. Where pip finds no CPU build of torch, PyPI's is taken.
+PIP_LOCKED := $(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement
+PIP_PROJECT := $(BIN)/python -m pip install --quiet --no-build-isolation --editable
+
+$(VENV)/.python: requirements/build.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet "pip>=24"
+	$(PIP_LOCKED) requirements/build.txt
 	@touch $@
 
-$(VENV)/.serving: $(VENV)/.python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+$(VENV)/.serving: $(VENV)/.python pyproject.toml requirements/serving.txt
+	$(PIP_LOCKED) requirements/serving.txt
+	$(PIP_PROJECT) .
 	@touch $@
 
-$(VENV)/.development: $(VENV)/.serving pyproject.toml requirements/torch.txt
-	$(BIN)/python -m pip install --quiet --requirement requirements/torch.txt
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+$(VENV)/.development: $(VENV)/.serving pyproject.toml requirements/torch-cpu.txt requirements/torch.txt requirements/development.txt
+	$(PIP_LOCKED) requirements/torch-cpu.txt || $(PIP_LOCKED) requirements/torch.txt
+	$(PIP_LOCKED) requirements/development.txt
+	$(PIP_PROJECT) ".[dev]"
 	@touch $@
 
 serve: $(VENV)/.serving ## Set up what serving needs and start the service on HOST:PORT
@@ -48,6 +56,10 @@ test-slow: $(VENV)/.development ## Run the tests that take minutes
 test-gpu: $(VENV)/.development ## Run the tests that need a GPU; docs/gpu.md tells what to install first
 	$(BIN)/python -m pytest -m gpu -rs
 
+fuzz: $(VENV)/.development ## Fuzz parsers and routes for SECONDS, then send REQUESTS from the OpenAPI document
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+	$(BIN)/python -m tests.openapi --requests $(REQUESTS)
+
 lint: $(VENV)/.development ## Style, strict types on code and tests, import arrows
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -57,6 +69,17 @@ lint: $(VENV)/.development ## Style, strict types on code and tests, import arro
 format: $(VENV)/.development ## Format and apply safe fixes
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+.venv-lock/.uv:
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --quiet "uv>=0.9"
+	@touch $@
+
+lock: .venv-lock/.uv ## Write requirements/*.txt anew; ARGUMENTS=--upgrade takes newer releases
+	.venv-lock/bin/python -m requirements.lock $(ARGUMENTS)
+
+audit: $(VENV)/.development ## Look for known vulnerabilities in the versions of requirements/
+	$(BIN)/python requirements/audit.py $(ARGUMENTS)
 
 .venv-bench/.peers: requirements/peers.txt
 	$(PYTHON) -m venv .venv-bench

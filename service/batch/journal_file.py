@@ -86,6 +86,8 @@ class JournalFile:
             if is_damaged and not isinstance(error, OperationalError):
                 raise JournalDamaged(self.name, problem) from error
             raise JournalFailed(self.name, problem) from error
+        except UnicodeDecodeError as error:  # of SQLite's message, which quotes what is damaged
+            raise JournalDamaged(self.name, "it names what is no UTF-8") from error
 
 
 def remove_journal(path: Path) -> None:

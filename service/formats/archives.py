@@ -47,11 +47,18 @@ def opened(source: BinaryIO) -> Iterator[ZipFile]:
             member is read is raised as one too.
     """
     try:
-        with ZipFile(source) as archive:
+        with _zip_file(source) as archive:
             _check(archive, source)
             yield archive
     except (BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise FileProblem(f"it is no sound zip archive: {error}; save it anew") from error
+
+
+def _zip_file(source: BinaryIO) -> ZipFile:
+    try:
+        return ZipFile(source)
+    except UnicodeDecodeError as error:
+        raise BadZipFile("a member's name is not UTF-8, as it is said to be") from error
 
 
 def read_entries(source: BinaryIO, members: Members) -> Iterator[Entry]:

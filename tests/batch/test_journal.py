@@ -167,6 +167,16 @@ def test_pages_that_were_damaged_are_a_clear_stop(tmp_path: Path) -> None:
     store.close()
 
 
+def test_a_damaged_name_that_is_no_utf_8_is_a_clear_stop(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    JournalFile.open(path).close()
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"translations", b"\x81" * len(b"translations"), 1))
+
+    with pytest.raises(JournalDamaged):
+        JournalFile.open(path)
+
+
 def test_a_journal_that_another_process_writes_is_not_used(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     store = JournalFile.open(path)

@@ -32,6 +32,13 @@ def _named(name: str) -> bytes:
     return _archive((standing, b"a"), kind=ZIP_STORED).replace(standing.encode(), name.encode())
 
 
+def test_a_name_that_is_said_to_be_utf_8_and_is_not_is_refused() -> None:
+    content = _archive(("ä.xml", b"a"), kind=ZIP_STORED).replace("ä".encode(), b"\x80\x80")
+
+    with pytest.raises(FileProblem, match="not UTF-8"), opened(BytesIO(content)):
+        pass
+
+
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "C:/x", "a\\..\\x", "..", "a\0b"])
 def test_names_that_lead_elsewhere_are_refused(name: str) -> None:
     with pytest.raises(FileProblem, match="leads elsewhere"), opened(BytesIO(_named(name))):

@@ -6,34 +6,12 @@ from typing import Any
 
 import httpx
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, settings
-from schemathesis import Case, checks
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    negative_data_rejection,
-    response_headers_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-    unsupported_method,
-)
+from schemathesis import Case
 
-from dragoman.bundle import open_bundle
+from tests.openapi.conformance import SCHEMA, check, open_server
 from tests.openapi.documented import DOCUMENT, assert_fits, data_schemas, events_of, examples_of
-from tests.routing.doubles import write_bundle
-from tests.service.conftest import ready_client, router_of
-from tests.service.doubles import DoubleTranslator
 
-CHECKS = [
-    checks.not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
-    unsupported_method,
-]
-STRICT_CHECKS = [*CHECKS, negative_data_rejection]
-SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 FEW, MANY = 20, 500
 """Requests to each operation, beside those that the document shows and those at the edges of its schemas."""
@@ -47,32 +25,10 @@ SHOWN = [
 """Paths and kinds of bodies. One route always refuses; those of documents want one sent before."""
 
 
-@schemathesis.serializer("application/x-ndjson")
-def lines(_context: object, value: object) -> bytes:
-    """JSON lines are a text to the document."""
-    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
-
-
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Of a server with all APIs, glossaries, and every switch on."""
-    folder = tmp_path_factory.mktemp("served")
-    bundle = write_bundle(folder / "models" / "tiny", "tiny-de-en")
-    double = DoubleTranslator(open_bundle(bundle).manifest)
-    database = f"sqlite:///{folder / 'dragoman.db'}"
-    with (
-        router_of(double, bundle) as router,
-        ready_client(
-            router, database_url=database, reload_endpoint=True, detection="on", glossaries="stored"
-        ) as client,
-    ):
-        yield str(client.base_url)
-
-
-def check(case: Case[Any], address: str) -> None:
-    """DeepL's own servers, and so these routes, take null and nothing for fields that are left out."""
-    is_lenient = case.operation.path.startswith("/v2/")
-    case.call_and_validate(base_url=address, checks=CHECKS if is_lenient else STRICT_CHECKS)
+    with open_server(tmp_path_factory.mktemp("served")) as opened:
+        yield opened
 
 
 @SCHEMA.parametrize()

@@ -1,0 +1,249 @@
+"""Ordinary clients among hostile ones: are their answers right, how fast, and does memory stay flat?
+
+A third of the clients ask for ordinary texts, whose answers were learned before; the others send the kinds of
+requests in `bench.hostile.attacks` and `bench.hostile.clients`. All traffic stays on this machine.
+
+`--kind` leaves out all other kinds of attacks. Exit status 1: an ordinary answer was wrong or lost, or the
+server answered 500.
+"""
+
+import argparse
+import asyncio
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bench.hostile.clients import (
+    BEHAVIOURS,
+    LEFT,
+    NO_ANSWER,
+    Clock,
+    Known,
+    Record,
+    Site,
+    ask_ordinary,
+    attack,
+    learn,
+)
+from bench.page import RESULTS
+from bench.peers.arrivals import percentile
+from bench.provenance import provenance, write_result
+from bench.server import service_process
+from bench.soak import (
+    CPUS,
+    MIB,
+    Answered,
+    Resident,
+    read_texts,
+    resident_bytes,
+    summarise_memory,
+    timeline,
+    watched_memory,
+)
+from bench.workloads import SENTENCES
+from service.accounts.database import Database
+from service.accounts.key_store import KeyStore
+from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyWishes
+
+NUM_TEXTS = 200
+MAX_BINS = 60
+SAMPLE_S = 1.0
+SERVER_FAILED = 500
+NAMES = {NO_ANSWER: "no answer", LEFT: "left"}
+"""Of what stands in place of a status."""
+SETTINGS: Mapping[str, str] = {
+    "DRAGOMAN_REQUIRES_KEY": "true",
+    "DRAGOMAN_CLIENT_TIMEOUT_S": "5",
+    "DRAGOMAN_DOCUMENT_LIFETIME_S": "60",
+    "DRAGOMAN_WEBHOOK_SECRET": "0123456789abcdef0123456789abcdef",
+}
+
+
+async def load(
+    site: Site,
+    known: Mapping[str, Known],
+    clients: int,
+    seconds: float,
+    kinds: Sequence[str] = (*BEHAVIOURS,),
+) -> Record:
+    """A third of the clients are ordinary; the others take the kinds of attacks in turn."""
+    record, until = Record(), Clock(time.perf_counter(), seconds)
+    sentences = [*known]
+    num_ordinary = max(1, clients // 3)
+    ordinary = [
+        ask_ordinary(site, known, record, until, number * len(known) // num_ordinary)
+        for number in range(num_ordinary)
+    ]
+    hostile = [
+        attack(site, kinds[number % len(kinds)], sentences, record, until, number)
+        for number in range(clients - num_ordinary)
+    ]
+    await asyncio.gather(*ordinary, *hostile)
+    return record
+
+
+def measure(
+    bundle: Path, texts: Sequence[str], clients: int, minutes: float, kinds: Sequence[str]
+) -> dict[str, Any]:
+    """Learn, load, and ask once more when it is over."""
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{Path(folder) / 'dragoman.db'}"
+        keys = {"DRAGOMAN_DATABASE_URL": url, **SETTINGS}
+        site_key = make_key(url)
+        with service_process(bundle, CPUS, keys) as service:
+            site = Site(service.address, site_key, "drg_0000000000000000_nobody")
+            known = asyncio.run(learn(site, texts))
+            with watched_memory(service.pid, SAMPLE_S) as seen, watched_children(service.pid) as children:
+                record = asyncio.run(load(site, known, clients, 60 * minutes, kinds))
+            try:
+                settled = asyncio.run(learn(site, texts))
+            except RuntimeError as error:
+                print(f"afterwards: {error}")
+                settled = {}
+    wrong_afterwards = sum(known[text] != settled.get(text) for text in texts)
+    return summarise(record, seen, max(children, default=0), wrong_afterwards)
+
+
+def make_key(url: str) -> str:
+    """A key of a new database."""
+    database = Database.open(url)
+    try:
+        wishes = KeyWishes("soak", DEFAULT_SCOPES, NO_LIMITS)
+        return KeyStore(database).create(wishes, datetime.now(UTC)).presented
+    finally:
+        database.close()
+
+
+@contextmanager
+def watched_children(pid: int) -> Iterator[list[int]]:
+    """Resident bytes of all processes that a process has begun, read again and again on a thread."""
+    seen: list[int] = []
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(SAMPLE_S):
+            seen.append(sum(resident_of(child) for child in children_of(pid)))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def children_of(pid: int) -> list[int]:
+    """Those of every thread of a process (Linux), and theirs."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        lists = [(task / "children").read_text(encoding="ascii") for task in tasks]
+    except OSError:
+        return []  # it ended meanwhile
+    children = [int(child) for listed in lists for child in listed.split()]
+    return [*children, *(grandchild for child in children for grandchild in children_of(child))]
+
+
+def resident_of(pid: int) -> int:
+    """0 for a process that has ended."""
+    try:
+        return resident_bytes(pid)
+    except OSError:
+        return 0
+
+
+def summarise(
+    record: Record, seen: Sequence[Resident], children_bytes: int, wrong_afterwards: int
+) -> dict[str, Any]:
+    """What matters first: wrong, lost, failed; then latencies, memory and statuses by kind."""
+    good = [one.latency_s for one in record.ordinary if one.status == 200]  # noqa: PLR2004 -- OK
+    everything = [*record.ordinary, *(one for answers in record.hostile.values() for one in answers)]
+    return {
+        "ordinary": {
+            "requests": len(record.ordinary),
+            "wrong": len(record.wrong),
+            "lost": sum(one.status == NO_ANSWER for one in record.ordinary),
+            "wrong_afterwards": wrong_afterwards,
+            "statuses": statuses(record.ordinary),
+            "p50_ms": round(1e3 * percentile(good, 0.5), 1) if good else None,
+            "p99_ms": round(1e3 * percentile(good, 0.99), 1) if good else None,
+        },
+        "server_errors": sum(one.status == SERVER_FAILED for one in everything),
+        "memory": {
+            **summarise_memory(seen),
+            **thirds(seen),
+            "children_most_mib": round(children_bytes / MIB, 1),
+        },
+        "hostile": {
+            kind: {
+                "requests": len(answers),
+                "statuses": statuses(answers),
+                "p99_ms": round(1e3 * percentile([one.latency_s for one in answers], 0.99), 1),
+            }
+            for kind, answers in sorted(record.hostile.items())
+            if answers
+        },
+        "timeline": timeline(record.ordinary, seen, min(MAX_BINS, len(seen))),
+    }
+
+
+def statuses(answers: Sequence[Answered]) -> dict[str, int]:
+    """Counts by status, or by what stands in its place."""
+    counts = Counter(NAMES.get(one.status, str(one.status)) for one in answers)
+    return dict(sorted(counts.items()))
+
+
+def thirds(seen: Sequence[Resident]) -> dict[str, float]:
+    """Medians of memory: in the second third of the time and in the last, alike where it is flat."""
+    end_s = seen[-1].at_s
+    second = [one.size_bytes for one in seen if end_s / 3 <= one.at_s < 2 * end_s / 3]
+    last = [one.size_bytes for one in seen if one.at_s >= 2 * end_s / 3]
+    return {
+        "second_third_mib": round(statistics.median(second or last) / MIB, 1),
+        "last_third_mib": round(statistics.median(last) / MIB, 1),
+    }
+
+
+def has_failed(result: Mapping[str, Any]) -> bool:
+    """Whether an ordinary client got less than it should, or the server failed."""
+    ordinary = result["ordinary"]
+    faults = [ordinary["wrong"], ordinary["lost"], ordinary["wrong_afterwards"], result["server_errors"]]
+    return any(faults)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.hostile", description=__doc__)
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--kind", action="append", choices=[*BEHAVIOURS], help="of attacks; else all")
+    parser.add_argument("--sentences", type=Path, default=SENTENCES, help="German text, a sentence a line")
+    parser.add_argument("--output", type=Path, default=RESULTS / "hostile.json")
+    arguments = parser.parse_args()
+    texts = list(dict.fromkeys(read_texts(arguments.sentences, NUM_TEXTS)))
+    kinds = arguments.kind or [*BEHAVIOURS]
+    measured = measure(arguments.bundle, texts, arguments.clients, arguments.minutes, kinds)
+    result = {"clients": arguments.clients, "minutes": arguments.minutes, "kinds": kinds, **measured}
+    options = f"--clients {arguments.clients} --minutes {arguments.minutes:g}"
+    options += "".join(f" --kind '{kind}'" for kind in arguments.kind or [])
+    command = f"python -m bench.hostile {arguments.bundle} {options}"
+    write_result(arguments.output, provenance(arguments.bundle, command), result)
+    for name, found in result.items():
+        if name == "hostile":
+            for kind, answers in found.items():
+                print(f"  {kind:24} {answers}")
+        elif name != "timeline":
+            print(f"{name:14} {found}")
+    return 1 if has_failed(result) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

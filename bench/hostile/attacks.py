@@ -1,0 +1,180 @@
+"""What hostile clients send: requests as bytes, by kinds, drawn the same each time."""
+
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
+from random import Random
+from zipfile import ZIP_DEFLATED, ZipFile
+
+MAX_CHARACTERS = 99_900
+"""Of the longest texts, a little under the default limit of the service."""
+HUGE_BYTES = 3 * 2**20
+"""Of a body over the default limit."""
+BOUNDARY = "hostile"
+MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
+JSON = "application/json"
+NUM_NAMESPACES = 20_000
+BOMB_BYTES = 64 * 2**20
+"""Of a member of an archive that packs to next to nothing."""
+BAD_WEBHOOKS = (
+    "http://127.0.0.1:9/x",
+    "http://localhost:9/x",
+    "ftp://127.0.0.1/x",
+    "http://[::1",
+    "http://user:secret@127.0.0.1/",
+    "x" * 5000,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """One request."""
+
+    path: str
+    content_type: str
+    body: bytes
+
+    def encode(self, key: str) -> bytes:
+        """The whole request, for a connection of its own; the key as the path's API has it."""
+        scheme = "DeepL-Auth-Key" if self.path.startswith("/v2/") else "Bearer"
+        head = (
+            f"POST {self.path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+            f"Authorization: {scheme} {key}\r\n"
+            f"Content-Type: {self.content_type}\r\nContent-Length: {len(self.body)}\r\n\r\n"
+        )
+        return head.encode("ascii") + self.body
+
+
+def translation_of(text: str) -> Attack:
+    """An ordinary request, if the text is."""
+    return Attack("/v1/translate", JSON, json.dumps({"text": text, "source": "de", "target": "en"}).encode())
+
+
+def long_text(random: Random, sentences: list[str]) -> Attack:
+    """As many sentences as a request may have."""
+    text = ""
+    while len(text) < MAX_CHARACTERS:
+        text += random.choice(sentences) + " "
+    return translation_of(text[:MAX_CHARACTERS])
+
+
+def text_without_spaces(random: Random, _sentences: list[str]) -> Attack:
+    length = random.choice([1000, 10_000, MAX_CHARACTERS])
+    return translation_of("".join(random.choices("abcdefghijklmnopqrstuvwxyzäöüß", k=length)))
+
+
+def combining_marks(random: Random, _sentences: list[str]) -> Attack:
+    length = random.choice([1000, 10_000, MAX_CHARACTERS - 1])
+    return translation_of("e" + "".join(random.choices("\u0301\u0323\u0308\u0345\u0f74", k=length)))
+
+
+def lone_surrogate(random: Random, sentences: list[str]) -> Attack:
+    surrogate = random.choice(["\ud800", "\udfff", "x\udc00y"])
+    return translation_of(f"{random.choice(sentences)} {surrogate}")
+
+
+def bad_json(random: Random, _sentences: list[str]) -> Attack:
+    """Malformed, nested too deeply, with numbers of thousands of digits, or far too large."""
+    body = random.choice(
+        [
+            b'{"text": "a"',
+            b"[" * 200_000,
+            b'{"text": "a", "beam_size": ' + b"9" * 50_000 + b"}",
+            b'{"text": "\xff\xfe"}',
+            b'{"text": "' + b"a" * HUGE_BYTES + b'"}',
+            b'{"text": [' + b'"a",' * 200_000 + b'"a"]}',
+            json.dumps({"text": "a"} | {f"field{number}": number for number in range(30_000)}).encode(),
+        ]
+    )
+    return Attack(random.choice(["/v1/translate", "/translate", "/v2/translate"]), JSON, body)
+
+
+def multipart_flood(random: Random, _sentences: list[str]) -> Attack:
+    """Thousands of fields, or such that never end."""
+    field = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="q"\r\n\r\na\r\n'.encode()
+    header = f"--{BOUNDARY}\r\n".encode() + b"X-A: b\r\n" * 50_000
+    path = random.choice(["/translate", "/translate_file", "/v1/jobs", "/v2/document"])
+    return Attack(path, MULTIPART, random.choice([field * 10_000, header, b"--" * 100_000, field[:-2]]))
+
+
+def file_bomb(random: Random, _sentences: list[str]) -> Attack:
+    """A file that is small and makes much of itself."""
+    name, content = random.choice(
+        [_namespaces_xliff, _namespaces_docx, _nested_xliff, _zeros_docx, _zeros_gzip]
+    )()
+    path = random.choice(["/translate_file", "/v2/document", "/v1/jobs"])
+    languages = {"source": "de", "target": "en"} if path != "/v2/document" else {"target_lang": "EN"}
+    return Attack(path, MULTIPART, form_of(languages, name, content))
+
+
+def bad_webhook(random: Random, _sentences: list[str]) -> Attack:
+    fields = {"source": "de", "target": "en", "webhook_url": random.choice(BAD_WEBHOOKS)}
+    return Attack("/v1/jobs", MULTIPART, form_of(fields, "a.txt", b"Guten Tag.\n"))
+
+
+Draw = Callable[[Random, list[str]], Attack]
+ATTACKS: Mapping[str, Draw] = {
+    "long text": long_text,
+    "letters without spaces": text_without_spaces,
+    "combining marks": combining_marks,
+    "lone surrogate": lone_surrogate,
+    "bad JSON": bad_json,
+    "multipart flood": multipart_flood,
+    "file bomb": file_bomb,
+    "bad webhook": bad_webhook,
+}
+"""Kinds whose clients send all of a request and wait for its answer."""
+
+
+def form_of(fields: Mapping[str, str], name: str, content: bytes) -> bytes:
+    """A form with a file."""
+    parts = [
+        f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'.encode()
+        for field, value in fields.items()
+    ]
+    head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
+    return b"".join([*parts, head, content, f"\r\n--{BOUNDARY}--\r\n".encode()])
+
+
+@cache
+def _namespaces_xliff() -> tuple[str, bytes]:
+    declared = "".join(f' xmlns:n{number}="u{number}"' for number in range(NUM_NAMESPACES))
+    return "a.xliff", f"<xliff{declared}>{'<n1:a>' * 100}{'</n1:a>' * 100}</xliff>".encode()
+
+
+@cache
+def _nested_xliff() -> tuple[str, bytes]:
+    depth = 2000
+    return "a.xlf", "".join(f'<a xmlns:n{number}="u">' for number in range(depth)).encode() + b"</a>" * depth
+
+
+@cache
+def _namespaces_docx() -> tuple[str, bytes]:
+    declared = "".join(f' xmlns:n{number}="u"' for number in range(NUM_NAMESPACES))
+    return "a.docx", _docx(f"<w:document{declared}>{'<w:p>' * 500}</w:document>".encode())
+
+
+@cache
+def _zeros_docx() -> tuple[str, bytes]:
+    return "a.docx", _docx(b" " * BOMB_BYTES)
+
+
+@cache
+def _zeros_gzip() -> tuple[str, bytes]:
+    return "a.txt.gz", gzip.compress(b"a" * BOMB_BYTES, mtime=0)
+
+
+def _docx(document: bytes) -> bytes:
+    types = (
+        '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override '
+        'PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.'
+        'wordprocessingml.document.main+xml"/></Types>'
+    )
+    target = BytesIO()
+    with ZipFile(target, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", types)
+        archive.writestr("word/document.xml", document)
+    return target.getvalue()

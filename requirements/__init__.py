@@ -1,0 +1,1 @@
+"""Lock files of what is installed, and the commands that write and audit them."""

@@ -1,0 +1,104 @@
+"""What a load of hostile clients says of ordinary ones, from records made by hand; and a short load."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bench.hostile.__main__ import SETTINGS, has_failed, load, make_key, summarise, thirds
+from bench.hostile.attacks import ATTACKS
+from bench.hostile.clients import BEHAVIOURS, LEFT, NO_ANSWER, Known, Record, Site, learn
+from bench.soak import MIB, Answered, Resident
+from dragoman.bundle import open_bundle
+from tests.routing.doubles import write_bundle
+from tests.service.conftest import ready_client, router_of
+from tests.service.doubles import DoubleTranslator
+
+SEEN = [Resident(float(second), (100 + second) * MIB) for second in range(10)]
+TEXTS = ["ein hund", "eine katze", "zwei hunde"]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A server with the engine's double, and keys."""
+    bundle = write_bundle(tmp_path / "tiny", "tiny-de-en")
+    double = DoubleTranslator(open_bundle(bundle).manifest)
+    url = f"sqlite:///{tmp_path / 'accounts.db'}"
+    key = make_key(url)
+    settings = {name.removeprefix("DRAGOMAN_").lower(): value for name, value in SETTINGS.items()}
+    with router_of(double, bundle) as router, ready_client(router, database_url=url, **settings) as client:
+        yield Site(str(client.base_url).rstrip("/"), key, "drg_0000000000000000_nobody")
+        double.released.set()
+
+
+def summary_of(record: Record, wrong_afterwards: int = 0) -> dict[str, object]:
+    return summarise(record, SEEN, 0, wrong_afterwards)
+
+
+@pytest.mark.parametrize(
+    ("record", "wrong_afterwards"),
+    [
+        (Record(ordinary=[Answered(1, 1, 200)], wrong=["a"]), 0),
+        (Record(ordinary=[Answered(1, 1, NO_ANSWER)]), 0),
+        (Record(ordinary=[Answered(1, 1, 500)]), 0),
+        (Record(hostile={"bad JSON": [Answered(1, 1, 500)]}), 0),
+        (Record(ordinary=[Answered(1, 1, 200)]), 1),
+    ],
+    ids=["wrong", "lost", "failed", "failed for another", "wrong afterwards"],
+)
+def test_a_load_fails_if_an_answer_is_wrong_or_lost_or_the_server_fails(
+    record: Record, wrong_afterwards: int
+) -> None:
+    assert has_failed(summary_of(record, wrong_afterwards))
+
+
+def test_a_load_does_not_fail_for_what_was_refused_or_for_who_left() -> None:
+    hostile = {
+        "leaving": [Answered(1, 1, LEFT)],
+        "bad JSON": [Answered(1, 1, 400), Answered(1, 1, NO_ANSWER)],
+    }
+
+    summary = summary_of(Record([Answered(1, 0.5, 200), Answered(2, 1, 429)], [], hostile))
+
+    assert not has_failed(summary)
+    assert summary["ordinary"] == {
+        "requests": 2,
+        "wrong": 0,
+        "lost": 0,
+        "wrong_afterwards": 0,
+        "statuses": {"200": 1, "429": 1},
+        "p50_ms": 500.0,
+        "p99_ms": 500.0,
+    }
+    assert summary["hostile"] == {
+        "bad JSON": {"requests": 2, "statuses": {"400": 1, "no answer": 1}, "p99_ms": 1000.0},
+        "leaving": {"requests": 1, "statuses": {"left": 1}, "p99_ms": 1000.0},
+    }
+
+
+def test_memory_is_compared_between_the_second_third_of_the_time_and_the_last() -> None:
+    assert thirds(SEEN) == {"second_third_mib": 104.0, "last_third_mib": 107.5}
+
+
+@pytest.mark.parametrize("kind", ATTACKS)
+def test_an_attack_is_the_same_for_the_same_seed_and_says_its_own_length(kind: str) -> None:
+    first, second = (ATTACKS[kind](Random(3), TEXTS).encode("key") for _ in range(2))  # noqa: S311 -- no secret
+
+    assert first == second
+    head, _, body = first.partition(b"\r\n\r\n")
+    assert f"Content-Length: {len(body)}".encode() in head
+
+
+def test_ordinary_answers_are_right_among_all_kinds_of_clients(site: Site) -> None:
+    known = asyncio.run(learn(site, TEXTS))
+    assert known["ein hund"] == Known("EIN HUND", -0.5)
+
+    record = asyncio.run(load(site, known, clients=2 * len(BEHAVIOURS), seconds=0.0))
+
+    assert record.wrong == []
+    assert {one.status for one in record.ordinary} == {200}
+    assert record.hostile.keys() == BEHAVIOURS.keys()
+    assert {one.status for answers in record.hostile.values() for one in answers} & {500, 504} == set()
+    assert {one.status for one in record.hostile["wrong key"]} == {401}

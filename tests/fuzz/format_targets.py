@@ -1,0 +1,69 @@
+"""Files of every format: read, and written with their own texts and with others."""
+
+from contextlib import suppress
+from functools import partial
+from io import BytesIO
+from itertools import repeat
+from random import Random
+from zipfile import ZipFile
+
+import pytest
+
+from service.formats.entries import FileOptions
+from service.formats.errors import FileProblem
+from service.formats.known import SUFFIXES, open_format
+from tests.formats.rewriting import anything, own, rewritten
+from tests.fuzz.seeds import ARCHIVES, FILES, TOKENS
+from tests.fuzz.target import Inputs, Target, World, archives, seeded
+
+OPTIONS = FileOptions("de", "en")
+BYTE_FOR_BYTE = {
+    *(".txt", ".jsonl", ".ndjson", ".csv", ".tsv", ".srt", ".vtt"),
+    *(".html", ".htm", ".md", ".markdown"),
+}
+MEMBER_FOR_MEMBER = {".docx", ".odt", ".epub"}
+"""Of archives, what is in them stays; they are packed anew."""
+SOUGHT_IN = {".docx", ".odt", ".epub", ".docx.zst", ".parquet"}
+"""Of these, damage of what holds no text shows only when it is copied."""
+
+
+def check_file(suffix: str, _world: World, data: bytes) -> None:
+    """What can be read is written with its own texts as it was; nothing is raised but FileProblem."""
+    file_format = open_format(f"a{suffix}", OPTIONS)
+    try:
+        list(file_format.read(BytesIO(data)))
+    except FileProblem:
+        with pytest.raises(FileProblem):
+            file_format.write(BytesIO(data), repeat("x"), BytesIO())
+        return
+    try:
+        same = rewritten(file_format, data, own)
+    except FileProblem:
+        assert suffix in SOUGHT_IN, "what could be read cannot be written"
+        return
+    if suffix in BYTE_FOR_BYTE:
+        assert same == data
+    elif suffix in MEMBER_FOR_MEMBER:
+        assert members(same) == members(data)
+    random = Random(len(data))  # noqa: S311 -- the same input is to give the same find
+    with suppress(FileProblem):
+        rewritten(file_format, data, anything(random))
+
+
+def members(data: bytes) -> dict[str, bytes]:
+    with ZipFile(BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def inputs_of(suffix: str) -> Inputs:
+    tokens = TOKENS[suffix]
+    if suffix not in ARCHIVES:
+        return seeded(FILES[suffix], tokens)
+    return archives(ARCHIVES[suffix], tokens) | seeded(FILES[suffix], tokens)
+
+
+def _target(suffix: str) -> Target:
+    return Target(f"format-{suffix.removeprefix('.')}", inputs_of(suffix), partial(check_file, suffix))
+
+
+TARGETS = tuple(_target(suffix) for suffix in (*SUFFIXES, ".txt.gz", ".jsonl.zst", ".docx.zst"))

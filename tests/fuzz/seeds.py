@@ -1,0 +1,223 @@
+# ruff: noqa: E501 -- markup is read more easily unbroken
+"""Small sound files of every format, and pieces that their readers look at."""
+
+import gzip
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from zipfile import ZIP_STORED, ZipFile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import zstandard
+
+TEXT = "Hallo Welt.\r\n\r\n  Noch eine Zeile: ä字😀\n".encode()
+JSON_LINES = b'{"text": "Hallo \\u00e4", "n": [1, {"text": "a"}]}\n{"id": 1.5e3, "text": "b\\n"}\r\n'
+COMMAS = b'id,text\n1,"Hallo, ""Welt"""\r\n2,"a\nb"\n'
+TABS = COMMAS.replace(b",", b"\t")
+SUBRIP = b"\xef\xbb\xbf1\r\n00:00:01,000 --> 00:00:04,074  X1:10\r\nHallo <i>du</i>\r\n- Gut.\r\n\r\n2\n00:00:05,000 --> 00:00:06,000\n{\\an8}Ende\n"
+WEBVTT = b"WEBVTT - x\nKind: captions\n\nNOTE nein\n\nSTYLE\n::cue { color: red }\n\na\n00:01.000 --> 00:04.000 align:start\n<v Ann>Hallo &amp; <00:00:05.500>du</v>\n"
+GETTEXT = rb"""# Kopf
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+"Plural-Forms: nplurals=2; plural=(n != 1);\n"
+
+#, fuzzy
+msgctxt "a"
+msgid "Hallo %s\n"
+msgstr ""
+
+msgid "%d Datei"
+msgid_plural "%d Dateien"
+msgstr[0] ""
+msgstr[1] ""
+
+#~ msgid "alt"
+#~ msgstr ""
+"""
+XLIFF_1 = b'<?xml version="1.0" encoding="UTF-8"?>\n<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><file source-language="de" original="x" datatype="plaintext"><body><group id="g"><trans-unit id="1"><source>a <g id="1">b</g><x id="2"/></source><target state="new"/></trans-unit></group></body></file></xliff>'
+XLIFF_2 = b'<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="de"><file id="f"><unit id="u"><segment><source>a <pc id="1">b</pc></source></segment><ignorable><source> </source></ignorable></unit></file></xliff>'
+TMX = b'<?xml version="1.0"?>\n<tmx version="1.4"><header srclang="de"/><body><tu tuid="1"><tuv xml:lang="de"><seg>a <bpt i="1">x</bpt>b<ept i="1">y</ept></seg></tuv></tu></body></tmx>'
+PAGE = '<!DOCTYPE html><html lang="de"><head><meta charset="utf-8"><title>A &amp; B</title></head><body><p>Ein <b>schöner</b><br>Tag<p translate=no>x<pre>a\n b</pre><script>x</script></body></html>'.encode()
+MARKDOWN = b"---\ntitle: x\n---\n# Titel #\n\nEin *b* und **c** [Link](<a b> 'titel')  \nZeile ![alt](b.png)\n\n> - [ ] offen\n\n| a | b |\n|---|:-:|\n| `x` | y |\n\n```python\ncode\n```\n<div>\na\n</div>\n\n[^1]: Note\n"
+
+_W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_ODF = 'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"'
+DOCX_MEMBERS: Mapping[str, bytes] = {
+    "[Content_Types].xml": b'<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/><Override PartName="/word/header1.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.header+xml"/></Types>',
+    "word/document.xml": f'<?xml version="1.0" encoding="UTF-8"?><w:document {_W}><w:body><w:p><w:pPr/><w:r><w:t xml:space="preserve">Ein </w:t></w:r><w:r><w:rPr><w:b/></w:rPr><w:t>fetter</w:t></w:r><w:r><w:tab/><w:br/></w:r><w:hyperlink><w:r><w:t>Satz</w:t></w:r></w:hyperlink></w:p><w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>PAGE</w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>1</w:t></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r></w:p></w:body></w:document>'.encode(),
+    "word/header1.xml": f"<w:hdr {_W}><w:p><w:r><w:t>Kopf</w:t></w:r></w:p></w:hdr>".encode(),
+}
+ODT_MEMBERS: Mapping[str, bytes] = {
+    "mimetype": b"application/vnd.oasis.opendocument.text",
+    "content.xml": f"<office:text {_ODF}><text:h>Titel</text:h><text:p>Ein <text:span text:style-name='T1'>fetter</text:span><text:s text:c='3'/><text:tab/>Satz<text:note><text:note-body><text:p>Note</text:p></text:note-body></text:note></text:p></office:text>".encode(),
+    "styles.xml": f"<office:styles {_ODF}><text:p>Fuss</text:p></office:styles>".encode(),
+    "META-INF/manifest.xml": b"<manifest/>",
+}
+EPUB_MEMBERS: Mapping[str, bytes] = {
+    "mimetype": b"application/epub+zip",
+    "META-INF/container.xml": b'<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container" version="1.0"><rootfiles><rootfile full-path="OEBPS/b.opf" media-type="application/oebps-package+xml"/></rootfiles></container>',
+    "OEBPS/b.opf": b'<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Buch</dc:title></metadata><manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/><item id="n" href="n.ncx" media-type="application/x-dtbncx+xml"/></manifest><spine><itemref idref="a"/></spine></package>',
+    "OEBPS/a.xhtml": b'<html xmlns="http://www.w3.org/1999/xhtml"><head><title>T</title></head><body><p>Ein <b>fetter</b> Satz.</p></body></html>',
+    "OEBPS/n.ncx": b'<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap><navPoint><navLabel><text>Kapitel</text></navLabel></navPoint></navMap></ncx>',
+}
+
+
+def _archive(members: Mapping[str, bytes]) -> bytes:
+    """Unpacked, so that edits reach the members."""
+    target = BytesIO()
+    with ZipFile(target, "w", ZIP_STORED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return target.getvalue()
+
+
+def _parquet() -> bytes:
+    target = BytesIO()
+    pq.write_table(pa.table({"text": ["Hallo", None, "a"], "n": [1, 2, 3]}), target)
+    return target.getvalue()
+
+
+DOCX, ODT, EPUB = _archive(DOCX_MEMBERS), _archive(ODT_MEMBERS), _archive(EPUB_MEMBERS)
+
+FILES: Mapping[str, Sequence[bytes]] = {
+    ".txt": (TEXT, b"\xff\xfe" + TEXT.decode().encode("utf-16-le"), b"\xef\xbb\xbf" + TEXT),
+    **dict.fromkeys((".jsonl", ".ndjson"), (JSON_LINES,)),
+    ".csv": (COMMAS,),
+    ".tsv": (TABS,),
+    ".parquet": (_parquet(),),
+    ".srt": (SUBRIP,),
+    ".vtt": (WEBVTT,),
+    **dict.fromkeys((".po", ".pot"), (GETTEXT, GETTEXT.replace(b"UTF-8", b"ISO-8859-1"))),
+    **dict.fromkeys((".xliff", ".xlf"), (XLIFF_1, XLIFF_2)),
+    ".tmx": (TMX,),
+    **dict.fromkeys(
+        (".html", ".htm"), (PAGE, PAGE.replace(b"utf-8", b"shift_jis").replace("ö".encode(), b"o"))
+    ),
+    **dict.fromkeys((".md", ".markdown"), (MARKDOWN,)),
+    ".docx": (DOCX,),
+    ".odt": (ODT,),
+    ".epub": (EPUB,),
+    ".txt.gz": (gzip.compress(TEXT, mtime=0),),
+    ".jsonl.zst": (zstandard.compress(JSON_LINES),),
+    ".docx.zst": (zstandard.compress(DOCX),),
+}
+ARCHIVES: Mapping[str, Mapping[str, bytes]] = {
+    ".docx": DOCX_MEMBERS,
+    ".odt": ODT_MEMBERS,
+    ".epub": EPUB_MEMBERS,
+}
+
+_ANY = (
+    b"\0",
+    b"\xff",
+    b"\xed\xa0\x80",
+    b"\r",
+    b"\n\n",
+    b"\xef\xbb\xbf",
+    "\u2028".encode(),
+    "\x85".encode(),
+    b" ",
+)
+_MARKUP = (
+    *(
+        b"<",
+        b">",
+        b"&",
+        b'"',
+        b"'",
+        b"/>",
+        b"<!--",
+        b"-->",
+        b"<![CDATA[",
+        b"]]>",
+        b"&#0;",
+        b"&#x110000;",
+        b"&#xd800;",
+    ),
+    *(
+        b"&lt;",
+        b"<b>",
+        b"</b>",
+        b"<?xml version='1.0' encoding='utf-16'?>",
+        b"<?xml version='1.1'?>",
+        b"xmlns:x='y' x:a=''",
+    ),
+    *(
+        b"<!DOCTYPE a [<!ENTITY b 'c'>]>",
+        b"&b;",
+        b"xml:space='preserve'",
+        b"<a>" * 600,
+        b"encoding='idna'",
+        b"charset=rot13",
+    ),
+)
+_LINES = (
+    b",",
+    b'"',
+    b'""',
+    b"\t",
+    b"{",
+    b"}",
+    b"[" * 600,
+    b"\\u",
+    b"\\ud800",
+    b"1e999",
+    b"-->",
+    b"00:00:01,000",
+    b"\\",
+    b"msgid ",
+)
+_GETTEXT = (
+    b"msgstr[9] ",
+    b'"Plural-Forms: nplurals=9999999; plural=n/0;\\n"',
+    b"charset=utf-16",
+    b"charset=idna",
+    b"#~ ",
+    b"msgctxt",
+    b"%s",
+    b"\\x",
+)
+_WORDS = (
+    *(
+        b"<w:r>",
+        b"</w:r>",
+        b"<w:p>",
+        b"</w:p>",
+        b"<w:t>",
+        b"</w:t>",
+        b'<w:fldChar w:fldCharType="begin"/>',
+        b"<w:del>",
+    ),
+    *(
+        b'<w:fldChar w:fldCharType="end"/>',
+        b"<text:s text:c='99999999'/>",
+        b"text:c='-1'",
+        b"text:c='\xd9\xa3'",
+        b"<text:p>",
+    ),
+    *(
+        b"</text:p>",
+        b"</text:span>",
+        b"href='../../x'",
+        b"href='%00'",
+        b"href='//x'",
+        b"full-path='..'",
+        b"PartName='/'",
+    ),
+)
+_ZIP = (
+    b"PK\3\4",
+    b"PK\1\2",
+    b"PK\5\6",
+    b"PK\6\6",
+    b"PK\6\7",
+    b"\xff\xff\xff\xff",
+    b"\0\0\0\0",
+    b"\1\0\x10\0",
+)
+
+TOKENS: Mapping[str, Sequence[bytes]] = {
+    suffix: (*_ANY, *_ZIP, *_MARKUP, *_WORDS) if suffix in ARCHIVES else (*_ANY, *_MARKUP, *_LINES, *_GETTEXT)
+    for suffix in FILES
+}

@@ -1,0 +1,118 @@
+"""Lock files agree with pyproject.toml and with each other, and lead to no index."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from requirements.lock import IMAGE_EXTRAS
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "requirements"
+LOCKS = ("build.txt", "serving.txt", "image.txt", "development.txt", "torch.txt", "torch-cpu.txt")
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf8"))
+ENTRY = re.compile(r"^(?P<pin>[^ #\n].*?) ?\\\n(?P<hashes>(?: .*\n)*)", re.MULTILINE)
+SHA256 = re.compile(r" {4}--hash=sha256:[0-9a-f]{64}(?: \\)?\n")
+
+
+def text_of(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf8")
+
+
+def pins_of(name: str) -> list[Requirement]:
+    return [Requirement(entry["pin"]) for entry in ENTRY.finditer(text_of(name))]
+
+
+def versions_of(*names: str) -> dict[str, set[str]]:
+    """By package; several where Python's version decides."""
+    versions: dict[str, set[str]] = {}
+    for pin in (pin for name in names for pin in pins_of(name)):
+        (specifier,) = pin.specifier
+        version = Version(specifier.version).public
+        versions.setdefault(canonicalize_name(pin.name), set()).add(version)
+    return versions
+
+
+def wanted_with(*extras: str) -> list[Requirement]:
+    """What pyproject.toml wants for serving and with extras, those of its own extras taken apart."""
+    wanted = [Requirement(each) for each in PROJECT["project"]["dependencies"]]
+    for extra in extras:
+        for requirement in map(Requirement, PROJECT["project"]["optional-dependencies"][extra]):
+            if requirement.name == PROJECT["project"]["name"]:
+                wanted += wanted_with(*requirement.extras)
+            else:
+                wanted.append(requirement)
+    return wanted
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_locked_version_is_exact_and_has_hashes(name: str) -> None:
+    entries = list(ENTRY.finditer(text_of(name)))
+
+    assert entries
+    for entry in entries:
+        (specifier,) = Requirement(entry["pin"]).specifier
+        assert specifier.operator == "==", entry["pin"]
+        assert SHA256.sub("", entry["hashes"]) == "", entry["pin"]
+        assert SHA256.search(entry["hashes"]), entry["pin"]
+
+
+@pytest.mark.parametrize("name", [*LOCKS, "peers.txt"])
+def test_no_file_names_an_index_a_host_or_a_folder(name: str) -> None:
+    entries = [line for line in text_of(name).splitlines() if not line.startswith("#")]
+
+    assert [line for line in entries if "://" in line or re.match(r"\s*-(?!-hash=)", line)] == []
+
+
+@pytest.mark.parametrize(
+    ("locks", "extras"),
+    [
+        (["serving.txt"], []),
+        (["image.txt"], IMAGE_EXTRAS),
+        (["development.txt", "torch.txt"], ["dev"]),
+        (["development.txt", "torch-cpu.txt"], ["dev"]),
+    ],
+    ids=["serving", "image", "development", "development with a CPU build"],
+)
+def test_all_that_pyproject_wants_is_locked_in_a_version_that_it_takes(
+    locks: list[str], extras: list[str]
+) -> None:
+    versions = versions_of(*locks)
+
+    for requirement in wanted_with(*extras):
+        found = versions.get(canonicalize_name(requirement.name), set())
+        assert found, f"{requirement} is in none of {locks}: make lock"
+        assert all(version in requirement.specifier for version in found), f"{requirement}: make lock"
+
+
+def test_the_build_backend_is_locked() -> None:
+    versions = versions_of("build.txt")
+
+    for requirement in map(Requirement, PROJECT["build-system"]["requires"]):
+        assert all(version in requirement.specifier for version in versions[requirement.name])
+
+
+def test_no_two_files_lock_different_versions_of_a_package() -> None:
+    together = versions_of(*LOCKS)
+    for name in LOCKS:
+        assert all(together[package] == found for package, found in versions_of(name).items()), name
+
+
+def test_what_development_locks_is_free_of_libraries_for_gpus() -> None:
+    assert [name for name in versions_of("development.txt") if re.match("nvidia|cuda|torch$", name)] == []
+
+
+def test_the_image_installs_only_what_is_locked() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf8").replace("\\\n", " ")
+    installs = re.findall(r"pip [^&\n]*install[^&\n]*", dockerfile)
+
+    assert installs
+    for install in installs:
+        assert "--require-hashes" in install or re.search(r"--no-deps\s+\S*\.whl", install), install
+    for name in re.findall(r"COPY (requirements/\S+) (requirements/\S+)", dockerfile)[0]:
+        assert f"!{name}" in (ROOT / ".dockerignore").read_text(encoding="utf8").splitlines()
