@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from service.desk.desk import Desk
+from service.file_limits import client_file_limits
 from service.front.door import Door
 from service.jobs.desk import JobDesk
 from service.jobs.premises import JobPremises
@@ -17,9 +18,20 @@ FORM_BYTES = 2**20
 
 
 def open_job_desk(premises: JobPremises, desk: Desk, settings: Settings) -> JobDesk:
-    """What all APIs hand their files in at. Its workers work while somebody has them do so."""
+    """What all APIs hand their files in at. Its workers work while somebody has them do so.
+
+    Raises:
+        SettingsError: the limits of files cannot be enforced here.
+    """
     database = premises.store.database
-    runner = Runner(desk.inference.router, database, desk.detection, settings.job_texts, settings.providers)
+    runner = Runner(
+        desk.inference.router,
+        database,
+        desk.detection,
+        settings.job_texts,
+        settings.providers,
+        client_file_limits(settings),
+    )
     return JobDesk(premises, Workers(premises, runner, settings.jobs_at_a_time), runner)
 
 
