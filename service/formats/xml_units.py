@@ -127,10 +127,10 @@ def encoding_of(source: IO[bytes]) -> str:
     if declared is None:
         return "utf-8"
     label = declared[1].decode()
-    encoding = declared_codec(label)
-    if encoding is None:
+    codec = declared_codec(label)
+    if codec is None:
         raise FileProblem(f"it declares the encoding {label[:40]!r}, which is not known; save it in UTF-8")
-    return encoding
+    return codec
 
 
 def xml_units(
