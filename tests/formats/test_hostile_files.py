@@ -14,6 +14,8 @@ from service.formats.errors import FileProblem
 from service.formats.known import open_format
 from service.formats.limits import FileLimitExceeded, FileLimits
 from service.formats.xml_units import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAMES
+from service.markup.marked_up import parse
+from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions
 from tests.formats.hostile import HOSTILE, PO_TEXTS, XML, Hostile
 from tests.formats.rewriting import OPTIONS, entries
 
@@ -169,3 +171,16 @@ def test_encodings_of_text_are_accepted(codec: str) -> None:
     xliff = f'<?xml version="1.0" encoding="{codec}"?>{XML["units"](1)}'
 
     assert [entry.text for entry in entries(open_format("a.xliff", OPTIONS), xliff.encode())] == ["a"]
+
+
+def test_references_may_have_any_number_of_digits() -> None:
+    options = MarkupOptions(MarkupLanguage.XML)
+
+    assert parse(f"<p>a&#{'0' * 5000}66;&#x{'0' * 5000}43;</p>", options).blocks == ("aBC",)
+    with pytest.raises(MarkupError, match="not well-formed XML: reference to invalid character number"):
+        parse(f"<p>&#{'9' * 5000};</p>", options)
+
+
+def test_plural_forms_of_gettext_have_small_numbers() -> None:
+    with pytest.raises(FileProblem, match="line 3 has no text between two quotation marks"):
+        entries(open_format("a.po", OPTIONS), PO_TEXTS["a large index"](5000).encode())
