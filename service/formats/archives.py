@@ -52,7 +52,7 @@ def opened(source: BinaryIO) -> Iterator[ZipFile]:
         with ZipFile(source) as archive:
             _check(archive, source)
             yield archive
-    except (BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except (BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError) as error:
         raise FileProblem(f"it is no sound zip archive: {error}; save it anew") from error
 
 
