@@ -146,6 +146,15 @@ class Settings(BaseSettings):
     and others then wait longer."""
     max_job_bytes: int = Field(default=100 * 2**20, ge=1)
     """Largest file of a job in bytes."""
+    file_isolation: Literal["on", "off"] = "on"
+    """Whether files of clients are read and written in processes of their own, within the limits below. `off`
+    only where every client is trusted."""
+    file_memory_bytes: int = Field(default=2**30, ge=2**27)
+    """Most memory in bytes of a process that reads or writes a file."""
+    file_cpu_s: float = Field(default=60.0, ge=1, allow_inf_nan=False)
+    """Most seconds of CPU time of such a process, for each 16 MiB of its file."""
+    file_timeout_s: float = Field(default=120.0, gt=0, allow_inf_nan=False)
+    """Most seconds in which such a process may find nothing to translate and write nothing."""
     max_jobs_bytes: int = Field(default=10 * 2**30, ge=1)
     """Most bytes of files of all jobs, their results included."""
     max_jobs_of_key: int = Field(default=100, ge=1)

@@ -10,6 +10,7 @@ BatchError
 │  └─ OutputBusy        another run writes there now
 └─ BatchStopped         what was done is kept: the same command with --resume goes on
    ├─ JobCancelled      somebody wanted it to stop
+   ├─ ReadingStopped    the process that reads a file was stopped
    ├─ OutputFailed      a file could not be written, as where a disk is full
    └─ JournalFailed     the journal could not be read or written, as where a disk is full
 """
@@ -106,6 +107,17 @@ class JobCancelled(BatchStopped):
 
     def __str__(self) -> str:
         return "the job was stopped; what was translated is kept"
+
+
+@dataclass(eq=False)
+class ReadingStopped(BatchStopped):
+    """The process that reads a file could not start, or was told to end."""
+
+    name: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.name} could not be read to its end: {self.problem}"
 
 
 @dataclass(eq=False)

@@ -11,8 +11,9 @@ from threading import Event
 from typing import TYPE_CHECKING, BinaryIO
 
 from dragoman.types import Pair
-from service.batch.errors import InputProblem, JobCancelled, OutputFailed
+from service.batch.errors import InputProblem, JobCancelled, OutputFailed, ReadingStopped
 from service.formats.entries import Entry, FileFormat, FileProblem
+from service.formats.isolation import ReaderStopped
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -104,12 +105,15 @@ def open_source(file: JobFile) -> Iterator[io.BufferedReader]:
 
     Raises:
         InputProblem: it cannot be read.
+        ReadingStopped: the process that reads it was stopped.
     """
     try:
         with file.source.open("rb") as source:
             yield source
     except FileProblem as error:
         raise InputProblem(((file.name, error.problem),)) from error
+    except ReaderStopped as error:
+        raise ReadingStopped(file.name, str(error)) from error
     except OSError as error:
         raise InputProblem(((file.name, error.strerror or str(error)),)) from error
 

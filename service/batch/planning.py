@@ -15,6 +15,7 @@ from service.desk.order import AUTO, UNDETERMINED
 from service.desk.sources import find_source
 from service.formats.entries import Entry, FileOptions, FileProblem
 from service.formats.known import are_alike, is_known, open_format
+from service.formats.limits import FileLimits
 from service.markup.marked_up import parse
 from service.markup.options import MarkupError
 
@@ -32,6 +33,8 @@ class LanguageWishes:
     columns: tuple[str, ...] = ()
     model: str | None = None
     """The only bundle to use."""
+    limits: FileLimits | None = None
+    """What reading a file may cost; None where files are trusted."""
 
 
 def plan_files(places: Sequence[Place], wishes: LanguageWishes, router: Router) -> tuple[JobFile, ...]:
@@ -48,7 +51,7 @@ def plan_files(places: Sequence[Place], wishes: LanguageWishes, router: Router) 
     for place in places:
         _check_kind(place)
         try:
-            files.append(_plan(place, pair or _detect(place, wishes, router), wishes.columns))
+            files.append(_plan(place, pair or _detect(place, wishes, router), wishes))
         except InputProblem as error:
             problems += error.problems
     if problems:
@@ -56,9 +59,10 @@ def plan_files(places: Sequence[Place], wishes: LanguageWishes, router: Router) 
     return tuple(files)
 
 
-def _plan(place: Place, pair: Pair, columns: tuple[str, ...]) -> JobFile:
+def _plan(place: Place, pair: Pair, wishes: LanguageWishes) -> JobFile:
     try:
-        opened = open_format(place.source.name, FileOptions(pair.source, pair.target, columns))
+        options = FileOptions(pair.source, pair.target, wishes.columns)
+        opened = open_format(place.source.name, options, wishes.limits)
     except FileProblem as error:
         raise InputProblem(((place.name, error.problem),)) from error
     return JobFile(place.name, place.source, place.target, opened, pair)
@@ -74,7 +78,7 @@ def _check_kind(place: Place) -> None:
 def _detect(place: Place, wishes: LanguageWishes, router: Router) -> Pair:
     """Of a file that is in the target language already, that language twice."""
     undetermined = Pair(UNDETERMINED, wishes.target or UNDETERMINED)
-    file = _plan(place, undetermined, wishes.columns)
+    file = _plan(place, undetermined, wishes)
     try:
         found = find_source(beginning_of(file), wishes.target, wishes.model, router.routes)
     except InputError as error:

@@ -17,6 +17,7 @@ from service.batch.journal import Journal
 from service.batch.lacking import Chunks, LackingPass, TranslatorOf
 from service.batch.progress import OnProgress, Report, ignore_progress
 from service.batch.writing import OnFailure, write_files
+from service.formats.isolation import IsolatedFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def run_job(
     Raises:
         OtherJob: the journal is of a job with other files or facts.
         JournalDamaged, InputProblem, InputChanged: see `service.batch.errors`; nothing can be done.
-        JobCancelled, OutputFailed, JournalFailed: the same call goes on from there.
+        JobCancelled, ReadingStopped, OutputFailed, JournalFailed: the same call goes on from there.
         TranslatorClosed: as before; the translator ended.
     """
     stop = stop or Event()
@@ -106,7 +107,9 @@ def finish(
 def _facts_of_files(job: Job, surveys: Sequence[Survey]) -> dict[str, str]:
     facts = {"what stands for entries that fail": str(job.on_failure), "number of files": str(len(job.files))}
     for file, survey in zip(job.files, surveys, strict=True):
-        facts[f"file {file.name}"] = f"{survey.fact}, {file.pair}, read by {type(file.format).__name__}"
+        # In which process it is read makes no difference.
+        known = file.format.inner if isinstance(file.format, IsolatedFormat) else file.format
+        facts[f"file {file.name}"] = f"{survey.fact}, {file.pair}, read by {type(known).__name__}"
     return facts
 
 

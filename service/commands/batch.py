@@ -65,6 +65,14 @@ def batch(  # noqa: PLR0913 -- the command's options
         bool, typer.Option("--resume", help="Go on where a run of the same command was stopped.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Begin anew, and replace what is there.")] = False,
+    untrusted: Annotated[
+        bool,
+        typer.Option(
+            "--untrusted",
+            help="Files come from others: read them within the limits of the settings file_memory_bytes, "
+            "file_cpu_s and file_timeout_s.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Write nothing; count, and estimate the time from a sample."),
@@ -117,6 +125,7 @@ def batch(  # noqa: PLR0913 -- the command's options
     from service.batch.writing import OnFailure  # noqa: PLC0415
     from service.commands.batch_job import estimate_batch, run_batch  # noqa: PLC0415
     from service.commands.batch_wishes import BatchWishes, ClusterWishes  # noqa: PLC0415
+    from service.file_limits import file_limits  # noqa: PLC0415
 
     start = Start.RESUME if resume else Start.ANEW if force else Start.NEW
     settings = load_settings(config, {"model": model, "providers": providers})
@@ -128,7 +137,8 @@ def batch(  # noqa: PLR0913 -- the command's options
         use_shortlist=use_shortlist,
     )
     cluster = ClusterWishes(ray_address, workers, worker_cpus) if engine is EngineKind.RAY else None
-    languages = LanguageWishes(source, target, tuple(column or ()))
+    limits = file_limits(settings) if untrusted else None
+    languages = LanguageWishes(source, target, tuple(column or ()), limits=limits)
     wishes = BatchWishes(
         tuple(inputs), output, languages, decoding, OnFailure(on_failure.value), start, cluster
     )

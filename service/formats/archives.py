@@ -15,6 +15,7 @@ from service.formats.passages import end, entries_of
 from service.formats.xml_passages import XmlParts, xml_pieces
 
 MAX_MEMBERS = 10_000
+MAX_NAME_CHARACTERS = 1000
 MAX_TOTAL_BYTES = 1 << 30
 """Of all members, unpacked."""
 MAX_RATIO = 250
@@ -22,6 +23,7 @@ MAX_RATIO = 250
 FREE_BYTES = 16 << 20
 """Unpacked, below which the ratio does not matter: XML of a few words repeated packs well."""
 
+_MAX_SHOWN = 40
 _ENCRYPTED = 0x1
 _ZIP64_EXTRA = 0x0001
 
@@ -50,7 +52,7 @@ def opened(source: BinaryIO) -> Iterator[ZipFile]:
         with _zip_file(source) as archive:
             _check(archive, source)
             yield archive
-    except (BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except (BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError) as error:
         raise FileProblem(f"it is no sound zip archive: {error}; save it anew") from error
 
 
@@ -154,6 +156,11 @@ def _check(archive: ZipFile, source: BinaryIO) -> None:
 
 def _check_member(info: ZipInfo) -> None:
     name = info.filename
+    if len(name) > MAX_NAME_CHARACTERS:
+        raise FileProblem(
+            f"its member {name[:_MAX_SHOWN]!r}... has a name of {len(name):,} characters, more than "
+            f"{MAX_NAME_CHARACTERS:,}; save it anew"
+        )
     path = PurePosixPath(name)
     # What stands after a NUL is cut off by readers, some of which take `\` for `/`.
     is_foreign = "\\" in name or "\0" in info.orig_filename or ":" in name.split("/", 1)[0]

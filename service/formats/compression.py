@@ -18,7 +18,7 @@ from service.formats.entries import Entry, FileFormat
 from service.formats.errors import FileProblem
 
 if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+    from _typeshed import ReadableBuffer, WriteableBuffer
 
 COMPRESSIONS = (".gz", ".zst")
 MAX_RATIO = 200
@@ -154,10 +154,29 @@ class _Zstandard:
             self._frame = None
 
 
+class _Sequential(io.RawIOBase):
+    """A file that is written from its beginning to its end, and says so: gzip's own claims to seek."""
+
+    def __init__(self, target: gzip.GzipFile) -> None:
+        super().__init__()
+        self._target = target
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        return self._target.write(data)
+
+
+@contextmanager
+def _gzipped(target: BinaryIO) -> Iterator[BinaryIO]:
+    with gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=GZIP_LEVEL, mtime=0) as packing:
+        yield cast("BinaryIO", _Sequential(packing))
+
+
 def _packed(suffix: str, target: BinaryIO) -> AbstractContextManager[BinaryIO]:
     """Takes what is to be packed; leaves the target open."""
     if suffix == ".gz":
-        packing = gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=GZIP_LEVEL, mtime=0)
-        return cast("AbstractContextManager[BinaryIO]", packing)
+        return _gzipped(target)
     compressor = zstandard.ZstdCompressor(level=ZSTANDARD_LEVEL, write_checksum=True)
     return cast("AbstractContextManager[BinaryIO]", compressor.stream_writer(target, closefd=False))

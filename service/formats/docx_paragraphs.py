@@ -160,16 +160,20 @@ def _all(element: Element) -> Iterator[Element]:
 
 def _merged(items: Sequence[Item]) -> list[Item]:
     """Texts of one format after each other are one; white space goes with the text before it."""
-    merged: list[Item] = []
+    merged: list[tuple[Item, list[str]]] = []
     for item in items:
-        last = merged[-1] if merged else None
-        if item.kind is not Kind.TEXT or last is None or last.kind is not Kind.TEXT:
-            merged.append(item)
-        elif last.note == item.note or (item.text.isspace() and not _shows_space(item.note or "")):
-            merged[-1] = replace(last, text=last.text + item.text)
+        last = merged[-1][0] if merged else None
+        is_more = (
+            item.kind is Kind.TEXT
+            and last is not None
+            and last.kind is Kind.TEXT
+            and (last.note == item.note or (item.text.isspace() and not _shows_space(item.note or "")))
+        )
+        if is_more:
+            merged[-1][1].append(item.text)
         else:
-            merged.append(item)
-    return merged
+            merged.append((item, [item.text]))
+    return [item if len(texts) == 1 else replace(item, text="".join(texts)) for item, texts in merged]
 
 
 def _shows_space(style: str) -> bool:

@@ -41,6 +41,36 @@ def marked_writing(beginning: bytes) -> Writing | None:
     return None
 
 
+_TEXT_CODECS = frozenset(
+    [
+        "utf-8", "ascii", "iso8859-1", "iso8859-2", "iso8859-3", "iso8859-4", "iso8859-5",
+        "iso8859-6", "iso8859-7", "iso8859-8", "iso8859-9", "iso8859-10", "iso8859-11",
+        "iso8859-13", "iso8859-14", "iso8859-15", "iso8859-16", "cp1250", "cp1251", "cp1252",
+        "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp437", "cp737", "cp775",
+        "cp850", "cp852", "cp855", "cp857", "cp858", "cp860", "cp861", "cp862", "cp863", "cp864",
+        "cp865", "cp866", "cp869", "cp874", "koi8-r", "koi8-u", "koi8-t", "kz1048", "mac-cyrillic",
+        "mac-greek", "mac-latin2", "mac-roman", "mac-turkish", "tis-620", "big5", "big5hkscs",
+        "cp932", "cp949", "cp950", "euc_jp", "euc_kr", "gb18030", "gb2312", "gbk", "shift_jis",
+    ]
+)  # fmt: skip
+"""Python's names of encodings in which ASCII is ASCII: declarations are read before they are known."""
+_WIDE_CODECS = ("utf-16", "utf-32")
+
+
+def declared_codec(label: str) -> str | None:
+    """Return the codec of an encoding that a file declares in ASCII; None for what is no encoding of text.
+
+    Python knows codecs of many other kinds, which compress, fail, or take quadratic time.
+    """
+    try:
+        codec = codecs.lookup(label).name
+    except LookupError:
+        return None
+    if codec.startswith(_WIDE_CODECS):
+        return UTF_8  # the declaration could be read, so it is none of these
+    return codec if codec in _TEXT_CODECS else None
+
+
 _LABELS = {
     "utf-8": "utf-8 utf8 unicode-1-1-utf-8 x-unicode20utf8 utf-16 utf-16le utf-16be",  # declared in ASCII
     "cp1252": "windows-1252 cp1252 x-cp1252 iso-8859-1 iso8859-1 iso88591 iso_8859-1 latin1 l1 ascii",

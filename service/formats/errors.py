@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 
-from dragoman.errors import DragomanError
-
 
 @dataclass(eq=False)
-class FileProblem(DragomanError):  # noqa: N818 -- named like the other errors of ours
+class FileProblem(Exception):  # noqa: N818 -- named like the other errors of ours
     """A file that cannot be read, or not written."""
 
     problem: str

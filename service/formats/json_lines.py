@@ -18,6 +18,7 @@ DEFAULT_KEY = "text"
 MAX_DEPTH = 100
 """Most lists and objects inside each other on the way to a string that is translated."""
 
+_MAX_SHOWN = 400
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # numbers may have any number of digits
 _SPACES = re.compile(r"[ \t\n\r]*")
 
@@ -59,7 +60,7 @@ class JsonLinesFormat:
             names = ", ".join(key for key in self._keys if key in missing)
             raise FileProblem(
                 f"no line has the key {names}; name the keys to translate: the first line has "
-                f"{', '.join(first_keys) or 'none'}"
+                f"{', '.join(first_keys)[:_MAX_SHOWN] or 'none'}"
             )
 
 

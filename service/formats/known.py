@@ -9,6 +9,8 @@ from typing import Protocol, cast
 from service.formats.compression import COMPRESSIONS, CompressedFormat
 from service.formats.entries import FileFormat, FileOptions
 from service.formats.errors import FileProblem
+from service.formats.isolation import IsolatedFormat
+from service.formats.limits import FileLimits
 
 __all__ = ["COMPRESSIONS", "SUFFIXES", "are_alike", "installed_suffixes", "is_known", "open_format"]
 
@@ -82,16 +84,22 @@ def are_alike(name: str, other: str) -> bool:
     return _whole_kind(name) == _whole_kind(other)
 
 
-def open_format(name: str, options: FileOptions) -> FileFormat:
+def open_format(name: str, options: FileOptions, limits: FileLimits | None = None) -> FileFormat:
     """What reads and writes a file, by its name in whatever case.
+
+    Args:
+        name: of the file.
+        options: what it is read and written with.
+        limits: of the process in which files of others are read and written; None to do so in this one.
 
     Raises:
         FileProblem: the name tells no known kind, or what reads it is not installed.
     """
     suffix, compression = _known_ends(name)
     kind = _KINDS[suffix]
-    inner = _format_type(kind, suffix)(options)
-    return CompressedFormat(inner, compression, kind.is_streamed) if compression else inner
+    plain = _format_type(kind, suffix)(options)
+    found = CompressedFormat(plain, compression, kind.is_streamed) if compression else plain
+    return found if limits is None else IsolatedFormat(found, f"file{suffix}{compression}", options, limits)
 
 
 def _whole_kind(name: str) -> tuple[_Kind, str]:

@@ -12,10 +12,11 @@ from markdown_it.token import Token
 
 from service.formats.running import Item, Kind, paired
 
-_VERBATIM = re.compile(r"\[\^[^\]\s]+\](?::[ \t]+)?|\{\{[^{}]*\}\}|\{%[^{}%]*%\}")
+_VERBATIM = re.compile(r"\[\^[^\[\]\s]++\](?::[ \t]+)?|\{\{[^{}]*\}\}|\{%[^{}%]*%\}")
 """Footnotes, as many programs know them, and what templates fill in."""
 _TASK = re.compile(r"\[[ xX]\][ \t]+")
 """Whether a task of a list is done, as GitHub's Markdown has it."""
+_FOOTNOTE = re.compile(r"\[\^[^\[\]\s]++\]")
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]*)")
 _OPEN = {"link_open": "link", "em_open": "em", "strong_open": "strong", "s_open": "s"}
 _CLOSE = {"link_close": "link", "em_close": "em", "strong_close": "strong", "s_close": "s"}
@@ -103,7 +104,7 @@ def _verbatim(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 -- the 
     if found is None:
         return False
     if found[0].rstrip().endswith(":") and state.pos:
-        found = re.compile(r"\[\^[^\]\s]+\]").match(state.src, state.pos, state.posMax)
+        found = _FOOTNOTE.match(state.src, state.pos, state.posMax)
         if found is None:
             return False
     if not silent:

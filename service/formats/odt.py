@@ -131,7 +131,7 @@ def _spaces(number: int, prefix: str) -> str:
 def _num_spaces(element: Element) -> int:
     said = element.attribute("c", _TEXT) or "1"
     if not said.isascii() or not said.isdecimal() or len(said) > 4:  # noqa: PLR2004 -- ten thousand spaces
-        raise FileProblem(f"{element.open!r} has no sound number of spaces; save it anew")
+        raise FileProblem(f"{element.open[:80]!r} has no sound number of spaces; save it anew")
     return int(said)
 
 

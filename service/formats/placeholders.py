@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from service.formats.running import Item, Kind
 
-_CONVERSION = r"(?:\*|\d+)?(?:\.(?:\*|\d+))?(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrspn@]"
+_CONVERSION = r"(?:\*|\d+)?+(?:\.(?:\*|\d+))?+(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrspn@]"
 PLACEHOLDER = re.compile(
     rf"""
-      (?<!\d)%(?:\(\w+\)|\d+\$)?[-+0\#']*{_CONVERSION}
-    | %(?:\(\w+\)|\d+\$)?[-+\ 0\#']*{_CONVERSION}(?![^\W\d_])
+      (?<!\d)%(?:\(\w+\)|\d+\$)?+[-+0\#']*+{_CONVERSION}
+    | %(?:\(\w+\)|\d+\$)?+[-+\ 0\#']*+{_CONVERSION}(?![^\W\d_])
     | %\(\w+\)                        # of Python, before a word
     | %[L]?\d{{1,2}} | %n             # of Qt
     | %%

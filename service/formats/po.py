@@ -5,7 +5,6 @@ lines but those of missing translations are left byte for byte. Placeholders and
 translation too. Of a plural's forms, the one for n = 1 translates the singular, the others the plural.
 """
 
-import codecs
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import BinaryIO
 
 import polib
 
+from service.formats.encodings import declared_codec
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
 from service.formats.passages import Passage, decode, encode, end, entries_of, written
@@ -24,9 +24,10 @@ _CHARSET = re.compile(rb"^\"Content-Type:[^\"\n]*charset=([A-Za-z0-9_.:-]+)", re
 _FIELD = re.compile(r"\s*msgstr(?:\[(\d+)\])?\s*\"")
 _CONTINUED = re.compile(r"\s*\"")
 _MAYBE_TEXT = re.compile(r"\s*(?:msg|\")")
-_TEXT = re.compile(r'(?:msg[a-z_]+(?:\[\d+\])?\s*)?"(?:[^"\\]|\\.)*"')
+_TEXT = re.compile(r'(?:msg[a-z_]+(?:\[\d{1,3}\])?\s*)?"(?:[^"\\]|\\.)*"')
 """polib reads lines that lack a quotation mark, and something else in them."""
 _PLURAL = re.compile(r"nplurals\s*=\s*\d+\s*;\s*plural\s*=\s*([^;]+)")
+MAX_HEADER_CHARACTERS = 100_000
 _TEMPLATE_CHARSET = "charset"
 """What a header says that nobody filled in."""
 
@@ -57,17 +58,17 @@ def _encoding(content: bytes) -> str:
     label = "utf-8" if found is None else found[1].decode().lower()
     if label == _TEMPLATE_CHARSET:
         return "utf-8"
-    try:
-        encoding = codecs.lookup(label).name
-        b"".decode(encoding)
-    except LookupError as error:
-        raise FileProblem(f"its header declares the encoding {label[:40]!r}, which is not known") from error
+    encoding = declared_codec(label)
+    if encoding is None:
+        raise FileProblem(
+            f"its header declares the encoding {label[:40]!r}, which is not known; save it in UTF-8"
+        )
     return encoding
 
 
 def _parts(text: str) -> Iterator[str | Passage]:
     lines = text.splitlines(keepends=True)  # as polib cuts them
-    catalogue = _read(text, lines)
+    catalogue = _read(lines)
     singular_form = _singular_form(catalogue.metadata.get("Plural-Forms", ""))
     at = 0
     for entry in catalogue:
@@ -85,15 +86,47 @@ def _parts(text: str) -> Iterator[str | Passage]:
     yield "".join(lines[at:])
 
 
-def _read(text: str, lines: Sequence[str]) -> polib.POFile:
+def _read(lines: Sequence[str]) -> polib.POFile:
     for i, line in enumerate(lines):
         if _MAYBE_TEXT.match(line) and not _TEXT.fullmatch(line.strip()):
             raise FileProblem(f"line {i + 1} has no text between two quotation marks; mend it")
     try:
         # A line end keeps a text of one line from being taken for a file's name.
-        return polib.pofile(text + "\n\n")
+        return polib.pofile("\n".join(_without_continuations(lines)) + "\n\n")
     except (OSError, ValueError, IndexError, UnicodeError) as error:
         raise FileProblem(f"it is no catalogue that gettext reads: {error}; mend that line") from error
+
+
+def _without_continuations(lines: Sequence[str]) -> list[str]:
+    """The same lines with texts in one line each, and without comments, for which polib takes quadratic time.
+
+    Raises:
+        FileProblem: the header is too long.
+    """
+    kept: list[str] = []
+    pieces: list[str] = []
+    """Of the last text that began."""
+    last = 0
+    is_header = False
+    for i, line in enumerate([*lines, "msgid"]):
+        bare = line.strip()
+        if bare.startswith('"') and pieces:
+            pieces.append(bare[1:-1])
+            kept.append("")
+            continue
+        if not bare or bare.startswith("#"):
+            kept.append("")
+            continue
+        if pieces:
+            kept[last] = f'{"".join(pieces)}"'
+            is_header = kept[last] == 'msgid ""' or (is_header and not kept[last].startswith("msgid"))
+            if is_header and len(kept[last]) > MAX_HEADER_CHARACTERS:
+                raise FileProblem(
+                    f"line {last + 1}: the header is longer than {MAX_HEADER_CHARACTERS:,} characters"
+                )
+        pieces, last = [bare[:-1]] if bare.endswith('"') else [], i
+        kept.append(bare)
+    return kept[:-1]
 
 
 def _singular_form(header: str) -> int:

@@ -157,11 +157,12 @@ def _running(items: list[Item], place: str, *, keeps_space: bool) -> Running:
 def _core(items: Sequence[Item]) -> tuple[int, int]:
     """Less what stands at the edges: white space, points, and elements around all."""
     partners = _partners(items)
+    edges = [_is_edge(item) for item in items]
     start, end = 0, len(items)
     while True:
-        if _is_edge(items[start]):
+        if edges[start]:
             start += 1
-        elif _is_edge(items[end - 1]):
+        elif edges[end - 1]:
             end -= 1
         elif items[start].kind is Kind.OPEN and partners[start] == end - 1:
             start, end = start + 1, end - 1

@@ -27,7 +27,8 @@ from service.formats.xml_units import Chars, Element, Name, xml_units
 _V1 = ("urn:oasis:names:tc:xliff:document:1.2", "urn:oasis:names:tc:xliff:document:1.1", "")
 _V2 = ("urn:oasis:names:tc:xliff:document:2.0", "urn:oasis:names:tc:xliff:document:2.2")
 _UNITS = frozenset([*(Name(uri, "trans-unit") for uri in _V1), *(Name(uri, "unit") for uri in _V2)])
-_ROOT = re.compile(r"<(?:[\w.-]+:)?xliff(?=\s)(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
+_ROOT = re.compile(r"<(?:[\w.-]++:)?xliff\s")
+_TAG = re.compile(r"<[^!?]")
 _VERSION_2 = re.compile(r"\sversion\s*=\s*[\"']2")
 _TARGET_LANGUAGE = re.compile(r"\strgLang\s*=")
 _STATE = re.compile(r"\sstate\s*=\s*(?:\"[^\"]*\"|'[^']*')")
@@ -59,16 +60,22 @@ class XliffFormat:
             if isinstance(part, Element):
                 yield _unit(part, next(numbers))
                 continue
-            root = None if is_begun else _ROOT.search(part)
-            is_begun = is_begun or root is not None
-            yield part if root is None else self._with_language(part, root)
+            is_root = not is_begun and _TAG.match(part) is not None  # a part by itself: see `xml_units`
+            if is_root and not _ROOT.match(part):
+                raise _no_xliff()
+            is_begun = is_begun or is_root
+            yield self._with_language(part) if is_root else part
         if not is_begun:
-            raise FileProblem("there is no <xliff> in it, so it is no XLIFF file")
+            raise _no_xliff()
 
-    def _with_language(self, part: str, root: re.Match[str]) -> str:
-        if not _VERSION_2.search(root[0]) or _TARGET_LANGUAGE.search(root[0]):
-            return part
-        return f'{part[: root.end() - 1]} trgLang="{self._target}"{part[root.end() - 1 :]}'
+    def _with_language(self, root: str) -> str:
+        if not _VERSION_2.search(root) or _TARGET_LANGUAGE.search(root):
+            return root
+        return f'{root[:-1]} trgLang="{self._target}">'
+
+
+def _no_xliff() -> FileProblem:
+    return FileProblem("there is no <xliff> in it, so it is no XLIFF file")
 
 
 def _unit(unit: Element, number: int) -> Passage | str:

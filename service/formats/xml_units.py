@@ -11,15 +11,26 @@ from dataclasses import dataclass, field
 from typing import IO, NamedTuple
 from xml.parsers import expat
 
+from service.formats.encodings import declared_codec
 from service.formats.errors import FileProblem
 from service.markup.xml_tokens import MAX_DEPTH
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 
+MAX_NAME_CHARACTERS = 1000
+"""Longest name of an element, an attribute or a namespace: expat spells all of it for each element."""
+MAX_NAMES = 10_000
+"""Most different names in a document."""
+MAX_ATTRIBUTES = 1000
+"""Most attributes of an element."""
 MAX_UNIT_DEPTH = 100
 """Most elements inside each other in a unit, whose tree is walked by recursion."""
 
 _CHUNK_BYTES = 1 << 16
+_PENDING_PER_CHUNK = 8
+_MAX_SHOWN = 40
+"""Characters of a name in a message."""
+_NO_MEMORY = expat.errors.codes[expat.errors.XML_ERROR_NO_MEMORY]
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -121,16 +132,10 @@ def encoding_of(source: IO[bytes]) -> str:
     if declared is None:
         return "utf-8"
     label = declared[1].decode()
-    try:
-        encoding = codecs.lookup(label).name
-        b"".decode(encoding)
-    except LookupError as error:
-        raise FileProblem(
-            f"it declares the encoding {label[:40]!r}, which is not known; save it in UTF-8"
-        ) from error
-    if encoding.startswith(("utf-16", "utf-32")):
-        return "utf-8"  # the declaration could be read, so it is not
-    return encoding
+    codec = declared_codec(label)
+    if codec is None:
+        raise FileProblem(f"it declares the encoding {label[:40]!r}, which is not known; save it in UTF-8")
+    return codec
 
 
 def xml_units(
@@ -141,6 +146,8 @@ def xml_units(
     allows_doctype: bool = False,
 ) -> Iterator[str | Element]:
     """A document in its order; all that is given, written one after another, is the document.
+
+    The start tag of the root is a part by itself, unless the root is a unit.
 
     Args:
         source: at the beginning of the document, seekable.
@@ -156,7 +163,8 @@ def xml_units(
     reader = _Reader(units, left_alone, allows_doctype=allows_doctype)
     is_final = False
     while not is_final:
-        chunk = source.read(_CHUNK_BYTES)
+        # Expat reads what is not whole yet from its beginning again: ever more at a time keeps that linear.
+        chunk = source.read(max(_CHUNK_BYTES, reader.num_pending // _PENDING_PER_CHUNK))
         is_final = not chunk
         try:
             text = decoder.decode(chunk, is_final)
@@ -177,6 +185,8 @@ class _Event:
     start: int
     opened: Element | None = None
     is_end: bool = False
+    is_root: bool = False
+    """Whether it is the start tag of the outermost element."""
     text: list[str] | None = None
     """Of character data."""
 
@@ -197,6 +207,7 @@ class _Reader:
         self._parser = parser = expat.ParserCreate("utf-8", " ")
         parser.namespace_prefixes = True
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        parser.StartNamespaceDeclHandler = _check_namespace
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text
@@ -207,33 +218,52 @@ class _Reader:
         parser.StartDoctypeDeclHandler = self._start_doctype
         parser.EndDoctypeDeclHandler = self._end_doctype
         parser.EntityDeclHandler = _refuse_entity
+        parser.AttlistDeclHandler = _refuse_default
         self._is_in_doctype = False
+        self._names: dict[str, tuple[Name, str]] = {}
+        """What expat writes, taken apart: names are many times the same."""
+
+    @property
+    def num_pending(self) -> int:
+        """Bytes that were fed and are not given yet."""
+        return len(self._buffer)
 
     def feed(self, chunk: bytes, *, is_final: bool) -> Iterator[str | Element]:
         """What is whole by now."""
+        self._parse(chunk, is_final=is_final)
+        said: list[str] = []
+        for found, is_root in self._whole():
+            if isinstance(found, str) and not is_root:
+                said.append(found)
+                continue
+            if said:
+                yield "".join(said)
+                said = []
+            yield found
+        if said:
+            yield "".join(said)
+
+    def _parse(self, chunk: bytes, *, is_final: bool) -> None:
         self._buffer.extend(chunk)
         try:
             self._parser.Parse(chunk, is_final)
         except expat.ExpatError as error:
+            if error.code == _NO_MEMORY:
+                raise MemoryError from error
             problem = f"{expat.ErrorString(error.code)}, line {error.lineno}, column {error.offset + 1}"
             raise FileProblem(f"not well-formed XML: {problem}; mend it, or save it anew") from error
         if is_final:
             self._events.append(_Event(self._buffer_start + len(self._buffer)))
+
+    def _whole(self) -> Iterator[tuple[str | Element, bool]]:
+        """Text and units that are whole, and whether it is the start tag of the root."""
         at = 0
-        said: list[str] = []
         for event, following in zip(self._events, self._events[1:], strict=False):
             end = following.start - self._buffer_start
             found = self._place(event, self._buffer[at:end].decode())
             at = end
-            if isinstance(found, str):
-                said.append(found)
-            elif found is not None:
-                if said:
-                    yield "".join(said)
-                    said = []
-                yield found
-        if said:
-            yield "".join(said)
+            if found is not None:
+                yield found, event.is_root
         del self._buffer[:at]
         self._buffer_start += at
         self._events = self._events[-1:]
@@ -280,8 +310,15 @@ class _Reader:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise _too_deep(MAX_DEPTH)
-        qualified, prefix = _name(name)
-        self._add(Element(qualified, prefix, {_name(key)[0]: value for key, value in attributes.items()}, ""))
+        if len(attributes) > MAX_ATTRIBUTES:
+            raise FileProblem(
+                f"an element has {len(attributes):,} attributes, more than {MAX_ATTRIBUTES:,}; save it in a "
+                "plainer form"
+            )
+        qualified, prefix = self._name(name)
+        named = {self._name(key)[0]: value for key, value in attributes.items()}
+        self._add(Element(qualified, prefix, named, ""))
+        self._events[-1].is_root = self._depth == 1
 
     def _end(self, _: str) -> None:
         self._depth -= 1
@@ -308,6 +345,17 @@ class _Reader:
     def _end_doctype(self) -> None:
         self._is_in_doctype = False
 
+    def _name(self, name: str) -> tuple[Name, str]:
+        known = self._names.get(name)
+        if known is None:
+            if len(self._names) == MAX_NAMES:
+                raise FileProblem(
+                    f"it has more than {MAX_NAMES:,} different names of elements and attributes; save it "
+                    "in a plainer form"
+                )
+            known = self._names[name] = _name(name)
+        return known
+
 
 def _too_deep(limit: int) -> FileProblem:
     return FileProblem(f"more than {limit} elements are inside each other; save it in a plainer form")
@@ -316,10 +364,37 @@ def _too_deep(limit: int) -> FileProblem:
 def _name(name: str) -> tuple[Name, str]:
     """From what expat writes: namespace, local name, prefix."""
     parts = name.split(" ")
+    for part in parts:
+        _check_length(part)
     if len(parts) == 1:
         return Name("", name), ""
     return Name(parts[0], parts[1]), f"{parts[2]}:" if len(parts) > 2 else ""  # noqa: PLR2004 -- these three
 
 
+def _check_namespace(prefix: str | None, uri: str | None) -> None:
+    _check_length(prefix or "")
+    _check_length(uri or "")
+
+
+def _check_length(name: str) -> None:
+    if len(name) > MAX_NAME_CHARACTERS:
+        raise FileProblem(
+            f"{name[:_MAX_SHOWN]!r}... has {len(name):,} characters, and a name may have "
+            f"{MAX_NAME_CHARACTERS:,}; save it in a plainer form"
+        )
+
+
+def _refuse_default(element: str, attribute: str, kind: str, default: str | None, required: object) -> None:
+    """Each element would have all the defaults that are declared for it."""
+    del kind, required
+    if default is not None:
+        raise FileProblem(
+            f"attribute {attribute[:_MAX_SHOWN]!r} of {element[:_MAX_SHOWN]!r} is declared with a default; "
+            "declarations of defaults are not read, so take them out"
+        )
+
+
 def _refuse_entity(name: str, *_: object) -> None:
-    raise FileProblem(f"entity {name!r} is declared; declarations of entities are not read, so take them out")
+    raise FileProblem(
+        f"entity {name[:_MAX_SHOWN]!r} is declared; declarations of entities are not read, so take them out"
+    )

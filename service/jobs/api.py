@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from service.desk.desk import Desk
+from service.file_limits import client_file_limits
 from service.front.door import Door
 from service.jobs.desk import JobDesk
 from service.jobs.premises import JobPremises
@@ -17,7 +18,11 @@ FORM_BYTES = 2**20
 
 
 def open_job_desk(premises: JobPremises, desk: Desk, settings: Settings) -> JobDesk:
-    """What all APIs hand their files in at. Its workers work while somebody has them do so."""
+    """What all APIs hand their files in at. Its workers work while somebody has them do so.
+
+    Raises:
+        SettingsError: the limits of files cannot be enforced here.
+    """
     database = premises.store.database
     runner = Runner(
         desk.inference.router,
@@ -26,6 +31,7 @@ def open_job_desk(premises: JobPremises, desk: Desk, settings: Settings) -> JobD
         settings.job_texts,
         settings.providers,
         desk.cache_sharing,
+        client_file_limits(settings),
     )
     return JobDesk(premises, Workers(premises, runner, settings.jobs_at_a_time), runner)
 

@@ -14,14 +14,14 @@ from anyio import CapacityLimiter
 
 from dragoman.errors import InputError
 from service.accounts.callers import Caller
-from service.batch.errors import InputProblem, JobCancelled
+from service.batch.errors import BatchStopped, InputProblem
 from service.formats.errors import FileProblem
 from service.front.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.front.threads import beside
 from service.jobs.errors import FileRefused, JobError, JobsFull, TooManyJobs
 from service.jobs.job import Ending, Job, JobWishes, NewJob, State, new_job_id
 from service.jobs.premises import JobPremises
-from service.jobs.running import Counted, Runner, check_file, keep
+from service.jobs.running import Counted, Runner, keep
 from service.jobs.wishes import require_pair
 from service.jobs.worker import INPUT, Workers, remove
 
@@ -121,14 +121,14 @@ class JobDesk:
         name, stop = sent.wishes.file_name, Event()
         try:
             return await anyio.to_thread.run_sync(
-                lambda: check_file(sent.wishes, sent.path, stop), limiter=self._checking
+                lambda: self.runner.check(sent.wishes, sent.path, stop), limiter=self._checking
             )
         except FileProblem as error:
             raise FileRefused(name, error.problem) from error
         except InputProblem as error:
             raise FileRefused(name, "; ".join(problem for _, problem in error.problems)) from error
-        except JobCancelled as error:
-            raise ApiError(ErrorKind.NOT_READY, "the server is about to stop") from error
+        except BatchStopped as error:
+            raise ApiError(ErrorKind.NOT_READY, "the server is about to stop", headers=RETRY_AFTER) from error
         finally:
             stop.set()
 

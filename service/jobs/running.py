@@ -30,6 +30,7 @@ from service.desk.order import UNDETERMINED
 from service.desk.sources import Detection, SourceFound, find_source
 from service.formats.entries import FileOptions
 from service.formats.known import open_format
+from service.formats.limits import FileLimits
 from service.jobs.job import Job, JobWishes, Kept, Progress
 
 CHUNKS = Chunks(entries=200, seconds=1.0)
@@ -96,6 +97,8 @@ class Runner:
     providers: str = "cpu"
     """What models run on, as the settings have it."""
     cache_sharing: CacheSharing = CacheSharing.PER_KEY
+    limits: FileLimits | None = None
+    """What reading a file may cost; None to read files in this process."""
 
     def run(self, job: Job, source: Path, folder: Path, gauge: Gauge, stop: Event) -> Finished:
         """Translate a job's file, going on where a worker before was.
@@ -116,7 +119,7 @@ class Runner:
         pair = self._pair(job.wishes, source)
         if self.detection.is_wanted(job.wishes.source):
             gauge.tell_source(pair.source)
-        file = _job_file(job.wishes, source, folder / "result", pair)
+        file = _job_file(job.wishes, source, folder / "result", pair, self.limits)
         errors = folder / "errors.jsonl"
         journal = self.journal(job.id)
         facts = translator_facts(self.router, [pair], BATCH, job.wishes.model, self.providers)
@@ -153,8 +156,19 @@ class Runner:
             StoreError: the database cannot be used.
         """
         pair = self._pair(job.wishes, source)
-        file = _job_file(job.wishes, source, source, pair)
+        file = _job_file(job.wishes, source, source, pair, self.limits)
         return _translated_characters(file, self.journal(job.id))
+
+    def check(self, wishes: JobWishes, source: Path, stop: Event) -> Counted:
+        """Read a file from end to end, so that one that cannot be translated is refused before it waits.
+
+        Raises:
+            FileProblem: its name tells no known format, or an option is not for it.
+            InputProblem: it is not what its name says, is damaged, is unsafe or exceeds a limit.
+            BatchStopped: `stop` was set, or the process that reads it was stopped.
+        """
+        found = survey(_job_file(wishes, source, source, UNKNOWN, self.limits), stop)
+        return Counted(found.num_entries, found.num_characters)
 
     def journal(self, job_id: str) -> Journal:
         """A job's own."""
@@ -180,7 +194,7 @@ class Runner:
         return Pair(found.language or found.target, found.target)
 
     def _find_source(self, wishes: JobWishes, source: Path) -> SourceFound:
-        file = _job_file(wishes, source, source, UNKNOWN)
+        file = _job_file(wishes, source, source, UNKNOWN, self.limits)
         return find_source(beginning_of(file), wishes.target, wishes.model, self.router.routes)
 
     def _translator(self, pair: Pair, job: Job) -> EntryTranslator:
@@ -196,18 +210,6 @@ class Runner:
         )
 
 
-def check_file(wishes: JobWishes, source: Path, stop: Event) -> Counted:
-    """Read a file from end to end, so that one that cannot be translated is refused before it waits.
-
-    Raises:
-        FileProblem: its name tells no known format, or an option is not for it.
-        InputProblem: it is not what its name says, is damaged or is unsafe.
-        JobCancelled: `stop` was set.
-    """
-    found = survey(_job_file(wishes, source, source, UNKNOWN), stop)
-    return Counted(found.num_entries, found.num_characters)
-
-
 def keep(blob: str, file: Path) -> Kept:
     """What is told of a file that is kept under this name."""
     with file.open("rb") as opened:
@@ -215,8 +217,10 @@ def keep(blob: str, file: Path) -> Kept:
     return Kept(blob, file.stat().st_size, digest)
 
 
-def _job_file(wishes: JobWishes, source: Path, target: Path, pair: Pair) -> JobFile:
-    opened = open_format(wishes.file_name, FileOptions(pair.source, pair.target, wishes.columns))
+def _job_file(
+    wishes: JobWishes, source: Path, target: Path, pair: Pair, limits: FileLimits | None
+) -> JobFile:
+    opened = open_format(wishes.file_name, FileOptions(pair.source, pair.target, wishes.columns), limits)
     return JobFile(wishes.file_name, source, target, opened, pair)
 
 

@@ -21,7 +21,7 @@ import anyio
 import anyio.to_thread
 from anyio import CapacityLimiter
 
-from dragoman.errors import BundleError, DragomanError, InputError, NoRoom, ProviderError, TranslatorClosed
+from dragoman.errors import BundleError, InputError, NoRoom, ProviderError, TranslatorClosed
 from service.accounts.errors import StoreError
 from service.batch.errors import BatchRefused, BatchStopped
 from service.formats.errors import FileProblem
@@ -240,7 +240,9 @@ class Workers:
     def _unfinished(self, job: Job, source: Path, state: State, problem: str | None = None) -> Ending:
         try:
             num_translated = 0 if job.is_document else self._runner.translated_characters(job, source)
-        except (DragomanError, FileProblem):
+        except (StoreError, OSError):
+            raise
+        except Exception:  # noqa: BLE001 -- why it failed is told already
             num_translated = 0  # nothing was, where it cannot be read
         return Ending(state, problem=problem, refund_characters=max(job.num_characters - num_translated, 0))
 

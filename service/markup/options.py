@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dragoman.errors import DragomanError
-
 
 class MarkupLanguage(StrEnum):
     """How a text is marked up."""
@@ -36,7 +34,7 @@ class MarkupOptions:
 
 
 @dataclass(eq=False)
-class MarkupError(DragomanError):
+class MarkupError(Exception):
     """Markup that cannot be taken apart."""
 
     problem: str

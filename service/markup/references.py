@@ -36,4 +36,6 @@ def read_xml(raw: str) -> Characters:
 def _character(reference: re.Match[str]) -> str:
     if reference["name"]:
         return _NAMED[reference["name"]]
-    return chr(int(reference["hexadecimal"] or reference["decimal"], 16 if reference["hexadecimal"] else 10))
+    digits = reference["hexadecimal"] or reference["decimal"]
+    # Python reads no more than 4,300 digits, and any number of zeros may stand before a number.
+    return chr(int(digits.lstrip("0") or "0", 16 if reference["hexadecimal"] else 10))

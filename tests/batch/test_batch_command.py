@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -175,3 +176,19 @@ def stop_at_explode(run: Run) -> None:
     """The double fails there as no engine does."""
     with pytest.raises(RuntimeError, match="cannot handle explode"):
         run("in.txt", "-o", "out.txt")
+
+
+def test_files_of_others_are_read_within_limits_where_that_is_wanted(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in.html").write_bytes(b"")
+    os.truncate(tmp_path / "in.html", 2**28)
+    monkeypatch.setenv("DRAGOMAN_FILE_MEMORY_BYTES", str(2**27))
+
+    refused = run("in.html", "-o", "out.html", "--untrusted")
+
+    assert refused.returncode == 2
+    assert "in.html: reading it takes more than 128 MiB of memory, the limit of a file" in refused.stderr
+    assert not (tmp_path / "out.html").exists()
+    assert run("in.txt", "-o", "out.txt", "--untrusted").returncode == 0
+    assert (tmp_path / "out.txt").read_bytes() == "EINS\r\n\nZWÖLF\nEINS".encode()

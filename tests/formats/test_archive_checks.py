@@ -45,6 +45,23 @@ def test_names_that_lead_elsewhere_are_refused(name: str) -> None:
         pass
 
 
+def test_names_of_members_are_limited() -> None:
+    content = _archive(("a" * (module.MAX_NAME_CHARACTERS + 1), b"x"))
+
+    with (
+        pytest.raises(FileProblem, match="a name of 1,001 characters, more than 1,000"),
+        opened(BytesIO(content)),
+    ):
+        pass
+
+
+def test_archives_in_archives_are_copied_and_not_opened() -> None:
+    bomb = _archive(("content.xml", bytes(module.FREE_BYTES + 1)))
+    content = _archive(("Object 1/content.zip", bomb), ("content.xml", b"<o/>"))
+
+    assert entries(OdtFormat(OPTIONS), content) == []
+
+
 def test_encrypted_members_are_refused() -> None:
     content = bytearray(_archive(("a.xml", b"x")))
     for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):

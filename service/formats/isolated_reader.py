@@ -1,0 +1,137 @@
+"""The process that reads or writes one file for another: see `isolation`.
+
+Asked over standard input, it answers on standard output, and imports parsers alone.
+"""
+
+import io
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from itertools import count
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from service.formats.entries import Entry, FileOptions
+from service.formats.errors import FileProblem
+from service.formats.frames import FrameKind, ReadRequest, frame, pack, pack_entry, read_frame, unpack
+from service.formats.known import open_format
+from service.formats.limits import limit_this_process
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+MAX_ENTRY_CHARACTERS = 10_000_000
+"""Longest text, as of lines: the process that asked holds many at a time."""
+MAX_PLACE_CHARACTERS = 1000
+"""Longest description of where an entry stands; names that a file gives can be in it."""
+_BATCH_ENTRIES = 64
+_BATCH_CHARACTERS = 2**15
+_WANTED_TEXTS = 64
+_BUFFER_BYTES = 2**18
+
+
+def main() -> None:
+    """Do what the request on standard input says with the file of the descriptor that is the argument."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends when the process that asked does
+    os.dup2(2, 1)  # what a library prints is no reply
+    _, content = read_frame(requests.read)
+    request = ReadRequest(**unpack(content))
+    limit_this_process(request.memory_bytes, request.cpu_s)
+    try:
+        with os.fdopen(int(sys.argv[1]), "rb") as source:
+            _answer(request, source, requests, replies)
+        replies.write(frame(FrameKind.DONE))
+    except BrokenPipeError:
+        return  # nobody waits any more
+    except FileProblem as error:
+        replies.write(frame(FrameKind.PROBLEM, pack(error.problem)))
+    except MemoryError:
+        replies.write(frame(FrameKind.OVER_MEMORY))
+    except Exception:  # noqa: BLE001 -- raised again by the process that asked
+        replies.write(frame(FrameKind.UNEXPECTED, pack(traceback.format_exc())))
+
+
+def _answer(request: ReadRequest, source: BinaryIO, requests: BinaryIO, replies: io.FileIO) -> None:
+    source.seek(0)
+    options = FileOptions(request.source, request.target, tuple(request.columns))
+    file_format = open_format(request.file_name, options)
+    if request.is_written:
+        target = _Target(replies, is_seekable=request.is_seekable)
+        with io.BufferedWriter(target, _BUFFER_BYTES) as buffered:
+            file_format.write(source, _texts(requests, replies), cast("BinaryIO", buffered))
+        return
+    batch: list[list[object]] = []
+    num_characters = 0
+    for entry in file_format.read(source):
+        _check(entry)
+        batch.append(pack_entry(entry))
+        num_characters += len(entry.text)
+        if len(batch) == _BATCH_ENTRIES or num_characters > _BATCH_CHARACTERS:
+            replies.write(frame(FrameKind.ENTRIES, pack(batch)))
+            batch, num_characters = [], 0
+    replies.write(frame(FrameKind.ENTRIES, pack(batch)))
+
+
+def _check(entry: Entry) -> None:
+    if len(entry.place) > MAX_PLACE_CHARACTERS:
+        raise FileProblem(
+            f"{entry.place[:80]}...: the name of the place has {len(entry.place):,} characters, more than "
+            f"{MAX_PLACE_CHARACTERS:,}; give it a shorter one"
+        )
+    if len(entry.text) > MAX_ENTRY_CHARACTERS:
+        raise FileProblem(
+            f"{entry.place}: the text has {len(entry.text):,} characters, more than "
+            f"{MAX_ENTRY_CHARACTERS:,}; split it"
+        )
+
+
+def _texts(requests: BinaryIO, replies: io.FileIO) -> Iterator[str]:
+    for _ in count():
+        replies.write(frame(FrameKind.WANTED, pack(_WANTED_TEXTS)))
+        _, content = read_frame(requests.read)
+        texts = unpack(content)
+        yield from texts
+        if len(texts) < _WANTED_TEXTS:
+            return
+
+
+class _Target(io.RawIOBase):
+    """A file that the process that asked writes."""
+
+    def __init__(self, replies: io.FileIO, *, is_seekable: bool) -> None:
+        super().__init__()
+        self._replies = replies
+        self._is_seekable = is_seekable
+        self._position = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._is_seekable
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        content = bytes(data)
+        self._replies.write(frame(FrameKind.CONTENT, content))
+        self._position += len(content)
+        return len(content)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        if not self._is_seekable or whence == io.SEEK_END:
+            raise io.UnsupportedOperation("seek")
+        position = offset + (self._position if whence == io.SEEK_CUR else 0)
+        if position != self._position:
+            self._replies.write(frame(FrameKind.SEEK, pack(position)))
+            self._position = position
+        return position
+
+    def tell(self) -> int:
+        if not self._is_seekable:
+            raise io.UnsupportedOperation("tell")
+        return self._position
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""Reads and writes files of others in processes of their own, which the operating system limits.
+
+Parsers of many kinds run over what anybody sends: a file that makes one of them use up memory or time ends
+its process (`isolated_reader`), and no other. The process is a fresh interpreter with the parsers alone: it
+has neither the models, nor the environment, nor the connections of the one that starts it.
+"""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import BinaryIO
+
+from service.formats.entries import Entry, FileFormat, FileOptions
+from service.formats.errors import FileProblem
+from service.formats.frames import FrameKind, ReadRequest, frame, pack, read_frame, unpack, unpack_entry
+from service.formats.limits import FileLimits, over_cpu, over_memory, over_time
+
+_MODULE = "service.formats.isolated_reader"
+_PIPE_BYTES = 2**16
+
+
+_STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""What processes are sent that are to end, whatever they do."""
+
+
+class ReaderFailed(Exception):  # noqa: N818 -- says it without the suffix
+    """A parser has a bug; its traceback."""
+
+
+class ReaderStopped(Exception):  # noqa: N818 -- says it without the suffix
+    """The process that reads a file could not start, or was told to end; the file is not at fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class IsolatedFormat:
+    """A `FileFormat` whose work is done in a process for each call.
+
+    Sources must be regular files. Errors are those of the format, and `FileLimitExceeded`, `ReaderFailed` and
+    `ReaderStopped`.
+    """
+
+    inner: FileFormat
+    """The format itself, which does nothing in this process."""
+    file_name: str
+    options: FileOptions
+    limits: FileLimits
+
+    def read(self, source: BinaryIO) -> Iterator[Entry]:
+        """See `FileFormat`."""
+        with self._reader(source, is_written=False) as reader:
+            for kind, content in reader.frames():
+                if kind is FrameKind.ENTRIES:
+                    yield from map(unpack_entry, unpack(content))
+
+    def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
+        """See `FileFormat`."""
+        with self._reader(source, is_written=True, is_seekable=target.seekable()) as reader:
+            for kind, content in reader.frames():
+                if kind is FrameKind.CONTENT:
+                    target.write(content)
+                elif kind is FrameKind.SEEK:
+                    target.seek(unpack(content))
+                elif kind is FrameKind.WANTED:
+                    reader.send(FrameKind.TEXTS, list(islice(texts, unpack(content))))
+
+    @contextmanager
+    def _reader(
+        self, source: BinaryIO, *, is_written: bool, is_seekable: bool = False
+    ) -> Iterator["_Reader"]:
+        options, limits = self.options, self.limits
+        cpu_s = limits.cpu_s_of(os.fstat(source.fileno()).st_size)
+        request = ReadRequest(
+            self.file_name,
+            options.source,
+            options.target,
+            list(options.columns),
+            limits.memory_bytes,
+            cpu_s,
+            is_written,
+            is_seekable,
+        )
+        process = _start(source.fileno())
+        try:
+            reader = _Reader(process, limits, cpu_s)
+            reader.send(FrameKind.REQUEST, asdict(request))
+            yield reader
+        finally:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+
+class _Reader:
+    """The other end of the pipes of a process that reads a file."""
+
+    def __init__(self, process: subprocess.Popen[bytes], limits: FileLimits, cpu_s: float) -> None:
+        if process.stdin is None or process.stdout is None:
+            raise ReaderFailed("it has no pipes")
+        self._process = process
+        self._stdin, self._stdout = process.stdin, process.stdout.fileno()
+        self._limits = limits
+        self._cpu_s = cpu_s
+        self._poll = select.poll()
+        self._poll.register(self._stdout, select.POLLIN)
+
+    def send(self, kind: FrameKind, content: object) -> None:
+        with suppress(BrokenPipeError):  # it has ended, and `frames` raises why
+            self._stdin.write(frame(kind, pack(content)))
+
+    def frames(self) -> Iterator[tuple[FrameKind, bytes]]:
+        """Yield messages until the one that says that all is done.
+
+        Raises:
+            FileProblem: the file cannot be read, or not within the limits.
+            ReaderFailed: a parser has a bug.
+            ReaderStopped: the process was told to end.
+        """
+        while True:
+            kind, content = read_frame(self._read)
+            match kind:
+                case FrameKind.DONE:
+                    return
+                case FrameKind.PROBLEM:
+                    raise FileProblem(unpack(content))
+                case FrameKind.OVER_MEMORY:
+                    raise over_memory(self._limits.memory_bytes)
+                case FrameKind.UNEXPECTED:
+                    raise ReaderFailed(unpack(content))
+                case _:
+                    yield kind, content
+
+    def _read(self, size: int) -> bytes:
+        chunks: list[bytes] = []
+        while size:
+            if not self._poll.poll(self._limits.timeout_s * 1000):
+                raise over_time(self._limits.timeout_s)
+            chunk = os.read(self._stdout, min(size, _PIPE_BYTES))
+            if not chunk:
+                raise self._end()
+            chunks.append(chunk)
+            size -= len(chunk)
+        return b"".join(chunks)
+
+    def _end(self) -> Exception:
+        """Return what a process that ended without a word ended of."""
+        status = self._process.wait()
+        if status >= 0:
+            return ReaderFailed(f"the process that reads files ended with status {status}")
+        if -status == signal.SIGXCPU:
+            return over_cpu(self._cpu_s)
+        if -status in _STOPPING:
+            return ReaderStopped(f"the process that reads files was sent {signal.Signals(-status).name}")
+        # Libraries in C abort where memory ends; where the machine's ends, the kernel kills.
+        return FileProblem(
+            f"reading it was ended by {signal.Signals(-status).name}: it is damaged, or takes more than the "
+            f"{self._limits.memory_bytes // 2**20:,} MiB of memory that are the limit of a file"
+        )
+
+
+def _start(source: int) -> subprocess.Popen[bytes]:
+    """Start a process that finds a file at a descriptor; raises ReaderStopped."""
+    environment = {
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "TMPDIR": tempfile.gettempdir(),
+    }
+    try:
+        return subprocess.Popen(  # noqa: S603 -- this interpreter, and a module of ours
+            [sys.executable, "-P", "-X", "utf8", "-m", _MODULE, str(source)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            pass_fds=(source,),
+            env=environment,
+            start_new_session=True,  # an interrupt at the terminal is for its parent
+        )
+    except OSError as error:
+        raise ReaderStopped(f"no process to read files can be started: {error}") from error

@@ -1,0 +1,79 @@
+"""Limits on what reading one file may cost, enforced by the operating system on a process of its own."""
+
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from service.formats.errors import FileProblem
+
+CPU_STEP_BYTES = 2**24
+"""Size of a file for which the CPU time is allowed once."""
+_MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class FileLimits:
+    """Limits of one process that reads or writes one file."""
+
+    memory_bytes: int = 2**30
+    """Memory of the process, interpreter and libraries included (some 50 MiB)."""
+    cpu_s: float = 60.0
+    """CPU time for each `CPU_STEP_BYTES` of the file, begun ones included."""
+    timeout_s: float = 120.0
+    """Wall-clock time that may pass without an entry, a part of the output or an end."""
+
+    def cpu_s_of(self, size_bytes: int) -> float:
+        """Return the CPU time that a file of this size is allowed."""
+        return self.cpu_s * (1 + size_bytes // CPU_STEP_BYTES)
+
+
+class FileLimitExceeded(FileProblem):
+    """A file took more than a limit allows; reading it was stopped."""
+
+
+def over_memory(memory_bytes: int) -> FileLimitExceeded:
+    """Return the error of a file that needs more memory than is allowed."""
+    return FileLimitExceeded(
+        f"reading it takes more than {memory_bytes // _MIB:,} MiB of memory, the limit of a file; "
+        "split it into smaller files"
+    )
+
+
+def over_cpu(cpu_s: float) -> FileLimitExceeded:
+    """Return the error of a file that needs more CPU time than is allowed."""
+    return FileLimitExceeded(
+        f"reading it takes more than {cpu_s:,.0f} s of CPU time, the limit of a file of its size; "
+        "split it into smaller files"
+    )
+
+
+def over_time(timeout_s: float) -> FileLimitExceeded:
+    """Return the error of a file in which nothing is found for too long."""
+    return FileLimitExceeded(
+        f"reading it found nothing for {timeout_s:,.0f} s, the limit of a file; split it into smaller files"
+    )
+
+
+def are_enforceable() -> bool:
+    """Return whether this platform can limit a process: it has the module `resource`."""
+    return find_spec("resource") is not None
+
+
+def limit_this_process(memory_bytes: int, cpu_s: float) -> None:
+    """Limit memory and CPU time of the calling process, and let it dump no core.
+
+    What the limits of its parent allow less of stays less.
+    """
+    import resource  # noqa: PLC0415 -- not on every platform
+
+    # Linux counts by RLIMIT_DATA what can be written to; RLIMIT_AS also what allocators only set aside.
+    memory = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+    whole_s = max(1, int(cpu_s))
+    for kind, soft, hard in (
+        (memory, memory_bytes, memory_bytes),
+        (resource.RLIMIT_CPU, whole_s, whole_s + 1),
+        (resource.RLIMIT_CORE, 0, 0),
+    ):
+        _, most = resource.getrlimit(kind)
+        is_free = most == resource.RLIM_INFINITY
+        resource.setrlimit(kind, (soft, hard) if is_free else (min(soft, most), min(hard, most)))
