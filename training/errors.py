@@ -5,7 +5,8 @@ TrainingError          the person who started the run can fix it
 ├─ CorpusError         parallel text: file and line
 ├─ VocabularyError     SentencePiece cannot make the vocabulary asked for
 ├─ HeldOutError        validation lines
-└─ RunFolderError      the run folder belongs to another run
+├─ RunFolderError      the run folder belongs to another run
+└─ WorkerLostError     one of a run's processes ended before the others
 TrainingStopped        a signal asked for it; nothing is wrong and nothing is lost
 """
 
@@ -34,6 +35,10 @@ class HeldOutError(TrainingError):
 
 class RunFolderError(TrainingError):
     """The run folder belongs to other data or to another model; says what to do."""
+
+
+class WorkerLostError(TrainingError):
+    """One of the processes of a run ended before the others; says which."""
 
 
 class TrainingStopped(Exception):  # noqa: N818 -- an outcome asked for, not an error

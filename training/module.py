@@ -47,6 +47,11 @@ class TranslationModule(lightning.LightningModule):
         self.train_seconds = 0.0
 
     @override
+    def on_train_start(self) -> None:
+        """Take the stop signals back from Lightning, which would end this process before the others know."""
+        self.stop.install()
+
+    @override
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """Make dropout a function of seed and step: a resumed run drops what it would have dropped."""
         torch.manual_seed(dropout_seed(self.optimisation.seed, self.global_step))

@@ -6,19 +6,21 @@ core needs for its own batch, whereas threads within a step gain far less.
 """
 
 import multiprocessing
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 
 import torch
 import torch.distributed
 from torch import nn
 
 from training.config import TrainingConfig
+from training.errors import WorkerLostError
 
+HOST = "127.0.0.1"
+MEETING_TIMEOUT = timedelta(minutes=10)
+"""Until all processes have come."""
 TIMEOUT = timedelta(days=7)
 """For an exchange: as long as a run may be paused, or its first process may validate."""
 
@@ -62,49 +64,65 @@ class Workers:
 
 @contextmanager
 def joined_workers(
-    config: TrainingConfig, follow: Callable[[TrainingConfig, int, Path], None]
+    config: TrainingConfig, follow: Callable[[TrainingConfig, int, int], None]
 ) -> Iterator[Workers]:
     """Start the other processes of a run and meet them; they end with it.
 
     Args:
         config: says how many there are in all.
-        follow: what each of the others does, with the config, its rank and where they meet.
+        follow: what each of the others does, with the config, its rank and the port where they meet.
+
+    Raises:
+        WorkerLostError: another process ended before the run did, or did not come.
     """
     count = config.optimisation.processes
     if count == 1:
         yield Workers(0, 1)
         return
     context = multiprocessing.get_context("spawn")
-    with tempfile.TemporaryDirectory() as folder:
-        meeting = Path(folder) / "meeting"
-        others = [
-            context.Process(target=follow, args=(config, rank, meeting), daemon=True)
-            for rank in range(1, count)
-        ]
+    store = torch.distributed.TCPStore(HOST, 0, count, is_master=True, wait_for_workers=False)
+    others = [
+        context.Process(target=follow, args=(config, rank, store.port), daemon=True)
+        for rank in range(1, count)
+    ]
+    for process in others:
+        process.start()
+    try:
+        with _group(store, 0, count) as workers:
+            yield workers
         for process in others:
-            process.start()
-        try:
-            with meet(meeting, 0, count) as workers:
-                yield workers
-            for process in others:
-                process.join()
-        finally:
-            for process in others:
-                process.terminate()
+            process.join()
+    except RuntimeError as error:
+        lost = [str(rank) for rank, process in enumerate(others, start=1) if not process.is_alive()]
+        if not lost:
+            raise
+        raise WorkerLostError(
+            f"process {', '.join(lost)} of {count} ended early; "
+            "the same command goes on from the newest resume point"
+        ) from error
+    finally:
+        for process in others:
+            process.terminate()
 
 
 @contextmanager
-def meet(meeting: Path, rank: int, count: int) -> Iterator[Workers]:
-    """Wait until all processes of a run are there.
+def meet(port: int, rank: int, count: int) -> Iterator[Workers]:
+    """Join the other processes of a run.
 
     Args:
-        meeting: a file that they share, not there yet.
-        rank: this process's, from 0.
+        port: where the first one waits.
+        rank: this process's, from 1.
         count: of processes.
     """
-    torch.distributed.init_process_group(
-        "gloo", init_method=f"file://{meeting}", rank=rank, world_size=count, timeout=TIMEOUT
-    )
+    store = torch.distributed.TCPStore(HOST, port, count, is_master=False)
+    with _group(store, rank, count) as workers:
+        yield workers
+
+
+@contextmanager
+def _group(store: torch.distributed.TCPStore, rank: int, count: int) -> Iterator[Workers]:
+    store.set_timeout(MEETING_TIMEOUT)
+    torch.distributed.init_process_group("gloo", store=store, rank=rank, world_size=count, timeout=TIMEOUT)
     try:
         yield Workers(rank, count)
     finally:

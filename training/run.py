@@ -105,13 +105,13 @@ def train(config: TrainingConfig) -> Path:
     return _write_checkpoint(config, module, record)
 
 
-def follow(config: TrainingConfig, rank: int, meeting: Path) -> None:
+def follow(config: TrainingConfig, rank: int, port: int) -> None:
     """Train beside the first process of a run, until it ends or is asked to stop.
 
     Args:
         config: the run's, already prepared.
         rank: this process's, from 1.
-        meeting: the file by which the processes find each other.
+        port: where the first process waits for the others.
     """
     torch.set_num_threads(config.optimisation.threads)
     corpora = prepare(config)
@@ -120,7 +120,7 @@ def follow(config: TrainingConfig, rank: int, meeting: Path) -> None:
     with (
         _quiet_lightning(),
         stop.listening(),
-        meet(meeting, rank, config.optimisation.processes) as workers,
+        meet(port, rank, config.optimisation.processes) as workers,
         suppress(TrainingStopped),
     ):
         module, _ = _make_module(config, processors, workers, stop)

@@ -22,12 +22,18 @@ class StopRequest:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Note SIGTERM and SIGINT instead of dying; a second one of them ends the process as usual."""
-        before = {number: signal.signal(number, self._note) for number in STOP_SIGNALS}
+        before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+        self.install()
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    def install(self) -> None:
+        """Note the signals from now on, whoever else has put a handler of their own in place."""
+        for number in STOP_SIGNALS:
+            signal.signal(number, self._note)
 
     def _note(self, signal_number: int, _frame: FrameType | None) -> None:
         if self.signal_number is not None:

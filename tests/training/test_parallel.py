@@ -1,8 +1,9 @@
 """Several processes train one model: the same update everywhere, one writer, one stop."""
 
-import multiprocessing
+import os
 import signal
 from collections.abc import Callable
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from torch import nn
 
 from tests.training.test_training_run import end_midway, events, finish, scores, weights
 from training.config import TrainingConfig
-from training.parallel import StepCounts, meet
+from training.errors import WorkerLostError
+from training.parallel import StepCounts, Workers, joined_workers, meet
 from training.resume import resume_points
 from training.run import train
 
@@ -26,34 +28,50 @@ def shared_recipe(long_recipe: dict[str, Any]) -> dict[str, Any]:
     return long_recipe
 
 
-def average_in(rank: int, meeting: Path, folder: Path) -> None:
-    """One process of two: its gradients are its rank plus one, everywhere."""
+def averaged(workers: Workers) -> tuple[list[torch.Tensor], StepCounts]:
+    """What a process of rank n gets whose gradients are n + 1 everywhere; the second one is to stop."""
     model = nn.Linear(3, 2)
     for weight in model.parameters():
-        weight.grad = torch.full_like(weight, rank + 1.0)
-    with meet(meeting, rank, 2) as workers:
-        counts = workers.average(model, StepCounts(10 + rank, 100, is_stopping=rank == 1))
-    gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
-    torch.save(
-        {"gradients": gradients, "counts": [counts.pairs, counts.tokens, counts.is_stopping]},
-        folder / str(rank),
-    )
+        weight.grad = torch.full_like(weight, workers.rank + 1.0)
+    counts = workers.average(model, StepCounts(10 + workers.rank, 100, is_stopping=workers.rank == 1))
+    return [weight.grad for weight in model.parameters() if weight.grad is not None], counts
 
 
-def test_gradients_are_averaged_counts_added_and_a_stop_of_one_stops_all(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    processes = [
-        context.Process(target=average_in, args=(rank, tmp_path / "meeting", tmp_path)) for rank in range(2)
-    ]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
+def average_as(config: TrainingConfig, rank: int, port: int) -> None:
+    with meet(port, rank, config.optimisation.processes) as workers:
+        gradients, counts = averaged(workers)
+    torch.save({"gradients": gradients, "counts": astuple(counts)}, config.run_dir / "result")
 
-    for rank in range(2):
-        result = torch.load(tmp_path / str(rank), weights_only=True)
-        assert all(bool((gradient == 1.5).all()) for gradient in result["gradients"])
-        assert result["counts"] == [21, 200, True]
+
+def end_early(config: TrainingConfig, rank: int, port: int) -> None:
+    with meet(port, rank, config.optimisation.processes):
+        os._exit(1)
+
+
+def test_gradients_are_averaged_counts_added_and_a_stop_of_one_stops_all(
+    shared_recipe: dict[str, Any],
+) -> None:
+    config = TrainingConfig.model_validate(shared_recipe)
+    config.run_dir.mkdir()
+
+    with joined_workers(config, average_as) as workers:
+        gradients, counts = averaged(workers)
+
+    other = torch.load(config.run_dir / "result", weights_only=True)
+    assert counts == StepCounts(21, 200, is_stopping=True)
+    assert other["counts"] == astuple(counts)
+    for gradient in (*gradients, *other["gradients"]):
+        assert bool((gradient == 1.5).all())
+
+
+def test_a_process_that_is_lost_ends_the_run_with_its_number(shared_recipe: dict[str, Any]) -> None:
+    config = TrainingConfig.model_validate(shared_recipe)
+
+    with (
+        pytest.raises(WorkerLostError, match="process 1 of 2 ended early; the same command goes on"),
+        joined_workers(config, end_early) as workers,
+    ):
+        averaged(workers)
 
 
 def test_a_shared_run_stopped_by_sigterm_goes_on_to_what_an_undisturbed_one_gives(
