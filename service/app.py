@@ -65,7 +65,7 @@ def create_app(
     except BaseException:
         opened.close()
         raise
-    jobs = None if kept is None else open_job_desk(kept, desk, settings)
+    jobs = None if kept is None else open_job_desk(kept, desk, settings, observer.workers)
 
     @asynccontextmanager
     async def work_beside(_app: FastAPI) -> AsyncIterator[None]:
@@ -90,7 +90,7 @@ def create_app(
     _surround(app, settings, apis, observer)
     for api in apis:
         app.include_router(api.routes)
-    app.state.readiness = Readiness(inference)
+    app.state.readiness = Readiness(inference, observer.workers)
     app.include_router(health_routes(app.state.readiness))
     app.include_router(observer.routes(inference, door))
     return app

@@ -150,7 +150,11 @@ class Settings(BaseSettings):
     """Seconds for which a job that has ended is kept, with its result."""
     webhook_secret: SecretStr | None = None
     """Signs what is sent to a job's `webhook_url` when it ends: 16 bytes or more, or `whsec_` and base64.
-    None sends nothing, and refuses such URLs."""
+    Each key has a secret that is derived from it: `dragoman keys webhook-secret`. None sends nothing, and
+    refuses such URLs."""
+    webhook_previous_secret: SecretStr | None = None
+    """The `webhook_secret` before this one: what is sent is signed with both, so that receivers can change
+    over. None for none."""
     webhook_private: bool = False
     """Whether webhooks may also go to addresses that are not of the public internet. Anybody who may send a
     job can then have this server ask its own network."""

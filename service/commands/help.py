@@ -46,6 +46,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "max_jobs_of_key",
         "job_lifetime_s",
         "webhook_secret",
+        "webhook_previous_secret",
         "webhook_private",
     ),
     "Observing": ("metrics", "log_level", "log_format", "log_addresses", "log_texts", "otlp_endpoint"),

@@ -9,6 +9,7 @@ from service.jobs.premises import JobPremises
 from service.jobs.routes import JobDoor, job_routes
 from service.jobs.running import Runner
 from service.jobs.worker import Workers
+from service.observing.worker_tally import WorkerTally
 from service.settings import Settings
 
 PATH = "/v1/jobs"
@@ -16,11 +17,11 @@ FORM_BYTES = 2**20
 """What a form may have beside its file."""
 
 
-def open_job_desk(premises: JobPremises, desk: Desk, settings: Settings) -> JobDesk:
+def open_job_desk(premises: JobPremises, desk: Desk, settings: Settings, tally: WorkerTally) -> JobDesk:
     """What all APIs hand their files in at. Its workers work while somebody has them do so."""
     database = premises.store.database
     runner = Runner(desk.inference.router, database, desk.detection, settings.job_texts, settings.providers)
-    return JobDesk(premises, Workers(premises, runner, settings.jobs_at_a_time), runner)
+    return JobDesk(premises, Workers(premises, runner, settings.jobs_at_a_time, tally), runner)
 
 
 def jobs_api(jobs: JobDesk, door: Door, settings: Settings) -> APIRouter:

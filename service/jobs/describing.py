@@ -24,6 +24,7 @@ RUNNING: Mapping[str, Any] = {
     "columns": [],
     "on_failure": "source",
     "webhook_url": None,
+    "webhook": None,
     "progress": {
         "entries": 100000,
         "done": 42000,

@@ -20,9 +20,10 @@ from service.front.threads import beside
 from service.jobs.errors import FileRefused, JobError, JobsFull, TooManyJobs
 from service.jobs.job import Ending, Job, JobWishes, NewJob, State, new_job_id
 from service.jobs.premises import JobPremises
+from service.jobs.removal import remove
 from service.jobs.running import Counted, Runner, check_file, keep
 from service.jobs.wishes import require_pair
-from service.jobs.worker import INPUT, Workers, remove
+from service.jobs.worker import INPUT, Workers
 
 MAX_CHECKED = 2
 """Files that are read through at the same time."""

@@ -8,6 +8,7 @@ JobError
 ├─ NoResult         the job ended without one
 ├─ TooManyJobs      the caller has as many that are not done as one may have
 ├─ JobsFull         there is no room for the file
+├─ JobUnreadable    a row of the database is no job that this program knows
 ├─ LeaseLost        another worker goes on with the job
 └─ AddressRefused   a webhook's address is none that this server sends to
 """
@@ -87,6 +88,16 @@ class JobsFull(JobError):  # noqa: N818 -- as above
 
     def __str__(self) -> str:
         return f"at most {self.limit_bytes} bytes of files are kept; delete jobs, or try again later"
+
+
+@dataclass(eq=False)
+class JobUnreadable(JobError):  # noqa: N818 -- as above
+    """A row of the database is no job that this program knows."""
+
+    job_id: str
+
+    def __str__(self) -> str:
+        return f"job {self.job_id} cannot be read from the database; another version may have written it"
 
 
 @dataclass(eq=False)

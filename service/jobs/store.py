@@ -1,5 +1,6 @@
 """Jobs in the database: added with their charge, claimed by one worker at a time, ended once."""
 
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,9 +26,9 @@ from service.accounts.accounts import SYSTEM_CLOCK, Clock
 from service.accounts.database import Database
 from service.accounts.keys import month_of
 from service.accounts.usage import Charge, charge_in, refund_in
-from service.jobs.errors import JobsFull, LeaseLost, TooManyJobs, UnknownJob
+from service.jobs.errors import JobsFull, JobUnreadable, LeaseLost, TooManyJobs, UnknownJob
 from service.jobs.job import ENDED, Ending, Job, NewJob, Progress, State, new_job_id
-from service.jobs.problems import MAX_SETBACKS
+from service.jobs.problems import MAX_SETBACKS, UNREADABLE
 from service.jobs.rows import as_job, new_row
 from service.jobs.selecting import is_held, is_key, num_worked_on, of_key
 from service.jobs.tables import JOBS, wait_for_others
@@ -39,6 +40,8 @@ UPLOAD_S = 3600.0
 MOST_IDS = 500
 """Asked for in one statement."""
 _WORKED_ON = (State.QUEUED, State.RUNNING)
+
+logger = logging.getLogger(__name__)
 
 
 class Claimed(Enum):
@@ -179,8 +182,15 @@ class JobStore:
                 "started_at": row.started_at or now,
                 "num_setbacks": row.num_setbacks + (row.state == State.RUNNING),
             }
-            connection.execute(update(JOBS).where(JOBS.c.id == row.id).values(taken))
-            return _only(connection, row.id)
+            mine = update(JOBS).where(JOBS.c.id == row.id)
+            connection.execute(mine.values(taken))
+            try:
+                return _only(connection, row.id)
+            except JobUnreadable as error:  # it must not keep others from being claimed for ever
+                logger.error("%s; it is given up", error)  # noqa: TRY400 -- a traceback says no more
+                given_up = {"state": State.FAILED, "problem": UNREADABLE, "finished_at": now}
+                connection.execute(mine.values(given_up))
+                return None
 
     def has_too_many_setbacks(self, job: Job) -> bool:
         """Whether a job kills whoever works on it."""
@@ -292,27 +302,6 @@ class JobStore:
     def is_old(self, job_id: str) -> bool:
         """Whether a job of this id would have been added by now, if ever."""
         return job_id < new_job_id(self.clock.now() - timedelta(seconds=UPLOAD_S))
-
-    def claim_webhook(self, for_s: float) -> Job | None:
-        """A job whose end is to be told now; it is nobody else's for so many seconds."""
-        now = self.clock.now()
-        due = select(JOBS).where(JOBS.c.webhook_due_at <= now).order_by(JOBS.c.webhook_due_at).limit(1)
-        with self.database.reading() as connection:
-            if connection.execute(due).first() is None:
-                return None
-        with self.database.writing() as connection:
-            row = connection.execute(due.with_for_update(skip_locked=True)).first()
-            if row is None:
-                return None
-            held = {"webhook_due_at": now + timedelta(seconds=for_s), "webhook_tries": row.webhook_tries + 1}
-            connection.execute(update(JOBS).where(JOBS.c.id == row.id).values(held))
-            return _only(connection, row.id)
-
-    def set_webhook(self, job_id: str, in_s: float | None) -> None:
-        """When a job's end is told again; None for never."""
-        due_at = None if in_s is None else self.clock.now() + timedelta(seconds=in_s)
-        with self.database.writing() as connection:
-            connection.execute(update(JOBS).where(JOBS.c.id == job_id).values(webhook_due_at=due_at))
 
     def _read(self, *conditions: ColumnElement[bool]) -> Job:
         with self.database.reading() as connection:

@@ -15,10 +15,10 @@ from service.jobs.blobs import FolderBlobs, open_blobs
 from service.jobs.job import Ending, JobWishes, Kept, NewJob, State, new_job_id
 from service.jobs.premises import JobPremises, Scratch
 from service.jobs.problems import MAX_SETBACKS
+from service.jobs.removal import sweep
 from service.jobs.running import Runner
 from service.jobs.store import UPLOAD_S, JobStore
 from service.jobs.tables import make_tables
-from service.jobs.worker import sweep
 from tests.accounts.conftest import Times
 from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, pass_s, send, used
 from tests.routing.doubles import until
