@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 from anyio import CapacityLimiter
 
+from dragoman.types import Pair
 from service.accounts.callers import Caller
 from service.batch.errors import InputProblem, JobCancelled
 from service.formats.errors import FileProblem
@@ -21,7 +22,7 @@ from service.jobs.errors import FileRefused, JobError, JobsFull, TooManyJobs
 from service.jobs.job import Ending, Job, JobWishes, NewJob, State, new_job_id
 from service.jobs.premises import JobPremises
 from service.jobs.removal import remove
-from service.jobs.running import Counted, Runner, check_file, keep
+from service.jobs.running import Counted, Runner, keep
 from service.jobs.wishes import require_pair
 from service.jobs.worker import INPUT, Workers
 
@@ -108,7 +109,7 @@ class JobDesk:
         name, stop = sent.wishes.file_name, Event()
         try:
             return await anyio.to_thread.run_sync(
-                lambda: check_file(sent.wishes, sent.path, stop), limiter=self._checking
+                lambda: self.runner.check(sent.wishes, sent.path, stop), limiter=self._checking
             )
         except FileProblem as error:
             raise FileRefused(name, error.problem) from error
@@ -136,7 +137,7 @@ class JobDesk:
         return NewJob(
             new_job_id(self.premises.store.clock.now()),
             caller.key_id,
-            sent.wishes,
+            _with_languages(sent.wishes, counted.pair),
             sent.path.stat().st_size,
             counted.num_entries,
             counted.num_characters,
@@ -153,6 +154,13 @@ class JobDesk:
         except BaseException:
             blobs.remove(job_id)
             raise
+
+
+def _with_languages(wishes: JobWishes, pair: Pair | None) -> JobWishes:
+    """What is worked on has the languages that its charge was counted with, whatever models come and go."""
+    if pair is None or pair.source == pair.target:  # such a file comes back as it is
+        return wishes
+    return replace(wishes, source=pair.source, target=pair.target)
 
 
 async def asked(ask: Callable[[], Result]) -> Result:

@@ -27,7 +27,7 @@ from service.batch.translating import BATCH, RoutedEntries, Unchanged
 from service.batch.writing import first_failure
 from service.desk.sources import Detection, find_source
 from service.formats.entries import FileOptions
-from service.formats.known import open_format
+from service.formats.known import depends_on_languages, open_format
 from service.jobs.job import Job, JobWishes, Kept, Progress
 
 CHUNKS = Chunks(entries=200, seconds=1.0)
@@ -44,6 +44,8 @@ class Counted:
 
     num_entries: int
     num_characters: int
+    pair: Pair | None = None
+    """Languages that it was counted with, where they decide what is in it; None where they don't."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,19 @@ class Runner:
     """Of a job in the engine at a time."""
     providers: str = "cpu"
     """What models run on, as the settings have it."""
+
+    def check(self, wishes: JobWishes, source: Path, stop: Event) -> Counted:
+        """Read a file from end to end, so that one that cannot be translated is rejected before it waits.
+
+        Raises:
+            FileProblem: its name tells no known format, or an option is not for it.
+            InputProblem: it is not what its name says, is damaged or is unsafe.
+            InputError: its languages decide what is in it, and cannot be found.
+            JobCancelled: `stop` was set.
+        """
+        pair = self._pair(wishes, source) if depends_on_languages(wishes.file_name) else None
+        found = survey(_job_file(wishes, source, source, pair or UNKNOWN), stop)
+        return Counted(found.num_entries, found.num_characters, pair)
 
     def run(self, job: Job, source: Path, folder: Path, gauge: Gauge, stop: Event) -> Finished:
         """Translate a job's file, going on where a worker before was.
@@ -161,7 +176,8 @@ class Runner:
         """Languages by their codes; the same twice where there is nothing to do."""
         if not self.detection.is_wanted(wishes.source):
             return self.router.route(wishes.source, wishes.target, wishes.model).pair
-        file = _job_file(wishes, source, source, UNKNOWN)
+        undetermined = Pair(UNKNOWN.source, wishes.target or UNKNOWN.target)
+        file = _job_file(wishes, source, source, undetermined)
         found = find_source(beginning_of(file), wishes.target, wishes.model, self.router.routes)
         return Pair(found.language or found.target, found.target)
 
@@ -171,18 +187,6 @@ class Runner:
         return RoutedEntries(
             self.router, pair.source, pair.target, model=wishes.model, read_ahead=self.max_texts
         )
-
-
-def check_file(wishes: JobWishes, source: Path, stop: Event) -> Counted:
-    """Read a file from end to end, so that one that cannot be translated is refused before it waits.
-
-    Raises:
-        FileProblem: its name tells no known format, or an option is not for it.
-        InputProblem: it is not what its name says, is damaged or is unsafe.
-        JobCancelled: `stop` was set.
-    """
-    found = survey(_job_file(wishes, source, source, UNKNOWN), stop)
-    return Counted(found.num_entries, found.num_characters)
 
 
 def keep(blob: str, file: Path) -> Kept:
