@@ -20,6 +20,7 @@ from service.front.errors import SafeJSONResponse, UnexpectedErrors, install_err
 from service.front.limits import BodyLimit, BodyLimits, TextLimits
 from service.front.readiness import Readiness
 from service.front.threads import beside
+from service.front.uploads import UploadLimits
 from service.jobs.api import open_job_desk
 from service.jobs.desk import JobDesk
 from service.jobs.documents import Documents
@@ -136,6 +137,7 @@ def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api], observer: O
         settings.client_timeout_s,
         frozenset[str]().union(*(api.document_paths for api in apis)),
         {path: most for api in apis for path, most in api.streamed_paths.items()},
+        uploads=UploadLimits(settings.max_uploads_bytes, settings.max_uploads_bytes_of_client),
     )
     app.add_middleware(BodyLimit, limits=limits, forms=forms)
     app.add_middleware(UnexpectedErrors, forms=forms)

@@ -144,6 +144,12 @@ class Settings(BaseSettings):
     """Largest file of a job in bytes."""
     max_jobs_bytes: int = Field(default=10 * 2**30, ge=1)
     """Most bytes of files of all jobs, their results included."""
+    max_jobs_bytes_of_key: int = Field(default=2 * 2**30, ge=1)
+    """The same of files of one key's jobs and documents; those who come without a key count as one."""
+    max_uploads_bytes: int = Field(default=512 * 2**20, ge=1)
+    """Most bytes of files that are on their way in at a time. One that comes alone is always taken."""
+    max_uploads_bytes_of_client: int = Field(default=128 * 2**20, ge=1)
+    """The same of one key, or of one address without a key."""
     max_jobs_of_key: int = Field(default=100, ge=1)
     """Most jobs of a key that are not done, and most documents."""
     job_lifetime_s: float = Field(default=7 * 86400.0, gt=0, allow_inf_nan=False)

@@ -99,16 +99,24 @@ def usage(
     config: ConfigOption = None,
 ) -> None:
     """Show what this month, UTC, has used; of one key, every month."""
+    from service.jobs.storage import stored_bytes_by_key  # noqa: PLC0415 -- other commands start sooner
+
+    stored: dict[str | None, int] = {}
     with _open_stores(config) as stores:
         if key_id is None:
             found = stores.keys.list()
             used = stores.usage.of_keys([key.id for key in found], month_of(datetime.now(UTC)))
             rows = list(zip(found, used, strict=True))
+            stored = stored_bytes_by_key(stores.database)
         else:
             key = _find_key(stores, key_id)
             rows = [(key, used) for used in stores.usage.of_key(key_id)]
-    header = ("ID", "NAME", "MONTH", "CHARACTERS", "LIMIT", "REQUESTS", "DOCUMENTS")
-    _print_rows([header, *(_usage_row(key, used) for key, used in rows)])
+    header: tuple[str, ...] = ("ID", "NAME", "MONTH", "CHARACTERS", "LIMIT", "REQUESTS", "DOCUMENTS")
+    shown = [_usage_row(key, used) for key, used in rows]
+    if key_id is None:  # they are what is kept now, and of no month
+        header = (*header, "STORED-BYTES")
+        shown = [(*row, str(stored.get(key.id, 0))) for row, (key, _) in zip(shown, rows, strict=True)]
+    _print_rows([header, *shown])
 
 
 @keys.command("webhook-secret")

@@ -18,7 +18,7 @@ from service.batch.errors import InputProblem, JobCancelled
 from service.formats.errors import FileProblem
 from service.front.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.front.threads import beside
-from service.jobs.errors import FileRefused, JobError, JobsFull, TooManyJobs
+from service.jobs.errors import FileRefused, JobError, JobsFull, TooManyBytes, TooManyJobs
 from service.jobs.job import Ending, Job, JobWishes, NewJob, State, new_job_id
 from service.jobs.premises import JobPremises
 from service.jobs.removal import remove
@@ -175,6 +175,8 @@ def _told() -> Iterator[None]:
         yield
     except TooManyJobs as error:
         raise ApiError(ErrorKind.OVERLOADED, str(error), headers=RETRY_AFTER) from error
+    except TooManyBytes as error:
+        raise ApiError(ErrorKind.QUOTA_EXCEEDED, str(error)) from error
     except JobsFull as error:
         raise ApiError(ErrorKind.NO_ROOM, str(error), headers=RETRY_AFTER) from error
     except JobError as error:

@@ -78,6 +78,7 @@ def open_jobs(settings: Settings, accounts: Accounts, opened: ExitStack) -> JobP
         settings.max_jobs_bytes,
         settings.job_lifetime_s,
         settings.document_lifetime_s,
+        settings.max_jobs_bytes_of_key,
     )
     store = JobStore(database, limits, accounts.options.clock)
     return JobPremises(store, blobs, scratch, webhooks)

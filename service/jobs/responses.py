@@ -71,6 +71,10 @@ class JobsResponse(BaseModel):
     """The caller's own jobs, the latest first."""
 
     jobs: list[JobOut]
+    stored_bytes: int = Field(
+        description="That all of the caller's files take, documents included, with what results may take."
+    )
+    max_stored_bytes: int = Field(description="Most that they may take.")
     next_cursor: str | None = Field(
         None, description="As `cursor`, it asks for those after these; null: none are."
     )
@@ -119,8 +123,13 @@ def _present_webhook(job: Job) -> JobWebhook | None:
     )
 
 
-def present_page(jobs: Sequence[Job], limit: int) -> JobsResponse:
+def present_page(jobs: Sequence[Job], limit: int, stored_bytes: int, max_stored_bytes: int) -> JobsResponse:
     """Jobs of which one more than `limit` was asked for."""
     shown = jobs[:limit]
     more = shown[-1].id if len(jobs) > limit else None
-    return JobsResponse(jobs=[present_job(job) for job in shown], next_cursor=more)
+    return JobsResponse(
+        jobs=[present_job(job) for job in shown],
+        stored_bytes=stored_bytes,
+        max_stored_bytes=max_stored_bytes,
+        next_cursor=more,
+    )

@@ -23,6 +23,7 @@ from service.jobs.job import ID_LENGTH, Job, Kept, State, is_job_id
 from service.jobs.ranges import Unsatisfiable, is_known, wanted_part
 from service.jobs.receiving import receive
 from service.jobs.responses import JobOut, JobsResponse, present_job, present_page
+from service.jobs.storage import stored_bytes_of_key
 from service.jobs.wishes import read_wishes
 
 ONE = "/jobs/{job_id}"
@@ -137,7 +138,9 @@ def _add_asking(routes: APIRouter, jobs: JobDoor) -> None:
         caller = await jobs.admit(connection)
         limit, cursor, state = _page_wanted(connection)
         page = await asked(lambda: store.page(caller.key_id, limit + 1, cursor, state))
-        return SafeJSONResponse(present_page(page, limit).model_dump(mode="json"))
+        stored_bytes = await asked(lambda: stored_bytes_of_key(store.database, caller.key_id))
+        listed = present_page(page, limit, stored_bytes, store.limits.max_bytes_of_key)
+        return SafeJSONResponse(listed.model_dump(mode="json"))
 
     @routes.get(
         ONE,

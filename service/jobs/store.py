@@ -26,11 +26,12 @@ from service.accounts.accounts import SYSTEM_CLOCK, Clock
 from service.accounts.database import Database
 from service.accounts.keys import month_of
 from service.accounts.usage import Charge, charge_in, refund_in
-from service.jobs.errors import JobsFull, JobUnreadable, LeaseLost, TooManyJobs, UnknownJob
+from service.jobs.errors import JobsFull, JobUnreadable, LeaseLost, TooManyBytes, TooManyJobs, UnknownJob
 from service.jobs.job import ENDED, Ending, Job, NewJob, Progress, State, new_job_id
 from service.jobs.problems import MAX_SETBACKS, UNREADABLE
 from service.jobs.rows import as_job, new_row
 from service.jobs.selecting import is_held, is_key, num_worked_on, of_key
+from service.jobs.storage import stored_bytes
 from service.jobs.tables import JOBS, wait_for_others
 
 LEASE_S = 30.0
@@ -64,6 +65,8 @@ class JobLimits:
     """For which a job that has ended is kept, with its files."""
     document_lifetime_s: float = 1800.0
     """The same of a document."""
+    max_bytes_of_key: int = 2 * 2**30
+    """Of files of one key's jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +84,15 @@ class JobStore:
         Raises:
             QuotaExceeded: the caller has not so many characters left.
             TooManyJobs: the caller has as many that are not done as one may have.
-            JobsFull: too many bytes are kept.
+            TooManyBytes: too many bytes are kept for the caller.
+            JobsFull: too many bytes are kept for all.
         """
         now = self.clock.now()
         month = month_of(now)
         with self.database.writing() as connection:
             wait_for_others(connection)
             self._check_waiting(connection, new.key_id, is_document=new.ticket_sha256 is not None)
-            self._check_room(connection, new)
+            self._check_room(connection, new.key_id, 2 * new.input_size_bytes)
             if new.key_id is not None:
                 charge = Charge(new.key_id, month, new.num_characters, documents=1)
                 charge_in(connection, charge, max_characters_per_month)
@@ -99,12 +103,12 @@ class JobStore:
         """Keep one that there is nothing to be done for, which costs nothing.
 
         Raises:
-            JobsFull: too many bytes are kept.
+            TooManyBytes, JobsFull: too many bytes are kept.
         """
         now = self.clock.now()
         with self.database.writing() as connection:
             wait_for_others(connection)
-            self._check_room(connection, new)
+            self._check_room(connection, new.key_id, 2 * new.input_size_bytes)
             connection.execute(insert(JOBS).values(new_row(new, month_of(now), now)))
             ended = self._ended(_only(connection, new.id), ending, now)
             connection.execute(update(JOBS).where(JOBS.c.id == new.id).values(ended))
@@ -114,6 +118,14 @@ class JobStore:
         """Raise what `add` would raise of a job whatever its file is like: before it is sent."""
         with self.database.reading() as connection:
             self._check_waiting(connection, key_id, is_document=False)
+            self._check_room(connection, key_id, 1)
+
+    def check_result(self, job: Job, size_bytes: int) -> None:
+        """Raise TooManyBytes or JobsFull if a result, with what tells of its errors, finds no room."""
+        num_reserved = 2 * job.input_size_bytes
+        if size_bytes > num_reserved:
+            with self.database.reading() as connection:
+                self._check_room(connection, job.key_id, size_bytes - num_reserved)
 
     def get(self, key_id: str | None, job_id: str) -> Job:
         """Raises UnknownJob if the caller has none of this id. Documents are nobody's."""
@@ -319,11 +331,12 @@ class JobStore:
                 found.update(rows.scalars())
         return found
 
-    def _check_room(self, connection: Connection, new: NewJob) -> None:
-        # A translation is about as long as its source, which is kept until then.
-        sizes = 2 * JOBS.c.input_size_bytes + func.coalesce(JOBS.c.result_size_bytes, 0)
-        kept = connection.execute(select(func.coalesce(func.sum(sizes), 0))).scalar_one()
-        if kept + 2 * new.input_size_bytes > self.limits.max_bytes:
+    def _check_room(self, connection: Connection, key_id: str | None, num_new: int) -> None:
+        """Whether there is room for so many bytes more, by `storage`."""
+        kept = stored_bytes(connection, is_key(key_id))
+        if kept + num_new > self.limits.max_bytes_of_key:
+            raise TooManyBytes(self.limits.max_bytes_of_key, kept, num_new)
+        if stored_bytes(connection) + num_new > self.limits.max_bytes:
             raise JobsFull(self.limits.max_bytes)
 
     def _check_waiting(self, connection: Connection, key_id: str | None, *, is_document: bool) -> None:

@@ -25,7 +25,7 @@ from service.formats.errors import FileProblem
 from service.front.errors import SERVER_FAILED, log_unexpected
 from service.front.threads import beside, run_on_daemon_thread
 from service.jobs.deliveries import Deliveries
-from service.jobs.errors import LeaseLost
+from service.jobs.errors import JobsFull, LeaseLost, TooManyBytes
 from service.jobs.job import Ending, Job, State
 from service.jobs.premises import JobPremises
 from service.jobs.problems import FILE_GONE, MANY_SETBACKS, MODEL_FAILED
@@ -291,10 +291,17 @@ class Workers:
             everything = job.num_characters
             return Ending(State.FAILED, problem=finished.first_failure, refund_characters=everything)
         result = keep(f"{job.id}/result-{worker}", finished.result)
-        blobs.put(result.blob, finished.result)
         errors = None
         if finished.errors is not None:
             errors = keep(f"{job.id}/errors-{worker}", finished.errors)
+        try:
+            num_bytes = result.size_bytes + (0 if errors is None else errors.size_bytes)
+            self._store.check_result(job, num_bytes)
+        except (TooManyBytes, JobsFull) as error:
+            problem = f"its translation found no room: {error}"
+            return Ending(State.FAILED, problem=problem, refund_characters=finished.refund_characters)
+        blobs.put(result.blob, finished.result)
+        if finished.errors is not None and errors is not None:
             blobs.put(errors.blob, finished.errors)
         source = assignment.gauge.progress.detected_source
         return Ending(

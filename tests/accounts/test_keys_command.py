@@ -97,8 +97,8 @@ def test_usage_is_told_of_all_keys_and_of_one(command: Command, accounts: Accoun
     accounts.charge(accounts.identify(used), 42, documents=1)
     rows = [line.split() for line in command("usage").stdout.splitlines()[1:]]
     assert rows == [
-        [id_of(used), "A", month, "42", "100", "1", "1"],
-        [id_of(unused), "B", month, "0", "100", "0", "0"],
+        [id_of(used), "A", month, "42", "100", "1", "1", "0"],
+        [id_of(unused), "B", month, "0", "100", "0", "0", "0"],
     ]
     rows = [line.split() for line in command("usage", id_of(used)).stdout.splitlines()[1:]]
     assert rows == [[id_of(used), "A", month, "42", "100", "1", "1"]]
