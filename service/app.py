@@ -87,11 +87,14 @@ def create_app(
 
     app = _bare_app(work_beside)
     door = Door(accounts, rates)
-    apis = offered_apis(Premises(desk, door, watcher, settings, jobs, _open_documents(settings, jobs)))
+    readiness = Readiness(inference, observer.workers)
+    documents = _open_documents(settings, jobs)
+    premises = Premises(desk, door, watcher, settings, jobs, documents, lambda: readiness.is_draining)
+    apis = offered_apis(premises)
     _surround(app, settings, apis, observer)
     for api in apis:
         app.include_router(api.routes)
-    app.state.readiness = Readiness(inference, observer.workers)
+    app.state.readiness = readiness
     app.include_router(health_routes(app.state.readiness))
     app.include_router(observer.routes(inference, door))
     return app

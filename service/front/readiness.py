@@ -20,6 +20,11 @@ class Readiness:
         """The server is going to stop: what comes is still answered, and should come no more."""
         self._is_draining = True
 
+    @property
+    def is_draining(self) -> bool:
+        """Whether the server is about to stop."""
+        return self._is_draining
+
     def require(self) -> None:
         """Raise an ApiError that says why the server should be sent nothing."""
         require_ready(self._inference)

@@ -1,5 +1,7 @@
 """Jobs as the application takes them in."""
 
+from collections.abc import Callable
+
 from fastapi import APIRouter
 
 from service.desk.desk import Desk
@@ -24,6 +26,6 @@ def open_job_desk(premises: JobPremises, desk: Desk, settings: Settings, tally: 
     return JobDesk(premises, Workers(premises, runner, settings.jobs_at_a_time, tally), runner)
 
 
-def jobs_api(jobs: JobDesk, door: Door, settings: Settings) -> APIRouter:
+def jobs_api(jobs: JobDesk, door: Door, settings: Settings, is_stopping: Callable[[], bool]) -> APIRouter:
     """The routes of `/v1/jobs`."""
-    return job_routes(JobDoor(jobs, door), settings.max_job_bytes)
+    return job_routes(JobDoor(jobs, door, is_stopping), settings.max_job_bytes)

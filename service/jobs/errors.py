@@ -102,8 +102,7 @@ class TooManyBytes(JobError):  # noqa: N818 -- as above
     def __str__(self) -> str:
         return (
             f"{self.kept_bytes} bytes of your files are kept, of {self.limit_bytes} that may be, and this "
-            f"takes {self.new_bytes} more with its translation; delete jobs that have ended, or send a smaller "
-            "file"
+            f"takes {self.new_bytes} more with its translation; delete jobs that have ended, or send less"
         )
 
 
