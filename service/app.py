@@ -140,7 +140,11 @@ def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api], observer: O
         settings.client_timeout_s,
         frozenset[str]().union(*(api.document_paths for api in apis)),
         {path: most for api in apis for path, most in api.streamed_paths.items()},
-        uploads=UploadLimits(settings.max_uploads_bytes, settings.max_uploads_bytes_of_client),
+        uploads=UploadLimits(
+            settings.max_uploads_bytes,
+            settings.max_uploads_bytes_of_client,
+            has_keys=settings.database_url is not None or settings.requires_key,
+        ),
     )
     app.add_middleware(BodyLimit, limits=limits, forms=forms)
     app.add_middleware(UnexpectedErrors, forms=forms)

@@ -80,7 +80,7 @@ class BodyLimit:
         if path not in self.limits.streamed_paths and path not in self.limits.document_paths:
             await self._read_and_pass_on(scope, receive, send, _count_nothing)
             return
-        with self._uploads.under_way(client_of(scope)) as upload:
+        with self._uploads.under_way(client_of(scope, has_keys=self.limits.uploads.has_keys)) as upload:
             announced_bytes = _announced_bytes(scope)
             try:
                 if announced_bytes <= self.limits.most_bytes(path):

@@ -22,6 +22,8 @@ class UploadLimits:
 
     max_bytes: int = 512 * 2**20
     max_bytes_of_client: int = 128 * 2**20
+    has_keys: bool = False
+    """Whether a client is known by its key; where keys are not looked at, anything can be sent as one."""
 
 
 @dataclass(slots=True)
@@ -81,14 +83,14 @@ class Upload:
             self.num_bytes = num_bytes
 
 
-def client_of(scope: Scope) -> str:
+def client_of(scope: Scope, *, has_keys: bool) -> str:
     """Return who sends a request: the key in its headers, whatever API it is for, or else its address.
 
     The key need not be valid: one that is not is rejected by itself, as soon as it is looked at.
     """
     headers = Headers(scope=scope)
     credentials = headers.get("authorization", "").split() or [headers.get("x-api-key", "")]
-    if credentials[-1]:
+    if has_keys and credentials[-1]:
         return f"key {credentials[-1].removesuffix(FREE_KEY)}"
     address = scope.get("client")
     return identity_of(ANYONE, "" if address is None else address[0])

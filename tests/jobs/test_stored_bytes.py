@@ -90,8 +90,10 @@ def test_bytes_under_way_are_counted_by_client_and_in_all() -> None:
     ],
 )
 def test_a_key_is_one_client_whatever_api_it_comes_by(header: tuple[bytes, bytes]) -> None:
-    assert client_of({"type": "http", "headers": [header], "client": ("1.1.1.1", 1)}) == "key drg_1"
-    assert "1.1.1.1" in client_of({"type": "http", "headers": [], "client": ("1.1.1.1", 1)})
+    scope = {"type": "http", "headers": [header], "client": ("1.1.1.1", 1)}
+    assert client_of(scope, has_keys=True) == "key drg_1"
+    assert "1.1.1.1" in client_of(scope, has_keys=False)
+    assert "1.1.1.1" in client_of({**scope, "headers": []}, has_keys=True)
 
 
 def test_a_file_that_comes_beside_too_many_others_is_refused_before_it_is_read(
