@@ -332,7 +332,6 @@ class JobStore:
         return found
 
     def _check_room(self, connection: Connection, key_id: str | None, num_new: int) -> None:
-        """Whether there is room for so many bytes more, by `storage`."""
         kept = stored_bytes(connection, is_key(key_id))
         if kept + num_new > self.limits.max_bytes_of_key:
             raise TooManyBytes(self.limits.max_bytes_of_key, kept, num_new)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
+from service.jobs import worker
 from service.jobs.running import Runner
 from service.jobs.store import JobStore
 from service.jobs.webhook_queue import WebhookQueue
@@ -69,6 +70,7 @@ def test_no_delivery_ends_the_workers(
 def test_no_exception_of_one_job_or_sweep_ends_the_workers(
     serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch, owner: type, method: str
 ) -> None:
+    monkeypatch.setattr(worker, "SETBACK_PAUSE_POLLS", 0.1)
     monkeypatch.setattr(owner, method, failing_once(getattr(owner, method), RuntimeError("unforeseen")))
     client = serve_double(webhook_secret=SECRET)
     ended(client, send(client, b"slow eins\n")["id"])

@@ -22,7 +22,7 @@ from service.jobs.premises import JobPremises, Scratch
 from service.jobs.running import Runner
 from service.jobs.store import JobStore
 from service.jobs.tables import make_tables
-from service.jobs.webhooks import WebhookOptions
+from service.jobs.webhooks import MAX_TRIES, WebhookOptions
 from service.jobs.worker import Workers
 from service.observing.worker_tally import HEARTBEAT_S, WorkerTally
 from tests.accounts.conftest import Times
@@ -194,3 +194,40 @@ def test_slow_receivers_of_one_key_hold_up_no_other_key(serve_double: ServeJobs,
         assert {each["problem"] for each in told} == {None}
         assert sorted(each["tries"] for each in told) == [0, 0, 1, 1]
         assert 'dragoman_webhook_tries_total{outcome="delivered"} 1.0' in client.get("/metrics").text
+
+
+def told(premises: JobPremises, runner: Runner, url: str, options: WebhookOptions) -> Job:
+    """A job that has ended, once no more tries are made to tell so."""
+    job = add(premises, url)
+    taken = premises.store.claim("worker")
+    assert taken is not None
+    premises.store.end(taken, "worker", Ending(State.DONE))
+
+    async def work() -> None:
+        async with Workers(replace(premises, webhooks=options), runner, 1, poll_s=POLL_S).working():
+            is_over = lambda: premises.store.again(job).webhook_state is not WebhookState.PENDING  # noqa: E731
+            await asyncio.to_thread(until, is_over)
+
+    asyncio.run(work())
+    return premises.store.again(job)
+
+
+def test_a_message_that_is_never_taken_is_given_up_and_the_job_says_so(
+    premises: JobPremises, runner: Runner
+) -> None:
+    with receiving(500) as receiver:
+        options = WebhookOptions(b"x" * 16, allows_private=True, first_pause_s=0.0)
+        job = told(premises, runner, receiver.url, options)
+
+    assert (job.webhook_state, job.webhook_tries) == (WebhookState.FAILED, MAX_TRIES)
+    assert len(receiver.seen) == MAX_TRIES
+    assert job.webhook_problem == "it answered with status 500"
+    assert job.webhook_due_at is None
+
+
+def test_an_address_that_must_not_be_sent_to_is_given_up_at_once(
+    premises: JobPremises, runner: Runner
+) -> None:
+    job = told(premises, runner, "http://127.0.0.1:9/", WebhookOptions(b"x" * 16))
+
+    assert (job.webhook_state, job.webhook_tries) == (WebhookState.FAILED, 1)
