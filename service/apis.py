@@ -33,7 +33,7 @@ def _native(premises: Premises) -> Api:
     jobs = premises.jobs
     if jobs is None:
         return Api(routes)
-    routes.include_router(jobs_api(jobs, premises.door, premises.settings))
+    routes.include_router(jobs_api(jobs, premises.door, premises.settings, premises.is_stopping))
     return Api(routes, streamed_paths={PATH: premises.settings.max_job_bytes + FORM_BYTES})
 
 

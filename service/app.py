@@ -21,6 +21,7 @@ from service.front.errors import SafeJSONResponse, UnexpectedErrors, install_err
 from service.front.limits import BodyLimit, BodyLimits, TextLimits
 from service.front.readiness import Readiness
 from service.front.threads import beside
+from service.front.uploads import UploadLimits
 from service.jobs.api import open_job_desk
 from service.jobs.desk import JobDesk
 from service.jobs.documents import Documents
@@ -67,7 +68,7 @@ def create_app(
     except BaseException:
         opened.close()
         raise
-    jobs = None if kept is None else open_job_desk(kept, desk, settings)
+    jobs = None if kept is None else open_job_desk(kept, desk, settings, observer.workers)
 
     @asynccontextmanager
     async def work_beside(_app: FastAPI) -> AsyncIterator[None]:
@@ -88,11 +89,14 @@ def create_app(
 
     app = _bare_app(work_beside)
     door = Door(accounts, rates)
-    apis = offered_apis(Premises(desk, door, watcher, settings, jobs, _open_documents(settings, jobs)))
+    readiness = Readiness(inference, observer.workers)
+    documents = _open_documents(settings, jobs)
+    premises = Premises(desk, door, watcher, settings, jobs, documents, lambda: readiness.is_draining)
+    apis = offered_apis(premises)
     _surround(app, settings, apis, observer)
     for api in apis:
         app.include_router(api.routes)
-    app.state.readiness = Readiness(inference)
+    app.state.readiness = readiness
     app.include_router(health_routes(app.state.readiness))
     app.include_router(observer.routes(inference, door))
     return app
@@ -138,6 +142,11 @@ def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api], observer: O
         settings.client_timeout_s,
         frozenset[str]().union(*(api.document_paths for api in apis)),
         {path: most for api in apis for path, most in api.streamed_paths.items()},
+        uploads=UploadLimits(
+            settings.max_uploads_bytes,
+            settings.max_uploads_bytes_of_client,
+            has_keys=settings.database_url is not None or settings.requires_key,
+        ),
     )
     app.add_middleware(BodyLimit, limits=limits, forms=forms)
     app.add_middleware(UnexpectedErrors, forms=forms)

@@ -1,6 +1,6 @@
 """What an API is given, and what the application takes of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from fastapi import APIRouter
@@ -26,6 +26,8 @@ class Premises:
     """None where there are none."""
     documents: Documents | None = None
     """None where files are translated as jobs alone, or not at all."""
+    is_stopping: Callable[[], bool] = lambda: False
+    """Whether answers that have no end by themselves are to end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,13 +157,23 @@ class Settings(BaseSettings):
     """Most seconds in which such a process may find nothing to translate and write nothing."""
     max_jobs_bytes: int = Field(default=10 * 2**30, ge=1)
     """Most bytes of files of all jobs, their results included."""
+    max_jobs_bytes_of_key: int = Field(default=2 * 2**30, ge=1)
+    """The same of files of one key's jobs and documents; those who come without a key count as one."""
+    max_uploads_bytes: int = Field(default=512 * 2**20, ge=1)
+    """Most bytes of files that are on their way in at a time. One that comes alone is always taken."""
+    max_uploads_bytes_of_client: int = Field(default=128 * 2**20, ge=1)
+    """The same of one key, or of one address without a key."""
     max_jobs_of_key: int = Field(default=100, ge=1)
     """Most jobs of a key that are not done, and most documents."""
     job_lifetime_s: float = Field(default=7 * 86400.0, gt=0, allow_inf_nan=False)
     """Seconds for which a job that has ended is kept, with its result."""
     webhook_secret: SecretStr | None = None
     """Signs what is sent to a job's `webhook_url` when it ends: 16 bytes or more, or `whsec_` and base64.
-    None sends nothing, and refuses such URLs."""
+    Each key has a secret that is derived from it: `dragoman keys webhook-secret`. None sends nothing, and
+    refuses such URLs."""
+    webhook_previous_secret: SecretStr | None = None
+    """The `webhook_secret` before this one: what is sent is signed with both, so that receivers can change
+    over. None for none."""
     webhook_private: bool = False
     """Whether webhooks may also go to addresses that are not of the public internet. Anybody who may send a
     job can then have this server ask its own network."""

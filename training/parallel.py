@@ -21,6 +21,8 @@ from training.errors import WorkerLostError
 HOST = "127.0.0.1"
 MEETING_TIMEOUT = timedelta(minutes=10)
 """Until all processes have come."""
+GRACE_S = 5.0
+"""For a process whose connection is closed: until it has ended."""
 TIMEOUT = timedelta(days=7)
 """For an exchange: as long as a run may be paused, or its first process may validate."""
 
@@ -93,6 +95,8 @@ def joined_workers(
         for process in others:
             process.join()
     except RuntimeError as error:
+        for process in others:
+            process.join(GRACE_S)
         lost = [str(rank) for rank, process in enumerate(others, start=1) if not process.is_alive()]
         if not lost:
             raise

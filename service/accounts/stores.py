@@ -15,7 +15,7 @@ class Stores:
 
     keys: KeyStore
     usage: UsageStore
-    _database: Database
+    database: Database
 
     @classmethod
     def open(cls, url: str | None) -> Self:
@@ -33,4 +33,4 @@ class Stores:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._database.close()
+        self.database.close()

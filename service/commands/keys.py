@@ -9,7 +9,7 @@ import typer
 
 from service.accounts.errors import KeyInvalid
 from service.accounts.keys import DEFAULT_SCOPES, Key, KeyWishes, Limits, Scope, month_of
-from service.settings import load_settings
+from service.settings import SettingsError, load_settings
 
 if TYPE_CHECKING:
     from service.accounts.stores import Stores
@@ -99,18 +99,50 @@ def usage(
     config: ConfigOption = None,
 ) -> None:
     """Show what this month, UTC, has used; of one key, every month."""
+    from service.jobs.storage import stored_bytes_by_key  # noqa: PLC0415 -- other commands start sooner
+
+    stored: dict[str | None, int] = {}
     with _open_stores(config) as stores:
         if key_id is None:
             found = stores.keys.list()
             used = stores.usage.of_keys([key.id for key in found], month_of(datetime.now(UTC)))
             rows = list(zip(found, used, strict=True))
+            stored = stored_bytes_by_key(stores.database)
         else:
-            key = stores.keys.find(key_id)
-            if key is None:
-                raise KeyInvalid("id", "there is no such key; `dragoman keys list` shows those there are")
+            key = _find_key(stores, key_id)
             rows = [(key, used) for used in stores.usage.of_key(key_id)]
-    header = ("ID", "NAME", "MONTH", "CHARACTERS", "LIMIT", "REQUESTS", "DOCUMENTS")
-    _print_rows([header, *(_usage_row(key, used) for key, used in rows)])
+    header: tuple[str, ...] = ("ID", "NAME", "MONTH", "CHARACTERS", "LIMIT", "REQUESTS", "DOCUMENTS")
+    shown = [_usage_row(key, used) for key, used in rows]
+    if key_id is None:  # they are what is kept now, and of no month
+        header = (*header, "STORED-BYTES")
+        shown = [(*row, str(stored.get(key.id, 0))) for row, (key, _) in zip(shown, rows, strict=True)]
+    _print_rows([header, *shown])
+
+
+@keys.command("webhook-secret")
+def webhook_secret(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's, as `dragoman keys list` shows it.")],
+    *,
+    config: ConfigOption = None,
+) -> None:
+    """Print the secret that signs webhooks about a key's jobs: for its holder, to check them with."""
+    from service.jobs.premises import read_webhook_options  # noqa: PLC0415 -- other commands start sooner
+    from service.jobs.webhooks import key_secret, write_secret  # noqa: PLC0415 -- as above
+
+    options = read_webhook_options(load_settings(config))
+    if options is None:
+        raise SettingsError("webhook_secret: is not set, so that no webhooks are sent")
+    with _open_stores(config) as stores:
+        _find_key(stores, key_id)
+    typer.echo(write_secret(key_secret(options.secret, key_id)))
+
+
+def _find_key(stores: "Stores", key_id: str) -> Key:
+    """Raises KeyInvalid."""
+    key = stores.keys.find(key_id)
+    if key is None:
+        raise KeyInvalid("id", "there is no such key; `dragoman keys list` shows those there are")
+    return key
 
 
 def _open_stores(config: Path | None) -> "Stores":

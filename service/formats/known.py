@@ -26,6 +26,8 @@ class _Kind:
     """Whether it reads from the beginning to the end and seeks nothing."""
     package: str | None = None
     """What it needs that is not always installed."""
+    depends_on_languages: bool = False
+    """Whether the languages decide which entries a file has."""
 
 
 class _FormatType(Protocol):
@@ -45,7 +47,7 @@ _KINDS: Mapping[str, _Kind] = {
     ".pot": _Kind("po", "PoFormat"),
     ".xliff": _Kind("xliff", "XliffFormat"),
     ".xlf": _Kind("xliff", "XliffFormat"),
-    ".tmx": _Kind("tmx", "TmxFormat"),
+    ".tmx": _Kind("tmx", "TmxFormat", depends_on_languages=True),
     ".html": _Kind("html", "HtmlFormat"),
     ".htm": _Kind("html", "HtmlFormat"),
     ".md": _Kind("markdown", "MarkdownFormat"),
@@ -73,6 +75,15 @@ def installed_suffixes() -> list[str]:
         for suffix, kind in _KINDS.items()
         if kind.package is None or find_spec(kind.package) is not None
     ]
+
+
+def depends_on_languages(name: str) -> bool:
+    """Return whether a file has other entries with other languages.
+
+    Raises:
+        FileProblem: the name tells no known kind.
+    """
+    return _whole_kind(name)[0].depends_on_languages
 
 
 def are_alike(name: str, other: str) -> bool:

@@ -13,14 +13,21 @@ from service.formats.running import Running
 from service.formats.xml_passages import write_xml
 from service.formats.xml_units import XML_NAMESPACE, Chars, Element, Name, xml_units
 
-_UNIT = Name("", "tu")
+_UNIT, _HEADER = Name("", "tu"), Name("", "header")
+UNDETERMINED = "und"
+ANY_SOURCE = "*all*"
+"""What a header has where units are from different languages."""
 
 
 class TmxFormat:
     """An entry is a segment in the source language whose unit has none in the target language."""
 
     def __init__(self, options: FileOptions) -> None:
-        """Variants are told apart by the languages of the job; `de` stands for `de-AT` too."""
+        """Variants are told apart by the languages of the job; `de` stands for `de-AT` too.
+
+        Where the source is `und`, it is what the file says: its header's `srclang`, or else the language of
+        each unit's first variant.
+        """
         self._source = options.source
         self._target = options.target
 
@@ -36,19 +43,27 @@ class TmxFormat:
         numbers = count(1)
         has_source = False
         number = 0
-        for part in xml_units(source, frozenset([_UNIT]), allows_doctype=True):
+        wanted = "" if self._source == UNDETERMINED else self._source
+        for part in xml_units(source, frozenset([_UNIT, _HEADER]), allows_doctype=True):
             if isinstance(part, str):
                 yield part
                 continue
+            if part.name == _HEADER:
+                declared = part.attribute("srclang") or ANY_SOURCE
+                wanted = wanted or ("" if declared == ANY_SOURCE else declared.replace("_", "-"))
+                yield part.raw
+                continue
             number = next(numbers)
             variants = [(variant, _language(variant)) for variant in part.children("tuv")]
-            of_source = [variant for variant, language in variants if is_language(language, self._source)]
+            of_source = [
+                variant for variant, language in variants if not wanted or is_language(language, wanted)
+            ]
             has_source = has_source or bool(of_source)
             is_done = any(is_language(language, self._target) for _, language in variants)
             yield part.raw if is_done or not of_source else self._unit(part, of_source[0], number)
         if number and not has_source:
             raise FileProblem(
-                f"none of its {number} units has a segment in {self._source}; name its language"
+                f"none of its {number} units has a segment in {wanted or UNDETERMINED}; name its language"
             )
 
     def _unit(self, unit: Element, variant: Element, number: int) -> Passage | str:

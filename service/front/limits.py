@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers
@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.front.errors import ApiError, ErrorForms, ErrorKind, FieldProblem, invalid_input
 from service.front.surrogates import check_surrogates
+from service.front.uploads import Upload, UploadLimits, Uploads, client_of
 
 LEAST_BYTES_PER_S = 16 * 1024
 """Of a body that is read as it comes: slower ones hold a connection and a file for too long."""
@@ -53,6 +54,8 @@ class BodyLimits:
     `timeout_s` may pass, and all that a client has one wait may be so much beyond what its bytes take at
     `least_bytes_per_s`."""
     least_bytes_per_s: int = LEAST_BYTES_PER_S
+    uploads: UploadLimits = field(default_factory=UploadLimits)
+    """Of bodies with files, of all requests that are under way."""
 
     def most_bytes(self, path: str) -> int:
         if path in self.streamed_paths:
@@ -71,29 +74,49 @@ class BodyLimit:
         self.app = app
         self.limits = limits
         self.forms = forms
+        self._uploads = Uploads(limits.uploads)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if scope["path"] in self.limits.streamed_paths:
-            await self.app(scope, self._counting(scope, receive), send)
+        path = scope["path"]
+        if path not in self.limits.streamed_paths and path not in self.limits.document_paths:
+            await self._read_and_pass_on(scope, receive, send, _count_nothing)
             return
+        with self._uploads.under_way(client_of(scope, has_keys=self.limits.uploads.has_keys)) as upload:
+            announced_bytes = _announced_bytes(scope)
+            try:
+                if announced_bytes <= self.limits.most_bytes(path):
+                    upload.grow_to(announced_bytes)
+            except ApiError as error:
+                await self.forms.respond(error, path)(scope, receive, send)
+                return
+            if path in self.limits.streamed_paths:
+                await self.app(scope, self._counting(scope, receive, upload), send)
+            else:
+                await self._read_and_pass_on(scope, receive, send, upload.grow_to)
+
+    async def _read_and_pass_on(
+        self, scope: Scope, receive: Receive, send: Send, note_bytes: Callable[[int], None]
+    ) -> None:
+        path = scope["path"]
         try:
             async with asyncio.timeout(self.limits.timeout_s):
-                body = await _read(_announced_bytes(scope), self.limits.most_bytes(scope["path"]), receive)
+                most = self.limits.most_bytes(path)
+                body = await _read(_announced_bytes(scope), most, receive, note_bytes)
             if "json" in Headers(scope=scope).get("content-type", "").lower():
                 check_surrogates(body)
         except (_TooLargeError, TimeoutError) as error:
-            await self.forms.respond(self._refusal(scope["path"], error), scope["path"])(scope, receive, send)
+            await self.forms.respond(self._refusal(path, error), path)(scope, receive, send)
         except ApiError as error:
-            await self.forms.respond(error, scope["path"])(scope, receive, send)
+            await self.forms.respond(error, path)(scope, receive, send)
         except _ClientGoneError:
             return
         else:
             await self.app(scope, _replay(body, receive), send)
 
-    def _counting(self, scope: Scope, receive: Receive) -> Receive:
+    def _counting(self, scope: Scope, receive: Receive, upload: Upload) -> Receive:
         """What reads the body meets the refusal, as an ApiError."""
         path, num_bytes, has_ended = scope["path"], _announced_bytes(scope), False
         most = self.limits.most_bytes(path)
@@ -117,6 +140,7 @@ class BodyLimit:
             num_bytes += num_new
             if num_bytes > most:
                 raise self._refusal(path, _TooLargeError())
+            upload.grow_to(num_bytes)
             has_ended = not message.get("more_body", False)
             return message
 
@@ -146,7 +170,13 @@ class _ClientGoneError(Exception):
     pass
 
 
-async def _read(announced_bytes: int, max_bytes: int, receive: Receive) -> bytes:
+def _count_nothing(_num_bytes: int) -> None:
+    """Texts are small."""
+
+
+async def _read(
+    announced_bytes: int, max_bytes: int, receive: Receive, note_bytes: Callable[[int], None]
+) -> bytes:
     if announced_bytes > max_bytes:
         raise _TooLargeError
     body = bytearray()
@@ -157,6 +187,7 @@ async def _read(announced_bytes: int, max_bytes: int, receive: Receive) -> bytes
         body += message.get("body", b"")
         if len(body) > max_bytes:
             raise _TooLargeError
+        note_bytes(len(body))
         if not message.get("more_body", False):
             return bytes(body)
 

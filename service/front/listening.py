@@ -71,6 +71,7 @@ class DrainingServer(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Of a signal; a second one, or an interrupt from the keyboard, does not wait."""
         if sig != signal.SIGTERM or self._is_draining or not self._drain_s:
+            self._begin_to_drain()  # answers that have no end by themselves look at it
             super().handle_exit(sig, frame)
             return
         self._is_draining = True

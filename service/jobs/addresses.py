@@ -5,6 +5,7 @@ at: a name that says something else a moment later gains nothing.
 """
 
 import ipaddress
+import re
 import socket
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,6 +15,11 @@ from service.jobs.errors import AddressRefused
 
 MAX_URL_LENGTH = 2000
 PORTS = {"http": 80, "https": 443}
+MAX_HOST_LENGTH = 253
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
+"""Of a host's name: https://www.rfc-editor.org/info/rfc1123, and the underscores that some names have."""
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
+"""What makes a name an address of IPv4 to the system, if its last label is like this."""
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 """The last four bytes are an address of IPv4 (https://www.rfc-editor.org/info/rfc6052)."""
 
@@ -60,6 +66,7 @@ def parse_webhook_url(url: str) -> WebhookUrl:
         raise AddressRefused("must begin with https:// or http:// and name a host")
     if parts.username is not None or parts.password is not None or parts.fragment:
         raise AddressRefused("must have no user, no password and no fragment")
+    _check_host(host)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return WebhookUrl(parts.scheme, host, PORTS[parts.scheme] if port is None else port, target)
 
@@ -68,10 +75,13 @@ def find_peer(url: WebhookUrl, *, allows_private: bool) -> Peer:
     """An address of a URL's host that may be connected to.
 
     Raises:
-        AddressRefused: one of its addresses is not of the public internet.
+        AddressRefused: one of its addresses is not of the public internet, or the host can have none.
         OSError: the host has no address now.
     """
-    found = socket.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
+    try:
+        found = socket.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:
+        raise AddressRefused("names a host that cannot be looked up") from error
     addresses = [str(address[0]) for *_, address in found]
     if not allows_private:
         for address in addresses:
@@ -88,17 +98,39 @@ def require_public(address: str) -> None:
 
 def refuse_private_literal(url: WebhookUrl) -> None:
     """Raise AddressRefused for a host whose very spelling tells that it is not public: before any work."""
-    if url.host == "localhost" or url.host.endswith(".localhost"):
+    host = url.host.removesuffix(".")
+    if host == "localhost" or host.endswith(".localhost"):
         raise AddressRefused("leads to an address that is not of the public internet")
+    address = _literal(host)
+    if address is not None:  # a name is looked up when it is time
+        require_public(str(address))
+
+
+def _check_host(host: str) -> None:
+    """Raise AddressRefused for what is neither an address nor a name that can be looked up."""
+    if _literal(host) is not None:
+        return
+    labels = host.removesuffix(".").split(".")
+    if len(host) > MAX_HOST_LENGTH or not all(map(_LABEL.fullmatch, labels)):
+        raise AddressRefused(
+            "names no host; each of its labels must have 1 to 63 letters, digits and hyphens, with punycode "
+            f"for other letters, and all together at most {MAX_HOST_LENGTH} characters"
+        )
+    if _NUMBER.fullmatch(labels[-1]):
+        raise AddressRefused("names a host by numbers; write four of them from 0 to 255, with dots between")
+
+
+def _literal(host: str) -> IpAddress | None:
+    """An address that stands in the place of a name."""
     try:
-        address = ipaddress.ip_address(url.host)
+        return ipaddress.ip_address(host.removesuffix("."))
     except ValueError:
-        return  # a name, which is looked up when it is time
-    require_public(str(address))
+        return None
 
 
 def _is_public(address: IpAddress) -> bool:
-    return address.is_global and not address.is_multicast and not address.is_reserved
+    is_of_a_site = isinstance(address, ipaddress.IPv6Address) and address.is_site_local
+    return address.is_global and not (address.is_multicast or address.is_reserved or is_of_a_site)
 
 
 def _led_to(address: IpAddress) -> list[IpAddress]:

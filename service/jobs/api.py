@@ -1,5 +1,7 @@
 """Jobs as the application takes them in."""
 
+from collections.abc import Callable
+
 from fastapi import APIRouter
 
 from service.desk.desk import Desk
@@ -10,6 +12,7 @@ from service.jobs.premises import JobPremises
 from service.jobs.routes import JobDoor, job_routes
 from service.jobs.running import Runner
 from service.jobs.worker import Workers
+from service.observing.worker_tally import WorkerTally
 from service.settings import Settings
 
 PATH = "/v1/jobs"
@@ -17,7 +20,7 @@ FORM_BYTES = 2**20
 """What a form may have beside its file."""
 
 
-def open_job_desk(premises: JobPremises, desk: Desk, settings: Settings) -> JobDesk:
+def open_job_desk(premises: JobPremises, desk: Desk, settings: Settings, tally: WorkerTally) -> JobDesk:
     """What all APIs hand their files in at. Its workers work while somebody has them do so.
 
     Raises:
@@ -33,9 +36,9 @@ def open_job_desk(premises: JobPremises, desk: Desk, settings: Settings) -> JobD
         desk.cache_sharing,
         client_file_limits(settings),
     )
-    return JobDesk(premises, Workers(premises, runner, settings.jobs_at_a_time), runner)
+    return JobDesk(premises, Workers(premises, runner, settings.jobs_at_a_time, tally), runner)
 
 
-def jobs_api(jobs: JobDesk, door: Door, settings: Settings) -> APIRouter:
+def jobs_api(jobs: JobDesk, door: Door, settings: Settings, is_stopping: Callable[[], bool]) -> APIRouter:
     """The routes of `/v1/jobs`."""
-    return job_routes(JobDoor(jobs, door), settings.max_job_bytes)
+    return job_routes(JobDoor(jobs, door, is_stopping), settings.max_job_bytes)

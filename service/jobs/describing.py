@@ -24,6 +24,7 @@ RUNNING: Mapping[str, Any] = {
     "columns": [],
     "on_failure": "source",
     "webhook_url": None,
+    "webhook": None,
     "progress": {
         "entries": 100000,
         "done": 42000,
@@ -54,7 +55,12 @@ DONE: Mapping[str, Any] = {
     "finished_at": "2026-11-22T12:05:23Z",
     "expires_at": "2026-11-29T12:05:23Z",
 }
-PAGE: Mapping[str, Any] = {"jobs": [DONE], "next_cursor": None}
+PAGE: Mapping[str, Any] = {
+    "jobs": [DONE],
+    "stored_bytes": 5400000,
+    "max_stored_bytes": 2147483648,
+    "next_cursor": None,
+}
 PROBLEMS = (
     '{"file": "letters.jsonl", "place": "line 7", "outcome": "untranslated", "problem": "lone surrogate", '
     '"text": "..."}\n'
@@ -194,9 +200,10 @@ OF_UPLOAD = {
     ErrorKind.UNSUPPORTED_MEDIA_TYPE: "The body is neither a form nor JSON lines",
     ErrorKind.INVALID_INPUT: "A field is unknown or cannot be used, the pair is not served, or the file is "
     "not what its name says, is damaged or is unsafe",
-    ErrorKind.QUOTA_EXCEEDED: "The API key's characters of this month are used up",
-    ErrorKind.OVERLOADED: "Too many jobs of the key are not done",
-    ErrorKind.NO_ROOM: "Too many bytes of files are kept",
+    ErrorKind.QUOTA_EXCEEDED: "The API key's characters of this month are used up, or its files take as "
+    "many bytes as they may",
+    ErrorKind.OVERLOADED: "Too many jobs of the key are not done, or too many of its bytes are under way",
+    ErrorKind.NO_ROOM: "Too many bytes of files are kept, or under way",
 }
 
 

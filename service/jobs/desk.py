@@ -13,17 +13,19 @@ import anyio.to_thread
 from anyio import CapacityLimiter
 
 from dragoman.errors import InputError
+from dragoman.types import Pair
 from service.accounts.callers import Caller
 from service.batch.errors import BatchStopped, InputProblem
 from service.formats.errors import FileProblem
 from service.front.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.front.threads import beside
-from service.jobs.errors import FileRefused, JobError, JobsFull, TooManyJobs
+from service.jobs.errors import FileRefused, JobError, JobsFull, TooManyBytes, TooManyJobs
 from service.jobs.job import Ending, Job, JobWishes, NewJob, State, new_job_id
 from service.jobs.premises import JobPremises
+from service.jobs.removal import remove
 from service.jobs.running import Counted, Runner, keep
 from service.jobs.wishes import require_pair
-from service.jobs.worker import INPUT, Workers, remove
+from service.jobs.worker import INPUT, Workers
 
 MAX_CHECKED = 2
 """Files that are read through at the same time."""
@@ -149,7 +151,7 @@ class JobDesk:
         return NewJob(
             new_job_id(self.premises.store.clock.now()),
             caller.key_id,
-            sent.wishes,
+            _with_languages(sent.wishes, counted.pair),
             sent.path.stat().st_size,
             counted.num_entries,
             counted.num_characters,
@@ -168,6 +170,13 @@ class JobDesk:
             raise
 
 
+def _with_languages(wishes: JobWishes, pair: Pair | None) -> JobWishes:
+    """What is worked on has the languages that its charge was counted with, whatever models come and go."""
+    if pair is None or pair.source == pair.target:  # such a file comes back as it is
+        return wishes
+    return replace(wishes, source=pair.source, target=pair.target)
+
+
 async def asked(ask: Callable[[], Result]) -> Result:
     """Wait for the database or the store of files beside the loop; failures are told as clients see them."""
     with _told():
@@ -180,6 +189,8 @@ def _told() -> Iterator[None]:
         yield
     except TooManyJobs as error:
         raise ApiError(ErrorKind.OVERLOADED, str(error), headers=RETRY_AFTER) from error
+    except TooManyBytes as error:
+        raise ApiError(ErrorKind.QUOTA_EXCEEDED, str(error)) from error
     except JobsFull as error:
         raise ApiError(ErrorKind.NO_ROOM, str(error), headers=RETRY_AFTER) from error
     except JobError as error:

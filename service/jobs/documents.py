@@ -14,8 +14,8 @@ from service.front.threads import beside
 from service.jobs.desk import JobDesk, SentFile, asked
 from service.jobs.errors import JobUnfinished, NoResult, UnknownDocument, UnknownJob
 from service.jobs.job import Ending, Job, JobWishes, State, is_job_id
+from service.jobs.removal import remove_files
 from service.jobs.tickets import new_ticket, opens, sha256_of
-from service.jobs.worker import remove_files
 
 SENT = "sent"
 Result = TypeVar("Result")

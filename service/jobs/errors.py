@@ -8,6 +8,8 @@ JobError
 ├─ NoResult         the job ended without one
 ├─ TooManyJobs      the caller has as many that are not done as one may have
 ├─ JobsFull         there is no room for the file
+├─ TooManyBytes     the caller has no room for the file
+├─ JobUnreadable    a row of the database is no job that this program knows
 ├─ LeaseLost        another worker goes on with the job
 └─ AddressRefused   a webhook's address is none that this server sends to
 """
@@ -87,6 +89,31 @@ class JobsFull(JobError):  # noqa: N818 -- as above
 
     def __str__(self) -> str:
         return f"at most {self.limit_bytes} bytes of files are kept; delete jobs, or try again later"
+
+
+@dataclass(eq=False)
+class TooManyBytes(JobError):  # noqa: N818 -- as above
+    """The caller has no room for the file."""
+
+    limit_bytes: int
+    kept_bytes: int
+    new_bytes: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kept_bytes} bytes of your files are kept, of {self.limit_bytes} that may be, and this "
+            f"takes {self.new_bytes} more with its translation; delete jobs that have ended, or send less"
+        )
+
+
+@dataclass(eq=False)
+class JobUnreadable(JobError):  # noqa: N818 -- as above
+    """A row of the database is no job that this program knows."""
+
+    job_id: str
+
+    def __str__(self) -> str:
+        return f"job {self.job_id} cannot be read from the database; another version may have written it"
 
 
 @dataclass(eq=False)

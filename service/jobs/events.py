@@ -1,7 +1,7 @@
 """A job as it goes on: server-sent events, from the database, so that it matters not which process works."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 
 from fastapi.responses import StreamingResponse
@@ -28,8 +28,13 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
 
-async def job_events(store: JobStore, job: Job, look_s: float = LOOK_S) -> AsyncGenerator[bytes]:
-    """`progress` when something has changed, at first too, and `end` when it has ended, or is gone."""
+async def job_events(
+    store: JobStore, job: Job, is_stopping: Callable[[], bool], look_s: float = LOOK_S
+) -> AsyncGenerator[bytes]:
+    """`progress` when something has changed, at first too, and `end` when it has ended.
+
+    Without that it is over when the job is gone, or the server stops.
+    """
     told, num_quiet = "", 0
     while True:
         body = present_job(job).model_dump_json()
@@ -44,6 +49,8 @@ async def job_events(store: JobStore, job: Job, look_s: float = LOOK_S) -> Async
             yield COMMENT
         await asyncio.sleep(look_s)
         num_quiet += 1
+        if is_stopping():
+            return
         try:
             job = await beside(partial(store.get, job.key_id, job.id))
         except UnknownJob:

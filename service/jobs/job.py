@@ -21,6 +21,16 @@ class State(StrEnum):
     CANCELLED = "cancelled"
 
 
+class WebhookState(StrEnum):
+    """Of the message about a job's end."""
+
+    PENDING = "pending"
+    """It is sent once the job has ended, and again until it is taken."""
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    """It was given up, and is not sent again."""
+
+
 ENDED = frozenset({State.DONE, State.FAILED, State.CANCELLED})
 
 
@@ -95,6 +105,12 @@ class Job:
     """Entries that could not be translated; None where there is none."""
     worker: str | None
     webhook_tries: int
+    webhook_due_at: datetime | None
+    """Of the next try; None where there is to be none, or the job has not ended."""
+    webhook_state: WebhookState | None
+    """None where there is no webhook."""
+    webhook_problem: str | None
+    """Why the last try failed."""
     ticket_sha256: str | None
     """Of a document: its id and the ticket that this is of are what it is had by, and nothing else."""
     detected_source: str | None

@@ -63,10 +63,7 @@ def open_jobs(settings: Settings, accounts: Accounts, opened: ExitStack) -> JobP
     if settings.jobs is None and _is_nowhere(settings, accounts):
         logger.warning("there are no jobs: %s", NOWHERE)
         return None
-    secret = settings.webhook_secret
-    webhooks = None
-    if secret is not None:
-        webhooks = WebhookOptions(read_secret(secret.get_secret_value()), settings.webhook_private)
+    webhooks = read_webhook_options(settings)
     try:
         scratch = Scratch(opened)
         blobs = open_blobs(_where(settings, accounts, scratch))
@@ -81,9 +78,28 @@ def open_jobs(settings: Settings, accounts: Accounts, opened: ExitStack) -> JobP
         settings.max_jobs_bytes,
         settings.job_lifetime_s,
         settings.document_lifetime_s,
+        settings.max_jobs_bytes_of_key,
     )
     store = JobStore(database, limits, accounts.options.clock)
     return JobPremises(store, blobs, scratch, webhooks)
+
+
+def read_webhook_options(settings: Settings) -> WebhookOptions | None:
+    """Return how webhooks are sent; None where there are to be none.
+
+    Raises:
+        SettingsError: a secret cannot be used, or there is a previous one alone.
+    """
+    secret, previous = settings.webhook_secret, settings.webhook_previous_secret
+    if secret is None:
+        if previous is not None:
+            raise SettingsError("webhook_previous_secret: is used beside webhook_secret; set that too")
+        return None
+    return WebhookOptions(
+        read_secret(secret.get_secret_value()),
+        None if previous is None else read_secret(previous.get_secret_value(), "webhook_previous_secret"),
+        settings.webhook_private,
+    )
 
 
 def _where(settings: Settings, accounts: Accounts, scratch: Scratch) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 
 from service.batch.writing import OnFailure
-from service.jobs.job import Job, State
+from service.jobs.job import Job, State, WebhookState
 
 
 class JobProgress(BaseModel):
@@ -27,6 +27,17 @@ class JobResult(BaseModel):
     sha256: str = Field(description="In hexadecimal digits; also its `ETag`.")
 
 
+class JobWebhook(BaseModel):
+    """What became of the message about a job's end."""
+
+    state: WebhookState = Field(
+        description="`pending` until it is taken, `failed` once it was given up: it is not sent again."
+    )
+    tries: int = Field(description="Times it was sent, one that is under way included.")
+    problem: str | None = Field(None, description="Why the last try failed.")
+    next_try_at: datetime | None = Field(None, description="Null before the job ends, and after the last.")
+
+
 class JobOut(BaseModel):
     """A file that is translated, or was."""
 
@@ -44,6 +55,7 @@ class JobOut(BaseModel):
     columns: list[str] = Field(description="Of a table, or keys of JSON lines, that are translated.")
     on_failure: OnFailure = Field(description="What stands for a text that cannot be translated.")
     webhook_url: str | None = Field(None, description="Who is told of its end.")
+    webhook: JobWebhook | None = Field(None, description="What became of that; null where nobody is told.")
     progress: JobProgress
     problem: str | None = Field(None, description="Why it failed.")
     result: JobResult | None = Field(None, description="Null until it is done.")
@@ -59,6 +71,10 @@ class JobsResponse(BaseModel):
     """The caller's own jobs, the latest first."""
 
     jobs: list[JobOut]
+    stored_bytes: int = Field(
+        description="That all of the caller's files take, documents included, with what results may take."
+    )
+    max_stored_bytes: int = Field(description="Most that they may take.")
     next_cursor: str | None = Field(
         None, description="As `cursor`, it asks for those after these; null: none are."
     )
@@ -78,6 +94,7 @@ def present_job(job: Job) -> JobOut:
         columns=list(wishes.columns),
         on_failure=wishes.on_failure,
         webhook_url=wishes.webhook_url,
+        webhook=_present_webhook(job),
         progress=JobProgress(
             entries=job.num_entries,
             done=job.num_done,
@@ -95,8 +112,24 @@ def present_job(job: Job) -> JobOut:
     )
 
 
-def present_page(jobs: Sequence[Job], limit: int) -> JobsResponse:
+def _present_webhook(job: Job) -> JobWebhook | None:
+    if job.webhook_state is None:
+        return None
+    return JobWebhook(
+        state=job.webhook_state,
+        tries=job.webhook_tries,
+        problem=job.webhook_problem,
+        next_try_at=job.webhook_due_at,
+    )
+
+
+def present_page(jobs: Sequence[Job], limit: int, stored_bytes: int, max_stored_bytes: int) -> JobsResponse:
     """Jobs of which one more than `limit` was asked for."""
     shown = jobs[:limit]
     more = shown[-1].id if len(jobs) > limit else None
-    return JobsResponse(jobs=[present_job(job) for job in shown], next_cursor=more)
+    return JobsResponse(
+        jobs=[present_job(job) for job in shown],
+        stored_bytes=stored_bytes,
+        max_stored_bytes=max_stored_bytes,
+        next_cursor=more,
+    )

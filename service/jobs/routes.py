@@ -1,6 +1,6 @@
 """Jobs over HTTP: sent in, followed, fetched, ended."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from itertools import chain
 from urllib.parse import quote
@@ -23,6 +23,7 @@ from service.jobs.job import ID_LENGTH, Job, Kept, State, is_job_id
 from service.jobs.ranges import Unsatisfiable, is_known, wanted_part
 from service.jobs.receiving import receive
 from service.jobs.responses import JobOut, JobsResponse, present_job, present_page
+from service.jobs.storage import stored_bytes_of_key
 from service.jobs.wishes import read_wishes
 
 ONE = "/jobs/{job_id}"
@@ -32,10 +33,11 @@ PAGE_LENGTH, MAX_PAGE_LENGTH = 20, 100
 class JobDoor:
     """Who comes for jobs, and with what. For one event loop."""
 
-    def __init__(self, desk: JobDesk, door: Door) -> None:
+    def __init__(self, desk: JobDesk, door: Door, is_stopping: Callable[[], bool]) -> None:
         self.desk = desk
         self.door = door
         self.store = desk.premises.store
+        self.is_stopping = is_stopping
         self.num_streams = 0
 
     async def admit(self, connection: Request) -> Caller:
@@ -137,7 +139,9 @@ def _add_asking(routes: APIRouter, jobs: JobDoor) -> None:
         caller = await jobs.admit(connection)
         limit, cursor, state = _page_wanted(connection)
         page = await asked(lambda: store.page(caller.key_id, limit + 1, cursor, state))
-        return SafeJSONResponse(present_page(page, limit).model_dump(mode="json"))
+        stored_bytes = await asked(lambda: stored_bytes_of_key(store.database, caller.key_id))
+        listed = present_page(page, limit, stored_bytes, store.limits.max_bytes_of_key)
+        return SafeJSONResponse(listed.model_dump(mode="json"))
 
     @routes.get(
         ONE,
@@ -163,7 +167,7 @@ def _add_asking(routes: APIRouter, jobs: JobDoor) -> None:
         openapi_extra=dict(describing.ONE),
     )
     async def follow(connection: Request) -> StreamingResponse:
-        """Server-sent events until the job ends."""
+        """Server-sent events until the job ends. A server that stops ends them before: follow it again."""
         job = await jobs.find(connection)
         if jobs.num_streams >= MAX_STREAMS:
             problem = f"{MAX_STREAMS} follow jobs already; ask for the job now and then instead"
@@ -174,7 +178,7 @@ def _add_asking(routes: APIRouter, jobs: JobDoor) -> None:
 async def _counted(jobs: JobDoor, job: Job) -> AsyncIterator[bytes]:
     jobs.num_streams += 1
     try:
-        async with aclosing(job_events(jobs.store, job)) as events:
+        async with aclosing(job_events(jobs.store, job, jobs.is_stopping)) as events:
             async for event in events:
                 yield event
     finally:

@@ -7,7 +7,8 @@ from typing import Any
 from sqlalchemy import Row
 
 from service.batch.writing import OnFailure
-from service.jobs.job import Job, JobWishes, Kept, NewJob, State
+from service.jobs.errors import JobUnreadable
+from service.jobs.job import Job, JobWishes, Kept, NewJob, State, WebhookState
 
 
 def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
@@ -34,12 +35,24 @@ def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
         "is_cancelling": False,
         "num_setbacks": 0,
         "webhook_tries": 0,
+        "webhook_state": None if wishes.webhook_url is None else WebhookState.PENDING,
         "ticket_sha256": new.ticket_sha256,
     }
 
 
 def as_job(row: Row[Any]) -> Job:
-    """What a whole row says."""
+    """What a whole row says.
+
+    Raises:
+        JobUnreadable: another version of this program wrote it, or it is damaged.
+    """
+    try:
+        return _as_job(row)
+    except (ValueError, TypeError) as error:
+        raise JobUnreadable(row.id) from error
+
+
+def _as_job(row: Row[Any]) -> Job:
     wishes = JobWishes(
         row.file_name,
         row.source,
@@ -71,6 +84,9 @@ def as_job(row: Row[Any]) -> Job:
         errors=_kept(row.errors, row.errors_size_bytes, None),
         worker=row.worker,
         webhook_tries=row.webhook_tries,
+        webhook_due_at=row.webhook_due_at,
+        webhook_state=None if row.webhook_state is None else WebhookState(row.webhook_state),
+        webhook_problem=row.webhook_problem,
         ticket_sha256=row.ticket_sha256,
         detected_source=row.detected_source,
     )

@@ -29,7 +29,7 @@ from service.desk.cache import CacheSharing
 from service.desk.order import UNDETERMINED
 from service.desk.sources import Detection, SourceFound, find_source
 from service.formats.entries import FileOptions
-from service.formats.known import open_format
+from service.formats.known import depends_on_languages, open_format
 from service.formats.limits import FileLimits
 from service.jobs.job import Job, JobWishes, Kept, Progress
 
@@ -47,6 +47,8 @@ class Counted:
 
     num_entries: int
     num_characters: int
+    pair: Pair | None = None
+    """Languages that it was counted with, where they decide what is in it; None where they don't."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,19 @@ class Runner:
     cache_sharing: CacheSharing = CacheSharing.PER_KEY
     limits: FileLimits | None = None
     """What reading a file may cost; None to read files in this process."""
+
+    def check(self, wishes: JobWishes, source: Path, stop: Event) -> Counted:
+        """Read a file from end to end, so that one that cannot be translated is rejected before it waits.
+
+        Raises:
+            FileProblem: its name tells no known format, or an option is not for it.
+            InputProblem: it is not what its name says, is damaged, is unsafe or exceeds a limit.
+            InputError: its languages decide what is in it, and cannot be found.
+            BatchStopped: `stop` was set, or the process that reads it was stopped.
+        """
+        pair = self._pair(wishes, source) if depends_on_languages(wishes.file_name) else None
+        found = survey(_job_file(wishes, source, source, pair or UNKNOWN, self.limits), stop)
+        return Counted(found.num_entries, found.num_characters, pair)
 
     def run(self, job: Job, source: Path, folder: Path, gauge: Gauge, stop: Event) -> Finished:
         """Translate a job's file, going on where a worker before was.
@@ -159,17 +174,6 @@ class Runner:
         file = _job_file(job.wishes, source, source, pair, self.limits)
         return _translated_characters(file, self.journal(job.id))
 
-    def check(self, wishes: JobWishes, source: Path, stop: Event) -> Counted:
-        """Read a file from end to end, so that one that cannot be translated is refused before it waits.
-
-        Raises:
-            FileProblem: its name tells no known format, or an option is not for it.
-            InputProblem: it is not what its name says, is damaged, is unsafe or exceeds a limit.
-            BatchStopped: `stop` was set, or the process that reads it was stopped.
-        """
-        found = survey(_job_file(wishes, source, source, UNKNOWN, self.limits), stop)
-        return Counted(found.num_entries, found.num_characters)
-
     def journal(self, job_id: str) -> Journal:
         """A job's own."""
         return Journal(self.database, job_id)
@@ -194,7 +198,8 @@ class Runner:
         return Pair(found.language or found.target, found.target)
 
     def _find_source(self, wishes: JobWishes, source: Path) -> SourceFound:
-        file = _job_file(wishes, source, source, UNKNOWN, self.limits)
+        undetermined = Pair(UNKNOWN.source, wishes.target or UNKNOWN.target)
+        file = _job_file(wishes, source, source, undetermined, self.limits)
         return find_source(beginning_of(file), wishes.target, wishes.model, self.router.routes)
 
     def _translator(self, pair: Pair, job: Job) -> EntryTranslator:

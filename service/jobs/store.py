@@ -1,5 +1,6 @@
 """Jobs in the database: added with their charge, claimed by one worker at a time, ended once."""
 
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,11 +26,12 @@ from service.accounts.accounts import SYSTEM_CLOCK, Clock
 from service.accounts.database import Database
 from service.accounts.keys import month_of
 from service.accounts.usage import Charge, charge_in, refund_in
-from service.jobs.errors import JobsFull, LeaseLost, TooManyJobs, UnknownJob
+from service.jobs.errors import JobsFull, JobUnreadable, LeaseLost, TooManyBytes, TooManyJobs, UnknownJob
 from service.jobs.job import ENDED, Ending, Job, NewJob, Progress, State, new_job_id
-from service.jobs.problems import MAX_SETBACKS
+from service.jobs.problems import MAX_SETBACKS, UNREADABLE
 from service.jobs.rows import as_job, new_row
 from service.jobs.selecting import is_held, is_key, num_worked_on, of_key
+from service.jobs.storage import stored_bytes
 from service.jobs.tables import JOBS, wait_for_others
 
 LEASE_S = 30.0
@@ -39,6 +41,8 @@ UPLOAD_S = 3600.0
 MOST_IDS = 500
 """Asked for in one statement."""
 _WORKED_ON = (State.QUEUED, State.RUNNING)
+
+logger = logging.getLogger(__name__)
 
 
 class Claimed(Enum):
@@ -61,6 +65,8 @@ class JobLimits:
     """For which a job that has ended is kept, with its files."""
     document_lifetime_s: float = 1800.0
     """The same of a document."""
+    max_bytes_of_key: int = 2 * 2**30
+    """Of files of one key's jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +84,15 @@ class JobStore:
         Raises:
             QuotaExceeded: the caller has not so many characters left.
             TooManyJobs: the caller has as many that are not done as one may have.
-            JobsFull: too many bytes are kept.
+            TooManyBytes: too many bytes are kept for the caller.
+            JobsFull: too many bytes are kept for all.
         """
         now = self.clock.now()
         month = month_of(now)
         with self.database.writing() as connection:
             wait_for_others(connection)
             self._check_waiting(connection, new.key_id, is_document=new.ticket_sha256 is not None)
-            self._check_room(connection, new)
+            self._check_room(connection, new.key_id, 2 * new.input_size_bytes)
             if new.key_id is not None:
                 charge = Charge(new.key_id, month, new.num_characters, documents=1)
                 charge_in(connection, charge, max_characters_per_month)
@@ -96,12 +103,12 @@ class JobStore:
         """Keep one that there is nothing to be done for, which costs nothing.
 
         Raises:
-            JobsFull: too many bytes are kept.
+            TooManyBytes, JobsFull: too many bytes are kept.
         """
         now = self.clock.now()
         with self.database.writing() as connection:
             wait_for_others(connection)
-            self._check_room(connection, new)
+            self._check_room(connection, new.key_id, 2 * new.input_size_bytes)
             connection.execute(insert(JOBS).values(new_row(new, month_of(now), now)))
             ended = self._ended(_only(connection, new.id), ending, now)
             connection.execute(update(JOBS).where(JOBS.c.id == new.id).values(ended))
@@ -111,6 +118,14 @@ class JobStore:
         """Raise what `add` would raise of a job whatever its file is like: before it is sent."""
         with self.database.reading() as connection:
             self._check_waiting(connection, key_id, is_document=False)
+            self._check_room(connection, key_id, 1)
+
+    def check_result(self, job: Job, size_bytes: int) -> None:
+        """Raise TooManyBytes or JobsFull if a result, with what tells of its errors, finds no room."""
+        num_reserved = 2 * job.input_size_bytes
+        if size_bytes > num_reserved:
+            with self.database.reading() as connection:
+                self._check_room(connection, job.key_id, size_bytes - num_reserved)
 
     def get(self, key_id: str | None, job_id: str) -> Job:
         """Raises UnknownJob if the caller has none of this id. Documents are nobody's."""
@@ -179,8 +194,15 @@ class JobStore:
                 "started_at": row.started_at or now,
                 "num_setbacks": row.num_setbacks + (row.state == State.RUNNING),
             }
-            connection.execute(update(JOBS).where(JOBS.c.id == row.id).values(taken))
-            return _only(connection, row.id)
+            mine = update(JOBS).where(JOBS.c.id == row.id)
+            connection.execute(mine.values(taken))
+            try:
+                return _only(connection, row.id)
+            except JobUnreadable as error:  # it must not keep others from being claimed for ever
+                logger.error("%s; it is given up", error)  # noqa: TRY400 -- a traceback says no more
+                given_up = {"state": State.FAILED, "problem": UNREADABLE, "finished_at": now}
+                connection.execute(mine.values(given_up))
+                return None
 
     def has_too_many_setbacks(self, job: Job) -> bool:
         """Whether a job kills whoever works on it."""
@@ -293,27 +315,6 @@ class JobStore:
         """Whether a job of this id would have been added by now, if ever."""
         return job_id < new_job_id(self.clock.now() - timedelta(seconds=UPLOAD_S))
 
-    def claim_webhook(self, for_s: float) -> Job | None:
-        """A job whose end is to be told now; it is nobody else's for so many seconds."""
-        now = self.clock.now()
-        due = select(JOBS).where(JOBS.c.webhook_due_at <= now).order_by(JOBS.c.webhook_due_at).limit(1)
-        with self.database.reading() as connection:
-            if connection.execute(due).first() is None:
-                return None
-        with self.database.writing() as connection:
-            row = connection.execute(due.with_for_update(skip_locked=True)).first()
-            if row is None:
-                return None
-            held = {"webhook_due_at": now + timedelta(seconds=for_s), "webhook_tries": row.webhook_tries + 1}
-            connection.execute(update(JOBS).where(JOBS.c.id == row.id).values(held))
-            return _only(connection, row.id)
-
-    def set_webhook(self, job_id: str, in_s: float | None) -> None:
-        """When a job's end is told again; None for never."""
-        due_at = None if in_s is None else self.clock.now() + timedelta(seconds=in_s)
-        with self.database.writing() as connection:
-            connection.execute(update(JOBS).where(JOBS.c.id == job_id).values(webhook_due_at=due_at))
-
     def _read(self, *conditions: ColumnElement[bool]) -> Job:
         with self.database.reading() as connection:
             row = connection.execute(select(JOBS).where(*conditions)).first()
@@ -330,11 +331,11 @@ class JobStore:
                 found.update(rows.scalars())
         return found
 
-    def _check_room(self, connection: Connection, new: NewJob) -> None:
-        # A translation is about as long as its source, which is kept until then.
-        sizes = 2 * JOBS.c.input_size_bytes + func.coalesce(JOBS.c.result_size_bytes, 0)
-        kept = connection.execute(select(func.coalesce(func.sum(sizes), 0))).scalar_one()
-        if kept + 2 * new.input_size_bytes > self.limits.max_bytes:
+    def _check_room(self, connection: Connection, key_id: str | None, num_new: int) -> None:
+        kept = stored_bytes(connection, is_key(key_id))
+        if kept + num_new > self.limits.max_bytes_of_key:
+            raise TooManyBytes(self.limits.max_bytes_of_key, kept, num_new)
+        if stored_bytes(connection) + num_new > self.limits.max_bytes:
             raise JobsFull(self.limits.max_bytes)
 
     def _check_waiting(self, connection: Connection, key_id: str | None, *, is_document: bool) -> None:

@@ -24,7 +24,7 @@ from service.accounts.errors import SchemaUnknown
 from service.accounts.tables import UtcTime
 from service.batch.journal import METADATA as JOURNAL_METADATA
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised with every change of the tables, together with a step that makes it to older ones."""
 JOBS_LOCK = 0x_D8A6_0AB5
 """What programs that make tables, or add jobs, in the same PostgreSQL at the same time wait for."""
@@ -69,6 +69,8 @@ JOBS = Table(
     Column("num_setbacks", Integer, nullable=False),  # in a row, without getting any further
     Column("webhook_tries", Integer, nullable=False),
     Column("webhook_due_at", UtcTime),  # NULL: none is to be sent
+    Column("webhook_state", String(16)),  # NULL: there is no webhook
+    Column("webhook_problem", Text),  # of the last try
     Column("ticket_sha256", String(64)),  # of a document; NULL: of a job
     Column("detected_source", Text),
     Index("jobs_by_key", "key_id", "id"),
@@ -80,7 +82,15 @@ STEPS = {
     1: (
         "ALTER TABLE jobs ADD COLUMN ticket_sha256 VARCHAR(64)",
         "ALTER TABLE jobs ADD COLUMN detected_source TEXT",
-    )
+    ),
+    2: (
+        "ALTER TABLE jobs ADD COLUMN webhook_state VARCHAR(16)",
+        "ALTER TABLE jobs ADD COLUMN webhook_problem TEXT",
+        (
+            "UPDATE jobs SET webhook_state = 'pending' WHERE webhook_url IS NOT NULL"
+            " AND (webhook_due_at IS NOT NULL OR state IN ('queued', 'running'))"
+        ),
+    ),
 }
 """Statements that make tables of a version to those of the next."""
 

@@ -2,12 +2,15 @@
 
 import asyncio
 import logging
+import math
+from collections.abc import Callable
 from contextlib import suppress
 
 from service.accounts.errors import StoreError
 from service.front.threads import beside
 from service.jobs.job import Job
 from service.jobs.store import JobStore
+from service.observing.worker_tally import HEARTBEAT_S
 
 LOOK_S = 0.2
 """Between two looks at what other processes have ended: one look for all who wait."""
@@ -41,12 +44,21 @@ class Waiting:
         if job_id in self._ends:
             self._has_come.set()
 
-    async def keep_looking(self) -> None:
-        """Until cancelled. While nobody waits, the database is not asked."""
+    async def keep_looking(self, beat: Callable[[float], None]) -> None:
+        """Until cancelled. While nobody waits, the database is not asked.
+
+        Args:
+            beat: called with the seconds within which it is called again.
+        """
         while True:
+            if not self._ends:  # some are left where a look failed
+                beat(math.inf)
+            else:
+                self._has_come.set()
             await self._has_come.wait()
             self._has_come.clear()
             while self._ends:
+                beat(HEARTBEAT_S)
                 await self._look()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._has_come.wait(), LOOK_S)

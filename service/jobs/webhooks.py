@@ -1,33 +1,36 @@
-"""Telling a sender's own server that its job has ended: signed, again when it fails, never where it must not.
+"""Tell a sender's own server that its job has ended: one try, signed, bounded in time and in what is read.
 
 Signatures are those of Standard Webhooks (https://www.standardwebhooks.com): HMAC-SHA256 over id, time and
-body. When to try again is kept with the job, so that no restart forgets it.
+body. Every key has a secret of its own, derived from the server's.
 """
 
+import asyncio
 import base64
 import binascii
 import hashlib
 import hmac
-import http.client
-import socket
 import ssl
 from dataclasses import dataclass
-from threading import Timer
-from typing import Any
+from functools import partial
 
-from service.jobs.addresses import Peer, WebhookUrl, find_peer, parse_webhook_url
+import h11
+
+from service.front.threads import run_on_daemon_thread
+from service.jobs.addresses import PORTS, Peer, WebhookUrl, find_peer, parse_webhook_url
 from service.settings import SettingsError
 from service.versions import installed_version
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 -- no secret, but what one begins with
 """Of a secret in base64, as Standard Webhooks writes it; any other is taken as it is."""
 MIN_SECRET_BYTES = 16
-TIMEOUT_S = 10.0
-"""For connecting, and for each answer to come."""
 MAX_ATTEMPT_S = 30.0
-"""For a whole attempt, however slowly its answer comes."""
+"""For a whole try: look-up, connection, request and the head of the answer."""
+MAX_ANSWER_BYTES = 32 * 1024
+"""Of an answer, of which only the status is wanted."""
+PIECE_BYTES = 4096
 FIRST_PAUSE_S, PAUSE_FACTOR, MAX_TRIES = 5.0, 4.0, 8
 """The last try is about seven and a half hours after the first."""
+KEY_LABEL = b"dragoman webhook secret of key "
 
 
 class DeliveryFailed(Exception):  # noqa: N818 -- says it without the suffix
@@ -39,9 +42,13 @@ class WebhookOptions:
     """How webhooks are sent."""
 
     secret: bytes
+    """The server's own."""
+    previous_secret: bytes | None = None
+    """Signs too, while receivers change over to the new one."""
     allows_private: bool = False
     """Whether also to addresses that are not of the public internet."""
     first_pause_s: float = FIRST_PAUSE_S
+    max_attempt_s: float = MAX_ATTEMPT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +58,12 @@ class Message:
     id: str
     """The same at every try, so that a receiver knows one that comes twice."""
     body: bytes
+    key_id: str | None = None
+    """Of the job's sender; None without a key."""
 
 
-def read_secret(secret: str) -> bytes:
-    """The key of signatures.
+def read_secret(secret: str, setting: str = "webhook_secret") -> bytes:
+    """Return the bytes of a secret, as the settings or a user write it.
 
     Raises:
         SettingsError: it is too short, or not the base64 that it says it is.
@@ -63,16 +72,40 @@ def read_secret(secret: str) -> bytes:
         try:
             key = base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
         except binascii.Error as error:
-            raise SettingsError(f"webhook_secret: what follows {SECRET_PREFIX} must be base64") from error
+            raise SettingsError(f"{setting}: what follows {SECRET_PREFIX} must be base64") from error
     else:
         key = secret.encode()
     if len(key) < MIN_SECRET_BYTES:
-        raise SettingsError(f"webhook_secret: must have {MIN_SECRET_BYTES} bytes or more")
+        raise SettingsError(f"{setting}: must have {MIN_SECRET_BYTES} bytes or more")
     return key
 
 
+def key_secret(server_secret: bytes, key_id: str) -> bytes:
+    """Return the secret that signs messages about the jobs of one key; its holder may have it."""
+    return hmac.new(server_secret, KEY_LABEL + key_id.encode(), hashlib.sha256).digest()
+
+
+def write_secret(secret: bytes) -> str:
+    """Spell a secret as Standard Webhooks and `read_secret` read it."""
+    return SECRET_PREFIX + base64.b64encode(secret).decode("ascii")
+
+
+def signatures(options: WebhookOptions, message: Message, sent_at_s: int) -> str:
+    """Return the value of `webhook-signature`: several with spaces between, as the standard has it.
+
+    The secret of the job's key comes first; then the server's own, for receivers that were set up before keys
+    had secrets; then the same by the previous server secret, if there is one.
+    """
+    secrets = []
+    for server_secret in filter(None, (options.secret, options.previous_secret)):
+        if message.key_id is not None:
+            secrets.append(key_secret(server_secret, message.key_id))
+        secrets.append(server_secret)
+    return " ".join(signature(secret, message, sent_at_s) for secret in secrets)
+
+
 def signature(secret: bytes, message: Message, sent_at_s: int) -> str:
-    """What a receiver makes as well, and compares."""
+    """Return what a receiver computes as well, and compares."""
     signed = b".".join((message.id.encode(), str(sent_at_s).encode(), message.body))
     return "v1," + base64.b64encode(hmac.new(secret, signed, hashlib.sha256).digest()).decode("ascii")
 
@@ -82,64 +115,80 @@ def pause_after(num_tries: int, first_pause_s: float = FIRST_PAUSE_S) -> float |
     return None if num_tries >= MAX_TRIES else first_pause_s * PAUSE_FACTOR ** (num_tries - 1)
 
 
-def deliver(url: str, message: Message, options: WebhookOptions, now_s: float) -> None:
+async def deliver(url: str, message: Message, options: WebhookOptions, now_s: float) -> None:
     """Send a message once. Redirects are not followed, and proxies of the environment not used.
 
     Raises:
         AddressRefused: it must not be sent there, and trying again is of no use.
-        DeliveryFailed: it was not taken.
-        OSError: nobody answered.
+        DeliveryFailed: it was not taken within `options.max_attempt_s`.
     """
     parsed = parse_webhook_url(url)
-    peer = find_peer(parsed, allows_private=options.allows_private)
-    connection = _Pinned(parsed, peer)
-    timer = Timer(MAX_ATTEMPT_S, connection.break_off)
-    timer.daemon = True
-    timer.start()
+    headers = _headers(parsed, message, signatures(options, message, int(now_s)), int(now_s))
     try:
-        connection.request("POST", parsed.target, message.body, _headers(message, options, int(now_s)))
-        status = connection.getresponse().status
-    except http.client.HTTPException as error:
-        raise DeliveryFailed(f"it answered something else than HTTP: {type(error).__name__}") from error
-    finally:
-        timer.cancel()
-        connection.close()
+        async with asyncio.timeout(options.max_attempt_s):
+            prepare = partial(_prepare, parsed, allows_private=options.allows_private)
+            peer, context = await run_on_daemon_thread(prepare)
+            status = await _post(parsed, peer, context, headers, message.body)
+    except TimeoutError as error:
+        raise DeliveryFailed(f"it did not answer within {options.max_attempt_s:g} s") from error
+    except OSError as error:
+        raise DeliveryFailed(f"it cannot be connected to: {type(error).__name__}") from error
+    except h11.RemoteProtocolError as error:
+        raise DeliveryFailed("it answered something else than HTTP, or too much of it") from error
     if not 200 <= status < 300:  # noqa: PLR2004 -- statuses of success
         raise DeliveryFailed(f"it answered with status {status}")
 
 
-def _headers(message: Message, options: WebhookOptions, sent_at_s: int) -> dict[str, str]:
-    return {
-        "Content-Type": "application/json",
-        "User-Agent": f"dragoman/{installed_version('dragoman')}",
-        "Connection": "close",
-        "webhook-id": message.id,
-        "webhook-timestamp": str(sent_at_s),
-        "webhook-signature": signature(options.secret, message, sent_at_s),
-    }
+def _prepare(url: WebhookUrl, *, allows_private: bool) -> tuple[Peer, ssl.SSLContext | None]:
+    """Look the host up, and load certificates: both wait for a disk or a network."""
+    peer = find_peer(url, allows_private=allows_private)
+    return peer, ssl.create_default_context() if url.is_encrypted else None
 
 
-class _Pinned(http.client.HTTPConnection):
-    """A connection to an address that was looked at, whatever its host's name leads to by now."""
+async def _post(
+    url: WebhookUrl,
+    peer: Peer,
+    context: ssl.SSLContext | None,
+    headers: list[tuple[str, str]],
+    body: bytes,
+) -> int:
+    """Return the status of the answer, of which nothing else is read.
 
-    def __init__(self, url: WebhookUrl, peer: Peer) -> None:
-        super().__init__(url.host, url.port, timeout=TIMEOUT_S)
-        self.default_port = 443 if url.is_encrypted else 80
-        self._url = url
-        self._peer = peer
-        self._raw: socket.socket | None = None
+    The connection goes to an address that was checked, whatever its host's name leads to by now.
+    """
+    name = None if context is None else url.host
+    reader, writer = await asyncio.open_connection(
+        peer.address, peer.port, ssl=context, server_hostname=name, limit=PIECE_BYTES
+    )
+    try:
+        http = h11.Connection(h11.CLIENT)
+        head = http.send(h11.Request(method="POST", target=url.target, headers=headers))
+        writer.write((head or b"") + (http.send(h11.Data(data=body)) or b""))
+        await writer.drain()
+        num_bytes = 0
+        while not isinstance(event := http.next_event(), h11.Response):
+            if event is h11.NEED_DATA:
+                piece = await reader.read(PIECE_BYTES)
+                num_bytes += len(piece)
+                http.receive_data(piece)
+            if num_bytes > MAX_ANSWER_BYTES:
+                raise DeliveryFailed(f"it answered with more than {MAX_ANSWER_BYTES} bytes before a status")
+        return event.status_code
+    finally:
+        writer.transport.abort()
 
-    def connect(self) -> None:
-        self._raw = socket.create_connection((self._peer.address, self._peer.port), TIMEOUT_S)
-        self.sock: Any = self._raw
-        if self._url.is_encrypted:
-            self.sock = ssl.create_default_context().wrap_socket(self._raw, server_hostname=self._url.host)
-            self._raw = self.sock
 
-    def break_off(self) -> None:
-        """From another thread: whatever is waited for fails."""
-        if self._raw is not None:
-            try:
-                self._raw.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                return  # it is closed
+def _headers(
+    url: WebhookUrl, message: Message, message_signatures: str, sent_at_s: int
+) -> list[tuple[str, str]]:
+    host = f"[{url.host}]" if ":" in url.host else url.host
+    return [
+        ("Host", host if url.port == PORTS[url.scheme] else f"{host}:{url.port}"),
+        ("Content-Length", str(len(message.body))),
+        ("Content-Type", "application/json"),
+        ("User-Agent", f"dragoman/{installed_version('dragoman')}"),
+        ("Connection", "close"),
+        ("webhook-id", message.id),
+        ("webhook-timestamp", str(sent_at_s)),
+        ("webhook-signature", message_signatures),
+    ]

@@ -1,15 +1,14 @@
 """What works on jobs: claims one after the other, keeps them claimed, ends them, and clears up after all.
 
 Each job has a thread; the event loop beats for it. A worker that is silent for longer than its lease loses
-its job to another, which goes on from the last chunk in the journal.
+its job to another, which goes on from the last chunk in the journal. A loop that fails is started again.
 """
 
 import asyncio
-import json
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,24 +17,25 @@ from tempfile import TemporaryDirectory
 from threading import Event
 
 import anyio
-import anyio.to_thread
-from anyio import CapacityLimiter
 
 from dragoman.errors import BundleError, InputError, NoRoom, ProviderError, TranslatorClosed
 from service.accounts.errors import StoreError
 from service.batch.errors import BatchRefused, BatchStopped
 from service.formats.errors import FileProblem
 from service.front.errors import SERVER_FAILED, log_unexpected
-from service.front.threads import beside
-from service.jobs.errors import AddressRefused, LeaseLost, UnknownJob
+from service.front.threads import beside, run_on_daemon_thread
+from service.jobs.deliveries import Deliveries
+from service.jobs.errors import JobsFull, LeaseLost, TooManyBytes
 from service.jobs.job import Ending, Job, State
 from service.jobs.premises import JobPremises
 from service.jobs.problems import FILE_GONE, MANY_SETBACKS, MODEL_FAILED
-from service.jobs.responses import present_job
+from service.jobs.removal import sweep
 from service.jobs.running import Finished, Gauge, Runner, keep
 from service.jobs.store import Claimed
 from service.jobs.waiting import Waiting
-from service.jobs.webhooks import DeliveryFailed, Message, WebhookOptions, deliver, pause_after
+from service.jobs.webhook_queue import WebhookQueue
+from service.observing.logs import traceback_without_messages
+from service.observing.worker_tally import HEARTBEAT_S, WorkerTally
 
 POLL_S = 1.0
 """Between two looks at whether there is something to do."""
@@ -45,9 +45,10 @@ BEATS_PER_LEASE = 10
 SWEEP_S = 60.0
 SETBACK_PAUSE_POLLS = 5
 """After work that failed and may go better later, as on a disk that is full."""
-WEBHOOK_HOLD_S = 120.0
-"""For which one process alone tries to send a webhook."""
+STOP_S = 10.0
+"""For which a server that stops waits for work that it has broken off."""
 INPUT = "input"
+_GOES_ON_LATER = (BatchStopped, TranslatorClosed, NoRoom, StoreError, OSError)
 
 logger = logging.getLogger(__name__)
 
@@ -58,24 +59,44 @@ class _Assignment:
 
     job: Job
     worker: str
+    loop: str
+    """Name of the worker's loop."""
     gauge: Gauge = field(default_factory=Gauge)
     stop: Event = field(default_factory=Event)
     is_lost: Event = field(default_factory=Event)
     """Set when another worker has the job: nothing of it may be changed."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What came of work on a job."""
+
+    ended: State | None = None
+    """None: it goes back, or another has it."""
+    is_setback: bool = False
+    """Whether it goes back because something failed."""
+
+
 class Workers:
     """Works on jobs while `working`. For one event loop."""
 
     def __init__(
-        self, premises: JobPremises, runner: Runner, jobs_at_a_time: int, poll_s: float = POLL_S
+        self,
+        premises: JobPremises,
+        runner: Runner,
+        jobs_at_a_time: int,
+        tally: WorkerTally | None = None,
+        *,
+        poll_s: float = POLL_S,
+        stop_s: float = STOP_S,
     ) -> None:
         self._premises = premises
         self._store = premises.store
         self._runner = runner
         self._jobs_at_a_time = jobs_at_a_time
+        self._tally = tally or WorkerTally()
         self._poll_s = poll_s
-        self._threads = CapacityLimiter(jobs_at_a_time + DOCUMENTS_AT_A_TIME)
+        self._stop_s = stop_s
         self._comings: list[asyncio.Event] = []
         """One for each who takes jobs, so that none hides a coming from the others."""
         self.waiting = Waiting(premises.store)
@@ -90,30 +111,59 @@ class Workers:
     async def working(self) -> AsyncIterator[None]:
         """What is not done at the end goes back, for another process to go on with."""
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self.waiting.keep_looking)
-            if self._jobs_at_a_time:
-                tasks.start_soon(self._keep_swept)
-                if self._premises.webhooks is not None:
-                    tasks.start_soon(self._send_webhooks, self._premises.webhooks)
-                for _ in range(DOCUMENTS_AT_A_TIME):
-                    tasks.start_soon(self._work, Claimed.DOCUMENTS)
-            for _ in range(self._jobs_at_a_time):
-                tasks.start_soon(self._work, Claimed.ANY)
+            for name, loop in self._loops():
+                tasks.start_soon(self._keep_running, name, loop)
             yield
             self._is_ending = True
             tasks.cancel_scope.cancel()
 
-    async def _work(self, claimed: Claimed) -> None:
+    def _loops(self) -> list[tuple[str, Callable[[str], Awaitable[None]]]]:
+        """All that this process does, by name."""
+        loops: list[tuple[str, Callable[[str], Awaitable[None]]]] = [("waiting", self._keep_looking)]
+        if not self._jobs_at_a_time:
+            return loops
+        loops.append(("sweep", self._keep_swept))
+        if self._premises.webhooks is not None:
+            queue = WebhookQueue(self._store.database, self._store.clock)
+            sending = Deliveries(queue, self._premises.webhooks, self._tally, self._poll_s)
+            loops.append(("webhooks", lambda name: sending.keep_sending(partial(self._tally.beat, name))))
+        takers = [(f"documents-{number + 1}", Claimed.DOCUMENTS) for number in range(DOCUMENTS_AT_A_TIME)]
+        takers += [(f"jobs-{number + 1}", Claimed.ANY) for number in range(self._jobs_at_a_time)]
+        loops += [(name, partial(self._work, claimed, self._new_coming())) for name, claimed in takers]
+        return loops
+
+    def _new_coming(self) -> asyncio.Event:
         has_come = asyncio.Event()
         self._comings.append(has_come)
+        return has_come
+
+    async def _keep_running(self, name: str, loop: Callable[[str], Awaitable[None]]) -> None:
+        """Start a loop again whenever it fails. Only what it does by itself counts as a heartbeat."""
+        self._tally.beat(name)
+        while not self._is_ending:
+            try:
+                await loop(name)
+            except Exception as error:  # noqa: BLE001 -- the loop is what must go on
+                self._tally.restarts.add(name)
+                traceback = "".join(traceback_without_messages(error))
+                logger.error("the worker loop %s failed and is started again\n%s", name, traceback)  # noqa: TRY400 -- messages may quote texts
+                await asyncio.sleep(SETBACK_PAUSE_POLLS * self._poll_s)
+
+    async def _keep_looking(self, name: str) -> None:
+        await self.waiting.keep_looking(partial(self._tally.beat, name))
+
+    async def _work(self, claimed: Claimed, has_come: asyncio.Event, name: str) -> None:
         while not self._is_ending:
             has_come.clear()
             worker = secrets.token_hex(16)
             job = await self._claim(worker, claimed)
+            self._tally.beat(name)
             if job is not None:
-                is_setback = await self._work_on(_Assignment(job, worker))
+                outcome = await self._work_on(_Assignment(job, worker, name))
                 self.waiting.tell(job.id)
-                if is_setback:
+                if outcome.ended is not None:
+                    self._tally.jobs.add(outcome.ended)
+                if outcome.is_setback:
                     await asyncio.sleep(SETBACK_PAUSE_POLLS * self._poll_s)
             else:
                 with suppress(TimeoutError):
@@ -126,29 +176,39 @@ class Workers:
             logger.error("no job can be claimed: %s", error)  # noqa: TRY400 -- a traceback says no more
             return None
 
-    async def _work_on(self, assignment: _Assignment) -> bool:
+    async def _work_on(self, assignment: _Assignment) -> _Outcome:
         """See `_run`."""
-        working = asyncio.ensure_future(
-            anyio.to_thread.run_sync(lambda: self._run(assignment), limiter=self._threads)
-        )
+        working = asyncio.ensure_future(run_on_daemon_thread(lambda: self._run(assignment)))
         beating = asyncio.ensure_future(self._beat(assignment))
         try:
             return await asyncio.shield(working)
         except asyncio.CancelledError:
             assignment.stop.set()
             with anyio.CancelScope(shield=True):
-                await working
+                await self._await_stop(assignment, working)
             raise
         finally:
             beating.cancel()
             with suppress(asyncio.CancelledError):
                 await beating
 
+    async def _await_stop(self, assignment: _Assignment, working: asyncio.Future[_Outcome]) -> None:
+        """Wait for work that is to break off, but not for ever: what hangs is abandoned with its thread."""
+        done, _ = await asyncio.wait({working}, timeout=self._stop_s)
+        if done:
+            return
+        working.cancel()
+        job_id = assignment.job.id
+        logger.warning("job %s: its work did not break off within %g s; it goes back", job_id, self._stop_s)
+        with suppress(StoreError):  # its lease ends, and somebody else goes on
+            await beside(lambda: self._store.release(job_id, assignment.worker))
+
     async def _beat(self, assignment: _Assignment) -> None:
         """A beat that fails is tried again; once the lease is over another may have the job."""
         last_s = time.monotonic()
         while True:
             await asyncio.sleep(min(self._poll_s, self._store.lease_s / BEATS_PER_LEASE))
+            self._tally.beat(assignment.loop)
             job_id = assignment.job.id
             try:
                 is_to_end = await beside(partial(self._beat_once, assignment))
@@ -156,8 +216,10 @@ class Workers:
                 assignment.is_lost.set()
                 assignment.stop.set()
                 return
-            except StoreError as error:
-                logger.warning("job %s: its worker cannot tell that it lives: %s", job_id, error)
+            except Exception as error:  # noqa: BLE001 -- the job goes on, as long as its lease
+                if not isinstance(error, StoreError):
+                    log_unexpected(error)
+                logger.warning("job %s: its worker cannot tell that it lives", job_id)
                 if time.monotonic() - last_s > self._store.lease_s:
                     assignment.stop.set()
                 continue
@@ -168,31 +230,33 @@ class Workers:
     def _beat_once(self, assignment: _Assignment) -> bool:
         return self._store.beat(assignment.job.id, assignment.worker, assignment.gauge.progress)
 
-    def _run(self, assignment: _Assignment) -> bool:
-        """On a thread of the job's own. Whatever happens, the job ends or goes back; gives whether it went
-        back because something failed.
-        """
+    def _run(self, assignment: _Assignment) -> _Outcome:
+        """On a thread of the job's own. Whatever happens, the job ends or goes back."""
         job, worker = assignment.job, assignment.worker
         try:
             with TemporaryDirectory(dir=self._premises.scratch.folder) as name:
-                self._end(assignment, self._ending(assignment, Path(name)))
+                ending = self._ending(assignment, Path(name))
+                self._end(assignment, ending)
+                return _Outcome(ending.state)
         except LeaseLost as error:
             logger.warning("%s", error)
-        except (BatchStopped, TranslatorClosed, NoRoom, StoreError, OSError) as error:
+            return _Outcome()
+        except Exception as error:  # noqa: BLE001 -- the job has so many tries, and others are none the worse
             is_failure = not self._is_ending
+            if not isinstance(error, _GOES_ON_LATER):
+                log_unexpected(error)
             level = logging.WARNING if is_failure else logging.INFO
-            logger.log(level, "job %s goes back: %s", job.id, error)
-            with suppress(StoreError):  # its lease ends, and somebody else goes on
-                self._store.release(job.id, worker, num_setbacks=int(is_failure))
-            return is_failure
-        return False
+            logger.log(level, "job %s goes back: %s", job.id, _shown(error))
+        with suppress(StoreError):  # its lease ends, and somebody else goes on
+            self._store.release(job.id, worker, num_setbacks=int(is_failure))
+        return _Outcome(is_setback=is_failure)
 
     def _ending(self, assignment: _Assignment, folder: Path) -> Ending:
         """Do the work; gives how it ends.
 
         Raises:
             LeaseLost: another has the job.
-            BatchStopped, TranslatorClosed, NoRoom, StoreError, OSError: it is to be gone on with later.
+            Exception: it is to be gone on with later; `_GOES_ON_LATER` are those that are expected.
         """
         job = assignment.job
         everything = job.num_characters
@@ -212,7 +276,7 @@ class Workers:
             if not self._store.again(job).is_cancelling:
                 raise
             return self._unfinished(job, source, State.CANCELLED)
-        except (TranslatorClosed, NoRoom, StoreError, OSError):
+        except _GOES_ON_LATER:
             raise
         except Exception as error:  # noqa: BLE001 -- told to its owner, and the next job is none the worse
             return self._unfinished(job, source, State.FAILED, _told(error))
@@ -227,10 +291,17 @@ class Workers:
             everything = job.num_characters
             return Ending(State.FAILED, problem=finished.first_failure, refund_characters=everything)
         result = keep(f"{job.id}/result-{worker}", finished.result)
-        blobs.put(result.blob, finished.result)
         errors = None
         if finished.errors is not None:
             errors = keep(f"{job.id}/errors-{worker}", finished.errors)
+        try:
+            num_bytes = result.size_bytes + (0 if errors is None else errors.size_bytes)
+            self._store.check_result(job, num_bytes)
+        except (TooManyBytes, JobsFull) as error:
+            problem = f"its translation found no room: {error}"
+            return Ending(State.FAILED, problem=problem, refund_characters=finished.refund_characters)
+        blobs.put(result.blob, finished.result)
+        if finished.errors is not None and errors is not None:
             blobs.put(errors.blob, finished.errors)
         source = assignment.gauge.progress.detected_source
         return Ending(
@@ -254,23 +325,22 @@ class Workers:
         self._runner.journal(job.id).forget()
         blobs.remove_one(f"{job.id}/{INPUT}")
 
-    async def _keep_swept(self) -> None:
+    async def _keep_swept(self, name: str) -> None:
         while True:
             try:
-                await beside(lambda: sweep(self._premises, self._runner))
+                # A store of files may hang.
+                await run_on_daemon_thread(
+                    lambda: sweep(self._premises, self._runner, partial(self._tally.beat, name))
+                )
             except (StoreError, OSError) as error:
                 logger.error("old jobs cannot be removed: %s", error)  # noqa: TRY400 -- as above
+            self._tally.beat(name, SWEEP_S + HEARTBEAT_S)
             await asyncio.sleep(SWEEP_S)
 
-    async def _send_webhooks(self, options: WebhookOptions) -> None:
-        while True:
-            try:
-                is_sent = await beside(lambda: send_next_webhook(self._premises, options))
-            except StoreError as error:
-                logger.error("webhooks cannot be looked up: %s", error)  # noqa: TRY400 -- as above
-                is_sent = False
-            if not is_sent:
-                await asyncio.sleep(self._poll_s)
+
+def _shown(error: Exception) -> str:
+    """What the log may have of an error: messages of those that nobody foresaw may quote texts."""
+    return str(error) if isinstance(error, _GOES_ON_LATER) else type(error).__name__
 
 
 def _told(error: Exception) -> str:
@@ -282,56 +352,3 @@ def _told(error: Exception) -> str:
         return MODEL_FAILED
     log_unexpected(error)
     return SERVER_FAILED
-
-
-def sweep(premises: JobPremises, runner: Runner) -> None:
-    """Remove jobs whose time is over, and files that are no job's.
-
-    Raises:
-        StoreError: the database cannot be used.
-        OSError: the store of files failed.
-    """
-    while over := premises.store.expired():
-        for job in over:
-            remove(premises, runner, job)
-    old = {job_id for job_id in premises.blobs.jobs() if premises.store.is_old(job_id)}
-    for job_id in old - premises.store.known(old):
-        premises.blobs.remove(job_id)
-
-
-def remove(premises: JobPremises, runner: Runner, job: Job) -> None:
-    """Forget a job that has ended, and remove its files."""
-    with suppress(UnknownJob):  # somebody else has just done it
-        premises.store.remove(job)
-    remove_files(premises, runner, job)
-
-
-def remove_files(premises: JobPremises, runner: Runner, job: Job) -> None:
-    """All that is kept of a job beside what it is."""
-    runner.journal(job.id).forget()
-    premises.blobs.remove(job.id)
-
-
-def send_next_webhook(premises: JobPremises, options: WebhookOptions) -> bool:
-    """Tell the end of a job, if one is due; gives whether one was.
-
-    Raises:
-        StoreError: the database cannot be used.
-    """
-    store = premises.store
-    job = store.claim_webhook(WEBHOOK_HOLD_S)
-    if job is None:
-        return False
-    body = json.dumps({"type": "job.ended", "job": present_job(job).model_dump(mode="json")}).encode()
-    try:
-        deliver(job.wishes.webhook_url or "", Message(job.id, body), options, time.time())
-    except AddressRefused as error:
-        logger.warning("job %s: its end is told to nobody: the address %s", job.id, error)
-        store.set_webhook(job.id, None)
-    except (DeliveryFailed, OSError) as error:
-        pause_s = pause_after(job.webhook_tries, options.first_pause_s)
-        logger.info("job %s: its end was not told, at try %d: %s", job.id, job.webhook_tries, error)
-        store.set_webhook(job.id, pause_s)
-    else:
-        store.set_webhook(job.id, None)
-    return True

@@ -33,8 +33,8 @@ def health_routes(readiness: Readiness) -> APIRouter:
             **shown(READY),
             **failures(
                 {
-                    ErrorKind.NOT_READY: "One has not done so yet, the queue is nearly full, or the server "
-                    "stops"
+                    ErrorKind.NOT_READY: "One has not done so yet, the queue is nearly full, a job worker is "
+                    "stuck, or the server stops"
                 }
             ),
         },

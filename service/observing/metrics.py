@@ -16,6 +16,7 @@ from dragoman.batching.meters import QueueState
 from service.observing.engine import EngineMeter, EngineTally
 from service.observing.requests_tally import RequestTally
 from service.observing.tallies import Counts, Distribution
+from service.observing.worker_tally import WorkerTally
 from service.versions import installed_version
 
 PREFIX = "dragoman_"
@@ -41,6 +42,7 @@ class Metrics:
         self,
         engine: EngineMeter,
         requests: RequestTally,
+        workers: WorkerTally,
         look: Callable[[], ServerState],
         memory_budget_bytes: int | None,
     ) -> None:
@@ -49,11 +51,13 @@ class Metrics:
         Args:
             engine: what the engine does.
             requests: what requests came to.
+            workers: what those who work on jobs do.
             look: how the server is; called for every exposition.
             memory_budget_bytes: that open models together may be reckoned to take; None for no limit.
         """
         self._engine = engine
         self._requests = requests
+        self._workers = workers
         self._look = look
         self._budget_bytes = float("inf") if memory_budget_bytes is None else float(memory_budget_bytes)
         self._registry = CollectorRegistry()
@@ -71,6 +75,7 @@ class Metrics:
     def _families(self) -> Iterator[Metric]:
         yield from _of_requests(self._requests)
         yield from _of_engine(self._engine.total())
+        yield from _of_workers(self._workers)
         yield from _of_state(self._look())
         yield _gauge(
             "memory_budget_bytes", "Memory that open models may be reckoned to take", self._budget_bytes
@@ -127,6 +132,21 @@ def _of_engine(tally: EngineTally) -> Iterator[Metric]:
         yield CounterMetricFamily(PREFIX + name, meaning, value=total)
     yield _counter("segments", "Segments that left the engine", ["method", "ending"], tally.segments)
     yield _counter("segments_finished", "Why translated segments ended", ["reason"], tally.finished)
+
+
+def _of_workers(tally: WorkerTally) -> Iterator[Metric]:
+    ages = GaugeMetricFamily(
+        PREFIX + "worker_heartbeat_age_seconds",
+        "Since a loop of job workers was last seen",
+        labels=["worker"],
+    )
+    for worker, age_s in tally.ages_s().items():
+        ages.add_metric([worker], age_s)
+    yield ages
+    yield _gauge("workers_silent", "Loops of job workers whose heartbeat is overdue", len(tally.silent()))
+    yield _counter("worker_restarts", "Loops of job workers that failed", ["worker"], tally.restarts)
+    yield _counter("jobs_ended", "Jobs that ended here", ["state"], tally.jobs)
+    yield _counter("webhook_tries", "Tries to deliver webhooks", ["outcome"], tally.webhooks)
 
 
 def _of_state(state: ServerState) -> Iterator[Metric]:

@@ -16,6 +16,7 @@ from service.observing.metrics import Metrics, ServerState
 from service.observing.requests import LineOptions, ObservedRequests
 from service.observing.requests_tally import RequestTally
 from service.observing.tracing import NO_TRACING, Tracing, open_tracing
+from service.observing.worker_tally import WorkerTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Observer:
         self._options = options
         self._tracing = tracing
         self.requests = RequestTally()
+        self.workers = WorkerTally()
         self._engine = EngineMeter(tracing)
 
     @classmethod
@@ -81,7 +83,7 @@ class Observer:
                 queue=router.queue(),
             )
 
-        return Metrics(self._engine, self.requests, look, self._options.memory_budget_bytes)
+        return Metrics(self._engine, self.requests, self.workers, look, self._options.memory_budget_bytes)
 
     def surround(self, app: FastAPI) -> None:
         """Watch its requests; to be called after every other middleware was added."""

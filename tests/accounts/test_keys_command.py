@@ -12,6 +12,8 @@ from service.accounts.accounts import Accounts
 from service.accounts.errors import KeyInvalid, QuotaExceeded, StoreError, UnknownKey
 from service.accounts.keys import DEFAULT_SCOPES, Limits, Scope
 from service.commands.keys import keys
+from service.jobs.webhooks import key_secret, read_secret
+from service.settings import SettingsError
 
 Command = Callable[..., Result]
 
@@ -95,8 +97,8 @@ def test_usage_is_told_of_all_keys_and_of_one(command: Command, accounts: Accoun
     accounts.charge(accounts.identify(used), 42, documents=1)
     rows = [line.split() for line in command("usage").stdout.splitlines()[1:]]
     assert rows == [
-        [id_of(used), "A", month, "42", "100", "1", "1"],
-        [id_of(unused), "B", month, "0", "100", "0", "0"],
+        [id_of(used), "A", month, "42", "100", "1", "1", "0"],
+        [id_of(unused), "B", month, "0", "100", "0", "0", "0"],
     ]
     rows = [line.split() for line in command("usage", id_of(used)).stdout.splitlines()[1:]]
     assert rows == [[id_of(used), "A", month, "42", "100", "1", "1"]]
@@ -129,3 +131,18 @@ def test_an_unknown_scope_is_a_wrong_option(command: Command) -> None:
 def test_a_database_that_cannot_be_used_is_told(command: Command, tmp_path: Path) -> None:
     (tmp_path / "accounts.db").write_bytes(b"garbage " * 1000)
     assert isinstance(command("list").exception, StoreError)
+
+
+def test_the_webhook_secret_of_a_key_is_shown_and_is_its_own(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (id_of(made_by(command("create", name))) for name in ("Ann", "Ben"))
+    assert isinstance(command("webhook-secret", first).exception, SettingsError)
+
+    monkeypatch.setenv("DRAGOMAN_WEBHOOK_SECRET", "a secret of some length")
+    secrets = [made_by(command("webhook-secret", key)) for key in (first, second)]
+    assert [read_secret(secret) for secret in secrets] == [
+        key_secret(b"a secret of some length", key) for key in (first, second)
+    ]
+    assert len(set(secrets)) == len(secrets)
+    assert isinstance(command("webhook-secret", "00000000").exception, KeyInvalid)

@@ -3,6 +3,7 @@
 import signal
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 
@@ -82,3 +83,21 @@ def test_two_servers_share_a_port_and_one_goes_on_when_the_other_has_stopped(
     assert first.stop() == 0
     assert {ask(second, text="Ja.") for _ in range(40)} == {OK}
     assert second.stop() == 0
+
+
+def test_a_client_that_follows_a_job_does_not_keep_the_server_from_stopping(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'jobs.db'}"
+    server = start_server(database_url=url, jobs_at_a_time=0)
+    wishes = {"source": "de", "target": "en"}
+    sent = server.client.post("/v1/jobs", files={"file": ("a.txt", b"Ja.")}, data=wishes)
+    job_id = sent.json()["id"]  # nobody works on it
+
+    with server.client.stream("GET", f"/v1/jobs/{job_id}/events") as events:
+        lines = events.iter_lines()
+        assert next(lines) == "event: progress"
+        server.process.send_signal(signal.SIGTERM)
+        assert not [line for line in lines if line == "event: end"]
+
+    assert server.process.wait(TIMEOUT_S) == 0

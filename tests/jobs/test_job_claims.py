@@ -5,16 +5,18 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import inspect, text
 
+from service.accounts.accounts import SYSTEM_CLOCK
 from service.accounts.database import Database
 from service.accounts.errors import SchemaUnknown
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyWishes
 from service.accounts.usage import UsageStore
 from service.jobs.errors import JobsFull, TooManyJobs, UnknownJob
-from service.jobs.job import Ending, Job, JobWishes, Kept, NewJob, Progress, State, new_job_id
+from service.jobs.job import Ending, Job, JobWishes, Kept, NewJob, Progress, State, WebhookState, new_job_id
 from service.jobs.store import Claimed, JobLimits, JobStore
-from service.jobs.tables import SCHEMA_VERSION, make_tables
+from service.jobs.tables import SCHEMA_VERSION, STEPS, make_tables
 from service.jobs.tickets import new_ticket, opens, sha256_of
+from service.jobs.webhook_queue import WebhookQueue
 from tests.accounts.conftest import NOON, Times
 from tests.jobs.conftest import LEASE_S, pass_s
 
@@ -199,6 +201,26 @@ def test_a_database_of_version_1_is_gone_on_with(any_url: str) -> None:
         assert {"jobs_by_key", "jobs_by_state"} <= {
             index["name"] for index in inspect(connection).get_indexes("jobs")
         }
+    database.close()
+
+
+def test_messages_that_are_due_in_a_database_of_version_2_are_sent(any_url: str) -> None:
+    database = Database.open(any_url)
+    with database.writing() as connection:
+        for statement in (*VERSION_1.strip().removesuffix(";").split(";\n"), *STEPS[1]):
+            connection.execute(text(statement))
+        connection.execute(text("UPDATE jobs_schema_version SET version = 2"))
+        due = "webhook_url = 'https://example.com/', webhook_due_at = '2026-11-22 12:00:00.000000'"
+        connection.execute(text(f"UPDATE jobs SET state = 'done', {due}"))  # noqa: S608 -- of our own
+    make_tables(database)
+    queue = WebhookQueue(database, SYSTEM_CLOCK)
+    job = queue.claim(60)
+
+    assert job is not None
+    assert (job.webhook_state, job.webhook_tries) == (WebhookState.PENDING, 1)
+    queue.end(job.id, WebhookState.FAILED, "why")
+    ended = JobStore(database).again(job)
+    assert (ended.webhook_state, ended.webhook_problem) == (WebhookState.FAILED, "why")
     database.close()
 
 

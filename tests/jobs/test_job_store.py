@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from service.accounts.database import Database
 from service.accounts.errors import QuotaExceeded
@@ -11,10 +11,11 @@ from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyWishes
 from service.accounts.usage import Usage, UsageStore
 from service.jobs.errors import JobsFull, LeaseLost, TooManyJobs, UnknownJob
-from service.jobs.job import Ending, Job, JobWishes, Kept, NewJob, Progress, State, new_job_id
+from service.jobs.job import Ending, Job, JobWishes, Kept, NewJob, Progress, State, WebhookState, new_job_id
 from service.jobs.problems import MAX_SETBACKS
 from service.jobs.store import JobLimits, JobStore
 from service.jobs.tables import JOBS
+from service.jobs.webhook_queue import WebhookQueue
 from tests.accounts.conftest import NOON, Times
 from tests.jobs.conftest import LEASE_S, pass_s
 
@@ -239,23 +240,24 @@ def test_a_job_that_has_not_ended_is_not_removed(store: JobStore, times: Times) 
 
 
 def test_an_end_is_told_by_one_at_a_time_and_again_when_it_is_due(store: JobStore, times: Times) -> None:
+    queue = WebhookQueue(store.database, store.clock)
     add(store, webhook=True)
-    assert store.claim_webhook(60) is None
+    assert queue.claim(60) is None
     job = claimed(store, "worker")
     store.end(job, "worker", Ending(State.DONE))
 
-    first = store.claim_webhook(60)
+    first = queue.claim(60)
     assert first is not None
     assert first.webhook_tries == 1
-    assert store.claim_webhook(60) is None
-    store.set_webhook(job.id, 5.0)
+    assert queue.claim(60) is None
+    queue.retry(job.id, 5.0, "why")
     pass_s(times, 5)
-    second = store.claim_webhook(60)
+    second = queue.claim(60)
     assert second is not None
     assert second.webhook_tries == 2
-    store.set_webhook(job.id, None)
+    queue.end(job.id, WebhookState.DELIVERED)
     pass_s(times, 3600)
-    assert store.claim_webhook(60) is None
+    assert queue.claim(60) is None
 
 
 def test_pages_follow_each_other_to_the_end(store: JobStore, times: Times) -> None:
@@ -276,3 +278,37 @@ def test_rows_keep_no_input_size_once_it_is_gone(database: Database, store: JobS
 
     with database.reading() as connection:
         assert connection.execute(select(JOBS.c.input_size_bytes)).scalar_one() == 0
+
+
+def test_messages_of_busy_keys_are_not_claimed(database: Database, store: JobStore, key_id: str) -> None:
+    queue = WebhookQueue(database, store.clock)
+    for key in (key_id, None):
+        add(store, key, webhook=True)
+        job = claimed(store, "worker")
+        store.end(job, "worker", Ending(State.DONE))
+
+    assert queue.claim(60, [key_id, None]) is None
+    first, second = queue.claim(60, [key_id]), queue.claim(60, [None])
+    assert first is not None
+    assert second is not None
+    assert (first.key_id, second.key_id) == (None, key_id)
+
+
+@pytest.mark.parametrize("column", ["on_failure", "columns"])
+def test_a_row_that_cannot_be_read_keeps_no_other_from_being_claimed(
+    database: Database, store: JobStore, times: Times, column: str
+) -> None:
+    queue = WebhookQueue(database, store.clock)
+    damaged = add(store, webhook=True)
+    pass_s(times, 1)
+    other = add(store, webhook=True)
+    with database.writing() as connection:
+        connection.execute(update(JOBS).where(JOBS.c.id == damaged.id).values({column: "{"}))
+
+    assert store.claim("first") is None
+    job = claimed(store, "second")
+    assert job.id == other.id
+    with database.writing() as connection:
+        connection.execute(update(JOBS).values(webhook_due_at=times.now))
+    found = [queue.claim(60), queue.claim(60)]
+    assert [each.id for each in found if each is not None] == [other.id]

@@ -15,10 +15,10 @@ from service.jobs.blobs import FolderBlobs, open_blobs
 from service.jobs.job import Ending, JobWishes, Kept, NewJob, State, new_job_id
 from service.jobs.premises import JobPremises, Scratch
 from service.jobs.problems import MAX_SETBACKS
+from service.jobs.removal import sweep
 from service.jobs.running import Runner
 from service.jobs.store import UPLOAD_S, JobStore
 from service.jobs.tables import make_tables
-from service.jobs.worker import sweep
 from tests.accounts.conftest import Times
 from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, pass_s, send, used
 from tests.routing.doubles import until
@@ -64,6 +64,27 @@ def test_what_is_over_goes_and_so_does_what_is_nobodys(
     sweep(premises, runner)
     assert premises.blobs.jobs() == []
     assert store.page(None, 10) == []
+
+
+def test_files_that_cannot_be_removed_keep_no_others_from_it(
+    premises: JobPremises, runner: Runner, times: Times, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sent").write_bytes(b"x")
+    ids = [new_job_id(times.now) for _ in range(6)]
+    for job_id in ids:
+        premises.blobs.put(f"{job_id}/input", tmp_path / "sent")
+    remove = FolderBlobs.remove
+
+    def fail_for_some(blobs: FolderBlobs, job_id: str) -> None:
+        if job_id in ids[::2]:
+            raise OSError(errno.EACCES, "not allowed")
+        remove(blobs, job_id)
+
+    monkeypatch.setattr(FolderBlobs, "remove", fail_for_some)
+    pass_s(times, UPLOAD_S + 1)
+    sweep(premises, runner)
+
+    assert set(premises.blobs.jobs()) == set(ids[::2])
 
 
 def test_a_full_disk_is_waited_for_and_then_the_job_goes_on(

@@ -1,11 +1,13 @@
 """A job's end is told: signed, again when it fails, and never where it must not."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +17,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.jobs.addresses import Peer, find_peer, parse_webhook_url, require_public
+from service.jobs.addresses import (
+    Peer,
+    find_peer,
+    parse_webhook_url,
+    refuse_private_literal,
+    require_public,
+)
 from service.jobs.errors import AddressRefused
 from service.jobs.webhooks import (
     MAX_TRIES,
@@ -23,12 +31,16 @@ from service.jobs.webhooks import (
     Message,
     WebhookOptions,
     deliver,
+    key_secret,
     pause_after,
     read_secret,
+    signature,
+    signatures,
+    write_secret,
 )
 from service.settings import SettingsError
-from tests.jobs.conftest import SECRET, ServeJobs, ended, post, send
-from tests.routing.doubles import until
+from tests.jobs.conftest import SECRET, ServeJobs, ended, look, post, send
+from tests.routing.doubles import TIMEOUT_S, until
 
 PRIVATE = [
     "127.0.0.1",
@@ -45,6 +57,7 @@ PRIVATE = [
     "fe80::1",
     "fe80::1%eth0",
     "fd00::1",
+    "fec0::1",
     "ff02::1",
     "::ffff:127.0.0.1",
     "::ffff:169.254.169.254",
@@ -110,10 +123,14 @@ def test_the_end_of_a_job_is_told_signed_to_its_sender(serve_double: ServeJobs) 
     with receiving(500, 200) as receiver:
         client = serve_double(webhook_secret=SECRET, webhook_private=True)
         job = send(client, b"eins\n", webhook_url=f"{receiver.url}/ended?a=b")
-        until(lambda: len(receiver.seen) == 1)
+        until(lambda: look(client, job["id"])["webhook"]["problem"] is not None)
         told = ended(client, job["id"])
 
     headers, body = receiver.seen[0]
+    webhook = told.pop("webhook")
+    assert (webhook["state"], webhook["tries"]) == ("pending", 1)
+    assert "500" in webhook["problem"]
+    assert webhook["next_try_at"] is not None
     assert is_signed(headers, body, SECRET.encode())
     assert headers["webhook-id"] == job["id"]
     assert json.loads(body) == {"type": "job.ended", "job": told}
@@ -123,11 +140,71 @@ def test_a_message_that_is_not_taken_is_sent_again() -> None:
     message, options = Message("id", b"{}"), WebhookOptions(b"x" * 16, allows_private=True)
     with receiving(500, 204) as receiver:
         with pytest.raises(DeliveryFailed, match="500"):
-            deliver(receiver.url, message, options, 0.0)
-        deliver(receiver.url, message, options, 5.0)
+            asyncio.run(deliver(receiver.url, message, options, 0.0))
+        asyncio.run(deliver(receiver.url, message, options, 5.0))
 
     assert [headers["webhook-id"] for headers, _ in receiver.seen] == ["id", "id"]
     assert all(is_signed(headers, body, options.secret) for headers, body in receiver.seen)
+
+
+@contextmanager
+def answering_with(pieces: Iterator[bytes]) -> Iterator[tuple[str, threading.Event]]:
+    """A server that sends these to whoever comes, until it is left; gives its URL, and what is set then."""
+    is_left = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                try:
+                    for piece in pieces:
+                        connection.sendall(piece)
+                except OSError:
+                    pass
+            is_left.set()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/", is_left
+        thread.join()
+
+
+def trickle() -> Iterator[bytes]:
+    yield b"HTTP/1.1 200 OK\r\n"
+    while True:
+        time.sleep(0.02)
+        yield b"X"
+
+
+def endless_answer() -> Iterator[bytes]:
+    while True:
+        yield b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+@pytest.mark.parametrize("answer", [trickle, endless_answer])
+def test_a_try_ends_however_slow_or_long_the_answer_is(answer: Callable[[], Iterator[bytes]]) -> None:
+    options = WebhookOptions(b"x" * 16, allows_private=True, max_attempt_s=0.5)
+    with answering_with(answer()) as (url, is_left):
+        with pytest.raises(DeliveryFailed):
+            asyncio.run(deliver(url, Message("id", b"{}"), options, 0.0))
+        assert is_left.wait(TIMEOUT_S)
+
+
+def test_each_key_has_a_secret_of_its_own_and_older_ones_go_on_until_they_are_taken_out() -> None:
+    old, new = b"o" * 16, b"n" * 16
+    message = Message("id", b"{}", "63ec77ec")
+
+    sent = signatures(WebhookOptions(new, old), message, 5).split(" ")
+    expected = [key_secret(new, "63ec77ec"), new, key_secret(old, "63ec77ec"), old]
+    assert sent == [signature(secret, message, 5) for secret in expected]
+    assert key_secret(new, "63ec77ed") not in expected
+    assert signatures(WebhookOptions(new), Message("id", b"{}"), 5) == signature(new, message, 5)
+
+
+def test_a_secret_that_was_written_is_read() -> None:
+    secret = key_secret(b"x" * 16, "63ec77ec")
+
+    assert read_secret(write_secret(secret)) == secret
 
 
 def test_pauses_grow_and_end() -> None:
@@ -142,7 +219,7 @@ def test_a_redirect_is_not_followed() -> None:
     with receiving(302) as receiver:
         options = WebhookOptions(b"x" * 16, allows_private=True)
         with pytest.raises(DeliveryFailed, match="302"):
-            deliver(receiver.url, Message("id", b"{}"), options, 0.0)
+            asyncio.run(deliver(receiver.url, Message("id", b"{}"), options, 0.0))
 
     assert len(receiver.seen) == 1
 
@@ -193,7 +270,7 @@ def test_what_is_connected_to_is_the_address_that_was_looked_at(monkeypatch: pyt
 
         monkeypatch.setattr(socket, "getaddrinfo", by_name)
         options = WebhookOptions(b"x" * 16, allows_private=True)
-        deliver(f"http://hook.test:{port}/", Message("id", b"{}"), options, 0.0)
+        asyncio.run(deliver(f"http://hook.test:{port}/", Message("id", b"{}"), options, 0.0))
 
     assert looked_up == ["hook.test"]
     assert receiver.seen[0][0]["host"] == f"hook.test:{port}"
@@ -209,6 +286,7 @@ def test_what_is_connected_to_is_the_address_that_was_looked_at(monkeypatch: pyt
         "https://example.com/ x",
         "https://exämple.com/",
         "https://example.com:99999/",
+        "https://a..example.com/x",
         "https://[::1/",
         "http://127.0.0.1:8000/",
         "http://localhost/",
@@ -223,6 +301,42 @@ def test_an_address_that_cannot_be_sent_to_is_refused_with_the_file(
 
     assert response.status_code == 422, response.text
     assert response.json()["error"]["fields"][0]["field"] == "webhook_url"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://a..example.com/x",
+        "https://.example.com/",
+        "https://" + "a" * 64 + ".example.com/",
+        "https://" + "a." * 130 + "example.com/",
+        "https://-a.example.com/",
+        "https://exa$mple.com/",
+        "https://exa%6dple.com/",
+        "http://2130706433/",
+        "http://0x7f.1/",
+        "http://0177.0.0.1/",
+        "http://127.1/",
+        "http://localhost./",
+        "http://127.0.0.1./",
+    ],
+)
+def test_a_host_that_cannot_be_looked_up_or_is_spelled_to_hide_is_refused(url: str) -> None:
+    with pytest.raises(AddressRefused):
+        refuse_private_literal(parse_webhook_url(url))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com./",
+        "https://a_b.xn--exmple-cua.com/",
+        "https://1.1.1.1/",
+        "https://[2606:4700::1]/",
+    ],
+)
+def test_a_public_host_is_not(url: str) -> None:
+    refuse_private_literal(parse_webhook_url(url))
 
 
 def test_a_secret_is_long_enough_and_what_it_says_it_is() -> None:

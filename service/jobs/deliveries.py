@@ -1,0 +1,120 @@
+"""Sends messages about ends of jobs: several at a time, few of each key, each a bounded number of times."""
+
+import asyncio
+import json
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+import anyio
+
+from service.accounts.errors import StoreError
+from service.front.errors import SERVER_FAILED, log_unexpected
+from service.front.threads import beside
+from service.jobs.errors import AddressRefused
+from service.jobs.job import Job, WebhookState
+from service.jobs.responses import present_job
+from service.jobs.webhook_queue import WebhookQueue
+from service.jobs.webhooks import MAX_TRIES, DeliveryFailed, Message, WebhookOptions, deliver, pause_after
+from service.observing.worker_tally import WorkerTally
+
+MAX_DELIVERIES = 16
+"""At a time in this process."""
+MAX_DELIVERIES_OF_KEY = 2
+"""Of these, for one key: receivers that are slow hold up those of their own key alone."""
+HOLD_S = 120.0
+"""For which one process alone tries to send a message."""
+RETRIED = "retried"
+
+logger = logging.getLogger(__name__)
+
+
+class Deliveries:
+    """For one event loop."""
+
+    def __init__(
+        self, queue: WebhookQueue, options: WebhookOptions, tally: WorkerTally, poll_s: float
+    ) -> None:
+        self._queue = queue
+        self._options = options
+        self._tally = tally
+        self._poll_s = poll_s
+        self._under_way = Counter[str | None]()
+        self._has_ended = asyncio.Event()
+
+    async def keep_sending(self, beat: Callable[[], None]) -> None:
+        """Send what is due until cancelled, which breaks tries off; another process makes them again.
+
+        Args:
+            beat: called after each look.
+        """
+        async with anyio.create_task_group() as tasks:
+            while True:
+                self._has_ended.clear()
+                job = await self._claim()
+                beat()
+                if job is not None:
+                    self._under_way[job.key_id] += 1
+                    tasks.start_soon(self._send, job)
+                    continue
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._has_ended.wait(), self._poll_s)
+
+    async def _claim(self) -> Job | None:
+        if self._under_way.total() >= MAX_DELIVERIES:
+            return None
+        busy = [key for key, count in self._under_way.items() if count >= MAX_DELIVERIES_OF_KEY]
+        try:
+            return await beside(lambda: self._queue.claim(HOLD_S, busy))
+        except StoreError as error:
+            logger.error("webhooks cannot be looked up: %s", error)  # noqa: TRY400 -- a traceback says no more
+            return None
+
+    async def _send(self, job: Job) -> None:
+        try:
+            note = await self._try(job)
+            await beside(note)
+        except StoreError as error:  # it is due again once the hold is over
+            logger.error("job %s: what came of its webhook cannot be kept: %s", job.id, error)  # noqa: TRY400
+        finally:
+            self._under_way[job.key_id] -= 1
+            self._has_ended.set()
+
+    async def _try(self, job: Job) -> Callable[[], None]:
+        """Send a job's message once; gives what keeps the outcome. Whatever happens, there is one."""
+        try:
+            if job.webhook_tries > MAX_TRIES:  # processes died over it
+                return self._give_up(job, job.webhook_problem or SERVER_FAILED)
+            message = Message(job.id, _body(job), job.key_id)
+            await deliver(job.wishes.webhook_url or "", message, self._options, time.time())
+        except AddressRefused as error:
+            return self._give_up(job, f"the address {error}")
+        except DeliveryFailed as error:
+            return self._try_again(job, str(error))
+        except Exception as error:  # noqa: BLE001 -- other deliveries are none the worse
+            log_unexpected(error)
+            return self._try_again(job, SERVER_FAILED)
+        self._tally.webhooks.add(WebhookState.DELIVERED)
+        return partial(self._queue.end, job.id, WebhookState.DELIVERED)
+
+    def _try_again(self, job: Job, problem: str) -> Callable[[], None]:
+        pause_s = pause_after(job.webhook_tries, self._options.first_pause_s)
+        if pause_s is None:
+            return self._give_up(job, problem)
+        logger.info("job %s: its end was not told, at try %d: %s", job.id, job.webhook_tries, problem)
+        self._tally.webhooks.add(RETRIED)
+        return partial(self._queue.retry, job.id, pause_s, problem)
+
+    def _give_up(self, job: Job, problem: str) -> Callable[[], None]:
+        logger.warning("job %s: its end is told to nobody: %s", job.id, problem)
+        self._tally.webhooks.add(WebhookState.FAILED)
+        return partial(self._queue.end, job.id, WebhookState.FAILED, problem)
+
+
+def _body(job: Job) -> bytes:
+    """The same at every try: what became of the tries is not in it."""
+    told = present_job(job).model_dump(mode="json", exclude={"webhook"})
+    return json.dumps({"type": "job.ended", "job": told}).encode()

@@ -1,0 +1,35 @@
+"""How many bytes jobs' files take, by what the database says of them."""
+
+from sqlalchemy import ColumnElement, Connection, func, inspect, select
+
+from service.accounts.database import Database
+from service.jobs.selecting import is_key
+from service.jobs.tables import JOBS
+
+# A translation is about as long as its source, which is kept until then.
+_SIZES = (
+    2 * JOBS.c.input_size_bytes
+    + func.coalesce(JOBS.c.result_size_bytes, 0)
+    + func.coalesce(JOBS.c.errors_size_bytes, 0)
+)
+_TOTAL = func.coalesce(func.sum(_SIZES), 0)
+
+
+def stored_bytes(connection: Connection, *conditions: ColumnElement[bool]) -> int:
+    """Return the bytes of all jobs' files, or of those that fit, with what their results may take."""
+    return int(connection.execute(select(_TOTAL).where(*conditions)).scalar_one())
+
+
+def stored_bytes_of_key(database: Database, key_id: str | None) -> int:
+    """Return the bytes of a key's files, or of those who come without a key. Raises StoreError."""
+    with database.reading() as connection:
+        return stored_bytes(connection, is_key(key_id))
+
+
+def stored_bytes_by_key(database: Database) -> dict[str | None, int]:
+    """Return the same of every key that has files; none where there were never jobs. Raises StoreError."""
+    with database.reading() as connection:
+        if not inspect(connection).has_table(JOBS.name):
+            return {}
+        rows = connection.execute(select(JOBS.c.key_id, _TOTAL).group_by(JOBS.c.key_id))
+        return {key_id: int(size_bytes) for key_id, size_bytes in rows}

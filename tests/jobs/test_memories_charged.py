@@ -1,0 +1,65 @@
+"""A translation memory costs what is translated of it, whatever its segments are labelled with."""
+
+import pytest
+
+from service.formats.entries import FileOptions
+from service.formats.tmx import TmxFormat
+from tests.formats.rewriting import entries
+from tests.jobs.conftest import ServeJobs, bearer, ended, new_key, post, send, used
+
+GERMAN = "Der Hund rennt durch den Garten und die Kinder lachen."
+UNLABELLED = '<tu><tuv xml:lang="und"><seg>a</seg></tuv><tuv xml:lang="en"><seg>b</seg></tuv></tu>'
+
+
+def tmx(units: str, srclang: str = "de") -> bytes:
+    return (
+        f'<?xml version="1.0"?>\n<tmx version="1.4"><header srclang="{srclang}"/><body>{units}</body></tmx>'
+    ).encode()
+
+
+def unit(language: str, text: str) -> str:
+    return f'<tu><tuv xml:lang="{language}"><seg>{text}</seg></tuv></tu>'
+
+
+@pytest.mark.parametrize("others", ["", UNLABELLED, unit("fr", "chien")])
+@pytest.mark.parametrize("name", ["a.tmx", "a.TMX"])
+def test_a_memory_is_charged_for_what_is_translated(
+    serve_double: ServeJobs, database_url: str, others: str, name: str
+) -> None:
+    client = serve_double()
+    client.headers.update(bearer(new_key(database_url)))
+    job = send(client, tmx(others + unit("de-AT", "eins") + unit("de", "zwei!")), name)
+
+    assert used(database_url) == (len("einszwei!"), 1)
+    assert job["progress"]["entries"] == 2
+    job = ended(client, job["id"])
+    assert (job["state"], job["progress"]["done"]) == ("done", 2)
+    assert b"EINS" in client.get(f"/v1/jobs/{job['id']}/result").content
+    assert used(database_url) == (len("einszwei!"), 1)
+
+
+def test_a_memory_without_the_source_language_is_refused(serve_double: ServeJobs) -> None:
+    response = post(serve_double(jobs_at_a_time=0), tmx(unit("fr", "chien")), "a.tmx")
+
+    assert response.status_code == 422
+    assert "none of its 1 units has a segment in de" in response.text
+
+
+def test_the_language_of_a_memory_is_found_in_it(serve_jobs: ServeJobs, database_url: str) -> None:
+    client = serve_jobs(detection="on")
+    client.headers.update(bearer(new_key(database_url)))
+    content = tmx(unit("fr", "Le chien court dans le jardin.") + unit("de-DE", GERMAN), "de-DE")
+    job = send(client, content, "a.tmx", source="auto")
+
+    assert used(database_url) == (len(GERMAN), 1)
+    assert job["source"] == "de"
+    assert ended(client, job["id"])["state"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("srclang", "found"), [("de", ["eins"]), ("fr-CA", ["chien"]), ("*all*", ["chien", "eins"])]
+)
+def test_segments_in_the_language_that_the_header_names_are_read(srclang: str, found: list[str]) -> None:
+    content = tmx(unit("fr-ca", "chien") + unit("de", "eins"), srclang)
+
+    assert [entry.text for entry in entries(TmxFormat(FileOptions("und", "en")), content)] == found

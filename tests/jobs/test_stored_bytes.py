@@ -1,0 +1,135 @@
+"""No key takes all the room there is, on the disk or on the way in."""
+
+import threading
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from service.accounts.database import Database
+from service.front.errors import ApiError, ErrorKind
+from service.front.uploads import UploadLimits, Uploads, client_of
+from service.jobs.errors import JobsFull, TooManyBytes
+from service.jobs.job import Ending, JobWishes, Kept, NewJob, State, new_job_id
+from service.jobs.storage import stored_bytes_by_key, stored_bytes_of_key
+from service.jobs.store import JobLimits, JobStore
+from tests.jobs.conftest import ServeJobs, bearer, ended, new_key, post, send
+from tests.routing.doubles import TIMEOUT_S, until
+
+
+def test_the_files_of_a_key_take_no_more_bytes_than_they_may(
+    serve_double: ServeJobs, database_url: str
+) -> None:
+    client = serve_double(max_jobs_bytes_of_key=3000)
+    client.headers.update(bearer(new_key(database_url)))
+    content = b"eins" + b" " * 996
+    job = ended(client, send(client, content)["id"])
+    kept = client.get("/v1/jobs").json()
+    assert kept["stored_bytes"] == job["result"]["size_bytes"] == 1000
+    assert kept["max_stored_bytes"] == 3000
+
+    refused = post(client, content + b"x")
+    assert (refused.status_code, refused.json()["error"]["type"]) == (429, "quota_exceeded")
+    assert "1000 bytes of your files are kept, of 3000" in refused.text
+    client.headers.update(bearer(new_key(database_url, "other")))
+    assert post(client, content + b"x").status_code == 202
+
+
+def new_job(store: JobStore, size_bytes: int = 100) -> NewJob:
+    return NewJob(new_job_id(store.clock.now()), None, JobWishes("a.txt", "de", "en"), size_bytes, 1, 1)
+
+
+def test_what_tells_of_errors_counts_and_a_result_that_finds_no_room_is_not_kept(
+    database: Database, store: JobStore
+) -> None:
+    store = JobStore(database, JobLimits(max_bytes=1000, max_bytes_of_key=500), store.clock)
+    job = store.add(new_job(store))
+    assert stored_bytes_of_key(database, None) == 200
+    store.check_result(job, 500)
+    with pytest.raises(TooManyBytes):
+        store.check_result(job, 501)
+
+    taken = store.claim("worker")
+    assert taken is not None
+    store.end(taken, "worker", Ending(State.DONE, result=Kept("r", 50, ""), errors=Kept("e", 150)))
+    assert stored_bytes_by_key(database) == {None: 200}
+    with pytest.raises(JobsFull):
+        JobStore(database, JobLimits(max_bytes=399), store.clock).add(new_job(store))
+
+
+def test_a_job_whose_errors_find_no_room_fails(serve_double: ServeJobs) -> None:
+    client = serve_double(max_jobs_bytes_of_key=2000)
+    job = ended(client, send(client, b"unusable\n" * 50, file_name="x" * 200 + ".txt")["id"])
+
+    assert job["state"] == "failed"
+    assert "found no room" in job["problem"]
+    assert client.get("/v1/jobs").json()["stored_bytes"] == 0
+
+
+def test_bytes_under_way_are_counted_by_client_and_in_all() -> None:
+    uploads = Uploads(UploadLimits(max_bytes=100, max_bytes_of_client=60))
+    with uploads.under_way("a") as first, uploads.under_way("a") as second, uploads.under_way("b") as third:
+        first.grow_to(60)
+        with pytest.raises(ApiError) as of_client:
+            second.grow_to(1)
+        third.grow_to(40)
+        with pytest.raises(ApiError) as of_all:
+            third.grow_to(41)
+    assert [each.value.kind for each in (of_client, of_all)] == [ErrorKind.OVERLOADED, ErrorKind.NO_ROOM]
+
+    with uploads.under_way("a") as alone:
+        alone.grow_to(1000)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        (b"authorization", b"Bearer drg_1"),
+        (b"authorization", b"DeepL-Auth-Key drg_1:fx"),
+        (b"x-api-key", b"drg_1"),
+    ],
+)
+def test_a_key_is_one_client_whatever_api_it_comes_by(header: tuple[bytes, bytes]) -> None:
+    scope = {"type": "http", "headers": [header], "client": ("1.1.1.1", 1)}
+    assert client_of(scope, has_keys=True) == "key drg_1"
+    assert "1.1.1.1" in client_of(scope, has_keys=False)
+    assert "1.1.1.1" in client_of({**scope, "headers": []}, has_keys=True)
+
+
+def test_a_file_that_comes_beside_too_many_others_is_refused_before_it_is_read(
+    serve_double: ServeJobs,
+) -> None:
+    client = serve_double(max_uploads_bytes_of_client=10_000)
+    has_begun, may_go_on = threading.Event(), threading.Event()
+    headers = {"Content-Type": "application/jsonl"}
+    line = b'{"text": "' + b"x" * 4486 + b'"}\n\n'
+
+    def slowly() -> Iterator[bytes]:
+        yield line
+        has_begun.set()
+        may_go_on.wait(TIMEOUT_S)
+        yield line
+
+    answers: list[httpx.Response] = []
+
+    def send_slowly() -> None:
+        url = f"{client.base_url}/v1/jobs?source=de&target=en"
+        size = {**headers, "Content-Length": str(2 * len(line))}
+        answers.append(httpx.post(url, content=slowly(), headers=size, timeout=TIMEOUT_S))
+
+    sending = threading.Thread(target=send_slowly)
+    sending.start()
+    try:
+        assert has_begun.wait(TIMEOUT_S)
+        until(lambda: post(client, b"x" * 2000).status_code == 429)
+        refused = post(client, b"x" * 2000)
+        assert refused.json()["error"]["type"] == "overloaded"
+        assert refused.headers["connection"] == "close"
+        assert "at most 10000" in refused.text
+        document = client.post("/v2/document", files={"file": ("a.txt", b"x" * 2000)})
+        assert document.status_code == 429
+    finally:
+        may_go_on.set()
+        sending.join()
+    assert answers[0].status_code == 202
+    assert post(client, b"x" * 2000).status_code == 202

@@ -1,0 +1,79 @@
+"""Nothing that one job or one delivery does ends the workers, and what does not work any more says so."""
+
+import socket
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from service.jobs import worker
+from service.jobs.running import Runner
+from service.jobs.store import JobStore
+from service.jobs.webhook_queue import WebhookQueue
+from tests.jobs.conftest import SECRET, ServeJobs, ended, look, send
+from tests.routing.doubles import until
+
+Anything = Callable[..., object]
+
+
+def failing_once(real: Anything, error: Exception) -> Anything:
+    """The same, which raises the first time."""
+    errors = [error]
+
+    def call(*arguments: object, **named: object) -> object:
+        if errors:
+            raise errors.pop()
+        return real(*arguments, **named)
+
+    return call
+
+
+def failing_for(host: str, error: Exception) -> Anything:
+    """`getaddrinfo` that fails for one host."""
+    resolve = socket.getaddrinfo
+
+    def call(asked: str, *arguments: object, **named: object) -> object:
+        if asked == host:
+            raise error
+        return resolve(asked, *arguments, **named)  # type: ignore[arg-type] # passed on as they came
+
+    return call
+
+
+@pytest.mark.parametrize("error", [UnicodeError("label empty or too long"), RuntimeError("anything")])
+def test_no_delivery_ends_the_workers(
+    serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    client = serve_double(webhook_secret=SECRET, webhook_private=True)
+    monkeypatch.setattr(socket, "getaddrinfo", failing_for("hook.test", error))
+    first = send(client, b"eins\n", webhook_url="http://hook.test/x")
+    until(lambda: look(client, first["id"])["webhook"]["problem"] is not None)
+
+    assert ended(client, send(client, b"zwei\n")["id"])["state"] == "done"
+    assert client.get("/readyz").status_code == httpx.codes.OK
+
+
+@pytest.mark.parametrize(
+    ("owner", "method"),
+    [
+        (JobStore, "claim"),
+        (JobStore, "has_too_many_setbacks"),
+        (JobStore, "beat"),
+        (JobStore, "end"),
+        (WebhookQueue, "claim"),
+        (JobStore, "expired"),
+        (JobStore, "unfinished"),
+        (Runner, "run"),
+        (Runner, "journal"),
+    ],
+)
+def test_no_exception_of_one_job_or_sweep_ends_the_workers(
+    serve_double: ServeJobs, monkeypatch: pytest.MonkeyPatch, owner: type, method: str
+) -> None:
+    monkeypatch.setattr(worker, "SETBACK_PAUSE_POLLS", 0.1)
+    monkeypatch.setattr(owner, method, failing_once(getattr(owner, method), RuntimeError("unforeseen")))
+    client = serve_double(webhook_secret=SECRET)
+    ended(client, send(client, b"slow eins\n")["id"])
+
+    assert ended(client, send(client, b"zwei\n")["id"])["state"] == "done"
+    assert client.get("/readyz").status_code == httpx.codes.OK

@@ -1,0 +1,233 @@
+"""Workers that hang say so, keep nobody else waiting, and are not waited for when the server stops."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dragoman.routing.router import Router
+from service.accounts.accounts import Clock
+from service.accounts.database import Database
+from service.desk.sources import Detection
+from service.front.errors import ApiError
+from service.front.readiness import Readiness
+from service.jobs.blobs import FolderBlobs, open_blobs
+from service.jobs.job import Ending, Job, JobWishes, NewJob, State, WebhookState, new_job_id
+from service.jobs.premises import JobPremises, Scratch
+from service.jobs.running import Runner
+from service.jobs.store import JobStore
+from service.jobs.tables import make_tables
+from service.jobs.webhooks import MAX_TRIES, WebhookOptions
+from service.jobs.worker import Workers
+from service.observing.worker_tally import HEARTBEAT_S, WorkerTally
+from tests.accounts.conftest import Times
+from tests.jobs.conftest import SECRET, ServeJobs, bearer, ended, look, new_key, send
+from tests.jobs.test_webhooks import receiving
+from tests.routing.doubles import TIMEOUT_S, until
+from tests.service.conftest import TINY_BUNDLE
+
+POLL_S = 0.01
+
+
+@pytest.fixture
+def premises(tmp_path: Path, times: Times) -> Iterator[JobPremises]:
+    with ExitStack() as opened:
+        database = Database.open(f"sqlite:///{tmp_path / 'jobs.db'}")
+        opened.callback(database.close)
+        make_tables(database)
+        store = JobStore(database, clock=Clock(lambda: times.now))
+        options = WebhookOptions(b"x" * 16, allows_private=True, max_attempt_s=3600)
+        yield JobPremises(store, open_blobs(str(tmp_path / "files")), Scratch(opened), options)
+
+
+@pytest.fixture
+def runner(premises: JobPremises) -> Iterator[Runner]:
+    with Router.open({"tiny": TINY_BUNDLE}) as router:
+        yield Runner(router, premises.store.database, Detection.OFF, 8)
+
+
+@contextmanager
+def tar_pit() -> Iterator[tuple[str, threading.Event]]:
+    """Takes connections and never answers; gives its URL, and what is set once one has come."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        has_come = threading.Event()
+        taken = []
+
+        def take() -> None:
+            while True:
+                try:
+                    taken.append(server.accept()[0])
+                except OSError:
+                    return
+                has_come.set()
+
+        thread = threading.Thread(target=take)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.getsockname()[1]}/", has_come
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            for connection in taken:
+                connection.close()
+
+
+def add(premises: JobPremises, webhook_url: str | None = None) -> Job:
+    wishes = JobWishes("a.txt", "de", "en", webhook_url=webhook_url)
+    return premises.store.add(NewJob(new_job_id(premises.store.clock.now()), None, wishes, 1, 1, 1))
+
+
+async def reached(event: threading.Event) -> None:
+    assert await asyncio.to_thread(event.wait, TIMEOUT_S)
+
+
+def test_a_server_that_stops_waits_for_no_delivery_that_hangs(premises: JobPremises, runner: Runner) -> None:
+    with tar_pit() as (url, has_come):
+        job = add(premises, url)
+        taken = premises.store.claim("worker")
+        assert taken is not None
+        premises.store.end(taken, "worker", Ending(State.DONE))
+
+        async def work() -> None:
+            async with Workers(premises, runner, 1, poll_s=POLL_S).working():
+                await reached(has_come)
+
+        asyncio.run(work())  # a try may last for an hour
+
+    assert premises.store.again(job).webhook_state is WebhookState.PENDING
+
+
+def test_a_server_that_stops_waits_for_no_job_that_hangs_and_gives_it_back(
+    premises: JobPremises, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_begun, may_go_on = threading.Event(), threading.Event()
+
+    def hang(_blobs: FolderBlobs, name: str, folder: Path) -> Path:
+        has_begun.set()
+        may_go_on.wait(TIMEOUT_S)
+        return folder / name
+
+    monkeypatch.setattr(FolderBlobs, "local", hang)
+    job = add(premises)
+
+    async def work() -> None:
+        async with Workers(premises, runner, 1, poll_s=POLL_S, stop_s=0.1).working():
+            await reached(has_begun)
+
+    asyncio.run(work())
+    try:
+        assert not may_go_on.is_set()
+        assert premises.store.again(job).state is State.QUEUED
+    finally:
+        may_go_on.set()
+
+
+def test_a_loop_that_is_stuck_makes_the_server_not_ready(
+    premises: JobPremises, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 0.0
+    tally = WorkerTally(lambda: now_s)
+    is_stuck, may_go_on = threading.Event(), threading.Event()
+
+    def hang(*_: object) -> None:
+        is_stuck.set()
+        may_go_on.wait(TIMEOUT_S)
+
+    monkeypatch.setattr(JobStore, "claim", hang)
+
+    async def work() -> dict[str, float]:
+        nonlocal now_s
+        async with Workers(replace(premises, webhooks=None), runner, 1, tally, poll_s=POLL_S).working():
+            await reached(is_stuck)
+            assert tally.silent() == {}
+            now_s = HEARTBEAT_S + 1
+            silent = tally.silent()
+            may_go_on.set()
+        return silent
+
+    assert (
+        {"jobs-1", "documents-1", "documents-2"}
+        <= set(asyncio.run(work()))
+        <= {*tally.ages_s()} - {"waiting"}
+    )
+
+
+def test_readiness_names_the_workers_that_are_silent(serve_double: ServeJobs) -> None:
+    now_s = 0.0
+    tally = WorkerTally(lambda: now_s)
+    tally.beat("jobs-1")
+    tally.beat("sweep", 3600)
+
+    class Ready:
+        is_ready = True
+
+    now_s = HEARTBEAT_S + 1
+    with pytest.raises(ApiError, match=r"jobs-1 \(61 s\)"):
+        Readiness(Ready(), tally).require()  # type: ignore[arg-type] # it looks no further
+
+    metrics = serve_double().get("/metrics").text
+    assert 'dragoman_worker_heartbeat_age_seconds{worker="jobs-1"}' in metrics
+    assert "dragoman_workers_silent 0.0" in metrics
+
+
+def test_slow_receivers_of_one_key_hold_up_no_other_key(serve_double: ServeJobs, database_url: str) -> None:
+    with tar_pit() as (slow, has_come), receiving(200) as receiver:
+        client = serve_double(webhook_secret=SECRET, webhook_private=True)
+        client.headers.update(bearer(new_key(database_url, "slow")))
+        jobs = [send(client, b"eins\n", webhook_url=slow)["id"] for _ in range(4)]
+        for job_id in jobs:
+            ended(client, job_id)
+        assert has_come.wait(TIMEOUT_S)
+
+        slow_headers = dict(client.headers)
+        client.headers.update(bearer(new_key(database_url, "other")))
+        job = send(client, b"zwei\n", webhook_url=receiver.url)
+        until(lambda: look(client, job["id"])["webhook"]["state"] == "delivered")
+
+        client.headers.update({"Authorization": slow_headers["authorization"]})
+        told = [look(client, job_id)["webhook"] for job_id in jobs]
+        assert {each["problem"] for each in told} == {None}
+        assert sorted(each["tries"] for each in told) == [0, 0, 1, 1]
+        assert 'dragoman_webhook_tries_total{outcome="delivered"} 1.0' in client.get("/metrics").text
+
+
+def told(premises: JobPremises, runner: Runner, url: str, options: WebhookOptions) -> Job:
+    """A job that has ended, once no more tries are made to tell so."""
+    job = add(premises, url)
+    taken = premises.store.claim("worker")
+    assert taken is not None
+    premises.store.end(taken, "worker", Ending(State.DONE))
+
+    async def work() -> None:
+        async with Workers(replace(premises, webhooks=options), runner, 1, poll_s=POLL_S).working():
+            is_over = lambda: premises.store.again(job).webhook_state is not WebhookState.PENDING  # noqa: E731
+            await asyncio.to_thread(until, is_over)
+
+    asyncio.run(work())
+    return premises.store.again(job)
+
+
+def test_a_message_that_is_never_taken_is_given_up_and_the_job_says_so(
+    premises: JobPremises, runner: Runner
+) -> None:
+    with receiving(500) as receiver:
+        options = WebhookOptions(b"x" * 16, allows_private=True, first_pause_s=0.0)
+        job = told(premises, runner, receiver.url, options)
+
+    assert (job.webhook_state, job.webhook_tries) == (WebhookState.FAILED, MAX_TRIES)
+    assert len(receiver.seen) == MAX_TRIES
+    assert job.webhook_problem == "it answered with status 500"
+    assert job.webhook_due_at is None
+
+
+def test_an_address_that_must_not_be_sent_to_is_given_up_at_once(
+    premises: JobPremises, runner: Runner
+) -> None:
+    job = told(premises, runner, "http://127.0.0.1:9/", WebhookOptions(b"x" * 16))
+
+    assert (job.webhook_state, job.webhook_tries) == (WebhookState.FAILED, 1)
