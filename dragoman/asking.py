@@ -4,6 +4,7 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 
+from dragoman.batching.fair_queue import Flow
 from dragoman.batching.replica import Ticket
 from dragoman.decoding.options import DecodingOptions, SearchOptions
 from dragoman.errors import InputError
@@ -25,12 +26,18 @@ class Asked:
     deadline_s: float = math.inf
     """On the clock of `time.monotonic`."""
     timeout_s: float = math.inf
+    flow: Flow = field(default_factory=Flow)
+    """The request, as the scheduler knows it."""
     tickets: list[Ticket] = field(default_factory=list)
     """All that were made, so that they can be given up."""
 
     def within(self, timeout_s: float) -> "Asked":
         """The same, given up so many seconds from now."""
         return replace(self, deadline_s=time.monotonic() + timeout_s, timeout_s=timeout_s)
+
+    def part_of(self, flow: Flow | None) -> "Asked":
+        """The same, as part of a request; None for one of its own."""
+        return self if flow is None else replace(self, flow=flow)
 
     def again(self) -> "Asked":
         """The same for another text, whose tickets are given up by themselves."""

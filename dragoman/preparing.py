@@ -14,6 +14,8 @@ from dragoman.text.validity import check_text
 from dragoman.types import Pair, Splitting
 
 Ids = list[int]
+MAX_RUNAWAY_TOKENS = 512
+"""Most target tokens where the caller sets no limit; a source with nearly as many may have a quarter more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ class Preparer:
         Ids that the pair forces count among a search's tokens, but not among those that a caller limits.
         """
         num_forced = len(self.begin(pair)) - 1
-        default = max(2 * len(source) + 20 + prefix_len, options.min_length)
+        runaway = max(MAX_RUNAWAY_TOKENS, len(source) * 5 // 4 + 20)
+        default = max(min(2 * len(source) + 20, runaway) + prefix_len, options.min_length)
         most = options.max_length or min(default, self._limits.max_target_tokens)
         return SourceLimits(max_tokens=most + num_forced, min_tokens=max(1, options.min_length) + num_forced)

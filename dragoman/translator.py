@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self, overload
 
 from dragoman.asking import Asked, Asking, check_one_row
+from dragoman.batching.fair_queue import Flow
 from dragoman.batching.meters import NO_METER, Meter, QueueState
 from dragoman.batching.replica import Outcome, Ticket
 from dragoman.batching.scheduler import Gathering, Scheduler, SchedulerOptions
@@ -38,8 +39,6 @@ READ_AHEAD_TEXTS = 512
 """Texts that `translate_many` has under way at most, so that sources of like length meet in a batch."""
 QUEUE_SIZE = 4096
 """Segments of submitted texts that may wait."""
-
-Ids = list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +163,8 @@ class Translator:
         """
         asked = self._asking.asked(options, pair, Priority.INTERACTIVE)
         if not isinstance(text, str):
-            return self._translate_window(text, asked, first_item=0)
-        (outcome,) = self._translate_window([text], asked, first_item=None)
+            return self._translate_window(text, asked, is_single=False)
+        (outcome,) = self._translate_window([text], asked, is_single=True)
         if isinstance(outcome, InputError):
             raise outcome
         return outcome
@@ -188,7 +187,7 @@ class Translator:
         try:
             for item, text in enumerate(texts):
                 prepared = self._preparer.prepare(text, asked.pair, item, asked.options.splitting)
-                sources = [] if isinstance(prepared, InputError) else prepared.to_search
+                sources = prepared.to_search if isinstance(prepared, PreparedText) else []
                 under_way.append((prepared, self._begin(sources, asked.again())))
                 if len(under_way) >= read_ahead:
                     yield self._next_outcome(under_way)
@@ -217,7 +216,7 @@ class Translator:
         to_search = [ToSearch(number, list(source)) for number, source in enumerate(sources)]
         return self._results(self._begin(to_search, self._asking.asked(options, pair, Priority.JOB)))
 
-    def submit(
+    def submit(  # noqa: PLR0913 -- a wish each, by name
         self,
         text: str,
         options: DecodingOptions = DEFAULTS,
@@ -225,6 +224,7 @@ class Translator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        flow: Flow | None = None,
         on_segment: Callable[[SegmentTranslation], object] | None = None,
         on_token: Callable[[int, str], object] | None = None,
     ) -> Future[Translation]:
@@ -239,6 +239,7 @@ class Translator:
             pair: languages; None where the bundle has only one pair.
             priority: who goes first when more waits than can run.
             timeout_s: seconds from now after which the text is given up.
+            flow: the request that it is part of, where several texts share one; None for one of its own.
             on_segment: called with every segment as soon as it and all before it are done.
             on_token: called after every step with a segment's position and its text so far, which replaces
                 what was told before; segments take turns. Greedy search only, as a beam changes its mind.
@@ -253,18 +254,14 @@ class Translator:
             Overloaded: too much is waiting already.
             TranslatorClosed: closed before.
         """
-        asked = self._asking.asked(options, pair, priority, timeout_s)
+        asked = self._asking.asked(options, pair, priority, timeout_s).part_of(flow)
         if on_token is not None:
             check_one_row(asked.options)
         prepared = self._preparer.prepare(text, asked.pair, None, asked.options.splitting)
         if isinstance(prepared, InputError):
             raise prepared
-        pending = PendingText(
-            prepared.document,
-            asked.options,
-            lambda index, found: self._writer.piece(prepared, index, found, asked.options),
-            on_segment,
-        )
+        make_piece = partial(self._writer.piece, prepared, options=asked.options)
+        pending = PendingText(prepared.document, asked.options, make_piece, on_segment)
         tickets: list[Ticket] = []
         known: list[Callable[[], None]] = []
         for index, source in enumerate(prepared.sources):
@@ -293,6 +290,7 @@ class Translator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        flow: Flow | None = None,
     ) -> Future[SegmentTranslation]:
         """Begin to read a given target: how probable the model finds it, token by token.
 
@@ -302,6 +300,7 @@ class Translator:
             pair: languages; None where the bundle has only one pair.
             priority: who goes first when more waits than can run.
             timeout_s: seconds from now after which it is given up.
+            flow: as for `submit`.
 
         Returns:
             The target to come, with its score (normalised by its length), tokens and links. It may be
@@ -314,7 +313,7 @@ class Translator:
             TranslatorClosed: closed before.
         """
         options = DecodingOptions(length_penalty=1.0, return_alignment=True, return_tokens=True)
-        asked = self._asking.asked(options, pair, priority, timeout_s)
+        asked = self._asking.asked(options, pair, priority, timeout_s).part_of(flow)
         ids = self._preparer.prepare_one(source, asked.pair, "source")
         given = self._asking.target_ids(target, "target")
         future: Future[SegmentTranslation] = Future()
@@ -331,15 +330,11 @@ class Translator:
         return future
 
     def _translate_window(
-        self, texts: Sequence[str], asked: Asked, first_item: int | None
+        self, texts: Sequence[str], asked: Asked, *, is_single: bool
     ) -> list[Translation | InputError]:
-        splitting = asked.options.splitting
-        prepared = [
-            self._preparer.prepare(
-                text, asked.pair, None if first_item is None else first_item + index, splitting
-            )
-            for index, text in enumerate(texts)
-        ]
+        items = [None] if is_single else range(len(texts))
+        prepare = partial(self._preparer.prepare, pair=asked.pair, splitting=asked.options.splitting)
+        prepared = [prepare(text, item=item) for item, text in zip(items, texts, strict=True)]
         sources = [source for text in prepared if isinstance(text, PreparedText) for source in text.to_search]
         hypotheses = iter(self._results(self._begin(sources, asked)))
         return [
@@ -380,10 +375,12 @@ class Translator:
             self._scheduler.cancel(search.asked.tickets)
             raise
 
-    def _text_so_far(self, segment: int, on_token: Callable[[int, str], object]) -> Callable[[Ids], None]:
+    def _text_so_far(
+        self, segment: int, on_token: Callable[[int, str], object]
+    ) -> Callable[[list[int]], None]:
         """Half a character, of which more bytes are to come, is not shown."""
 
-        def tell(ids: Ids) -> None:
+        def tell(ids: list[int]) -> None:
             (text,) = self._target_tokenizer.decode([ids])
             on_token(segment, text.rstrip("\N{REPLACEMENT CHARACTER}"))
 

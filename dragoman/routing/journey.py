@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dragoman.batching.fair_queue import Flow
 from dragoman.batching.meters import QueueState
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import DeadlineExceeded, InputError, TranslatorClosed
@@ -28,7 +29,7 @@ class PairTranslator(Protocol):
     @property
     def is_closed(self) -> bool: ...
 
-    def submit(
+    def submit(  # noqa: PLR0913 -- a wish each, by name
         self,
         text: str,
         options: DecodingOptions = ...,
@@ -36,6 +37,7 @@ class PairTranslator(Protocol):
         pair: Pair | None = ...,
         priority: Priority = ...,
         timeout_s: float | None = ...,
+        flow: Flow | None = ...,
         on_segment: Callable[[SegmentTranslation], object] | None = ...,
         on_token: Callable[[int, str], object] | None = ...,
     ) -> Future[Translation]: ...
@@ -59,6 +61,7 @@ class PairTranslator(Protocol):
         pair: Pair | None = ...,
         priority: Priority = ...,
         timeout_s: float | None = ...,
+        flow: Flow | None = ...,
     ) -> Future[SegmentTranslation]: ...
 
     def close(self) -> None: ...
@@ -86,13 +89,20 @@ class Wishes:
     """On `time.monotonic`'s clock; it covers all steps."""
     watch: Watch
     """Of the last step."""
+    flow: Flow
+    """The request that the text is part of."""
 
     @classmethod
     def beginning_now(
-        cls, options: DecodingOptions, priority: Priority, timeout_s: float | None, watch: Watch
+        cls,
+        options: DecodingOptions,
+        priority: Priority,
+        timeout_s: float | None,
+        watch: Watch,
+        flow: Flow | None = None,
     ) -> "Wishes":
         deadline_s = math.inf if timeout_s is None else time.monotonic() + timeout_s
-        return cls(options, priority, timeout_s, deadline_s, watch)
+        return cls(options, priority, timeout_s, deadline_s, watch, flow or Flow())
 
     def remaining_s(self) -> float | None:
         """Seconds that are left; None for no limit.
@@ -210,6 +220,7 @@ class Journey:
                 pair=step.pair,
                 priority=self._wishes.priority,
                 timeout_s=self._wishes.remaining_s(),
+                flow=self._wishes.flow.at_step(len(self._done)),
                 on_segment=watch.on_segment,
                 on_token=watch.on_token,
             )

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from dragoman.batching.fair_queue import Flow
 from dragoman.batching.meters import NO_METER, Meter, QueueState, add_queues
 from dragoman.bundle import Bundle
 from dragoman.decoding.options import DecodingOptions
@@ -264,9 +265,13 @@ class Router:
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
         watch: Watch = NOBODY,
+        flow: Flow | None = None,
     ) -> Future[RoutedTranslation]:
-        """`submit`, for a route that was found before; `watch` is told of the last step's progress."""
-        wishes = Wishes.beginning_now(options, priority, timeout_s, watch)
+        """`submit`, for a route that was found before.
+
+        `watch` is told of the last step's progress; `flow` is the request that the text is part of.
+        """
+        wishes = Wishes.beginning_now(options, priority, timeout_s, watch, flow)
         context = (
             copy_context()
         )  # a meter marks sources by their caller's, on whatever thread they are asked for
@@ -294,13 +299,14 @@ class Router:
         target: str,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        flow: Flow | None = None,
     ) -> Future[SegmentTranslation]:
         """Begin to read a given target; see `Translator.score`. Errors are those of `submit`.
 
         Raises:
             InputError: the route has two steps.
         """
-        wishes = Wishes.beginning_now(DEFAULTS, priority, timeout_s, NOBODY)
+        wishes = Wishes.beginning_now(DEFAULTS, priority, timeout_s, NOBODY, flow)
         scoring = Scoring(step_to_score(route), wishes, self._shelf, self._run_beside)
         scoring.begin(source, target)
         return scoring.future

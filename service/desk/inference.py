@@ -11,6 +11,7 @@ import anyio.to_thread
 from anyio import CapacityLimiter
 
 from dragoman import DecodingOptions, InputError, Priority
+from dragoman.batching.fair_queue import Flow
 from dragoman.routing.journey import NOBODY, Watch
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
@@ -38,6 +39,8 @@ class Errand:
     options: DecodingOptions
     priority: Priority = Priority.INTERACTIVE
     watch: Watch = NOBODY
+    flow: Flow = field(default_factory=Flow)
+    """The request that it is part of; its owner is the key that pays for it."""
 
 
 class Inference:
@@ -99,7 +102,9 @@ class Inference:
         finally:
             request.give_up()
 
-    async def score(self, route: Route, pairs: Sequence[tuple[str, str]]) -> list[SegmentTranslation]:
+    async def score(
+        self, route: Route, pairs: Sequence[tuple[str, str]], flow: Flow
+    ) -> list[SegmentTranslation]:
         """What the model makes of each source and the target given for it; errors as `run` has them.
 
         Cancelled, or failed in one pair, it gives all up.
@@ -109,7 +114,8 @@ class Inference:
         def submit() -> None:
             for item, (source, target) in enumerate(pairs):
                 try:
-                    coming.append(self.router.score(route, source, target, timeout_s=self._timeout_s))
+                    found = self.router.score(route, source, target, timeout_s=self._timeout_s, flow=flow)
+                    coming.append(found)
                 except InputError as error:
                     raise InputError(error.field, error.problem, item) from error
 
@@ -130,6 +136,7 @@ class Inference:
                     errand.priority,
                     self._timeout_s,
                     errand.watch,
+                    errand.flow,
                 )
             except InputError as error:
                 if error.field != "text":  # it is the same for all texts

@@ -22,6 +22,7 @@ from dragoman import (
     Translation,
     Translator,
 )
+from dragoman.batching.fair_queue import Flow
 from dragoman.batching.meters import NO_METER, Meter, QueueState
 from dragoman.bundle import open_bundle
 from dragoman.manifest import Manifest
@@ -49,6 +50,7 @@ class DoubleTranslator:
         self.seen: list[tuple[str, DecodingOptions]] = []
         self.timeouts_s: list[float | None] = []
         self.priorities: list[Priority] = []
+        self.flows: list[Flow | None] = []
         self.cancelled: list[str] = []
         self._threads = ThreadPoolExecutor(8)
 
@@ -60,7 +62,7 @@ class DoubleTranslator:
         self.released.set()
         self._threads.shutdown(cancel_futures=True)
 
-    def submit(
+    def submit(  # noqa: PLR0913 -- a wish each, by name
         self,
         text: str,
         options: DecodingOptions = DEFAULTS,
@@ -68,6 +70,7 @@ class DoubleTranslator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        flow: Flow | None = None,
         on_segment: Callable[[SegmentTranslation], object] | None = None,
         on_token: Callable[[int, str], object] | None = None,
     ) -> Future[Translation]:
@@ -77,6 +80,7 @@ class DoubleTranslator:
         options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
         self.seen.append((text, options))
         self.priorities.append(priority)
+        self.flows.append(flow)
         self.timeouts_s.append(timeout_s)
         if "unusable" in text:
             raise InputError("text", "is not usable")
@@ -102,6 +106,7 @@ class DoubleTranslator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        flow: Flow | None = None,  # noqa: ARG002 -- the protocol's
     ) -> Future[SegmentTranslation]:
         """See `scored`."""
         assert priority is Priority.INTERACTIVE
