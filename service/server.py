@@ -21,8 +21,8 @@ KEEP_ALIVE_S = 75
 COLLECTING = (10_000, 2, 2)
 """New objects before the youngest are looked at, and rounds of that before older ones are."""
 SWITCH_INTERVAL_S = 0.0005
-"""After which a thread that computes leaves the interpreter to another that wants it. While a large text is taken
-apart, each of a step's few waits for it would take Python's own 5 ms, ten times the step itself."""
+"""After which a thread that computes leaves the interpreter to another that wants it. While a large text is
+taken apart, each of a step's few waits for it would take Python's own 5 ms, ten times the step itself."""
 EXIT_NOT_STARTED = 3
 """As uvicorn has it: the port is taken, say."""
 
