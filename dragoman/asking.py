@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
+from dragoman.batching.fair_queue import Flow
 from dragoman.batching.replica import Ticket
 from dragoman.decoding.options import DecodingOptions, SearchOptions
 from dragoman.errors import InputError
@@ -30,6 +31,8 @@ class Asked:
     deadline_s: float = math.inf
     """On the clock of `time.monotonic`."""
     timeout_s: float = math.inf
+    flow: Flow = field(default_factory=Flow)
+    """The request, as the scheduler knows it."""
     cache_partition: str = ""
     """Known segments are those of this partition; see `Recall`."""
     tickets: list[Ticket] = field(default_factory=list)
@@ -38,6 +41,10 @@ class Asked:
     def within(self, timeout_s: float) -> "Asked":
         """The same, given up so many seconds from now."""
         return replace(self, deadline_s=time.monotonic() + timeout_s, timeout_s=timeout_s)
+
+    def part_of(self, flow: Flow | None) -> "Asked":
+        """The same, as part of a request; None for one of its own."""
+        return self if flow is None else replace(self, flow=flow)
 
     def again(self) -> "Asked":
         """The same for another text, whose tickets are given up by themselves."""

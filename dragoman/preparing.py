@@ -17,6 +17,8 @@ Ids = list[int]
 UNSUPPORTED_FROM = 0.5
 """Share of a segment's letters that the vocabulary lacks, from which on a model has nothing to go by. It
 lacks nearly all of a script that it was not trained on; foreign names in a sentence stay below."""
+MAX_RUNAWAY_TOKENS = 512
+"""Most target tokens where the caller sets no limit; a source with nearly as many may have a quarter more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ class Preparer:
         Ids that the pair forces count among a search's tokens, but not among those that a caller limits.
         """
         num_forced = len(self.begin(pair)) - 1
-        default = max(2 * len(source) + 20 + prefix_len, options.min_length)
+        runaway = max(MAX_RUNAWAY_TOKENS, len(source) * 5 // 4 + 20)
+        default = max(min(2 * len(source) + 20, runaway) + prefix_len, options.min_length)
         most = options.max_length or min(default, self._limits.max_target_tokens)
         return SourceLimits(max_tokens=most + num_forced, min_tokens=max(1, options.min_length) + num_forced)

@@ -89,7 +89,7 @@ class TicketMaker:
 
     def _ticket(self, source: Source, kind: SearchKind, asked: Asked, tell: Tell) -> Ticket:
         on_done = self._recall.keeping(source, kind, tell, asked.cache_partition)
-        ticket = Ticket(source, kind, asked.priority, on_done)
+        ticket = Ticket(source, kind, asked.priority, on_done, asked.flow)
         ticket.deadline_s, ticket.timeout_s = asked.deadline_s, asked.timeout_s
         asked.tickets.append(ticket)
         return ticket

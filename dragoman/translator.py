@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self, overload
 
 from dragoman.asking import Asked, Asking, check_one_row
+from dragoman.batching.fair_queue import Flow
 from dragoman.batching.meters import NO_METER, Meter, QueueState
 from dragoman.batching.replica import Outcome, Ticket
 from dragoman.batching.scheduler import Gathering, Scheduler, SchedulerOptions
@@ -46,8 +47,6 @@ READ_AHEAD_TEXTS = 512
 """Texts that `translate_many` has under way at most, so that sources of like length meet in a batch."""
 QUEUE_SIZE = 4096
 """Segments of submitted texts that may wait."""
-
-Ids = list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +175,8 @@ class Translator:
         """
         asked = self._asking.asked(options, pair, Priority.INTERACTIVE)
         if not isinstance(text, str):
-            return self._translate_window(text, asked, first_item=0)
-        (outcome,) = self._translate_window([text], asked, first_item=None)
+            return self._translate_window(text, asked, is_single=False)
+        (outcome,) = self._translate_window([text], asked, is_single=True)
         if isinstance(outcome, InputError):
             raise outcome
         return outcome
@@ -203,7 +202,7 @@ class Translator:
         try:
             for item, text in enumerate(texts):
                 prepared = self._preparer.prepare(text, asked.pair, item, asked.options.splitting)
-                sources = [] if isinstance(prepared, InputError) else prepared.to_search
+                sources = prepared.to_search if isinstance(prepared, PreparedText) else []
                 under_way.append((prepared, self._begin(sources, asked.again())))
                 if len(under_way) >= read_ahead:
                     yield self._next_outcome(under_way)
@@ -240,6 +239,7 @@ class Translator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        flow: Flow | None = None,
         on_segment: Callable[[SegmentTranslation], object] | None = None,
         on_token: Callable[[int, str], object] | None = None,
         cache_partition: str = "",
@@ -255,6 +255,7 @@ class Translator:
             pair: languages; None where the bundle has only one pair.
             priority: who goes first when more waits than can run.
             timeout_s: seconds from now after which the text is given up.
+            flow: the request that it is part of, where several texts share one; None for one of its own.
             on_segment: called with every segment as soon as it and all before it are done.
             on_token: called after every step with a segment's position and its text so far, which replaces
                 what was told before; segments take turns. Greedy search only, as a beam changes its mind.
@@ -270,18 +271,14 @@ class Translator:
             Overloaded: too much is waiting already.
             TranslatorClosed: closed before.
         """
-        asked = self._asking.asked(options, pair, priority, timeout_s, cache_partition)
+        asked = self._asking.asked(options, pair, priority, timeout_s, cache_partition).part_of(flow)
         if on_token is not None:
             check_one_row(asked.options)
         prepared = self._preparer.prepare(text, asked.pair, None, asked.options.splitting)
         if isinstance(prepared, InputError):
             raise prepared
-        pending = PendingText(
-            prepared.document,
-            asked.options,
-            lambda index, found: self._writer.piece(prepared, index, found, asked.options),
-            on_segment,
-        )
+        make_piece = partial(self._writer.piece, prepared, options=asked.options)
+        pending = PendingText(prepared.document, asked.options, make_piece, on_segment)
         tickets: list[Ticket] = []
         known: list[Callable[[], None]] = []
         for index, source in enumerate(prepared.sources):
@@ -310,6 +307,7 @@ class Translator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        flow: Flow | None = None,
         cache_partition: str = "",
     ) -> Future[SegmentTranslation]:
         """Begin to read a given target: how probable the model finds it, token by token.
@@ -320,6 +318,7 @@ class Translator:
             pair: languages; None where the bundle has only one pair.
             priority: who goes first when more waits than can run.
             timeout_s: seconds from now after which it is given up.
+            flow: as for `submit`.
             cache_partition: the caller finds known segments of this partition only; see `Recall`.
 
         Returns:
@@ -333,7 +332,7 @@ class Translator:
             TranslatorClosed: closed before.
         """
         options = DecodingOptions(length_penalty=1.0, return_alignment=True, return_tokens=True)
-        asked = self._asking.asked(options, pair, priority, timeout_s, cache_partition)
+        asked = self._asking.asked(options, pair, priority, timeout_s, cache_partition).part_of(flow)
         ids = self._preparer.prepare_one(source, asked.pair, "source")
         given = self._asking.target_ids(target, "target")
         future: Future[SegmentTranslation] = Future()
@@ -350,15 +349,11 @@ class Translator:
         return future
 
     def _translate_window(
-        self, texts: Sequence[str], asked: Asked, first_item: int | None
+        self, texts: Sequence[str], asked: Asked, *, is_single: bool
     ) -> list[Translation | InputError]:
-        splitting = asked.options.splitting
-        prepared = [
-            self._preparer.prepare(
-                text, asked.pair, None if first_item is None else first_item + index, splitting
-            )
-            for index, text in enumerate(texts)
-        ]
+        items = [None] if is_single else range(len(texts))
+        prepare = partial(self._preparer.prepare, pair=asked.pair, splitting=asked.options.splitting)
+        prepared = [prepare(text, item=item) for item, text in zip(items, texts, strict=True)]
         sources = [source for text in prepared if isinstance(text, PreparedText) for source in text.to_search]
         hypotheses = iter(self._results(self._begin(sources, asked)))
         return [
@@ -399,10 +394,12 @@ class Translator:
             self._scheduler.cancel(search.asked.tickets)
             raise
 
-    def _text_so_far(self, segment: int, on_token: Callable[[int, str], object]) -> Callable[[Ids], None]:
+    def _text_so_far(
+        self, segment: int, on_token: Callable[[int, str], object]
+    ) -> Callable[[list[int]], None]:
         """Half a character, of which more bytes are to come, is not shown."""
 
-        def tell(ids: Ids) -> None:
+        def tell(ids: list[int]) -> None:
             (text,) = self._target_tokenizer.decode([ids])
             on_token(segment, text)
 

@@ -1,24 +1,29 @@
 """Which waiting sources join a running search next, and which are encoded together: pure policy.
 
-The order is: overdue sources by arrival, then interactive ones, then jobs, the last two by deadline and then
-by arrival. A source is overdue when others were admitted `MAX_PASSED_OVER` times while it waited; nothing is
-admitted before the first overdue source, so no source waits for ever.
+Sources are of two tiers, which never take each other's last places: light ones, of requests with little to
+translate, and bulk. The order within a tier is that of a fair queue (`fair_queue.py`), interactive sources
+before jobs. What is next and has no room lets others pass, but after `MAX_PASSED_OVER` admissions nothing of
+its tier is admitted before it, so no source waits for ever. After as many, a job no longer waits for
+interactive sources.
 """
 
 import math
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from itertools import islice
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from dragoman.batching.fair_queue import FairQueue, Flow
 from dragoman.contract import padded_width
 from dragoman.types import Priority, SearchKind
 
 MAX_PASSED_OVER = 16
 """Admissions that a source may see go to others before it goes first."""
 LOOK_AHEAD = 256
-"""Sources of a priority, the longest waiting ones, among which those of like length are looked for."""
+"""Sources of a priority, those that are next, among which those of like length are looked for."""
+LOOK_AHEAD_PER_ROW = 4
+"""The same, for each row that is free: where there is room for few, few are looked at."""
 PATIENCE_STEPS = 16
 """Steps after which a few free places are filled, when more would fill them all."""
 WORTHWHILE_SHARE = 4
@@ -27,6 +32,25 @@ WORTHWHILE_SHARE = 4
 
 RUN_TOKENS = 16
 """A run of the encoder costs as much besides as this many source tokens, for small and large models alike."""
+LIGHT_TOKENS = 128
+"""Source tokens of a request up to which its segments are light: about five sentences."""
+RESERVED_SHARE = 4
+"""One row in so many, and one source in so many, is kept for each tier beside what the other may fill."""
+
+
+class Tier(IntEnum):
+    """Which places a source takes, and whose steps it waits for."""
+
+    LIGHT = 0
+    """Of an interactive request with little to translate, which should be answered at once."""
+    BULK = 1
+    """Of a large request or a job, which gets what is left."""
+
+
+def tier_of(priority: Priority, flow: Flow) -> Tier:
+    """The tier of a segment of a request, all of whose segments so far are counted in its flow."""
+    is_light = priority is Priority.INTERACTIVE and flow.num_tokens <= LIGHT_TOKENS
+    return Tier.LIGHT if is_light else Tier.BULK
 
 
 class Waiting(Protocol):
@@ -37,7 +61,14 @@ class Waiting(Protocol):
     @property
     def kind(self) -> SearchKind: ...
     @property
+    def flow(self) -> Flow:
+        """Its request."""
+        ...
+
+    @property
     def priority(self) -> Priority: ...
+    @property
+    def tier(self) -> Tier: ...
     @property
     def deadline_s(self) -> float:
         """On the clock that `expire` is given; infinity for none."""
@@ -52,12 +83,14 @@ class Capacity:
     """What one replica takes at once."""
 
     max_rows: int = 128
-    """Hypotheses. At least the largest beam."""
+    """Hypotheses of a tier. At least the largest beam."""
     max_sources: int = 64
+    """Of a tier."""
     budget_tokens: int = 8192
     """Source tokens of a lane, padding included: sources times the longest. A longer source runs alone."""
-    encoder_tokens: int = 512
-    """Source tokens encoded together, padding included: more of them no longer fit into a core's cache."""
+    encoder_tokens: int = 256
+    """Source tokens encoded together, padding included: more of them no longer fit into a core's cache, and a
+    light source waits for as long as that takes."""
     max_jobs_beside: int = 1
     """Sources of jobs while interactive ones come: each makes every step longer. Not below one, so that jobs
     go on."""
@@ -73,7 +106,22 @@ class LaneLoad:
 
 
 Load = Mapping[SearchKind, LaneLoad]
-"""What runs on a replica."""
+"""What runs of a tier on a replica."""
+
+
+class Beside(NamedTuple):
+    """What runs of the other tier on a replica."""
+
+    num_rows: int = 0
+    num_sources: int = 0
+
+    def plus(self, beam_sizes: Iterable[int]) -> "Beside":
+        """With more sources, by their rows."""
+        sizes = tuple(beam_sizes)
+        return Beside(self.num_rows + sum(sizes), self.num_sources + len(sizes))
+
+
+NOTHING_BESIDE = Beside()
 
 
 def is_time_to_join(num_waiting: int, num_running: int, capacity: Capacity, steps_since_join: int) -> bool:
@@ -139,21 +187,28 @@ class WaitingList(Generic[W]):
 
     def __init__(self, capacity: Capacity) -> None:
         self._capacity = capacity
-        self._num_admissions = 0
+        self._num_admissions = 0  # of bulk: only that is what jobs wait for
         self.num_arrivals = 0
-        # By priority: each source with its number of arrival and the admissions made before it came.
-        self._entries: dict[Priority, OrderedDict[W, tuple[int, int]]] = {
-            priority: OrderedDict() for priority in Priority
+        self._queues: dict[tuple[Tier, Priority], FairQueue[W]] = {
+            (tier, priority): FairQueue() for tier in Tier for priority in Priority
         }
+        self._admissions_before: dict[
+            W, tuple[int, int]
+        ] = {}  # of a job: its number, and admissions until then
+        self._passed_over: dict[W, int] = {}  # of what was next and had no room: how often
         self._next_deadline_s = math.inf
 
     def __len__(self) -> int:
-        return sum(map(len, self._entries.values()))
+        return sum(map(len, self._queues.values()))
+
+    def num_waiting(self, tier: Tier) -> int:
+        """Sources of a tier."""
+        return sum(len(self._queues[tier, priority]) for priority in Priority)
 
     @property
     def has_jobs(self) -> bool:
         """Whether a source of a job waits."""
-        return bool(self._entries[Priority.JOB])
+        return bool(self._admissions_before)
 
     @property
     def next_deadline_s(self) -> float:
@@ -161,27 +216,31 @@ class WaitingList(Generic[W]):
         return self._next_deadline_s
 
     def add(self, source: W) -> None:
-        """Let a source wait, after all of its priority."""
-        self._entries[source.priority][source] = (self.num_arrivals, self._num_admissions)
+        """Let a source wait, after all of its request."""
+        self._queues[source.tier, source.priority].add(source)
+        if source.priority is Priority.JOB:
+            self._admissions_before[source] = (self.num_arrivals, self._num_admissions)
         self.num_arrivals += 1
         self._next_deadline_s = min(self._next_deadline_s, source.deadline_s)
 
     def remove(self, source: W) -> bool:
         """Forget a source; whether it was waiting."""
-        return self._entries[source.priority].pop(source, None) is not None
+        self._admissions_before.pop(source, None)
+        self._passed_over.pop(source, None)
+        return self._queues[source.tier, source.priority].remove(source)
 
     def clear(self) -> list[W]:
         """Take out all."""
-        removed = [source for entries in self._entries.values() for source in entries]
-        for entries in self._entries.values():
-            entries.clear()
+        removed = self._all()
+        for source in removed:
+            self.remove(source)
         return removed
 
     def expire(self, now_s: float) -> list[W]:
         """Take out the sources whose deadline has come."""
         if now_s < self._next_deadline_s:
             return []
-        waiting = [source for entries in self._entries.values() for source in entries]
+        waiting = self._all()
         expired = [source for source in waiting if source.deadline_s <= now_s]
         for source in expired:
             self.remove(source)
@@ -189,83 +248,111 @@ class WaitingList(Generic[W]):
         self._next_deadline_s = min(later, default=math.inf)
         return expired
 
-    def admit(self, load: Load, most: int, most_jobs: float = math.inf) -> list[W]:
-        """Take out the sources that join next.
+    def admit(
+        self, tier: Tier, load: Load, most: int, most_jobs: float = math.inf, beside: Beside = NOTHING_BESIDE
+    ) -> list[W]:
+        """Take out the sources of a tier that join next.
 
         Args:
-            load: what runs.
+            tier: whose.
+            load: what runs of it.
             most: sources to take at most.
             most_jobs: of these, sources of jobs.
+            beside: what runs of the other tier.
 
         Returns:
             Sources for which there is room; perhaps none.
         """
-        room = _Room(self._capacity, load, most, most_jobs)
+        room = _Room(self._capacity, load, most, most_jobs, beside)
+        considered = max(0, min(LOOK_AHEAD, room.free_rows * LOOK_AHEAD_PER_ROW))
+        groups = {
+            priority: list(islice(self._queues[tier, priority].in_order(), considered))
+            for priority in Priority
+        }
         admitted: list[W] = []
-        overdue, *by_priority = self._in_order()
-        for source in overdue:
+        for source in self._overdue(groups):
             if room.bars(source):
                 continue
             if not room.has_room(source):
                 break
             admitted.append(room.take(source))
         else:
-            for group in by_priority:
-                admitted += _choose(group, room)
+            urgent = set(admitted)
+            for group in groups.values():
+                admitted += _choose([source for source in group if source not in urgent], room)
         for source in admitted:
-            self.remove(source)
-        self._num_admissions += bool(admitted)
+            self._queues[tier, source.priority].take(source)
+            self._admissions_before.pop(source, None)
+            self._passed_over.pop(source, None)
+        if admitted:
+            self._num_admissions += tier is Tier.BULK
+            for source in groups[Priority.INTERACTIVE][:1]:
+                if source not in admitted:
+                    self._passed_over[source] = self._passed_over.get(source, 0) + 1
         return admitted
 
-    def _in_order(self) -> tuple[list[W], list[W], list[W]]:
-        """Overdue sources, interactive ones and jobs, each in its order."""
-        overdue: list[tuple[int, W]] = []
-        groups: dict[Priority, list[W]] = {}
-        for priority, entries in self._entries.items():
-            considered = list(islice(entries.items(), LOOK_AHEAD))
-            is_late = [self._num_admissions - before >= MAX_PASSED_OVER for _, (_, before) in considered]
-            overdue += [
-                (arrival, source)
-                for (source, (arrival, _)), late in zip(considered, is_late, strict=True)
-                if late
-            ]
-            others = [source for (source, _), late in zip(considered, is_late, strict=True) if not late]
-            groups[priority] = sorted(others, key=lambda source: source.deadline_s)
-        overdue.sort(key=lambda entry: entry[0])
-        return [source for _, source in overdue], groups[Priority.INTERACTIVE], groups[Priority.JOB]
+    def _all(self) -> list[W]:
+        """Every source, by arrival within a request."""
+        return [source for queue in self._queues.values() for source in queue]
+
+    def _overdue(self, groups: Mapping[Priority, Sequence[W]]) -> Iterator[W]:
+        """Those that nothing goes before: what was next for too long, then jobs that were passed over."""
+        for source in groups[Priority.INTERACTIVE][:1]:
+            if self._passed_over.get(source, 0) >= MAX_PASSED_OVER:
+                yield source
+        befores = ((self._admissions_before[source], source) for source in groups[Priority.JOB])
+        late = [
+            (arrival, source)
+            for (arrival, before), source in befores
+            if self._num_admissions - before >= MAX_PASSED_OVER
+        ]
+        yield from (source for _, source in sorted(late, key=lambda entry: entry[0]))
 
 
 @dataclass(slots=True)
 class _Room:
-    """What is still free on a replica while sources are chosen."""
+    """What is still free on a replica for a tier while sources are chosen."""
 
     capacity: Capacity
     load: Load
     most: int
     most_jobs: float
+    beside: Beside
     lanes: dict[SearchKind, LaneLoad] = field(init=False)
-    num_rows: int = field(init=False)
+    free_rows: int = field(init=False)
     num_sources: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.lanes = dict(self.load)
-        self.num_rows = sum(kind.beam_size * lane.num_sources for kind, lane in self.lanes.items())
+        capacity, beside = self.capacity, self.beside
+        num_rows = sum(kind.beam_size * lane.num_sources for kind, lane in self.lanes.items())
         self.num_sources = sum(lane.num_sources for lane in self.lanes.values())
-        self.most = min(self.most, self.capacity.max_sources - self.num_sources)
+        self.free_rows = min(
+            capacity.max_rows, capacity.max_rows + capacity.max_rows // RESERVED_SHARE - beside.num_rows
+        )
+        free_sources = min(
+            capacity.max_sources,
+            capacity.max_sources + capacity.max_sources // RESERVED_SHARE - beside.num_sources,
+        )
+        if not self.num_sources:
+            # Whatever runs beside it: a tier with nothing to do always has room for one source.
+            self.free_rows, free_sources = max(1, self.free_rows), max(1, free_sources)
+        self.free_rows -= num_rows
+        self.most = min(self.most, free_sources - self.num_sources)
 
     def bars(self, source: Waiting) -> bool:
         return source.priority is Priority.JOB and self.most_jobs < 1
 
     def has_room(self, source: Waiting) -> bool:
-        if (
-            self.most < 1
-            or self.bars(source)
-            or self.num_rows + source.kind.beam_size > self.capacity.max_rows
-        ):
+        if self.most < 1 or self.bars(source):
             return False
+        if not self.num_sources:
+            return True
         lane = self._lane(source)
         padded = (lane.num_sources + 1) * max(lane.width, source.num_tokens)
-        return not lane.num_sources or padded <= self.capacity.budget_tokens
+        return source.kind.beam_size <= self.free_rows and (
+            not lane.num_sources or padded <= self.capacity.budget_tokens
+        )
 
     def is_widened_by(self, source: Waiting) -> bool:
         return source.num_tokens > self._lane(source).width
@@ -273,7 +360,8 @@ class _Room:
     def take(self, source: W) -> W:
         lane = self._lane(source)
         self.lanes[source.kind] = LaneLoad(lane.num_sources + 1, max(lane.width, source.num_tokens))
-        self.num_rows += source.kind.beam_size
+        self.free_rows -= source.kind.beam_size
+        self.num_sources += 1
         self.most -= 1
         self.most_jobs -= source.priority is Priority.JOB
         return source
@@ -287,7 +375,7 @@ def _choose(group: Iterable[W], room: _Room) -> list[W]:
     chosen: list[W] = []
     wide: list[W] = []
     for source in group:
-        if room.most < 1:
+        if room.most < 1 or room.free_rows < 1:
             return chosen
         if chosen and room.is_widened_by(source):
             wide.append(source)

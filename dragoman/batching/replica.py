@@ -1,13 +1,28 @@
-"""One replica: its lanes, and the sources that run in them. No threads here: the scheduler's call it."""
+"""One replica: its lanes, and the sources that run in them. No threads here: the scheduler's call it.
+
+Light sources and bulk have lanes of their own, which take turns: a step with few rows takes a fraction of the
+time of one with many, and light sources need not wait for the others'.
+"""
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from dragoman.batching.fair_queue import Flow
 from dragoman.batching.meters import NO_METER, Ending, Meter, Passage
-from dragoman.batching.policy import Capacity, LaneLoad, Load, encoder_batches, is_time_to_join
+from dragoman.batching.policy import (
+    Beside,
+    Capacity,
+    LaneLoad,
+    Load,
+    Tier,
+    encoder_batches,
+    is_time_to_join,
+)
+from dragoman.batching.turns import Turns, step_cost
 from dragoman.decoding.loop import AnyLane
 from dragoman.decoding.strategy import Source
 from dragoman.errors import DeadlineExceeded
@@ -31,6 +46,10 @@ class Ticket:
     priority: Priority
     on_done: Callable[[Outcome], None]
     """Called once, on a thread of the engine, unless the ticket was cancelled first; must be quick."""
+    flow: Flow = field(default_factory=Flow)
+    """Its request."""
+    tier: Tier = Tier.LIGHT
+    """Set by the scheduler when the ticket begins to wait."""
     on_step: Callable[[list[int]], None] | None = None
     """Called after each step with the target ids so far of the best hypothesis. What it raises fails the
     source."""
@@ -86,6 +105,58 @@ def _ending(outcome: Outcome | None) -> Ending:
             return Ending.DONE
 
 
+@dataclass(slots=True, eq=False)
+class _Work(Generic[Encoded]):
+    """What a replica does for a tier."""
+
+    lanes: dict[SearchKind, AnyLane[Encoded]] = field(default_factory=dict)
+    apart: list[AnyLane[Encoded]] = field(default_factory=list)
+    """Of one source each, which may have made a step fail."""
+    to_encode: deque[list[Ticket]] = field(default_factory=deque)
+    """Batches that have joined and are encoded next, each in a turn of its own."""
+    beginning: list[Ticket] = field(default_factory=list)
+    """Those that have made no step yet."""
+    steps_since_join: int = 0
+    num_sources: int = 0
+
+    def all_lanes(self) -> Iterator[AnyLane[Encoded]]:
+        return (lane for lanes in (self.lanes.values(), self.apart) for lane in lanes)
+
+    def num_rows(self) -> int:
+        """In lanes."""
+        return sum(len(lane.sources) * lane.kind.beam_size for lane in self.all_lanes())
+
+    def next_cost(self) -> int:
+        """Of the next piece of work; 0 for none."""
+        if self.to_encode:
+            batch = self.to_encode[0]
+            return len(batch) * max(ticket.num_tokens for ticket in batch)
+        return step_cost(self.num_rows()) if self.num_sources else 0
+
+    def load(self) -> Load:
+        """What runs, or is encoded next."""
+        loads: dict[SearchKind, LaneLoad] = {}
+
+        def add(kind: SearchKind, lengths: Sequence[int]) -> None:
+            before = loads.get(kind, LaneLoad(0, 0))
+            width = max(lengths, default=0)
+            loads[kind] = LaneLoad(before.num_sources + len(lengths), max(before.width, width))
+
+        for lane in self.all_lanes():
+            add(lane.kind, [len(source.ids) for source in lane.sources])
+        for batch in self.to_encode:
+            add(batch[0].kind, [ticket.num_tokens for ticket in batch])
+        return loads
+
+    def drop(self, tickets: Sequence[Ticket]) -> None:
+        """Let go of sources, if they are here."""
+        sources = {ticket.source for ticket in tickets}
+        for lane in self.all_lanes():
+            lane.drop(sources)
+        remaining = ([one for one in batch if one.source not in sources] for batch in self.to_encode)
+        self.to_encode = deque(batch for batch in remaining if batch)
+
+
 class Replica(Generic[Encoded]):
     """Searches for the sources that joined it, in one lane for each kind of search. For one thread."""
 
@@ -100,84 +171,101 @@ class Replica(Generic[Encoded]):
         self._open_lane = open_lane
         self._capacity = capacity
         self._meter = meter
-        self._lanes: dict[SearchKind, AnyLane[Encoded]] = {}
-        self._apart: list[AnyLane[Encoded]] = []  # of one source each, which may have made a step fail
+        self._work: dict[Tier, _Work[Encoded]] = {tier: _Work() for tier in Tier}
+        self._turns = Turns()
         self._tickets: dict[Source, Ticket] = {}
         self._next_deadline_s = math.inf
         self._num_watched = 0
         self._num_cancels_seen = 0
-        self._steps_since_join = 0
         self._refused_at = -1
-        self._beginning: list[Ticket] = []  # which have made no step yet
 
     @property
     def num_sources(self) -> int:
         """That run here."""
         return len(self._tickets)
 
+    def num_sources_of(self, tier: Tier) -> int:
+        """The same, of a tier."""
+        return self._work[tier].num_sources
+
     @property
     def num_jobs(self) -> int:
         """Sources of jobs that run here."""
         return sum(ticket.priority is Priority.JOB for ticket in self._tickets.values())
 
-    def load(self) -> Load:
-        """What runs."""
-        loads: dict[SearchKind, LaneLoad] = {}
-        for lane in (*self._lanes.values(), *self._apart):
-            before = loads.get(lane.kind, LaneLoad(0, 0))
-            width = max((len(source.ids) for source in lane.sources), default=0)
-            loads[lane.kind] = LaneLoad(before.num_sources + len(lane.sources), max(before.width, width))
-        return loads
+    def load(self, tier: Tier) -> Load:
+        """What runs of a tier."""
+        return self._work[tier].load()
 
-    def wants_more(self, num_waiting: int, num_arrivals: int) -> bool:
-        """Whether it is time to look for sources that may join.
+    def beside(self, tier: Tier) -> Beside:
+        """What runs of the other tier."""
+        load = self._work[Tier.BULK if tier is Tier.LIGHT else Tier.LIGHT].load()
+        num_rows = sum(kind.beam_size * lane.num_sources for kind, lane in load.items())
+        return Beside(num_rows, sum(lane.num_sources for lane in load.values()))
+
+    def may_admit(self, num_arrivals: int) -> bool:
+        """Whether any of those that wait may have room.
 
         Args:
-            num_waiting: sources.
             num_arrivals: sources that ever waited; as long as it stays, those refused are the same ones.
         """
-        if num_arrivals == self._refused_at:
-            return False
-        return is_time_to_join(num_waiting, self.num_sources, self._capacity, self._steps_since_join)
+        return num_arrivals != self._refused_at
+
+    def wants_more(self, tier: Tier, num_waiting: int) -> bool:
+        """Whether it is time to look for sources of a tier that may join, so many of which wait."""
+        work = self._work[tier]
+        return is_time_to_join(num_waiting, work.num_sources, self._capacity, work.steps_since_join)
 
     def refuse(self, num_arrivals: int) -> None:
         """None of those that wait had room: look again when others came, or when one of its own has left."""
         self._refused_at = num_arrivals
 
     def join(self, tickets: Sequence[Ticket]) -> None:
-        """Encode sources and begin to search for them; one that cannot be encoded fails alone."""
-        self._steps_since_join = 0
-        by_kind: dict[SearchKind, list[Ticket]] = {}
+        """Take sources in, to encode them and to search for them in the turns that follow."""
+        by_kind: dict[tuple[Tier, SearchKind], list[Ticket]] = {}
         now_s = time.monotonic()
         for ticket in tickets:
             ticket.joined_s = now_s
-            by_kind.setdefault(ticket.kind, []).append(ticket)
-        for kind, group in by_kind.items():
+            self._register(ticket)
+            by_kind.setdefault((ticket.tier, ticket.kind), []).append(ticket)
+        for (tier, kind), group in by_kind.items():
+            work = self._work[tier]
+            work.steps_since_join = 0
             self._meter.joined(kind, [now_s - ticket.asked_s for ticket in group])
             if kind.method not in READINGS:
-                self._beginning += group
+                work.beginning += group
             lengths = [ticket.num_tokens for ticket in group]
-            for batch in encoder_batches(lengths, self._capacity.encoder_tokens):
-                self._join_together([group[index] for index in batch])
+            batches = encoder_batches(lengths, self._capacity.encoder_tokens)
+            work.to_encode += ([group[index] for index in batch] for batch in batches)
 
     def step(self) -> None:
-        """One token further in every lane; what is done is handed out."""
-        self._steps_since_join += 1
-        began_s, num_sources, num_rows = time.monotonic(), self.num_sources, 0
-        beginning = [ticket for ticket in self._beginning if ticket.source in self._tickets]
-        self._beginning.clear()
-        for lane in (*self._lanes.values(), *self._apart):
+        """Do one piece of work: encode sources that have joined, or one token further in the lanes of a tier.
+
+        What is done is handed out; a source that cannot be encoded fails alone.
+        """
+        tier = self._turns.next(*(self._work[tier].next_cost() for tier in (Tier.LIGHT, Tier.BULK)))
+        work = self._work[tier]
+        if work.to_encode:
+            self._join_together(work, work.to_encode.popleft())
+        else:
+            self._step_lanes(work)
+
+    def _step_lanes(self, work: _Work[Encoded]) -> None:
+        work.steps_since_join += 1
+        began_s, num_sources, num_rows = time.monotonic(), work.num_sources, work.num_rows()
+        beginning = [ticket for ticket in work.beginning if ticket.source in self._tickets]
+        work.beginning.clear()
+        for lane in tuple(work.all_lanes()):
             if lane.sources:
-                num_rows += len(lane.sources) * lane.kind.beam_size
-                self._step(lane)
+                self._step(work, lane)
         ended_s = time.monotonic()
         if beginning:
             self._meter.began([ended_s - ticket.asked_s for ticket in beginning])
         self._meter.stepped(num_rows, num_sources, self._capacity.max_rows, ended_s - began_s)
-        self._apart = [lane for lane in self._apart if lane.sources]
-        idle = [kind for kind, lane in self._lanes.items() if not lane.sources]
+        work.apart = [lane for lane in work.apart if lane.sources]
+        idle = [kind for kind, lane in work.lanes.items() if not lane.sources]
         for kind in idle[:-MAX_IDLE_LANES]:
-            del self._lanes[kind]
+            del work.lanes[kind]
 
     def give_up(self, num_cancels: int) -> None:
         """Drop the sources that were cancelled, or whose deadline has come.
@@ -201,27 +289,23 @@ class Replica(Generic[Encoded]):
     def release(self) -> list[Ticket]:
         """Let go of everything; the tickets that ran here."""
         tickets = list(self._tickets.values())
-        self._lanes.clear()
-        self._apart.clear()
+        self._work = {tier: _Work() for tier in Tier}
         self._tickets.clear()
-        self._beginning.clear()
         return tickets
 
-    def _join_together(self, tickets: Sequence[Ticket]) -> None:
+    def _join_together(self, work: _Work[Encoded], tickets: Sequence[Ticket]) -> None:
         try:
             encoded = self._encode([ticket.source.ids for ticket in tickets])
         except Exception as error:  # noqa: BLE001 -- whatever it is, it is told to whom it concerns
-            self._join_apart(tickets, error)
+            self._join_apart(work, tickets, error)
             return
-        for ticket in tickets:
-            self._register(ticket)
         kind = tickets[0].kind
-        lane = self._lanes.get(kind)
+        lane = work.lanes.get(kind)
         if lane is None:
-            lane = self._lanes[kind] = self._open_lane(kind)
-        self._enter(lane, tickets, encoded)
+            lane = work.lanes[kind] = self._open_lane(kind)
+        self._enter(work, lane, tickets, encoded)
 
-    def _join_apart(self, tickets: Sequence[Ticket], error: Exception) -> None:
+    def _join_apart(self, work: _Work[Encoded], tickets: Sequence[Ticket], error: Exception) -> None:
         """After an error that concerns one of several: each again, in a lane of its own."""
         if len(tickets) == 1:
             self._hand_out([(tickets[0], error)])
@@ -232,38 +316,41 @@ class Replica(Generic[Encoded]):
             except Exception as own_error:  # noqa: BLE001 -- the same
                 self._hand_out([(ticket, own_error)])
                 continue
-            self._register(ticket)
             lane = self._open_lane(ticket.kind)
-            self._apart.append(lane)
-            self._enter(lane, [ticket], encoded)
+            work.apart.append(lane)
+            self._enter(work, lane, [ticket], encoded)
 
-    def _enter(self, lane: AnyLane[Encoded], tickets: Sequence[Ticket], encoded: Encoded) -> None:
+    def _enter(
+        self, work: _Work[Encoded], lane: AnyLane[Encoded], tickets: Sequence[Ticket], encoded: Encoded
+    ) -> None:
         try:
             lane.join([ticket.source for ticket in tickets], encoded)
         except Exception as error:  # noqa: BLE001 -- the same; most likely there is no memory
             there = [self._tickets[source] for source in lane.sources]
-            self._break_up(lane, list(dict.fromkeys([*there, *tickets])), error)
+            self._break_up(work, lane, list(dict.fromkeys([*there, *tickets])), error)
 
-    def _step(self, lane: AnyLane[Encoded]) -> None:
+    def _step(self, work: _Work[Encoded], lane: AnyLane[Encoded]) -> None:
         try:
             found = lane.step()
         except Exception as error:  # noqa: BLE001 -- the same
-            self._break_up(lane, [self._tickets[source] for source in lane.sources], error)
+            self._break_up(work, lane, [self._tickets[source] for source in lane.sources], error)
             return
         self._hand_out([(self._tickets[one.source], one.error or one.hypotheses) for one in found])
         if self._num_watched:
             self._report(lane)
 
-    def _break_up(self, lane: AnyLane[Encoded], tickets: Sequence[Ticket], error: Exception) -> None:
+    def _break_up(
+        self, work: _Work[Encoded], lane: AnyLane[Encoded], tickets: Sequence[Ticket], error: Exception
+    ) -> None:
         """A step failed: its sources begin again, each alone, so that only the one at fault fails.
 
         What was found does not change, since no source's hypotheses depend on its company.
         """
-        if self._lanes.get(lane.kind) is lane:
-            del self._lanes[lane.kind]
+        if work.lanes.get(lane.kind) is lane:
+            del work.lanes[lane.kind]
         else:
-            self._apart = [other for other in self._apart if other is not lane]
-        self._join_apart(tickets, error)
+            work.apart = [other for other in work.apart if other is not lane]
+        self._join_apart(work, tickets, error)
 
     def _report(self, lane: AnyLane[Encoded]) -> None:
         """Tell those that watch how far their source has come."""
@@ -284,15 +371,16 @@ class Replica(Generic[Encoded]):
         self._hand_out(faults)
 
     def _register(self, ticket: Ticket) -> None:
-        if ticket.source not in self._tickets:
-            self._tickets[ticket.source] = ticket
-            self._num_watched += ticket.on_step is not None
+        self._tickets[ticket.source] = ticket
+        self._num_watched += ticket.on_step is not None
+        self._work[ticket.tier].num_sources += 1
         self._next_deadline_s = min(self._next_deadline_s, ticket.deadline_s)
 
     def _forget(self, ticket: Ticket) -> None:
         self._refused_at = -1
         if self._tickets.pop(ticket.source, None) is not None:
             self._num_watched -= ticket.on_step is not None
+            self._work[ticket.tier].num_sources -= 1
 
     def _hand_out(self, outcomes: Sequence[tuple[Ticket, Outcome]]) -> None:
         if not outcomes:
@@ -304,10 +392,9 @@ class Replica(Generic[Encoded]):
             ticket.finish(outcome)
 
     def _drop(self, tickets: Sequence[Ticket]) -> None:
-        sources = {ticket.source for ticket in tickets}
-        if not sources:
+        if not tickets:
             return
-        for lane in (*self._lanes.values(), *self._apart):
-            lane.drop(sources)
+        for work in self._work.values():
+            work.drop(tickets)
         for ticket in tickets:
             self._forget(ticket)

@@ -1,7 +1,7 @@
 """The engine's threads: one per replica, all fed from one waiting list.
 
-A replica repeats: admit sources that wait, encode them, let them join a lane, make one step in every lane,
-hand out what is done. It sleeps when there is nothing to do.
+A replica repeats: admit sources that wait, then encode some of them or make one step, hand out what is done.
+It sleeps when there is nothing to do.
 """
 
 import math
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from dragoman.batching.meters import NO_METER, Meter, QueueState
-from dragoman.batching.policy import Capacity, WaitingList, fair_share
+from dragoman.batching.policy import Capacity, Tier, WaitingList, fair_share, tier_of
 from dragoman.batching.replica import Outcome, Replica, Ticket
 from dragoman.decoding.loop import AnyLane
 from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
@@ -75,7 +75,7 @@ class Scheduler(Generic[Encoded]):
         self._finalizer = weakref.finalize(self, _stop, self._desk, self._threads)
 
     def submit(self, tickets: Sequence[Ticket]) -> None:
-        """Let sources wait, all or none.
+        """Let sources of one priority wait, all or none.
 
         Raises:
             Overloaded: the queue has no room for them. An empty queue has room for any number.
@@ -116,6 +116,7 @@ class Scheduler(Generic[Encoded]):
             self._start()
             for ticket in tickets:
                 ticket.is_fed = True
+            _count_tokens(tickets)
             done = 0
             while done < len(tickets):
                 while desk.num_fed >= MAX_FED and not desk.is_closed:
@@ -183,7 +184,7 @@ class _Desk:
         self.num_fed = 0
         self.num_cancels = 0
         """Grows when a source that runs is given up: replicas then look for theirs."""
-        self.running = [0] * options.replicas
+        self.running = {tier: [0] * options.replicas for tier in Tier}
         self.last_interactive_s = -math.inf
         self.waiting: WaitingList[Ticket] = WaitingList(options.capacity)
 
@@ -196,6 +197,7 @@ class _Desk:
         num_waiting, queue_size = self.num_submitted, self.options.queue_size
         if num_waiting and num_waiting + len(tickets) > queue_size:
             raise Overloaded(num_waiting, queue_size, len(tickets))
+        _count_tokens(tickets)
         self.add(tickets)
 
     def add(self, tickets: Sequence[Ticket]) -> None:
@@ -203,6 +205,7 @@ class _Desk:
         for ticket in tickets:
             if not ticket.is_cancelled:
                 ticket.asked_s = now_s
+                ticket.tier = tier_of(ticket.priority, ticket.flow)
                 if ticket.priority is Priority.INTERACTIVE:
                     self.last_interactive_s = now_s
                 self.waiting.add(ticket)
@@ -232,15 +235,28 @@ class _Desk:
 
     def admit(self, replica: Replica[Encoded], number: int) -> list[Ticket]:
         """Take out what joins a replica now."""
-        self.running[number] = replica.num_sources
-        num_waiting, num_arrivals = len(self.waiting), self.waiting.num_arrivals
-        share = fair_share(num_waiting, self.running, number)
-        if share < 1 or not replica.wants_more(num_waiting, num_arrivals):
+        for tier in Tier:
+            self.running[tier][number] = replica.num_sources_of(tier)
+        num_arrivals = self.waiting.num_arrivals
+        if not replica.may_admit(num_arrivals):
             return []
-        admitted = self.waiting.admit(replica.load(), share, self._most_jobs(replica))
-        if not admitted:
+        admitted: list[Ticket] = []
+        is_refused = True
+        for tier in Tier:
+            num_waiting = self.waiting.num_waiting(tier)
+            if not num_waiting:
+                continue
+            share = fair_share(num_waiting, self.running[tier], number)
+            if share < 1 or not replica.wants_more(tier, num_waiting):
+                is_refused = False
+                continue
+            beside = replica.beside(tier).plus(ticket.kind.beam_size for ticket in admitted)
+            most_jobs = self._most_jobs(replica)
+            found = self.waiting.admit(tier, replica.load(tier), share, most_jobs, beside)
+            self.running[tier][number] += len(found)
+            admitted += found
+        if is_refused and not admitted:
             replica.refuse(num_arrivals)
-        self.running[number] += len(admitted)
         self._count_out(admitted)
         return admitted
 
@@ -274,6 +290,12 @@ class _Desk:
         if num_fed:
             self.num_fed -= num_fed
             self.room.notify_all()
+
+
+def _count_tokens(tickets: Iterable[Ticket]) -> None:
+    """Let requests know how much they are, before their segments are told light from bulk."""
+    for ticket in tickets:
+        ticket.flow.num_tokens += ticket.num_tokens
 
 
 def _serve(desk: _Desk, replica: Replica[Encoded], number: int) -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dragoman.batching.fair_queue import Flow
 from dragoman.batching.meters import QueueState
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import DeadlineExceeded, InputError, TranslatorClosed
@@ -36,6 +37,7 @@ class PairTranslator(Protocol):
         pair: Pair | None = ...,
         priority: Priority = ...,
         timeout_s: float | None = ...,
+        flow: Flow | None = ...,
         on_segment: Callable[[SegmentTranslation], object] | None = ...,
         on_token: Callable[[int, str], object] | None = ...,
         cache_partition: str = ...,
@@ -61,6 +63,7 @@ class PairTranslator(Protocol):
         pair: Pair | None = ...,
         priority: Priority = ...,
         timeout_s: float | None = ...,
+        flow: Flow | None = ...,
         cache_partition: str = ...,
     ) -> Future[SegmentTranslation]: ...
 
@@ -89,6 +92,8 @@ class Wishes:
     """On `time.monotonic`'s clock; it covers all steps."""
     watch: Watch
     """Of the last step."""
+    flow: Flow
+    """The request that the text is part of."""
     cache_partition: str = ""
 
     @classmethod
@@ -98,10 +103,11 @@ class Wishes:
         priority: Priority,
         timeout_s: float | None,
         watch: Watch,
+        flow: Flow | None = None,
         cache_partition: str = "",
     ) -> "Wishes":
         deadline_s = math.inf if timeout_s is None else time.monotonic() + timeout_s
-        return cls(options, priority, timeout_s, deadline_s, watch, cache_partition)
+        return cls(options, priority, timeout_s, deadline_s, watch, flow or Flow(), cache_partition)
 
     def remaining_s(self) -> float | None:
         """Seconds that are left; None for no limit.
@@ -219,6 +225,7 @@ class Journey:
                 pair=step.pair,
                 priority=self._wishes.priority,
                 timeout_s=self._wishes.remaining_s(),
+                flow=self._wishes.flow.at_step(len(self._done)),
                 on_segment=watch.on_segment,
                 on_token=watch.on_token,
                 cache_partition=self._wishes.cache_partition,

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from dragoman.batching.fair_queue import Flow
 from dragoman.batching.meters import NO_METER, Meter, QueueState, add_queues
 from dragoman.bundle import Bundle
 from dragoman.decoding.options import DecodingOptions
@@ -256,7 +257,7 @@ class Router:
         """
         return self.follow(self.route(source, target, model), text, options, priority, timeout_s)
 
-    def follow(
+    def follow(  # noqa: PLR0913 -- a text's own wishes, all named
         self,
         route: Route,
         text: str,
@@ -264,13 +265,16 @@ class Router:
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
         watch: Watch = NOBODY,
+        *,
+        flow: Flow | None = None,
         cache_partition: str = "",
     ) -> Future[RoutedTranslation]:
-        """`submit`, for a route that was found before; `watch` is told of the last step's progress.
+        """`submit`, for a route that was found before.
 
-        Known segments are those of the `cache_partition`; see `Recall`.
+        `watch` is told of the last step's progress; `flow` is the request that the text is part of. Known
+        segments are those of the `cache_partition`; see `Recall`.
         """
-        wishes = Wishes.beginning_now(options, priority, timeout_s, watch, cache_partition)
+        wishes = Wishes.beginning_now(options, priority, timeout_s, watch, flow, cache_partition)
         context = (
             copy_context()
         )  # a meter marks sources by their caller's, on whatever thread they are asked for
@@ -298,6 +302,7 @@ class Router:
         target: str,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        flow: Flow | None = None,
         cache_partition: str = "",
     ) -> Future[SegmentTranslation]:
         """Begin to read a given target; see `Translator.score`. Errors are those of `submit`.
@@ -305,7 +310,7 @@ class Router:
         Raises:
             InputError: the route has two steps.
         """
-        wishes = Wishes.beginning_now(DEFAULTS, priority, timeout_s, NOBODY, cache_partition)
+        wishes = Wishes.beginning_now(DEFAULTS, priority, timeout_s, NOBODY, flow, cache_partition)
         scoring = Scoring(step_to_score(route), wishes, self._shelf, self._run_beside)
         scoring.begin(source, target)
         return scoring.future

@@ -74,6 +74,7 @@ class Scoring:
                 pair=self._step.pair,
                 priority=self._wishes.priority,
                 timeout_s=self._wishes.remaining_s(),
+                flow=self._wishes.flow,
                 cache_partition=self._wishes.cache_partition,
             )
         except BaseException:

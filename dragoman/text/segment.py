@@ -13,11 +13,22 @@ from dragoman.types import Splitting
 WINDOW_CHARS = 4096
 """Most characters shown to the sentence splitter at once: it takes quadratic time over unpaired quotes."""
 
+MAX_WORD_CHARACTERS = 128
+"""Of what stands between white space: models have seen no longer words, and seldom end translations of them.
+Scripts without spaces between words do not count."""
+MAX_WORD_TOKENS = 64
+"""Most tokens of a piece of such a word."""
+
 Span = tuple[int, int]
 """Start and end, in characters."""
 
 _LINE = re.compile("[^\t\n\r\x0b\x0c\x85\u2028\u2029]+")
 _SPACE = re.compile(r"\s")
+_UNSPACED_SCRIPTS = (
+    "\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff"  # Thai, Lao, Tibetan, Myanmar, Hangul, Khmer
+    "\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"  # Chinese, Japanese, Korean
+)
+_ENDLESS_WORD = re.compile(rf"[^\s{_UNSPACED_SCRIPTS}]{{{MAX_WORD_CHARACTERS + 1},}}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ENUMERATION = re.compile(
     r"""
@@ -101,6 +112,8 @@ def segment_to_fit(
 ) -> Document:
     """`segment`, with every segment that has letters in it split where it is too long.
 
+    Words of more than `MAX_WORD_CHARACTERS` stand for themselves, in pieces of at most `MAX_WORD_TOKENS`.
+
     Raises:
         InputError: not even one character fits.
     """
@@ -109,7 +122,7 @@ def segment_to_fit(
     gaps = [document.gaps[0]]
     for sentence, gap in zip(document.segments, document.gaps[1:], strict=True):
         if has_letters(sentence):
-            pieces = split_to_fit(sentence, count_tokens, max_tokens)
+            pieces = _take_apart(sentence, _fitting_spans(sentence, count_tokens, max_tokens))
             segments += pieces.segments
             gaps += [*pieces.gaps[1:-1], gap]
         else:
@@ -135,19 +148,7 @@ def split_to_fit(segment: str, count_tokens: Callable[[str], int], max_tokens: i
     Raises:
         InputError: not even one character fits.
     """
-    spans: list[Span] = []
-    pending = list(_without_spaces(segment, 0, len(segment)))
-    while pending:
-        start, end = pending.pop()
-        if count_tokens(segment[start:end]) <= max_tokens:
-            spans.append((start, end))
-            continue
-        if end - start == 1:
-            problem = f"a single character takes more than the limit of {max_tokens} tokens; leave it out"
-            raise InputError("text", f"{segment[start:end]!r}: {problem}")
-        left_end, right_start = best_cut(segment[start:end])
-        pending += [(start + right_start, end), (start, start + left_end)]
-    return _take_apart(segment, spans)
+    return _take_apart(segment, _halved_to_fit(segment, (0, len(segment)), count_tokens, max_tokens))
 
 
 def has_letters(text: str) -> bool:
@@ -164,6 +165,33 @@ def _take_apart(text: str, spans: Iterable[Span]) -> Document:
         segments.append(text[start:end])
         gap_start = end
     return Document(tuple(segments), (*gaps, text[gap_start:]))
+
+
+def _fitting_spans(segment: str, count_tokens: Callable[[str], int], max_tokens: int) -> Iterator[Span]:
+    start = 0
+    for word in _ENDLESS_WORD.finditer(segment):
+        yield from _halved_to_fit(segment, (start, word.start()), count_tokens, max_tokens)
+        yield from _halved_to_fit(segment, word.span(), count_tokens, min(MAX_WORD_TOKENS, max_tokens))
+        start = word.end()
+    yield from _halved_to_fit(segment, (start, len(segment)), count_tokens, max_tokens)
+
+
+def _halved_to_fit(
+    segment: str, span: Span, count_tokens: Callable[[str], int], max_tokens: int
+) -> Iterator[Span]:
+    """Spans of pieces that fit, without white space at their ends."""
+    pending = list(_without_spaces(segment, *span))
+    while pending:
+        start, end = pending.pop()
+        # Whatever is beyond a window is cut: to count its tokens would hold up everybody else for long.
+        if end - start <= WINDOW_CHARS and count_tokens(segment[start:end]) <= max_tokens:
+            yield start, end
+            continue
+        if end - start == 1:
+            problem = f"a single character takes more than the limit of {max_tokens} tokens; leave it out"
+            raise InputError("text", f"{segment[start:end]!r}: {problem}")
+        left_end, right_start = best_cut(segment[start:end])
+        pending += [(start + right_start, end), (start, start + left_end)]
 
 
 def _line_spans(text: str, language: str) -> Iterator[Span]:

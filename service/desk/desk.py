@@ -10,6 +10,7 @@ from enum import Enum
 import anyio
 
 from dragoman import InputError
+from dragoman.batching.fair_queue import Flow
 from dragoman.routing.journey import Watch
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
@@ -165,7 +166,7 @@ class Desk:
         self.limits.check(order.texts, order.options.target_prefix)
         note_texts(order.texts)
         async with self.charged(order.num_characters, caller):
-            plans = await self._plan(order)
+            plans = await self._plan(order, Flow(caller.key_id))
             async with aclosing(self._follow(plans, telling, caller)) as followed:
                 async for progress in followed:
                     yield progress
@@ -185,7 +186,8 @@ class Desk:
         self.limits.check(texts)
         note_texts(texts)
         async with self.charged(sum(map(len, texts)), caller):
-            return await self.inference.score(route, pairs, self.cache_sharing.partition_of(caller.key_id))
+            partition = self.cache_sharing.partition_of(caller.key_id)
+            return await self.inference.score(route, pairs, Flow(caller.key_id), partition)
 
     async def detect(self, texts: Sequence[str], caller: Caller) -> list[list[Detected]]:
         """The languages, among all served, that each text may be in, the most likely first.
@@ -238,7 +240,8 @@ class Desk:
             cache_partition = self.cache_sharing.partition_of(caller.key_id)
 
             def plan() -> list[Errand]:
-                plans.extend(_plan_all(order, self.inference.router, self.detection))
+                flow = Flow(caller.key_id)
+                plans.extend(_plan_all(order, self.inference.router, self.detection, flow))
                 return [errand for plan in plans for errand in plan.errands]
 
             if self._is_brief(order):
@@ -258,8 +261,9 @@ class Desk:
             and not self.detection.is_wanted(order.source)
         )
 
-    async def _plan(self, order: Order) -> list[_Plan]:
-        return await self.inference.beside(lambda: _plan_all(order, self.inference.router, self.detection))
+    async def _plan(self, order: Order, flow: Flow) -> list[_Plan]:
+        router = self.inference.router
+        return await self.inference.beside(lambda: _plan_all(order, router, self.detection, flow))
 
     @asynccontextmanager
     async def charged(self, characters: int, caller: Caller, documents: int = 0) -> AsyncIterator[None]:
@@ -300,14 +304,14 @@ def _watch(item: int, telling: Telling, tell: Callable[[Progress], None]) -> Wat
     return Watch(on_segment, on_token if telling is Telling.TOKENS else None)
 
 
-def _plan_all(order: Order, router: Router, detection: Detection) -> list[_Plan]:
+def _plan_all(order: Order, router: Router, detection: Detection, flow: Flow) -> list[_Plan]:
     """Raises a TextsRefusedError that names all texts at fault."""
     plans, problems = [], []
     if not order.texts and not detection.is_wanted(order.source):
         router.route(order.source, order.target, order.model)  # no text would find a pair amiss
     for item, text in enumerate(order.texts):
         try:
-            plans.append(_plan(text, order, router, detection))
+            plans.append(_plan(text, order, router, detection, flow))
         except InputError as error:
             if error.field != "text":  # it is the same for all texts
                 raise
@@ -317,7 +321,7 @@ def _plan_all(order: Order, router: Router, detection: Detection) -> list[_Plan]
     return plans
 
 
-def _plan(text: str, order: Order, router: Router, detection: Detection) -> _Plan:
+def _plan(text: str, order: Order, router: Router, detection: Detection, flow: Flow) -> _Plan:
     marked = None if order.markup is None else _parse(text, order.markup)
     source, detected = order.source, None
     if detection.is_wanted(source):
@@ -329,7 +333,7 @@ def _plan(text: str, order: Order, router: Router, detection: Detection) -> _Pla
     route = router.route(source, order.target, order.model)
     options = order.options if marked is None else replace(order.options, return_alignment=True)
     parts = (text,) if marked is None else marked.blocks
-    errands = tuple(Errand(route, part, options, order.priority) for part in parts)
+    errands = tuple(Errand(route, part, options, order.priority, flow=flow) for part in parts)
     return _Plan(text, marked, route.pair.target, detected, route, errands)
 
 

@@ -11,6 +11,7 @@ import anyio.to_thread
 from anyio import CapacityLimiter
 
 from dragoman import DecodingOptions, InputError, Priority
+from dragoman.batching.fair_queue import Flow
 from dragoman.routing.journey import NOBODY, Watch
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
@@ -38,6 +39,8 @@ class Errand:
     options: DecodingOptions
     priority: Priority = Priority.INTERACTIVE
     watch: Watch = NOBODY
+    flow: Flow = field(default_factory=Flow)
+    """The request that it is part of; its owner is the key that pays for it."""
 
 
 class Inference:
@@ -102,7 +105,7 @@ class Inference:
             request.give_up()
 
     async def score(
-        self, route: Route, pairs: Sequence[tuple[str, str]], cache_partition: str = ""
+        self, route: Route, pairs: Sequence[tuple[str, str]], flow: Flow, cache_partition: str = ""
     ) -> list[SegmentTranslation]:
         """What the model makes of each source and the target given for it; errors as `run` has them.
 
@@ -114,7 +117,12 @@ class Inference:
             for item, (source, target) in enumerate(pairs):
                 try:
                     scored = self.router.score(
-                        route, source, target, timeout_s=self._timeout_s, cache_partition=cache_partition
+                        route,
+                        source,
+                        target,
+                        timeout_s=self._timeout_s,
+                        flow=flow,
+                        cache_partition=cache_partition,
                     )
                     coming.append(scored)
                 except InputError as error:
@@ -137,7 +145,8 @@ class Inference:
                     errand.priority,
                     self._timeout_s,
                     errand.watch,
-                    request.cache_partition,
+                    flow=errand.flow,
+                    cache_partition=request.cache_partition,
                 )
             except InputError as error:
                 if error.field != "text":  # it is the same for all texts

@@ -31,6 +31,8 @@ class Engine:
         self.threads: set[int] = set()
         self.num_rows: list[int] = []
         """Of each step of any lane."""
+        self.turns: list[tuple[str, list[int]]] = []
+        """What was done, `encode` or `step`, and for which sources."""
         self.unencodable: set[int] = set()
         self.undecodable: set[int] = set()
         """A step with one of these among its rows raises, once it has read two tokens."""
@@ -41,6 +43,7 @@ class Engine:
     def encode(self, sources: Sequence[Sequence[int]]) -> list[int]:
         numbers = [source[0] for source in sources]
         self.encoded.append(numbers)
+        self.turns.append(("encode", numbers))
         if self.unencodable.intersection(numbers):
             raise RuntimeError("an id is not in the vocabulary")
         return numbers
@@ -61,6 +64,7 @@ class _Stepper(FakeStepper):
         assert self.engine.gate.wait(TIMEOUT_S)
         self.engine.threads.add(threading.get_ident())
         self.engine.num_rows.append(len(self.rows))
+        self.engine.turns.append(("step", [source for source, _ in self.rows]))
         for source, prefix in self.rows:
             if source in self.engine.undecodable and len(prefix or ()) == 2:
                 raise RuntimeError("the step failed")

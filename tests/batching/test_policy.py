@@ -3,18 +3,20 @@
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.batching.fair_queue import Flow
 from dragoman.batching.policy import (
     LOOK_AHEAD,
     MAX_PASSED_OVER,
     PATIENCE_STEPS,
     Capacity,
     LaneLoad,
+    Tier,
     WaitingList,
     encoder_batches,
     fair_share,
@@ -24,6 +26,7 @@ from dragoman.types import Priority, SearchKind
 
 GREEDY = SearchKind(1)
 INTERACTIVE, JOB = Priority.INTERACTIVE, Priority.JOB
+BULK = Tier.BULK
 SMALL = Capacity(max_rows=12, max_sources=6, budget_tokens=60)
 
 
@@ -33,6 +36,8 @@ class Waiter:
     kind: SearchKind = GREEDY
     priority: Priority = INTERACTIVE
     deadline_s: float = math.inf
+    flow: Flow = field(default_factory=Flow)
+    tier: Tier = BULK
 
 
 waiters = st.builds(
@@ -71,7 +76,7 @@ def test_what_is_admitted_fits(sources: list[Waiter], most: int) -> None:
     waiting = waiting_list(sources)
     running: list[Waiter] = []
     for _ in range(4):
-        admitted = waiting.admit(load_of(running), most)
+        admitted = waiting.admit(BULK, load_of(running), most)
         assert len(admitted) <= most
         running += admitted
         assert_within(SMALL, running)
@@ -82,7 +87,7 @@ def test_what_is_admitted_fits(sources: list[Waiter], most: int) -> None:
 
 @given(st.lists(waiters, min_size=1, max_size=30))
 def test_a_replica_with_nothing_to_do_admits_something(sources: list[Waiter]) -> None:
-    assert waiting_list(sources).admit({}, 1)
+    assert waiting_list(sources).admit(BULK, {}, 1)
 
 
 @given(st.lists(waiters, min_size=1, max_size=40), st.data())
@@ -97,7 +102,7 @@ def test_nobody_waits_for_ever(first: list[Waiter], data: st.DataObject) -> None
     for _ in range(2 * (MAX_PASSED_OVER + len(first)) + 2):
         for _ in range(data.draw(st.integers(0, 3))):
             waiting.add(Waiter(num_tokens=data.draw(st.integers(1, 9))))
-        admitted = waiting.admit(load_of(running), SMALL.max_sources)
+        admitted = waiting.admit(BULK, load_of(running), SMALL.max_sources)
         pending -= {id(source) for source in admitted}
         running = [*running, *admitted][data.draw(st.integers(1, 6)) :] if admitted else []
 
@@ -111,21 +116,21 @@ def test_after_its_time_the_longest_waiting_goes_first_and_holds_up_the_rest(len
     full = {GREEDY: LaneLoad(4, 12)}  # one place is left, if the lane gets no wider
     for _ in range(MAX_PASSED_OVER):
         waiting.add(Waiter(num_tokens=12))
-        assert [source.priority for source in waiting.admit(full, 1)] == [INTERACTIVE]
+        assert [source.priority for source in waiting.admit(BULK, full, 1)] == [INTERACTIVE]
 
     later = Waiter(num_tokens=1)
     waiting.add(later)
-    admitted = waiting.admit(full, 1)
+    admitted = waiting.admit(BULK, full, 1)
 
     assert admitted == [job for job in jobs[:1] if job.num_tokens == 1]
-    assert waiting.admit({}, 1) == [*jobs, later][len(admitted) : len(admitted) + 1]
+    assert waiting.admit(BULK, {}, 1) == [*jobs, later][len(admitted) : len(admitted) + 1]
 
 
 @given(st.permutations([JOB] * 4 + [INTERACTIVE] * 4))
 def test_interactive_sources_go_before_jobs_and_equals_by_arrival(priorities: list[Priority]) -> None:
     sources = [Waiter(priority=priority) for priority in priorities]
 
-    admitted = waiting_list(sources).admit({}, 6)
+    admitted = waiting_list(sources).admit(BULK, {}, 6)
 
     assert admitted == sorted(sources, key=lambda source: source.priority)[:6]
 
@@ -133,13 +138,13 @@ def test_interactive_sources_go_before_jobs_and_equals_by_arrival(priorities: li
 def test_the_nearest_deadline_goes_first() -> None:
     sources = [Waiter(), Waiter(deadline_s=9.0), Waiter(deadline_s=3.0), Waiter(deadline_s=6.0)]
 
-    assert [one.deadline_s for one in waiting_list(sources).admit({}, 3)] == [3.0, 6.0, 9.0]
+    assert [one.deadline_s for one in waiting_list(sources).admit(BULK, {}, 3)] == [3.0, 6.0, 9.0]
 
 
 def test_sources_that_make_the_lane_no_wider_go_before_those_that_do() -> None:
     sources = [Waiter(num_tokens=length) for length in (6, 9, 2, 8, 6, 1)]
 
-    admitted = waiting_list(sources).admit({GREEDY: LaneLoad(1, 4)}, 5)
+    admitted = waiting_list(sources).admit(BULK, {GREEDY: LaneLoad(1, 4)}, 5)
 
     assert [source.num_tokens for source in admitted] == [6, 2, 6, 1, 8]
 
@@ -148,8 +153,8 @@ def test_a_source_over_the_budget_runs_but_alone() -> None:
     giant = Waiter(num_tokens=1000)
     waiting = waiting_list([giant, Waiter()])
 
-    assert waiting.admit({GREEDY: LaneLoad(1, 5)}, 6) != [giant]
-    assert waiting.admit({}, 6) == [giant]
+    assert waiting.admit(BULK, {GREEDY: LaneLoad(1, 5)}, 6) != [giant]
+    assert waiting.admit(BULK, {}, 6) == [giant]
 
 
 def test_expired_sources_are_taken_out_and_no_others() -> None:
@@ -161,7 +166,7 @@ def test_expired_sources_are_taken_out_and_no_others() -> None:
     assert waiting.next_deadline_s == 5.0
     assert waiting.expire(6.0) == [sources[0]]
     assert waiting.next_deadline_s == math.inf
-    assert waiting.admit({}, 6) == [sources[2]]
+    assert waiting.admit(BULK, {}, 6) == [sources[2]]
 
 
 def test_removed_sources_are_not_admitted() -> None:
@@ -170,7 +175,7 @@ def test_removed_sources_are_not_admitted() -> None:
 
     assert waiting.remove(sources[1])
     assert not waiting.remove(sources[1])
-    assert waiting.admit({}, 6) == [sources[0], sources[2]]
+    assert waiting.admit(BULK, {}, 6) == [sources[0], sources[2]]
 
 
 @given(st.integers(0, 5), st.sampled_from([0, MAX_PASSED_OVER]))
@@ -180,22 +185,23 @@ def test_no_more_of_jobs_join_than_may_and_they_hold_nobody_up(
     waiting = waiting_list([Waiter(priority=JOB) for _ in range(4)], Capacity())
     for _ in range(times_passed_over):
         waiting.add(Waiter())
-        assert [source.priority for source in waiting.admit({}, 1, 0)] == [INTERACTIVE]
+        assert [source.priority for source in waiting.admit(BULK, {}, 1, 0)] == [INTERACTIVE]
     for _ in range(4):
         waiting.add(Waiter())
 
-    admitted = [source.priority for source in waiting.admit({}, 20, most_jobs)]
+    admitted = [source.priority for source in waiting.admit(BULK, {}, 20, most_jobs)]
 
     assert (admitted.count(INTERACTIVE), admitted.count(JOB)) == (4, min(4, most_jobs))
 
 
 def test_only_the_longest_waiting_are_looked_at() -> None:
     """However long the queue, an admission costs the same."""
-    waiting = waiting_list([Waiter(num_tokens=9) for _ in range(LOOK_AHEAD)])
-    late = Waiter(num_tokens=1, deadline_s=0.0)
+    request = Flow()
+    waiting = waiting_list([Waiter(num_tokens=9, flow=request) for _ in range(LOOK_AHEAD)])
+    late = Waiter(num_tokens=1, deadline_s=0.0, flow=request)
     waiting.add(late)
 
-    assert late not in waiting.admit({}, 6)
+    assert late not in waiting.admit(BULK, {}, 6)
 
 
 CAPACITY = Capacity(max_sources=64)

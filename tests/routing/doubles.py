@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
+from dragoman.batching.fair_queue import Flow
 from dragoman.batching.meters import NoMeter, QueueState
 from dragoman.bundle import open_bundle, sha256_of
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
@@ -197,6 +198,7 @@ class DoubleTranslator:
         self.pairs: list[Pair | None] = []
         self.timeouts_s: list[float | None] = []
         self.priorities: list[Priority] = []
+        self.flows: list[Flow | None] = []
         self.submitted_on: list[str] = []
         self.cancelled: list[str] = []
         self.cache_partitions: list[str] = []
@@ -220,6 +222,7 @@ class DoubleTranslator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        flow: Flow | None = None,
         on_segment: Callable[[SegmentTranslation], object] | None = None,
         on_token: Callable[[int, str], object] | None = None,
         cache_partition: str = "",
@@ -227,6 +230,7 @@ class DoubleTranslator:
         """As the engine does: the future may be cancelled until it is done."""
         self.priorities.append(priority)
         self.cache_partitions.append(cache_partition)
+        self.flows.append(flow)
         if self.is_closed:
             raise TranslatorClosed("the double is closed")
         self.seen.append((text, options))
@@ -282,6 +286,7 @@ class DoubleTranslator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        flow: Flow | None = None,  # noqa: ARG002 -- the protocol's
         cache_partition: str = "",
     ) -> Future[SegmentTranslation]:
         """Every word of the target is a token."""

@@ -22,6 +22,7 @@ from dragoman import (
     Translation,
     Translator,
 )
+from dragoman.batching.fair_queue import Flow
 from dragoman.batching.meters import NO_METER, Meter, QueueState
 from dragoman.bundle import open_bundle
 from dragoman.manifest import Manifest
@@ -49,6 +50,7 @@ class DoubleTranslator:
         self.seen: list[tuple[str, DecodingOptions]] = []
         self.timeouts_s: list[float | None] = []
         self.priorities: list[Priority] = []
+        self.flows: list[Flow | None] = []
         self.cancelled: list[str] = []
         self.cache_partitions: list[str] = []
         self._threads = ThreadPoolExecutor(8)
@@ -69,6 +71,7 @@ class DoubleTranslator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        flow: Flow | None = None,
         on_segment: Callable[[SegmentTranslation], object] | None = None,
         on_token: Callable[[int, str], object] | None = None,
         cache_partition: str = "",
@@ -80,6 +83,7 @@ class DoubleTranslator:
         self.seen.append((text, options))
         self.priorities.append(priority)
         self.cache_partitions.append(cache_partition)
+        self.flows.append(flow)
         self.timeouts_s.append(timeout_s)
         if "unusable" in text:
             raise InputError("text", "is not usable")
@@ -105,6 +109,7 @@ class DoubleTranslator:
         pair: Pair | None = None,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
+        flow: Flow | None = None,  # noqa: ARG002 -- the protocol's
         cache_partition: str = "",
     ) -> Future[SegmentTranslation]:
         """See `scored`."""

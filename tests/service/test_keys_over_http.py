@@ -178,3 +178,15 @@ def test_no_page_of_another_origin_may_call_unless_the_operator_says_so(serve: S
 
     assert "access-control-allow-origin" not in closed.headers
     assert opened.headers["access-control-allow-origin"] == "https://page.example"
+
+
+def test_the_texts_of_a_request_wait_as_one_and_for_their_key(
+    serve: Serve, database_url: str, bearer: MakeKey, translator: DoubleTranslator
+) -> None:
+    client, headers = serve(database_url=database_url, requires_key=True), bearer()
+    for _ in range(2):
+        client.post(URL, json={"text": ["ja", "nein"]}, headers=headers).raise_for_status()
+
+    first, second, third, fourth = translator.flows[-4:]
+    assert first is second is not third is fourth
+    assert {flow and flow.owner for flow in (first, third)} == {headers["Authorization"].split("_")[1]}

@@ -6,7 +6,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dragoman.errors import InputError
-from dragoman.text.segment import Document, segment, segment_to_fit, split_to_fit
+from dragoman.text.segment import (
+    MAX_WORD_CHARACTERS,
+    MAX_WORD_TOKENS,
+    WINDOW_CHARS,
+    Document,
+    segment,
+    segment_to_fit,
+    split_to_fit,
+)
 from dragoman.text.tokenise import Tokenizer
 
 SHARED_TOKENIZER = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -169,3 +177,40 @@ def test_a_segment_that_will_be_copied_is_never_split_or_counted() -> None:
     rule = "-" * 500
 
     assert segment_to_fit(f"\n{rule}\n", "de", refuse, 16) == Document((rule,), ("\n", "\n"))
+
+
+@given(
+    st.text(alphabet="ab ä.\n", max_size=40),
+    st.sampled_from(["a", "xy", "ä", "https://a.b/"]),
+    st.integers(60, 300),
+)
+def test_a_word_without_end_is_taken_apart_and_nothing_of_it_is_lost(
+    around: str, part: str, repeats: int
+) -> None:
+    text = f"{around} {part * repeats} {around}"
+
+    document = segment_to_fit(text, "de", len, 200)
+
+    assert document.rejoin(document.segments) == text
+    assert max(map(len, document.segments)) <= 200
+    for piece in document.segments:
+        assert len(piece) <= MAX_WORD_TOKENS or max(map(len, piece.split())) <= MAX_WORD_CHARACTERS
+
+
+def test_what_is_written_without_spaces_is_no_word_without_end() -> None:
+    text = "漢字" * 90
+
+    assert segment_to_fit(text, "zh", len, 200).segments == (text,)
+
+
+def test_no_more_than_a_window_is_counted_at_once() -> None:
+    counted: list[int] = []
+
+    def count(text: str) -> int:
+        counted.append(len(text))
+        return len(text)
+
+    segment_to_fit("a" * 100_000, "de", count, 200)
+
+    assert max(counted) <= WINDOW_CHARS
+    assert sum(counted) <= 20 * 100_000

@@ -1,0 +1,195 @@
+"""Fair queueing over owners, and over the requests of each owner: pure policy.
+
+Each owner has a virtual time, which grows by the tokens that it was served; the owner with the least goes
+next. One that has just come begins at the virtual time of the queue, which grows by what is served over the
+number of owners that wait, as if all were served at once, each with its share. Requests of one owner are
+ordered in the same way. So a large text has its share and what the others leave, and nobody waits for ever:
+later requests begin later.
+
+Demers, Keshav and Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", SIGCOMM 1989.
+"""
+
+import math
+from collections import deque
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush, heapreplace
+from typing import Generic, Protocol, TypeVar
+
+MOST_STALE = 2
+"""Entries of the heap for each item that waits, above which the heap is built anew."""
+
+
+@dataclass(slots=True, eq=False)
+class Flow:
+    """A request, as far as queueing is concerned: its segments share one place. Compared by identity."""
+
+    owner: Hashable = None
+    """Who shares with other owners, such as an API key; None for everybody without one together."""
+    num_tokens: int = 0
+    """Source tokens of its segments that were let in so far."""
+    _steps: "dict[int, Flow]" = field(default_factory=dict)
+
+    def at_step(self, step: int) -> "Flow":
+        """The same request on its way through several models: in each it waits in a queue of its own."""
+        return self._steps.setdefault(step, Flow(self.owner)) if step else self
+
+
+class Queued(Protocol):
+    """What the queue knows of a source. Compared by identity."""
+
+    @property
+    def num_tokens(self) -> int: ...
+    @property
+    def flow(self) -> Flow: ...
+    @property
+    def deadline_s(self) -> float: ...
+
+
+Q = TypeVar("Q", bound=Queued)
+Item = TypeVar("Item", bound=Hashable)
+_Entry = tuple[float, float, int, Item]
+"""Virtual time, deadline, number of arrival, and whose they are."""
+
+
+class FairQueue(Generic[Q]):
+    """Sources that wait. Not for several threads at once."""
+
+    def __init__(self) -> None:
+        self._owners: _Level[Hashable] = _Level()
+        self._flows: dict[Hashable, _Level[Flow]] = {}
+        self._sources: dict[Flow, dict[Q, None]] = {}
+        self._num_sources = 0
+
+    def __len__(self) -> int:
+        return self._num_sources
+
+    def __iter__(self) -> Iterator[Q]:
+        """All sources, by request."""
+        return (source for sources in self._sources.values() for source in sources)
+
+    def add(self, source: Q) -> None:
+        """Let a source wait, after all of its request."""
+        flow = source.flow
+        sources = self._sources.get(flow)
+        if sources is None:
+            flows = self._flows.get(flow.owner)
+            if flows is None:
+                flows = self._flows[flow.owner] = _Level()
+                self._owners.enter(flow.owner, math.inf)
+            flows.enter(flow, source.deadline_s)
+            sources = self._sources[flow] = {}
+        sources[source] = None
+        self._num_sources += 1
+
+    def remove(self, source: Q) -> bool:
+        """Forget a source; whether it was waiting."""
+        flow = source.flow
+        sources = self._sources.get(flow)
+        if sources is None or source not in sources:
+            return False
+        del sources[source]
+        self._num_sources -= 1
+        if not sources:
+            del self._sources[flow]
+            flows = self._flows[flow.owner]
+            flows.leave(flow)
+            if not len(flows):
+                # What its requests have had counts no more: the owner, too, begins anew.
+                del self._flows[flow.owner]
+                self._owners.leave(flow.owner)
+        return True
+
+    def take(self, source: Q) -> None:
+        """Take out a source that waits, and charge its request and its owner for it."""
+        flow = source.flow
+        self._flows[flow.owner].charge(flow, source.num_tokens)
+        self._owners.charge(flow.owner, source.num_tokens)
+        self.remove(source)
+
+    def in_order(self) -> Iterator[Q]:
+        """Sources in the order in which they would be taken. The queue must not change meanwhile."""
+        owners = self._owners.order()
+        orders: dict[Hashable, _Order[Flow]] = {}
+        waiting: dict[Flow, deque[Q]] = {}
+        while owners.has_more():
+            owner = owners.first()
+            if owner not in orders:
+                orders[owner] = self._flows[owner].order()
+            flows = orders[owner]
+            flow = flows.first()
+            if flow not in waiting:
+                waiting[flow] = deque(self._sources[flow])
+            source = waiting[flow].popleft()
+            yield source
+            flows.spend(source.num_tokens, is_done=not waiting[flow])
+            owners.spend(source.num_tokens, is_done=not flows.has_more())
+
+
+class _Level(Generic[Item]):
+    """Items of one kind that wait, by virtual time."""
+
+    def __init__(self) -> None:
+        self._virtual = 0.0
+        self._num_arrivals = 0
+        self._entries: dict[Item, _Entry[Item]] = {}
+        self._heap: list[_Entry[Item]] = []  # those that are in use, and others that are not any more
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def enter(self, item: Item, deadline_s: float) -> None:
+        self._num_arrivals += 1
+        self._put((self._virtual, deadline_s, self._num_arrivals, item))
+
+    def leave(self, item: Item) -> None:
+        del self._entries[item]
+
+    def charge(self, item: Item, cost: int) -> None:
+        self._virtual += cost / len(self._entries)
+        time, deadline_s, number, _ = self._entries[item]
+        self._put((time + cost, deadline_s, number, item))
+
+    def order(self) -> "_Order[Item]":
+        return _Order(self._heap.copy(), self._entries)
+
+    def _put(self, entry: _Entry[Item]) -> None:
+        self._entries[entry[-1]] = entry
+        if len(self._heap) > MOST_STALE * len(self._entries):
+            self._heap = list(self._entries.values())
+            heapify(self._heap)
+        else:
+            heappush(self._heap, entry)
+
+
+class _Order(Generic[Item]):
+    """What would be next, and then next."""
+
+    def __init__(self, heap: list[_Entry[Item]], entries: dict[Item, _Entry[Item]]) -> None:
+        self._heap = heap
+        self._entries = entries
+        self._moved: dict[Item, _Entry[Item]] = {}
+
+    def has_more(self) -> bool:
+        """Whether anything is left; to be asked before `first`."""
+        while self._heap:
+            entry = self._heap[0]
+            if self._moved.get(entry[-1], self._entries.get(entry[-1])) is entry:
+                return True
+            heappop(self._heap)
+        return False
+
+    def first(self) -> Item:
+        """What is next."""
+        if not self.has_more():
+            raise IndexError("nothing is left")
+        return self._heap[0][-1]
+
+    def spend(self, cost: int, *, is_done: bool) -> None:
+        """Move the first on by what it is served, or take it out."""
+        time, deadline_s, number, item = self._heap[0]
+        if is_done:
+            heappop(self._heap)
+            return
+        moved = self._moved[item] = (time + cost, deadline_s, number, item)
+        heapreplace(self._heap, moved)
