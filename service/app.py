@@ -136,6 +136,8 @@ def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api], observer: O
         settings.client_timeout_s,
         frozenset[str]().union(*(api.document_paths for api in apis)),
         {path: most for api in apis for path, most in api.streamed_paths.items()},
+        max_bodies=settings.max_bodies,
+        max_bodies_of_address=settings.max_bodies_of_address,
     )
     app.add_middleware(BodyLimit, limits=limits, forms=forms)
     app.add_middleware(UnexpectedErrors, forms=forms)

@@ -122,6 +122,10 @@ class Settings(BaseSettings):
     """Largest request body in bytes."""
     max_document_bytes: int = Field(default=10 * 2**20, ge=1)
     """The same where a file is sent to be translated."""
+    max_bodies: int = Field(default=256, ge=1)
+    """Most request bodies of which a part has come and another has not; further ones are refused."""
+    max_bodies_of_address: int = Field(default=64, ge=1)
+    """The same of one address; of IPv6, of a network of 64 bits."""
     documents: Literal["on", "off"] = "on"
     """Whether whole files are translated for clients of DeepL and LibreTranslate. They are jobs, so that
     there are none where `jobs` is `off`."""

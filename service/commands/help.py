@@ -31,6 +31,8 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "client_timeout_s",
         "max_body_bytes",
         "max_document_bytes",
+        "max_bodies",
+        "max_bodies_of_address",
         "max_texts",
         "max_characters",
     ),

@@ -100,7 +100,7 @@ async def _hand_in(documents: Documents, fields: Fields, caller: Caller) -> Hand
     if not _has_work(documents.desk, wishes):
         return await documents.add_failed(wishes, caller, EQUAL_LANGUAGES)
     try:
-        return await documents.add(file.content, wishes, caller)
+        return await documents.add(file.file, wishes, caller)
     except FileRefused as error:
         raise field_error("file", str(error)) from error
 

@@ -21,7 +21,7 @@ from service.deepl.describing import (
     GLOSSARY_LANGUAGE_PAIRS,
     LIST_GLOSSARIES,
 )
-from service.deepl.entrance import enter, enter_with_any_key
+from service.deepl.entrance import enter
 from service.deepl.languages import PairsServed, base_of
 from service.desk.desk import Desk
 from service.front.door import Door
@@ -47,7 +47,7 @@ def glossary_routes(desk: Desk, door: Door) -> APIRouter:
     )
     async def language_pairs(connection: Request) -> Response:
         """All that is translated."""
-        await enter_with_any_key(connection, door)
+        await enter(connection, door, scope=None)
         served = [{"source_lang": source, "target_lang": target} for source, target in await pairs.current()]
         return SafeJSONResponse({"supported_languages": served})
 
