@@ -114,14 +114,22 @@ class Settings(BaseSettings):
     request_timeout_s: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """Seconds after which a request is given up."""
     client_timeout_s: float = Field(default=30.0, gt=0, allow_inf_nan=False)
-    """Seconds that a client may take to say what it wants, and again so many to send it."""
+    """Seconds that a client may take to say what it wants, again so many to send it, and so many to read
+    some of its answer."""
     drain_s: float = Field(default=2.0, ge=0, allow_inf_nan=False)
     """Seconds between SIGTERM, from which on `/readyz` answers 503, and the end of listening. Requests that
     have come by then are answered."""
+    stop_timeout_s: float = Field(default=65.0, ge=0, allow_inf_nan=False)
+    """Seconds that a server told to stop waits, once it has ended listening, for requests that have come;
+    then it closes their connections."""
     max_body_bytes: int = Field(default=2**20, ge=1)
     """Largest request body in bytes."""
     max_document_bytes: int = Field(default=10 * 2**20, ge=1)
     """The same where a file is sent to be translated."""
+    max_connections: int = Field(default=4096, ge=1)
+    """Most connections; further ones are closed with an answer."""
+    max_connections_of_address: int = Field(default=1024, ge=1)
+    """The same of one address; of IPv6, of a network of 64 bits. Those of `trusted_proxies` may have all."""
     max_bodies: int = Field(default=256, ge=1)
     """Most request bodies of which a part has come and another has not; further ones are refused."""
     max_bodies_of_address: int = Field(default=64, ge=1)

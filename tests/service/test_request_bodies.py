@@ -2,8 +2,8 @@
 
 import asyncio
 import gzip
-import http.client
 import json
+import re
 import select
 import socket
 import threading
@@ -54,11 +54,18 @@ def head(path: str, length: int, *lines: str, kind: str = "application/json") ->
     return "\r\n".join([*named, *lines, "", ""]).encode()
 
 
-def answer_of(connection: socket.socket) -> tuple[int, bytes]:
-    """Status and body of what is answered."""
-    answer = http.client.HTTPResponse(connection)
-    answer.begin()
-    return answer.status, answer.read()
+def answer_of(connection: socket.socket, *, has_body: bool = True) -> tuple[int, bytes]:
+    """Status and body of what is answered next, and nothing of what follows."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        byte = connection.recv(1)
+        assert byte, f"closed after {head!r}"
+        head += byte
+    [length] = re.findall(rb"(?i)content-length: *([0-9]+)", head)
+    body = b""
+    while has_body and len(body) < int(length):
+        body += connection.recv(int(length) - len(body))
+    return int(head.split(b" ", 2)[1]), body
 
 
 @pytest.mark.parametrize("path", BODY_PATHS)
