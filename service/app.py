@@ -15,6 +15,7 @@ from service.apis import offered_apis
 from service.desk.desk import Desk
 from service.desk.inference import Inference
 from service.desk.sources import Detection
+from service.front.discovery import document_routes
 from service.front.door import KEY_HEADER, Door
 from service.front.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
 from service.front.limits import BodyLimit, BodyLimits, TextLimits
@@ -84,8 +85,11 @@ def create_app(
         opened.close()
         await beside(observer.close)
 
-    app = _bare_app(work_beside)
+    wants_key = settings.discovery_access == "key"
     door = Door(accounts, rates)
+    app = _bare_app(work_beside, documents_itself=not wants_key)
+    if wants_key:
+        app.include_router(document_routes(app, door))
     apis = offered_apis(Premises(desk, door, watcher, settings, jobs, _open_documents(settings, jobs)))
     _surround(app, settings, apis, observer)
     for api in apis:
@@ -99,7 +103,9 @@ def create_app(
 def observing_options(settings: Settings) -> ObservingOptions:
     """What is watched, as the settings want it."""
     lines = LineOptions(settings.log_addresses, settings.log_texts)
-    return ObservingOptions(settings.metrics, lines, settings.otlp_endpoint, settings.memory_budget_bytes)
+    return ObservingOptions(
+        settings.metrics_access, lines, settings.otlp_endpoint, settings.memory_budget_bytes
+    )
 
 
 def _open_documents(settings: Settings, jobs: JobDesk | None) -> Documents | None:
@@ -112,7 +118,9 @@ def _open_documents(settings: Settings, jobs: JobDesk | None) -> Documents | Non
     return Documents(jobs)
 
 
-def _bare_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
+def _bare_app(
+    lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]], *, documents_itself: bool
+) -> FastAPI:
     return FastAPI(
         title="Dragoman",
         summary="A self-hosted translation server",
@@ -121,6 +129,7 @@ def _bare_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) 
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         default_response_class=SafeJSONResponse,
         redirect_slashes=False,
+        openapi_url="/openapi.json" if documents_itself else None,
         redoc_url=None,
         lifespan=lifespan,
     )

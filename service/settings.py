@@ -190,8 +190,12 @@ class Settings(BaseSettings):
     """Addresses of proxies that are believed when they say whom they speak for, with commas between."""
     reuse_port: bool = False
     """Whether several processes may listen on one port, among which the system shares out connections."""
-    metrics: Literal["open", "key", "off"] = "open"
-    """Who may read `/metrics`: anybody who reaches the server, keys of the scope `admin`, or nobody."""
+    discovery: Literal["auto", "open", "key"] = "auto"
+    """Who may read `/v1/models`, `/v1/languages`, `/openapi.json` and `/docs`: anybody who reaches the
+    server, or any key. `auto` is `key` with `requires_key`, else `open`."""
+    metrics: Literal["auto", "open", "key", "off"] = "auto"
+    """Who may read `/metrics`: anybody who reaches the server, keys of the scope `admin`, or nobody. `auto`
+    is `key` with `requires_key`, else `open`."""
     otlp_endpoint: str | None = None
     """Where OpenTelemetry traces are sent, as in `http://collector:4318`; None for nowhere. Wants the extra
     `otel`."""
@@ -206,11 +210,27 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _has_keys_where_they_are_wanted(self) -> Self:
-        if self.metrics == "key" and self.database_url is None and not self.requires_key:
-            raise ValueError(
-                "metrics are for keys only, and there are none; set database_url or requires_key"
-            )
+        has_keys = self.requires_key or self.database_url is not None
+        for name, access in (("metrics", self.metrics), ("discovery", self.discovery)):
+            if access == "key" and not has_keys:
+                raise ValueError(
+                    f"{name}: only for keys, and there are none; set database_url or requires_key"
+                )
         return self
+
+    @property
+    def metrics_access(self) -> Literal["open", "key", "off"]:
+        """Return `metrics`, decided."""
+        return self._auto_access if self.metrics == "auto" else self.metrics
+
+    @property
+    def discovery_access(self) -> Literal["open", "key"]:
+        """Return `discovery`, decided."""
+        return self._auto_access if self.discovery == "auto" else self.discovery
+
+    @property
+    def _auto_access(self) -> Literal["open", "key"]:
+        return "key" if self.requires_key else "open"
 
     @classmethod
     def settings_customise_sources(

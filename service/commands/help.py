@@ -46,7 +46,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "max_texts",
         "max_characters",
     ),
-    "Keys and rates": ("database_url", "requires_key", "rate_limit", "rate_storage_url"),
+    "Keys and rates": ("database_url", "requires_key", "rate_limit", "rate_storage_url", "discovery"),
     "APIs": ("apis", "documents", "document_lifetime_s"),
     "Jobs": (
         "jobs",

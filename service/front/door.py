@@ -6,7 +6,7 @@ from fastapi import Request
 
 from service.accounts.accounts import Accounts
 from service.accounts.callers import ANYONE, Caller
-from service.accounts.errors import KeyRefused
+from service.accounts.errors import KeyRefused, MissingKey
 from service.accounts.keys import Scope
 from service.accounts.rates import Rates
 from service.front.errors import ApiError
@@ -45,6 +45,13 @@ class Door:
         if scope is not None:
             caller.require(scope)
         return caller
+
+    async def admit_key(self, connection: Request, scope: Scope | None) -> Caller:
+        """The same for what wants a key whether or not the server does; it stands in a header."""
+        presented = key_in_headers(connection)
+        if not presented:
+            raise MissingKey
+        return await self.admit(connection, presented, scope)
 
     async def _identify(self, presented: str | None) -> Caller:
         if not presented:

@@ -41,8 +41,8 @@ class JsonRoute(APIRoute):
         only_set = self.response_model_exclude_unset
 
         async def handle(request: Request) -> Response:
-            require_json_type(request)
             connection = AuthenticatedRequest(request.scope, request.receive)
+            require_json_type(connection)
             connection.caller = await self.authenticate(connection)
             asked = await parsed(await read_body(connection), parse)
             given: BaseModel | Response = await self.endpoint(asked, connection)
