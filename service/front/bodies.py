@@ -1,6 +1,8 @@
 """Read a request's body with a bound on memory, and parse it beside the event loop where that takes long."""
 
+import logging
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from tempfile import TemporaryFile
@@ -24,6 +26,8 @@ PIECE_BYTES = 64 * 1024
 SPOOLED = "spooled"
 """Key of a request's scope: its temporary files, which are closed with the request."""
 Result = TypeVar("Result")
+
+logger = logging.getLogger(__name__)
 
 _parsing: RunVar[CapacityLimiter] = RunVar("_parsing")
 
@@ -79,7 +83,8 @@ async def parsed(body: Body, parse: Callable[[Body], Result]) -> Result:
     """Return what `parse` makes of a body; a large one is parsed on a thread."""
     if body.file is None and len(body.content) <= MAX_PARSED_AT_ONCE_BYTES:
         return parse(body)
-    return await anyio.to_thread.run_sync(parse, body, limiter=_limiter())
+    with _failing_as_unavailable():
+        return await anyio.to_thread.run_sync(parse, body, limiter=_limiter())
 
 
 def require_no_encoding(request: Request) -> None:
@@ -95,9 +100,16 @@ def _open_file() -> BinaryIO:
 
 
 async def _spooled(work: Callable[[], Result]) -> Result:
-    try:
+    with _failing_as_unavailable():
         return await beside(work)
+
+
+@contextmanager
+def _failing_as_unavailable() -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
+        logger.error("a request's body cannot be kept on the disk: %s", error)  # noqa: TRY400 -- says it all
         problem = "the body cannot be kept at the moment; try again later"
         raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error
 

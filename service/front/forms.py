@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
-from urllib.parse import parse_qsl
+from urllib.parse import unquote_to_bytes
 
-from service.front.bodies import Body
+from service.front.bodies import PIECE_BYTES, Body
 from service.front.multipart import FormError, FormParser, PartLimits
 
 MAX_FIELDS = 4096
@@ -45,18 +45,28 @@ def read_urlencoded(encoded: bytes) -> dict[str, list[str]]:
     Raises:
         FormError: it is not UTF-8, or there are more than `MAX_FIELDS`.
     """
+    if encoded.count(b"&") >= MAX_FIELDS:
+        raise FormError(f"there are more than {MAX_FIELDS} fields")
+    fields: dict[str, list[str]] = {}
+    for pair in filter(None, encoded.split(b"&")):
+        name, _, value = pair.partition(b"=")
+        fields.setdefault(_unquoted(name), []).append(_unquoted(value))
+    return fields
+
+
+def _unquoted(encoded: bytes) -> str:
+    """Decode in pieces: to take 10 MB apart at once would hold up all threads."""
+    decoded, start = bytearray(), 0
+    while start < len(encoded):
+        stop = min(start + PIECE_BYTES, len(encoded))
+        if stop < len(encoded) and (escape := encoded.rfind(b"%", stop - 2, stop)) > start:
+            stop = escape  # which may go on in the next piece
+        decoded += unquote_to_bytes(encoded[start:stop].replace(b"+", b" "))
+        start = stop
     try:
-        pairs = parse_qsl(
-            encoded.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
-        )
+        return decoded.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormError("it is not UTF-8") from error
-    except ValueError as error:
-        raise FormError(f"there are more than {MAX_FIELDS} fields") from error
-    fields: dict[str, list[str]] = {}
-    for name, value in pairs:
-        fields.setdefault(name, []).append(value)
-    return fields
 
 
 def read_multipart(content_type: str, body: Body, files: list[BinaryIO]) -> Form:

@@ -6,20 +6,26 @@ import json
 import re
 import select
 import socket
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
 
 import httpx
 import pytest
 from fastapi import Request
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.accounts.keys import DEFAULT_SCOPES, KeyWishes, Limits
 from service.accounts.stores import Stores
-from service.front.bodies import MAX_PARSED_AT_ONCE_BYTES, SPOOL_BYTES, Body, parsed, read_body
-from tests.routing.doubles import TIMEOUT_S
+from service.front.bodies import MAX_PARSED_AT_ONCE_BYTES, PIECE_BYTES, SPOOL_BYTES, Body, parsed, read_body
+from service.front.forms import read_urlencoded
+from tests.routing.doubles import TIMEOUT_S, until
 from tests.service.conftest import Serve
 from tests.service.test_hostile_requests import JSON, assert_is_error
 
@@ -186,6 +192,55 @@ def test_bodies_under_way_are_bounded_in_all_and_for_each_address(serve: Serve, 
         connection = connect(client, begun)
         connection.sendall(rest)
         assert answer_of(connection)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/translate", {"json": {"text": "a" * 2 * SPOOL_BYTES}}),
+        ("/translate_file", {"files": {"file": ("a.txt", b"a" * (SPOOL_BYTES - 1000))}}),
+    ],
+    ids=["spooled body", "spooled upload"],
+)
+def test_a_body_that_finds_no_disk_is_told_to_come_again(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
+) -> None:
+    client = serve()
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+
+    response = client.post(path, **body)
+
+    assert (response.status_code, "retry-after" in response.headers) == (503, True)
+    assert client.post("/v1/translate", json={"text": "ja"}).status_code == 200
+
+
+def test_temporary_files_are_closed_with_their_request(serve: Serve) -> None:
+    client = serve()
+    open_files = Path("/proc/self/fd")
+    before = len(list(open_files.iterdir()))
+
+    for _ in range(5):
+        client.post("/v1/translate", json={"text": "a" * 2 * SPOOL_BYTES})
+        client.post("/translate_file", files={"file": ("a.txt", b"a" * 2 * SPOOL_BYTES)})
+
+    until(lambda: len(list(open_files.iterdir())) <= before)
+
+
+@given(st.lists(st.sampled_from(["a", "ä", "+", "%2B", "%", "%c3%a4", "&", "=", "%4", " ", ";"])))
+def test_a_form_reads_as_the_standard_library_reads_it(pieces: list[str]) -> None:
+    encoded = "".join(pieces)
+    expected: dict[str, list[str]] = {}
+    for name, value in parse_qsl(encoded, keep_blank_values=True):
+        expected.setdefault(name, []).append(value)
+
+    assert read_urlencoded(encoded.encode()) == expected
+
+
+@pytest.mark.parametrize("shift", [0, 1, 2, 3])
+def test_an_escape_on_the_edge_of_two_pieces_is_one(shift: int) -> None:
+    encoded = b"q=" + b"a" * (PIECE_BYTES - shift) + b"%c3%a4" * PIECE_BYTES
+
+    assert read_urlencoded(encoded) == {"q": ["a" * (PIECE_BYTES - shift) + "ä" * PIECE_BYTES]}
 
 
 def request_of(pieces: list[bytes], spooled: list[object]) -> Request:
