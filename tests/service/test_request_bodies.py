@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import parse_qsl
 
 import httpx
@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 from service.accounts.keys import DEFAULT_SCOPES, KeyWishes, Limits
 from service.accounts.stores import Stores
 from service.front.bodies import MAX_PARSED_AT_ONCE_BYTES, PIECE_BYTES, SPOOL_BYTES, Body, parsed, read_body
-from service.front.forms import read_urlencoded
+from service.front.forms import read_multipart, read_urlencoded
+from service.front.multipart import FormError
 from tests.routing.doubles import TIMEOUT_S, until
 from tests.service.conftest import Serve
 from tests.service.test_hostile_requests import JSON, assert_is_error
@@ -114,6 +115,25 @@ def test_a_body_is_not_awaited_from_whom_comes_too_often(
     status, _ = answer_of(connect(client, head(path, 1000, f"X-API-Key: {key}")))
 
     assert status == 429
+
+
+@pytest.mark.parametrize(
+    ("path", "scheme", "field"),
+    [("/translate", "Bearer", "api_key"), ("/v2/translate", "DeepL-Auth-Key", "auth_key")],
+)
+def test_a_body_with_another_key_than_the_head_is_refused(
+    serve: Serve, database_url: str, path: str, scheme: str, field: str
+) -> None:
+    client = serve(database_url=database_url, requires_key=True)
+    with Stores.open(database_url) as stores:
+        one, other = (stores.keys.create(KeyWishes(name), datetime.now(UTC)).presented for name in "ab")
+    body = {"q": "ja", "source": "de", "target": "en", "text": "ja", "target_lang": "EN"}
+
+    def status(key: str) -> int:
+        headers = {"Authorization": f"{scheme} {one}"}
+        return client.post(path, data={**body, field: key}, headers=headers).status_code
+
+    assert [status(one), status(""), status(other)] == [200, 200, 400]
 
 
 @pytest.mark.parametrize("path", ["/v1/translate", "/v1/score", "/v1/translate/stream"])
@@ -241,6 +261,42 @@ def test_an_escape_on_the_edge_of_two_pieces_is_one(shift: int) -> None:
     encoded = b"q=" + b"a" * (PIECE_BYTES - shift) + b"%c3%a4" * PIECE_BYTES
 
     assert read_urlencoded(encoded) == {"q": ["a" * (PIECE_BYTES - shift) + "ä" * PIECE_BYTES]}
+
+
+def part(headers: bytes) -> bytes:
+    return b"--b\r\n" + headers + b"\r\n\r\na\r\n"
+
+
+NAMED = b'Content-Disposition: form-data; name="q"'
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "problem"),
+    [
+        (
+            part(NAMED + b"".join(b"\r\nX%d: y" % number for number in range(8))),
+            "b",
+            "a part has more than 8 headers|malformed",  # the parser has such bounds itself
+        ),
+        (part(b"X: y"), "b", "a part has no name"),
+        (part(NAMED + b"; x=" + b"y" * 9000), "b", "a header has more than 8192 bytes|malformed"),
+        (part(NAMED + b"; x=" + b"y" * 4000) * 200, "b", "more than 524288 bytes together"),
+        (part(NAMED + b'; filename="a"') * 9, "b", "more than 8 files"),
+        (part(NAMED) * 4097, "b", "more than 4096 fields"),
+        (part(NAMED), "b; " + "x=y; " * 2000, "its Content-Type has more than 8192 characters"),
+        (part(NAMED), "", "its Content-Type names no boundary"),
+    ],
+    ids=lambda value: str(value)[-40:],
+)
+def test_what_a_form_has_beside_its_values_is_bounded(form: bytes, kind: str, problem: str) -> None:
+    files: list[BinaryIO] = []
+
+    with pytest.raises(FormError, match=problem):
+        read_multipart(f"multipart/form-data; boundary={kind}", Body(form + b"--b--\r\n"), files)
+
+    assert len(files) <= 8
+    for file in files:
+        file.close()
 
 
 def request_of(pieces: list[bytes], spooled: list[object]) -> Request:
