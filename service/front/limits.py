@@ -90,9 +90,9 @@ class BodyLimit:
             return
         files: list[BinaryIO] = []
         scope[SPOOLED] = files
-        body = _BodyUnderWay(self._bodies, scope, receive)
+        body = _BodyUnderWay(self._bodies, scope, receive, send)
         try:
-            await self.app(scope, body.receive, send)
+            await self.app(scope, body.receive, body.send)
         finally:
             body.end()
             for file in files:
@@ -129,11 +129,13 @@ class _BodiesUnderWay:
 class _BodyUnderWay:
     """One request's body on its way in."""
 
-    def __init__(self, bodies: _BodiesUnderWay, scope: Scope, receive: Receive) -> None:
+    def __init__(self, bodies: _BodiesUnderWay, scope: Scope, receive: Receive, send: Send) -> None:
         limits, path = bodies.limits, scope["path"]
         self._bodies = bodies
         self._scope = scope
         self._receive = receive
+        self._send = send
+        self._is_answered = False
         self._most_bytes = limits.most_bytes(path)
         self._timeout_s = limits.timeout_s
         # What the server does with a piece is not the client's fault: only waits for the client count.
@@ -147,6 +149,19 @@ class _BodyUnderWay:
         """Receive the next piece within the limits; once the body has ended, that the client goes."""
         if self._has_ended:
             return await self._receive()
+        try:
+            return await self._next_piece()
+        except ApiError:
+            if not self._is_answered:
+                raise
+            return {"type": "http.disconnect"}  # nobody can be told any more
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer."""
+        self._is_answered = True
+        await self._send(message)
+
+    async def _next_piece(self) -> Message:
         began_s = time.monotonic()
         try:
             async with asyncio.timeout(min(self._patience_s, self._timeout_s)):

@@ -20,11 +20,14 @@ import pytest
 from fastapi import Request
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.types import Message, Receive, Scope, Send
 
 from service.accounts.keys import DEFAULT_SCOPES, KeyWishes, Limits
 from service.accounts.stores import Stores
 from service.front.bodies import MAX_PARSED_AT_ONCE_BYTES, PIECE_BYTES, SPOOL_BYTES, Body, parsed, read_body
+from service.front.errors import ErrorForms
 from service.front.forms import read_multipart, read_urlencoded
+from service.front.limits import BodyLimit, BodyLimits
 from service.front.multipart import FormError
 from tests.routing.doubles import TIMEOUT_S, until
 from tests.service.conftest import Serve
@@ -232,6 +235,31 @@ def test_a_body_that_finds_no_disk_is_told_to_come_again(
 
     assert (response.status_code, "retry-after" in response.headers) == (503, True)
     assert client.post("/v1/translate", json={"text": "ja"}).status_code == 200
+
+
+@pytest.mark.parametrize("piece", [None, b"a" * 11])
+def test_a_body_that_fails_once_the_answer_has_begun_ends_it_as_a_client_does_that_leaves(
+    piece: bytes | None,
+) -> None:
+    received: list[str] = []
+
+    async def follow(_scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        received.append((await receive())["type"])
+
+    async def receive() -> Message:
+        if piece is None:
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": piece, "more_body": True}
+
+    async def send(_message: Message) -> None:
+        pass
+
+    limits = BodyLimits(max_body_bytes=10, max_document_bytes=10, timeout_s=0.01)
+    scope = {"type": "http", "path": "/", "headers": []}
+    asyncio.run(BodyLimit(follow, limits, ErrorForms())(scope, receive, send))
+
+    assert received == ["http.disconnect"]
 
 
 def test_temporary_files_are_closed_with_their_request(serve: Serve) -> None:
