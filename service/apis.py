@@ -29,7 +29,9 @@ def _native(premises: Premises) -> Api:
     routes.include_router(streaming_routes(premises.desk, premises.door))
     routes.include_router(reading_routes(premises.desk, premises.door))
     watcher = premises.watcher if premises.settings.reload_endpoint else None
-    routes.include_router(model_routes(premises.desk.inference.router, premises.door, watcher))
+    wants_key = premises.settings.discovery_access == "key"
+    router = premises.desk.inference.router
+    routes.include_router(model_routes(router, premises.door, watcher, wants_key=wants_key))
     jobs = premises.jobs
     if jobs is None:
         return Api(routes)

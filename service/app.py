@@ -16,6 +16,7 @@ from service.desk.cache import CacheSharing
 from service.desk.desk import Desk
 from service.desk.inference import Inference
 from service.desk.sources import Detection
+from service.front.discovery import document_routes
 from service.front.door import KEY_HEADER, Door
 from service.front.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
 from service.front.limits import BodyLimit, BodyLimits, TextLimits
@@ -87,9 +88,12 @@ def create_app(
         opened.close()
         await beside(observer.close)
 
-    app = _bare_app(work_beside)
+    wants_key = settings.discovery_access == "key"
     door = Door(accounts, rates)
     readiness = Readiness(inference, observer.workers)
+    app = _bare_app(work_beside, documents_itself=not wants_key)
+    if wants_key:
+        app.include_router(document_routes(app, door))
     documents = _open_documents(settings, jobs)
     premises = Premises(desk, door, watcher, settings, jobs, documents, lambda: readiness.is_draining)
     apis = offered_apis(premises)
@@ -105,7 +109,9 @@ def create_app(
 def observing_options(settings: Settings) -> ObservingOptions:
     """What is watched, as the settings want it."""
     lines = LineOptions(settings.log_addresses, settings.log_texts)
-    return ObservingOptions(settings.metrics, lines, settings.otlp_endpoint, settings.memory_budget_bytes)
+    return ObservingOptions(
+        settings.metrics_access, lines, settings.otlp_endpoint, settings.memory_budget_bytes
+    )
 
 
 def _open_documents(settings: Settings, jobs: JobDesk | None) -> Documents | None:
@@ -118,7 +124,9 @@ def _open_documents(settings: Settings, jobs: JobDesk | None) -> Documents | Non
     return Documents(jobs)
 
 
-def _bare_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) -> FastAPI:
+def _bare_app(
+    lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]], *, documents_itself: bool
+) -> FastAPI:
     return FastAPI(
         title="Dragoman",
         summary="A self-hosted translation server",
@@ -127,6 +135,7 @@ def _bare_app(lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]]) 
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         default_response_class=SafeJSONResponse,
         redirect_slashes=False,
+        openapi_url="/openapi.json" if documents_itself else None,
         redoc_url=None,
         lifespan=lifespan,
     )
@@ -147,6 +156,8 @@ def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api], observer: O
             settings.max_uploads_bytes_of_client,
             has_keys=settings.database_url is not None or settings.requires_key,
         ),
+        max_bodies=settings.max_bodies,
+        max_bodies_of_address=settings.max_bodies_of_address,
     )
     app.add_middleware(BodyLimit, limits=limits, forms=forms)
     app.add_middleware(UnexpectedErrors, forms=forms)

@@ -1,5 +1,6 @@
 """The process that serves: opens what is to be ready at once, then listens."""
 
+import asyncio
 import gc
 import logging
 import signal
@@ -11,7 +12,7 @@ import uvicorn
 
 from service.app import create_app, observing_options
 from service.engine import open_router, preloaded
-from service.front.listening import DrainingServer, patient_protocol
+from service.front.listening import ConnectionLimits, DrainingServer, Stopping, patient_protocol
 from service.observing.logs import configure_logs
 from service.observing.observer import Observer
 from service.settings import Settings
@@ -56,15 +57,27 @@ def serve(settings: Settings) -> None:
             ws="none",
             loop="asyncio",  # not uvloop, wherever that is installed: docs/decisions/0014
             timeout_keep_alive=KEEP_ALIVE_S,
-            http=patient_protocol(settings.client_timeout_s),
+            http=protocol_of(settings),
             forwarded_allow_ips=settings.trusted_proxies,
         )
-        server = DrainingServer(config, settings.drain_s, app.state.readiness.begin_to_drain)
+        begin_to_drain = app.state.readiness.begin_to_drain
+        server = DrainingServer(config, Stopping(settings.drain_s, settings.stop_timeout_s, begin_to_drain))
         _spare_collector()
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         server.run([_shared_socket(settings)] if settings.reuse_port else None)
         if not server.started:
             sys.exit(EXIT_NOT_STARTED)
+
+
+def protocol_of(settings: Settings) -> type[asyncio.Protocol]:
+    """Return what speaks HTTP with one client."""
+    limits = ConnectionLimits(
+        settings.client_timeout_s,
+        settings.max_connections,
+        settings.max_connections_of_address,
+        settings.trusted_proxies,
+    )
+    return patient_protocol(limits)
 
 
 def _spare_collector() -> None:

@@ -118,14 +118,26 @@ class Settings(BaseSettings):
     request_timeout_s: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """Seconds after which a request is given up."""
     client_timeout_s: float = Field(default=30.0, gt=0, allow_inf_nan=False)
-    """Seconds that a client may take to say what it wants, and again so many to send it."""
+    """Seconds that a client may take to say what it wants, again so many to send it, and so many to read
+    some of its answer."""
     drain_s: float = Field(default=2.0, ge=0, allow_inf_nan=False)
     """Seconds between SIGTERM, from which on `/readyz` answers 503, and the end of listening. Requests that
     have come by then are answered."""
+    stop_timeout_s: float = Field(default=65.0, ge=0, allow_inf_nan=False)
+    """Seconds that a server told to stop waits, once it has ended listening, for requests that have come;
+    then it closes their connections."""
     max_body_bytes: int = Field(default=2**20, ge=1)
     """Largest request body in bytes."""
     max_document_bytes: int = Field(default=10 * 2**20, ge=1)
     """The same where a file is sent to be translated."""
+    max_connections: int = Field(default=4096, ge=1)
+    """Most connections; further ones are closed with an answer."""
+    max_connections_of_address: int = Field(default=1024, ge=1)
+    """The same of one address; of IPv6, of a network of 64 bits. Those of `trusted_proxies` may have all."""
+    max_bodies: int = Field(default=256, ge=1)
+    """Most request bodies of which a part has come and another has not; further ones are refused."""
+    max_bodies_of_address: int = Field(default=64, ge=1)
+    """The same of one address; of IPv6, of a network of 64 bits."""
     documents: Literal["on", "off"] = "on"
     """Whether whole files are translated for clients of DeepL and LibreTranslate. They are jobs, so that
     there are none where `jobs` is `off`."""
@@ -204,8 +216,12 @@ class Settings(BaseSettings):
     """Addresses of proxies that are believed when they say whom they speak for, with commas between."""
     reuse_port: bool = False
     """Whether several processes may listen on one port, among which the system shares out connections."""
-    metrics: Literal["open", "key", "off"] = "open"
-    """Who may read `/metrics`: anybody who reaches the server, keys of the scope `admin`, or nobody."""
+    discovery: Literal["auto", "open", "key"] = "auto"
+    """Who may read `/v1/models`, `/v1/languages`, `/openapi.json` and `/docs`: anybody who reaches the
+    server, or any key. `auto` is `key` with `requires_key`, else `open`."""
+    metrics: Literal["auto", "open", "key", "off"] = "auto"
+    """Who may read `/metrics`: anybody who reaches the server, keys of the scope `admin`, or nobody. `auto`
+    is `key` with `requires_key`, else `open`."""
     otlp_endpoint: str | None = None
     """Where OpenTelemetry traces are sent, as in `http://collector:4318`; None for nowhere. Wants the extra
     `otel`."""
@@ -220,11 +236,27 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _has_keys_where_they_are_wanted(self) -> Self:
-        if self.metrics == "key" and self.database_url is None and not self.requires_key:
-            raise ValueError(
-                "metrics are for keys only, and there are none; set database_url or requires_key"
-            )
+        has_keys = self.requires_key or self.database_url is not None
+        for name, access in (("metrics", self.metrics), ("discovery", self.discovery)):
+            if access == "key" and not has_keys:
+                raise ValueError(
+                    f"{name}: only for keys, and there are none; set database_url or requires_key"
+                )
         return self
+
+    @property
+    def metrics_access(self) -> Literal["open", "key", "off"]:
+        """Return `metrics`, decided."""
+        return self._auto_access if self.metrics == "auto" else self.metrics
+
+    @property
+    def discovery_access(self) -> Literal["open", "key"]:
+        """Return `discovery`, decided."""
+        return self._auto_access if self.discovery == "auto" else self.discovery
+
+    @property
+    def _auto_access(self) -> Literal["open", "key"]:
+        return "key" if self.requires_key else "open"
 
     @classmethod
     def settings_customise_sources(

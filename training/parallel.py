@@ -14,6 +14,7 @@ from datetime import timedelta
 import torch
 import torch.distributed
 from torch import nn
+from torch._C._distributed_c10d import TCPStore
 
 from training.config import TrainingConfig
 from training.errors import WorkerLostError
@@ -82,7 +83,7 @@ def joined_workers(
         yield Workers(0, 1)
         return
     context = multiprocessing.get_context("spawn")
-    store = torch.distributed.TCPStore(HOST, 0, count, is_master=True, wait_for_workers=False)
+    store = TCPStore(HOST, 0, count, is_master=True, wait_for_workers=False)
     others = [
         context.Process(target=follow, args=(config, rank, store.port), daemon=True)
         for rank in range(1, count)
@@ -118,13 +119,13 @@ def meet(port: int, rank: int, count: int) -> Iterator[Workers]:
         rank: this process's, from 1.
         count: of processes.
     """
-    store = torch.distributed.TCPStore(HOST, port, count, is_master=False)
+    store = TCPStore(HOST, port, count, is_master=False)
     with _group(store, rank, count) as workers:
         yield workers
 
 
 @contextmanager
-def _group(store: torch.distributed.TCPStore, rank: int, count: int) -> Iterator[Workers]:
+def _group(store: TCPStore, rank: int, count: int) -> Iterator[Workers]:
     store.set_timeout(MEETING_TIMEOUT)
     torch.distributed.init_process_group("gloo", store=store, rank=rank, world_size=count, timeout=TIMEOUT)
     try:

@@ -183,18 +183,21 @@ class Rates:
 
 
 def identity_of(caller: Caller, address: str) -> str:
-    """Who is counted: a key, or an address; of IPv6, its network of 64 bits, all of which one client has."""
-    if caller.key_id is not None:
-        return f"key:{caller.key_id}"
+    """Who is counted: a key, or an address."""
+    return f"address:{network_of(address)}" if caller.key_id is None else f"key:{caller.key_id}"
+
+
+def network_of(address: str) -> str:
+    """Return what one client has: the address; of IPv6, its network of 64 bits."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
-        return f"address:{address}"  # of a Unix socket, or what a proxy says
+        return address  # of a Unix socket, or what a proxy says
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped
     if isinstance(ip, ipaddress.IPv6Address):
-        return f"address:{ipaddress.ip_network((ip, IPV6_PREFIX_BITS), strict=False)}"
-    return f"address:{ip}"
+        return str(ipaddress.ip_network((ip, IPV6_PREFIX_BITS), strict=False))
+    return str(ip)
 
 
 async def _hit(limiter: MovingWindowRateLimiter, identity: str, limits: RateLimits) -> None:

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from service.deepl.answers import DeepLRoute
 from service.deepl.describing import LANGUAGES, USAGE
-from service.deepl.entrance import enter_with_any_key
+from service.deepl.entrance import enter
 from service.deepl.languages import name_of, source_codes, target_codes
 from service.desk.desk import Desk
 from service.front.door import Door
@@ -27,7 +27,7 @@ def catalogue_routes(desk: Desk, door: Door) -> APIRouter:
     @router.get("/languages", summary="The languages served", openapi_extra=LANGUAGES)
     async def languages(connection: Request) -> Response:
         """Of sources unless `type` says `target`. It may be in the URL or in a form, as clients have it."""
-        _, fields = await enter_with_any_key(connection, door)
+        _, fields = await enter(connection, door, scope=None)
         side = fields.string("type") or SOURCE
         if side not in {SOURCE, TARGET}:
             raise field_error("type", f"must be one of {SOURCE}, {TARGET}")
@@ -38,7 +38,7 @@ def catalogue_routes(desk: Desk, door: Door) -> APIRouter:
     @router.get("/usage", summary="Characters used this month", openapi_extra=USAGE)
     async def usage(connection: Request) -> Response:
         """By the key that asks. Calendar months count, in UTC."""
-        caller, _ = await enter_with_any_key(connection, door)
+        caller, _ = await enter(connection, door, scope=None)
         used = await beside(lambda: door.accounts.usage(caller))
         limit = caller.limits.characters_per_month
         return SafeJSONResponse(

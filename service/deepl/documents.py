@@ -102,7 +102,7 @@ async def _hand_in(documents: Documents, fields: Fields, caller: Caller) -> Hand
     if not _has_work(documents.desk, wishes):
         return await documents.add_failed(wishes, caller, EQUAL_LANGUAGES)
     try:
-        return await documents.add(file.content, wishes, caller, problem_if_equal=EQUAL_LANGUAGES)
+        return await documents.add(file.file, wishes, caller, problem_if_equal=EQUAL_LANGUAGES)
     except FileRefused as error:
         raise WordedError(ErrorKind.INVALID_INPUT, INVALID_FILE, detail=str(error)) from error
 

@@ -25,7 +25,7 @@ from service.deepl.describing import (
     GLOSSARY_LANGUAGE_PAIRS,
     LIST_GLOSSARIES,
 )
-from service.deepl.entrance import enter, enter_with_any_key
+from service.deepl.entrance import enter
 from service.deepl.languages import PairsServed, base_of
 from service.desk.desk import Desk
 from service.front.door import Door
@@ -62,7 +62,7 @@ def glossary_routes(desk: Desk, door: Door, *, stores_new: bool) -> APIRouter:
     )
     async def language_pairs(connection: Request) -> Response:
         """All that is translated, where glossaries are stored; else none."""
-        await enter_with_any_key(connection, door)
+        await enter(connection, door, scope=None)
         if not stores_new:
             return SafeJSONResponse({"supported_languages": []})
         served = [{"source_lang": source, "target_lang": target} for source, target in await pairs.current()]

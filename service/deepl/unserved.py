@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from service.deepl.answers import NEXT_ROOT, ROOT, DeepLRoute
-from service.deepl.entrance import enter_with_any_key
+from service.deepl.entrance import enter
 from service.front.door import Door
 from service.front.errors import ApiError, ErrorKind
 
@@ -27,7 +27,7 @@ def unserved_routes(door: Door) -> APIRouter:
     router = APIRouter(route_class=DeepLRoute)
 
     async def reject(connection: Request) -> Response:
-        await enter_with_any_key(connection, door)
+        await enter(connection, door, scope=None)
         path = str(connection.url.path)
         for beginning, message in MESSAGES.items():
             if path.startswith(beginning):

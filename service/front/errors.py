@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -224,6 +225,7 @@ def install_error_handlers(app: FastAPI, forms: ErrorForms) -> None:
     ):
         app.add_exception_handler(kind, answer)
     app.add_exception_handler(ClientGoneError, _answer_nobody)
+    app.add_exception_handler(ClientDisconnect, _answer_nobody)
 
 
 async def _answer_nobody(_request: Request, _error: Exception) -> Response:

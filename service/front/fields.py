@@ -5,19 +5,23 @@ types are kept, and a form's numbers and truth values are read from strings. Not
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from email.message import Message
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from fastapi import Request
 
+from service.front.bodies import SPOOLED, Body, parsed, read_body
 from service.front.errors import ApiError, ErrorKind, FieldProblem, invalid_input
-from service.front.forms import MAX_FIELDS, Form, FormError, Upload, read_multipart, read_urlencoded
+from service.front.forms import MAX_FIELDS, Form, Upload, read_multipart, read_urlencoded
+from service.front.multipart import FormError
+from service.front.surrogates import check_surrogates
 
 TRUE, FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 MAX_DIGITS = 18
 """Of a number in a form: it fits 64 bits."""
+MULTIPART = "multipart/form-data"
+TWICE = "a field comes twice in the same object"
 UTF_8 = frozenset({"", "utf-8", "utf8", "us-ascii"})
 
 
@@ -118,9 +122,7 @@ def field_error(name: str, problem: str) -> ApiError:
 
 def content_type_of(request: Request) -> str:
     """What the body is declared as, in lower case and without parameters; empty where nothing is said."""
-    header = Message()
-    header["Content-Type"] = request.headers.get("content-type", "")
-    return header.get_content_type() if request.headers.get("content-type") else ""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def read_query(request: Request) -> dict[str, list[str]]:
@@ -143,30 +145,38 @@ async def read_fields(request: Request) -> Fields:
             fields, or has one that is in the URL as well.
     """
     url = read_query(request)
-    body = await request.body()
-    if not body:
+    body = await read_body(request)
+    if body.file is None and not body.content:
         return Fields(form=url)
-    declared = Message()
-    declared["Content-Type"] = request.headers.get("content-type", "")
     kind = content_type_of(request)
-    # Boundaries are ASCII, and other parameters do not matter.
-    charset = declared.get_param("charset", "")
-    if not isinstance(charset, str) or charset.lower() not in UTF_8:
-        raise ApiError(ErrorKind.UNSUPPORTED_MEDIA_TYPE, "the body must be in UTF-8")
+    declared = request.headers.get("content-type", "")
+    _require_utf_8(declared)
+    files: list[BinaryIO] = request.scope[SPOOLED]
     if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
-        return _beside(url, Form(), _read_json(body))
+        return _beside(url, Form(), await parsed(body, _read_json))
+    readers: Mapping[str, Callable[[Body], Form]] = {
+        "application/x-www-form-urlencoded": lambda body: Form(read_urlencoded(body.read())),
+        MULTIPART: lambda body: read_multipart(declared, body, files),
+    }
+    if kind not in readers:
+        raise ApiError(
+            ErrorKind.UNSUPPORTED_MEDIA_TYPE,
+            "send application/json, application/x-www-form-urlencoded or multipart/form-data, and say which "
+            "in the header Content-Type",
+        )
     try:
-        if kind == "application/x-www-form-urlencoded":
-            return _beside(url, Form(read_urlencoded(body)), {})
-        if kind == "multipart/form-data":
-            return _beside(url, read_multipart(request.headers["content-type"], body), {})
+        return _beside(url, await parsed(body, readers[kind]), {})
     except FormError as error:
         raise ApiError(ErrorKind.MALFORMED, f"the form cannot be read: {error}") from error
-    raise ApiError(
-        ErrorKind.UNSUPPORTED_MEDIA_TYPE,
-        "send application/json, application/x-www-form-urlencoded or multipart/form-data, and say which in "
-        "the header Content-Type",
-    )
+
+
+def _require_utf_8(content_type: str) -> None:
+    """Boundaries are ASCII, and other parameters do not matter."""
+    for parameter in content_type.split(";")[1:]:
+        name, _, value = parameter.partition("=")
+        name = name.strip().lower()
+        if name.rstrip("*") == "charset" and (name != "charset" or value.strip(' \t"').lower() not in UTF_8):
+            raise ApiError(ErrorKind.UNSUPPORTED_MEDIA_TYPE, "the body must be in UTF-8")
 
 
 def _beside(url: Mapping[str, list[str]], form: Form, typed: dict[str, Any]) -> Fields:
@@ -178,10 +188,12 @@ def _beside(url: Mapping[str, list[str]], form: Form, typed: dict[str, Any]) -> 
     return Fields(typed, {**url, **form.strings}, form.uploads)
 
 
-def _read_json(body: bytes) -> dict[str, Any]:
+def _read_json(body: Body) -> dict[str, Any]:
+    encoded = body.read()
+    check_surrogates(encoded)
     try:
         value = json.loads(
-            body.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_refuse_constant
+            encoded.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_refuse_constant
         )
     except RecursionError:
         problem = "it is nested too deeply"
@@ -205,7 +217,7 @@ class _JsonError(ValueError):
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     read = dict(pairs)
     if len(read) < len(pairs):
-        raise _JsonError("a field comes twice in the same object")
+        raise _JsonError(TWICE)
     if len(read) > MAX_FIELDS:
         raise _JsonError(f"an object has {len(read)} fields, more than {MAX_FIELDS}")
     return read

@@ -5,17 +5,20 @@ https://url.spec.whatwg.org/#application/x-www-form-urlencoded, https://www.rfc-
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
+from urllib.parse import unquote_to_bytes
 
-from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import Field, File, FormParser, parse_options_header
+from service.front.bodies import PIECE_BYTES, Body
+from service.front.multipart import FormError, FormParser, PartLimits
 
 MAX_FIELDS = 4096
 """In one request; a thousand texts come in a thousand fields."""
-
-
-class FormError(ValueError):
-    """A form that cannot be read; the message quotes nothing of it."""
+MAX_FIELD_BYTES = 12 * 2**20
+"""Of a field in parts; DeepL's clients may send 10 MiB of a glossary."""
+MAX_UPLOADS = 8
+UPLOAD_SPOOL_BYTES = 64 * 1024
+"""From this size on an upload is kept on the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,8 @@ class Upload:
 
     name: str
     """As its sender calls it: any characters, and no path to be trusted."""
-    content: bytes = field(repr=False)
+    file: BinaryIO = field(repr=False)
+    """Its content; closed with the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,82 +45,57 @@ def read_urlencoded(encoded: bytes) -> dict[str, list[str]]:
     Raises:
         FormError: it is not UTF-8, or there are more than `MAX_FIELDS`.
     """
-    try:
-        pairs = parse_qsl(
-            encoded.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
-        )
-    except UnicodeDecodeError as error:
-        raise FormError("it is not UTF-8") from error
-    except ValueError as error:
-        raise FormError(f"there are more than {MAX_FIELDS} fields") from error
+    if encoded.count(b"&") >= MAX_FIELDS:
+        raise FormError(f"there are more than {MAX_FIELDS} fields")
     fields: dict[str, list[str]] = {}
-    for name, value in pairs:
-        fields.setdefault(name, []).append(value)
+    for pair in filter(None, encoded.split(b"&")):
+        name, _, value = pair.partition(b"=")
+        fields.setdefault(_unquoted(name), []).append(_unquoted(value))
     return fields
 
 
-def read_multipart(content_type: str, body: bytes) -> Form:
+def _unquoted(encoded: bytes) -> str:
+    """Decode in pieces: to take 10 MB apart at once would hold up all threads."""
+    decoded, start = bytearray(), 0
+    while start < len(encoded):
+        stop = min(start + PIECE_BYTES, len(encoded))
+        if stop < len(encoded) and (escape := encoded.rfind(b"%", stop - 2, stop)) > start:
+            stop = escape  # which may go on in the next piece
+        decoded += unquote_to_bytes(encoded[start:stop].replace(b"+", b" "))
+        start = stop
+    try:
+        return decoded.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FormError("it is not UTF-8") from error
+
+
+def read_multipart(content_type: str, body: Body, files: list[BinaryIO]) -> Form:
     """The fields and files of a form.
 
     Args:
         content_type: the header's value, which names the boundary.
-        body: all of it; its files stay in memory.
+        body: all of it.
+        files: takes what holds the uploads, to be closed when they are needed no longer.
 
     Raises:
         FormError: it is malformed, ends too early, is not UTF-8 outside of its files, or there are more than
-            `MAX_FIELDS`.
+            `MAX_FIELDS` or `MAX_UPLOADS`.
     """
-    _, parameters = parse_options_header(content_type)
-    reading = _Reading()
-    try:
-        parser = FormParser(
-            "multipart/form-data",
-            reading.take_field,
-            reading.take_file,
-            reading.end,
-            boundary=parameters.get(b"boundary"),
-            config={"MAX_MEMORY_FILE_SIZE": len(body) + 1, "UPLOAD_ERROR_ON_BAD_CTE": True},
-        )
-        parser.write(body)
-        parser.finalize()
-    except FormError:
-        raise
-    except FormParserError as error:
-        raise FormError("it is malformed, or has no boundary") from error
-    if not reading.has_ended:
-        raise FormError("it ends before its last boundary")
-    return Form(reading.strings, reading.uploads)
+    uploads: dict[str, list[Upload]] = {}
+    num_uploads = 0
 
+    def open_file(name: str, file_name: str) -> BinaryIO:
+        nonlocal num_uploads
+        num_uploads += 1
+        if num_uploads > MAX_UPLOADS:
+            raise FormError(f"there are more than {MAX_UPLOADS} files")
+        file = cast("BinaryIO", SpooledTemporaryFile(UPLOAD_SPOOL_BYTES))  # noqa: SIM115 -- `files` has it
+        files.append(file)
+        uploads.setdefault(name, []).append(Upload(file_name, file))
+        return file
 
-@dataclass(slots=True)
-class _Reading:
-    strings: dict[str, list[str]] = field(default_factory=dict)
-    uploads: dict[str, list[Upload]] = field(default_factory=dict)
-    has_ended: bool = False
-    _num_fields: int = 0
-
-    def take_field(self, part: Field) -> None:
-        self._count()
-        self.strings.setdefault(_decode(part.field_name), []).append(_decode(part.value))
-
-    def take_file(self, part: File) -> None:
-        self._count()
-        part.file_object.seek(0)
-        upload = Upload(_decode(part.file_name), part.file_object.read())
-        part.close()
-        self.uploads.setdefault(_decode(part.field_name), []).append(upload)
-
-    def end(self) -> None:
-        self.has_ended = True
-
-    def _count(self) -> None:
-        self._num_fields += 1
-        if self._num_fields > MAX_FIELDS:
-            raise FormError(f"there are more than {MAX_FIELDS} fields")
-
-
-def _decode(encoded: bytes | None) -> str:
-    try:
-        return (encoded or b"").decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise FormError("it is not UTF-8") from error
+    parser = FormParser(content_type, PartLimits(MAX_FIELDS, MAX_FIELD_BYTES), open_file)
+    for piece in body.pieces():
+        parser.parse(piece)
+    parser.end()
+    return Form(parser.strings, uploads)

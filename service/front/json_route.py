@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from fastapi import Request, Response
@@ -9,32 +10,52 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
+from service.accounts.callers import ANYONE, Caller
+from service.accounts.keys import Scope
+from service.front.bodies import Body, parsed, read_body
+from service.front.door import Door, key_in_headers
 from service.front.errors import ApiError, ErrorKind, SafeJSONResponse
-from service.front.fields import content_type_of
+from service.front.fields import TWICE, content_type_of
+from service.front.surrogates import check_surrogates
 
 JSON = "application/json"
 UNREADABLE = "There was an error parsing the body"
 """As the framework has it."""
 
 
+class AuthenticatedRequest(Request):
+    """A request whose caller is known."""
+
+    caller: Caller
+
+
 class JsonRoute(APIRoute):
     """Calls its function with the body, as its model, and the request; what it gives, a model too, is sent.
 
-    It is described as any other route is; its dependencies are for the description alone. Finding out anew
-    for every request what a function wants takes the event loop longer than all else that it does for one.
+    Who makes the request is known before its body is read. It is described as any other route is; its
+    dependencies are for the description alone. Finding out anew for every request what a function wants takes
+    the event loop longer than all else that it does for one.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        model = self._model()
+        parse = partial(_parse, model=self._model())
         only_set = self.response_model_exclude_unset
 
         async def handle(request: Request) -> Response:
-            require_json_type(request)
-            asked = _parsed(await request.body(), model)
-            given: BaseModel = await self.endpoint(asked, request)
+            connection = AuthenticatedRequest(request.scope, request.receive)
+            require_json_type(connection)
+            connection.caller = await self.authenticate(connection)
+            asked = await parsed(await read_body(connection), parse)
+            given: BaseModel | Response = await self.endpoint(asked, connection)
+            if isinstance(given, Response):
+                return given
             return SafeJSONResponse(given.model_dump(mode="json", exclude_unset=only_set))
 
         return handle
+
+    async def authenticate(self, connection: Request) -> Caller:  # noqa: ARG002 -- for those that do
+        """Return who makes a request; here, whoever it is."""
+        return ANYONE
 
     def _model(self) -> type[BaseModel]:
         model = None if self.body_field is None else self.body_field.field_info.annotation
@@ -43,14 +64,26 @@ class JsonRoute(APIRoute):
         return model
 
 
-def _parsed(body: bytes, model: type[BaseModel]) -> BaseModel:
+def json_route_for(door: Door, scope: Scope) -> type[JsonRoute]:
+    """Return the class of routes that only callers of a scope may use."""
+
+    class AuthenticatedRoute(JsonRoute):
+        async def authenticate(self, connection: Request) -> Caller:
+            return await door.admit(connection, key_in_headers(connection), scope)
+
+    return AuthenticatedRoute
+
+
+def _parse(body: Body, model: type[BaseModel]) -> BaseModel:
     """Errors are those of any other route."""
-    if not body:
+    encoded = body.read()
+    if not encoded:
         problem = {"type": "missing", "loc": ("body",), "msg": "Field required", "input": None}
         raise RequestValidationError([problem])
+    check_surrogates(encoded)
     try:
         # pydantic's own parser refuses half of a surrogate pair, which JSON allows.
-        content = json.loads(body)
+        content = json.loads(encoded, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         where = ("body", error.pos)
         invalid: dict[str, Any] = {"type": "json_invalid", "loc": where, "msg": "JSON decode error"}
@@ -60,8 +93,19 @@ def _parsed(body: bytes, model: type[BaseModel]) -> BaseModel:
     try:
         return model.model_validate(content, from_attributes=True)  # as the framework does, for its messages
     except ValidationError as error:
-        problems = [{**problem, "loc": ("body", *problem["loc"])} for problem in error.errors()]
+        problems = [
+            {**problem, "loc": ("body", *problem["loc"])}
+            for problem in error.errors(include_url=False, include_input=False)
+        ]
         raise RequestValidationError(problems) from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Where a name comes twice, others may read the other value."""
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        raise ApiError(ErrorKind.MALFORMED, f"the body is not JSON that can be used: {TWICE}")
+    return read
 
 
 def require_json_type(request: Request) -> None:
@@ -71,8 +115,3 @@ def require_json_type(request: Request) -> None:
         raise ApiError(
             ErrorKind.UNSUPPORTED_MEDIA_TYPE, "send JSON, with the header Content-Type: application/json"
         )
-
-
-async def require_json(request: Request) -> None:
-    """The same as a dependency of other routes. What is no coroutine would be run on a thread."""
-    require_json_type(request)

@@ -3,8 +3,10 @@
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import TypeVar
+from shutil import copyfileobj
+from typing import BinaryIO, TypeVar
 
 import anyio
 
@@ -38,7 +40,7 @@ class Documents:
         self._blobs = desk.premises.blobs
 
     async def add(
-        self, content: bytes, wishes: JobWishes, caller: Caller, *, problem_if_equal: str | None = None
+        self, content: BinaryIO, wishes: JobWishes, caller: Caller, *, problem_if_equal: str | None = None
     ) -> Handed:
         """Take a file in, and charge for it.
 
@@ -61,13 +63,13 @@ class Documents:
                 return Handed(await self.desk.add_ended(sent, caller, ending), ticket)
             return Handed(await self.desk.add(sent, caller), ticket)
 
-    async def add_unchanged(self, content: bytes, wishes: JobWishes, caller: Caller) -> Handed:
+    async def add_unchanged(self, content: BinaryIO, wishes: JobWishes, caller: Caller) -> Handed:
         """Take a file in that comes back as it is, and costs nothing."""
         return await self._add_ended(content, wishes, caller, Ending(State.DONE))
 
     async def add_failed(self, wishes: JobWishes, caller: Caller, problem: str) -> Handed:
         """One that cannot be translated, whose sender will ask for it."""
-        return await self._add_ended(b"", wishes, caller, Ending(State.FAILED, problem=problem))
+        return await self._add_ended(BytesIO(), wishes, caller, Ending(State.FAILED, problem=problem))
 
     async def find(self, job_id: str, ticket: str) -> Job:
         """The document that this is the ticket of."""
@@ -120,7 +122,9 @@ class Documents:
 
         return whole()
 
-    async def _add_ended(self, content: bytes, wishes: JobWishes, caller: Caller, ending: Ending) -> Handed:
+    async def _add_ended(
+        self, content: BinaryIO, wishes: JobWishes, caller: Caller, ending: Ending
+    ) -> Handed:
         ticket = new_ticket()
         async with self.desk.folder() as folder:
             sent = await _sent(folder, content, wishes, ticket)
@@ -132,9 +136,15 @@ def unknown_document() -> ApiError:
     return ApiError(ErrorKind.NOT_FOUND, str(UnknownDocument()))
 
 
-async def _sent(folder: Path, content: bytes, wishes: JobWishes, ticket: str) -> SentFile:
+async def _sent(folder: Path, content: BinaryIO, wishes: JobWishes, ticket: str) -> SentFile:
     path = folder / SENT
-    await asked(lambda: path.write_bytes(content))
+
+    def copy() -> None:
+        content.seek(0)
+        with path.open("xb") as target:
+            copyfileobj(content, target)
+
+    await asked(copy)
     return SentFile(path, wishes, sha256_of(ticket))
 
 

@@ -14,7 +14,8 @@ from service.front.documentation import WITH_KEY
 from service.front.door import Door, key_in_headers
 from service.front.errors import RETRY_AFTER, ApiError, ErrorKind, SafeJSONResponse
 from service.front.fields import Fields, field_error
-from service.front.forms import FormError, read_urlencoded
+from service.front.forms import read_urlencoded
+from service.front.multipart import FormError
 from service.jobs import describing
 from service.jobs.desk import JobDesk, SentFile, asked
 from service.jobs.errors import FileRefused, JobUnfinished, NoResult, UnknownJob

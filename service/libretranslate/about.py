@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from service.accounts.keys import Scope
 from service.front.errors import ErrorKind, SafeJSONResponse
-from service.front.fields import read_fields
 from service.front.readiness import require_ready
 from service.libretranslate.documentation import (
     OF_WORK,
@@ -19,7 +18,7 @@ from service.libretranslate.documentation import (
     responses,
 )
 from service.libretranslate.languages import Catalogues
-from service.libretranslate.refusals import admit, disabled
+from service.libretranslate.refusals import disabled, enter
 from service.libretranslate.responses import (
     FrontendSettings,
     Health,
@@ -104,7 +103,7 @@ def server_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[s
     )
     async def suggest(request: Request) -> Response:
         """Always 403: this server does not keep suggestions."""
-        await admit(premises.door, request, await read_fields(request), Scope.TRANSLATE)
+        await enter(premises.door, request, Scope.TRANSLATE)
         raise disabled("Suggestions are disabled")
 
     return routes

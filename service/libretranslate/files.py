@@ -12,7 +12,7 @@ from service.accounts.keys import Scope
 from service.formats.known import installed_suffixes, is_known
 from service.front.connection import while_connected
 from service.front.errors import ApiError, ErrorKind, SafeJSONResponse
-from service.front.fields import Fields, read_fields
+from service.front.fields import Fields
 from service.front.forms import Upload
 from service.front.readiness import require_ready
 from service.jobs.documents import Documents, Handed
@@ -34,8 +34,8 @@ from service.libretranslate.languages import Catalogues
 from service.libretranslate.refusals import (
     DOWNLOADS,
     TRANSLATE_FILE,
-    admit,
     disabled,
+    enter,
     missing,
     refused,
     required,
@@ -70,8 +70,7 @@ def file_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
         if documents is None:
             raise disabled("Files translation are disabled")
         require_ready(premises.desk.inference)
-        fields = await read_fields(request)
-        caller = await admit(door, request, fields, Scope.DOCUMENTS)
+        caller, fields = await enter(door, request, Scope.DOCUMENTS)
         upload = _read_upload(fields)
         pair = find_pair(required(fields, "source"), required(fields, "target"), await catalogues.current())
         handed = await _hand_in(documents, upload, pair, caller)
@@ -110,10 +109,10 @@ def file_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
 async def _hand_in(documents: Documents, upload: Upload, pair: Pair, caller: Caller) -> Handed:
     wishes = JobWishes(own_name(_shown(upload.name)), pair.source, pair.target)
     if pair.is_copied:
-        return await documents.add_unchanged(upload.content, wishes, caller)
+        return await documents.add_unchanged(upload.file, wishes, caller)
     documents.desk.require_pair(wishes)
     try:
-        return await documents.add(upload.content, wishes, caller)
+        return await documents.add(upload.file, wishes, caller)
     except FileRefused as error:
         raise refused(str(error)) from error
 

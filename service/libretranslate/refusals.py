@@ -11,7 +11,7 @@ from service.accounts.keys import Scope
 from service.desk.desk import TextsRefusedError
 from service.desk.sources import Detection
 from service.front import errors
-from service.front.door import Door, key_in_headers
+from service.front.door import Door, admit_with_fields, key_in_headers
 from service.front.errors import ApiError, ErrorForm, ErrorKind, FieldProblem, SafeJSONResponse
 from service.front.fields import Fields
 
@@ -33,6 +33,7 @@ STATUSES: Mapping[ErrorKind, int] = {
     ErrorKind.QUOTA_EXCEEDED: 403,
     ErrorKind.INVALID_INPUT: 400,
 }
+KEY_FIELD = "api_key"
 MAX_SHOWN = 80
 MAX_NAMED = 10
 
@@ -106,21 +107,25 @@ def texts_refused(error: TextsRefusedError, *, is_list: bool) -> ApiError:
     return errors.invalid_input(problems, total=len(problems))
 
 
-async def admit(door: Door, request: Request, fields: Fields, scope: Scope) -> Caller:
-    """Who makes this request, by `api_key` among its fields or a key in its headers.
+async def enter(door: Door, request: Request, scope: Scope) -> tuple[Caller, Fields]:
+    """Who makes this request, by a key in its headers or `api_key` among its fields, and all fields.
 
     Raises:
-        ApiError: there must be a key, this is none, or it comes too often; as LibreTranslate words it.
+        ApiError: there must be a key, this is none, or it comes too often, as LibreTranslate words it; or
+            the fields cannot be read.
         AccountsError: the key is not for this, or cannot be looked up.
     """
-    presented = fields.string("api_key") or key_in_headers(request)
-    try:
-        return await door.admit(request, presented, scope)
-    except MissingKey as error:
-        message = "Please contact the server operator to get an API key"
-        raise ApiError(ErrorKind.MALFORMED, message) from error
-    except UnknownKey as error:
-        raise ApiError(ErrorKind.FORBIDDEN, "Invalid API key") from error
-    except RateLimited as error:
-        worded = errors.as_api_error(error)
-        raise replace(worded, message=f"Slowdown: {error.limit}") from error
+
+    async def admit(presented: str | None) -> Caller:
+        try:
+            return await door.admit(request, presented, scope)
+        except MissingKey as error:
+            message = "Please contact the server operator to get an API key"
+            raise ApiError(ErrorKind.MALFORMED, message) from error
+        except UnknownKey as error:
+            raise ApiError(ErrorKind.FORBIDDEN, "Invalid API key") from error
+        except RateLimited as error:
+            worded = errors.as_api_error(error)
+            raise replace(worded, message=f"Slowdown: {error.limit}") from error
+
+    return await admit_with_fields(request, key_in_headers(request), KEY_FIELD, admit)

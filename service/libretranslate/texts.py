@@ -10,7 +10,6 @@ from service.desk.desk import TextsRefusedError
 from service.desk.detection import detect, detectable
 from service.front.connection import while_connected
 from service.front.errors import SafeJSONResponse
-from service.front.fields import read_fields
 from service.front.readiness import require_ready
 from service.libretranslate.documentation import (
     DETECT,
@@ -22,7 +21,7 @@ from service.libretranslate.documentation import (
     responses,
 )
 from service.libretranslate.languages import Catalogues
-from service.libretranslate.refusals import admit, check_detection, required, texts_refused
+from service.libretranslate.refusals import check_detection, enter, required, texts_refused
 from service.libretranslate.requests import check_limits, read_wishes, single_line_ends
 from service.libretranslate.responses import (
     DetectedLanguage,
@@ -72,8 +71,7 @@ def text_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
     async def translate(request: Request) -> Response:
         """Fields come in JSON, in a form or in the URL's query."""
         require_ready(desk.inference)
-        fields = await read_fields(request)
-        caller = await admit(door, request, fields, Scope.TRANSLATE)
+        caller, fields = await enter(door, request, Scope.TRANSLATE)
         wishes = read_wishes(fields, await catalogues.current(), desk.limits)
         if wishes.pair.is_copied:
             return SafeJSONResponse(present_copies(wishes), headers=headers)
@@ -94,8 +92,7 @@ def text_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
     )
     async def detect_language(request: Request) -> Response:
         """Among the languages that are served. Fields come in JSON, in a form or in the URL's query."""
-        fields = await read_fields(request)
-        await admit(door, request, fields, Scope.TRANSLATE)
+        _, fields = await enter(door, request, Scope.TRANSLATE)
         check_detection(desk.detection)
         text = required(fields, "q")
         text = text if fields.is_json("q") else single_line_ends(text)

@@ -19,6 +19,13 @@ from service.native.catalogue import (
 from service.native.examples import LANGUAGES, MODELS, RELOADED, shown
 from service.watching import Watcher
 
+OF_OPEN = {ErrorKind.INTERNAL: "The server failed"}
+OF_CLOSED = {
+    **OF_OPEN,
+    ErrorKind.UNAUTHENTICATED: REASONS[ErrorKind.UNAUTHENTICATED],
+    ErrorKind.RATE_LIMITED: REASONS[ErrorKind.RATE_LIMITED],
+    ErrorKind.STORE_UNAVAILABLE: REASONS[ErrorKind.STORE_UNAVAILABLE],
+}
 OF_RELOADING = {
     ErrorKind.UNAUTHENTICATED: REASONS[ErrorKind.UNAUTHENTICATED],
     ErrorKind.FORBIDDEN: "The API key has not the scope `admin`",
@@ -30,16 +37,18 @@ OF_RELOADING = {
 }
 
 
-def model_routes(router: Router, door: Door, watcher: Watcher | None) -> APIRouter:
+def model_routes(router: Router, door: Door, watcher: Watcher | None, *, wants_key: bool) -> APIRouter:
     """What there is.
 
     Args:
         router: has the bundles.
         door: lets operators in.
         watcher: looks at their folders on request; None where clients may not ask for that.
+        wants_key: whether only callers with a key, any key, are told.
     """
     routes = APIRouter(prefix="/v1", tags=["models"])
-    failing = failures({ErrorKind.INTERNAL: "The server failed"})
+    failing = failures(OF_CLOSED if wants_key else OF_OPEN)
+    with_key = WITH_KEY if wants_key else ()
     known: list[tuple[object, LanguagesResponse]] = []
 
     @routes.get(
@@ -47,10 +56,13 @@ def model_routes(router: Router, door: Door, watcher: Watcher | None) -> APIRout
         operation_id="list_models",
         summary="The models served",
         response_description="Each as its manifest describes it",
+        dependencies=with_key,
         responses={**shown(MODELS), **failing},
     )
-    async def models() -> ModelsResponse:
+    async def models(connection: Request) -> ModelsResponse:
         """Languages, limits, measured quality and licence, and whether each is in memory."""
+        if wants_key:
+            await door.admit_key(connection, scope=None)
         return present_models(router.models())
 
     @routes.get(
@@ -58,10 +70,13 @@ def model_routes(router: Router, door: Door, watcher: Watcher | None) -> APIRout
         operation_id="list_languages",
         summary="Which languages reach which",
         response_description="For each language what it is translated into, and how",
+        dependencies=with_key,
         responses={**shown(LANGUAGES), **failing},
     )
-    async def languages() -> LanguagesResponse:
+    async def languages(connection: Request) -> LanguagesResponse:
         """By a model of its own, by one of many languages, or by two through a third language."""
+        if wants_key:
+            await door.admit_key(connection, scope=None)
         if not known or known[0][0] is not router.routes:
             found = router.routes
             known[:] = [(found, await anyio.to_thread.run_sync(present_languages, found))]

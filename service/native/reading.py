@@ -1,15 +1,15 @@
 """Routes about texts that do not translate them: scores of given translations, and languages."""
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter
 
 from dragoman import InputError
 from service.accounts.keys import Scope
 from service.desk.desk import Desk
 from service.front.connection import while_connected
 from service.front.documentation import REASONS, WITH_KEY, WITHOUT_KEY, failures
-from service.front.door import Door, key_in_headers
+from service.front.door import Door
 from service.front.errors import ErrorKind, FieldProblem, invalid_input
-from service.front.json_route import require_json
+from service.front.json_route import AuthenticatedRequest, json_route_for
 from service.front.readiness import require_ready
 from service.native.examples import LANGUAGES_DETECTED, SCORED, shown
 from service.native.requests import DetectRequest, ScoreRequest
@@ -17,7 +17,7 @@ from service.native.responses import DetectResponse, ScoreResponse, present_dete
 
 PAIR_FIELDS = frozenset({"source", "target"})
 """Of a pair's texts; the same names mean languages where there is no position."""
-OF_MODELS = frozenset({ErrorKind.OVERLOADED, ErrorKind.NO_ROOM, ErrorKind.NOT_READY, ErrorKind.TIMEOUT})
+OF_MODELS = frozenset({ErrorKind.NO_ROOM, ErrorKind.NOT_READY, ErrorKind.TIMEOUT})
 """Errors that only come where a model is asked."""
 OF_DETECTION = {kind: reason for kind, reason in REASONS.items() if kind not in OF_MODELS} | {
     ErrorKind.INVALID_INPUT: "A field is unknown or ill-typed, or languages are not detected here",
@@ -27,7 +27,8 @@ OF_DETECTION = {kind: reason for kind, reason in REASONS.items() if kind not in 
 
 def reading_routes(desk: Desk, door: Door) -> APIRouter:
     """Texts in, what they are out."""
-    router = APIRouter(prefix="/v1", tags=["reading"], dependencies=[*WITH_KEY, Depends(require_json)])
+    route_class = json_route_for(door, Scope.TRANSLATE)
+    router = APIRouter(prefix="/v1", tags=["reading"], dependencies=WITH_KEY, route_class=route_class)
 
     @router.post(
         "/score",
@@ -37,13 +38,12 @@ def reading_routes(desk: Desk, door: Door) -> APIRouter:
         responses={**shown(SCORED), **failures(REASONS)},
         openapi_extra=dict(WITHOUT_KEY),
     )
-    async def score(request: ScoreRequest, connection: Request) -> ScoreResponse:
+    async def score(request: ScoreRequest, connection: AuthenticatedRequest) -> ScoreResponse:
         """Nothing is searched for: the model reads each target as it is given, as one segment."""
         require_ready(desk.inference)
-        caller = await door.admit(connection, key_in_headers(connection), Scope.TRANSLATE)
         route = desk.inference.router.route(request.source, request.target, request.model)
         try:
-            scored = await while_connected(connection, desk.score(request.texts(), route, caller))
+            scored = await while_connected(connection, desk.score(request.texts(), route, connection.caller))
         except InputError as error:
             if error.item is None or error.field not in PAIR_FIELDS:
                 raise
@@ -59,10 +59,9 @@ def reading_routes(desk: Desk, door: Door) -> APIRouter:
         responses={**shown(LANGUAGES_DETECTED), **failures(OF_DETECTION)},
         openapi_extra=dict(WITHOUT_KEY),
     )
-    async def detect(request: DetectRequest, connection: Request) -> DetectResponse:
+    async def detect(request: DetectRequest, connection: AuthenticatedRequest) -> DetectResponse:
         """Among the languages that are served. No model is asked; characters are charged all the same."""
-        caller = await door.admit(connection, key_in_headers(connection), Scope.TRANSLATE)
-        found = await while_connected(connection, desk.detect(request.texts(), caller))
+        found = await while_connected(connection, desk.detect(request.texts(), connection.caller))
         return DetectResponse(detections=[[present_detected(one) for one in each] for each in found])
 
     return router

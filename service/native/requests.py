@@ -256,7 +256,7 @@ class ScoreRequest(StrictRequest):
         },
     )
 
-    pairs: list[GivenPair] = Field(description="What is read, each pair by itself.")
+    pairs: list[GivenPair] = Field(fail_fast=True, description="What is read, each pair by itself.")
     source: str | None = Field(
         None, description="Language of the sources. May be left out where only one is possible."
     )

@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter
 from fastapi.responses import Response, StreamingResponse
 from fastapi.sse import format_sse_event
 
@@ -14,9 +14,9 @@ from service.desk.desk import Desk, Progress, Telling
 from service.desk.order import Answer
 from service.front.connection import while_connected
 from service.front.documentation import EVENTS, REASONS, WITH_KEY, WITHOUT_KEY, failures
-from service.front.door import Door, key_in_headers
+from service.front.door import Door
 from service.front.errors import any_api_error, error_body
-from service.front.json_route import require_json
+from service.front.json_route import AuthenticatedRequest, json_route_for
 from service.front.readiness import require_ready
 from service.native.examples import STREAMED, shown_events
 from service.native.requests import StreamRequest
@@ -38,7 +38,8 @@ class EventStream(StreamingResponse):
 
 def streaming_routes(desk: Desk, door: Door) -> APIRouter:
     """Texts in, events out."""
-    router = APIRouter(prefix="/v1", tags=["translation"])
+    route_class = json_route_for(door, Scope.TRANSLATE)
+    router = APIRouter(prefix="/v1", tags=["translation"], route_class=route_class)
 
     @router.post(
         "/translate/stream",
@@ -46,20 +47,19 @@ def streaming_routes(desk: Desk, door: Door) -> APIRouter:
         summary="Translate, and tell of it on the way",
         response_description=DESCRIPTION,
         response_class=Response,  # else FastAPI says that every answer is a stream
-        dependencies=[*WITH_KEY, Depends(require_json)],
+        dependencies=WITH_KEY,
         responses={**shown_events(STREAMED), **failures(REASONS)},
         openapi_extra=dict(WITHOUT_KEY),
     )
-    async def stream(request: StreamRequest, connection: Request) -> StreamingResponse:
+    async def stream(request: StreamRequest, connection: AuthenticatedRequest) -> StreamingResponse:
         """Segments of a text come in their order, those of several texts as they are done.
 
         A client that leaves takes its texts with it.
         """
         require_ready(desk.inference)
-        caller = await door.admit(connection, key_in_headers(connection), Scope.TRANSLATE)
         order = request.order()
         telling = Telling.TOKENS if request.stream_tokens else Telling.SEGMENTS
-        progress = desk.stream(order, caller, telling)
+        progress = desk.stream(order, connection.caller, telling)
         with naming_texts(request):  # what fails before anything is told has a status
             first = await while_connected(connection, anext(progress))
         return EventStream(_events(first, progress, request, order.options))

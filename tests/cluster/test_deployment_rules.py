@@ -16,6 +16,7 @@ from service.cli import app
 from service.observing.engine import EngineMeter
 from service.observing.metrics import Metrics, ServerState
 from service.observing.requests_tally import RequestTally
+from service.observing.worker_tally import WorkerTally
 from service.settings import ENV_PREFIX, Settings, load_settings
 from tests.cluster.manifests import (
     ADAPTER,
@@ -215,7 +216,7 @@ def _exposed() -> set[str]:
     state = ServerState(
         is_ready=True, num_models=1, num_open_models=1, memory_bytes=1, queue=QueueState(0, 1, 0)
     )
-    families = Metrics(EngineMeter(), RequestTally(), lambda: state, None).families()
+    families = Metrics(EngineMeter(), RequestTally(), WorkerTally(), lambda: state, None).families()
     return {sample.name for family in families for sample in family.samples}
 
 

@@ -96,6 +96,14 @@ def test_who_dribbles_a_head_is_cut_off_and_who_dribbles_a_body_is_told_and_othe
     assert server.client.get("/readyz").status_code == OK
 
 
+def test_who_dribbles_a_body_that_was_answered_already_is_cut_off(server: Server) -> None:
+    beginning = b"POST /nothing HTTP/1.1\r\nHost: test\r\nContent-Length: 100000\r\n\r\n"
+
+    [client] = dribble(server, [beginning], lambda: None)
+
+    assert client.heard.startswith(b"HTTP/1.1 404 ")
+
+
 def test_who_says_nothing_at_all_is_cut_off(server: Server) -> None:
     clients = [Dribbler(server.address, b"") for _ in range(20)]
     try:

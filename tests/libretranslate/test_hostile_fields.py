@@ -2,6 +2,8 @@
 
 import json
 import logging
+from contextlib import ExitStack
+from typing import BinaryIO
 from urllib.parse import urlencode
 
 import httpx
@@ -9,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from service.front.bodies import Body
 from service.front.forms import Upload, read_multipart
 from tests.libretranslate.conftest import error_of
 
@@ -213,7 +216,17 @@ def test_a_form_in_parts_is_read_as_it_was_sent(values: dict[str, str], contents
         return
     request = httpx.Request("POST", "http://test", files=parts)
 
-    form = read_multipart(request.headers["content-type"], request.read())
+    with ExitStack() as opened:
+        files: list[BinaryIO] = []
+        opened.callback(lambda: [file.close() for file in files])
+        form = read_multipart(request.headers["content-type"], Body(request.read()), files)
 
-    assert form.strings == {name: [value] for name, value in values.items()}
-    assert form.uploads == {name: [Upload("ä.txt", content)] for name, content in contents.items()}
+        assert form.strings == {name: [value] for name, value in values.items()}
+        assert {name: [(one.name, read(one)) for one in each] for name, each in form.uploads.items()} == {
+            name: [("ä.txt", content)] for name, content in contents.items()
+        }
+
+
+def read(upload: Upload) -> bytes:
+    upload.file.seek(0)
+    return upload.file.read()

@@ -44,7 +44,7 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
     given |= {"providers": "cuda,cpu", "preload": "a,b", "pivots": "fr", "detection": "off"}
     given |= {"apis": "native", "database_url": "sqlite:///a.db", "rate_limit": "9/minute"}
     given |= {"rate_storage_url": "redis://here", "cors_origins": "*", "trusted_proxies": "::1"}
-    given |= {"documents": "off", "metrics": "off", "log_format": "json"}
+    given |= {"documents": "off", "metrics": "off", "discovery": "key", "log_format": "json"}
     given |= {"otlp_endpoint": "http://there", "jobs": "off", "jobs_files": "s3://there"}
     for name in Settings.model_fields:
         monkeypatch.setenv(ENV_PREFIX + name.upper(), given.get(name, "7"))

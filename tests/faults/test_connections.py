@@ -1,0 +1,214 @@
+"""What a connection does, before and beside its requests, is bounded, and hurts no other."""
+
+import select
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import httpx
+import pytest
+
+from tests.faults.conftest import URL, Server, StartServer, serving
+from tests.routing.doubles import TIMEOUT_S, until
+from tests.service.test_request_bodies import answer_of
+
+OK = httpx.codes.OK
+HOST = b"Host: test\r\n"
+ALIVE = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+POST = f"POST {URL} HTTP/1.1\r\n".encode() + HOST + b"Content-Type: application/json\r\n"
+CHUNKED = POST + b"Transfer-Encoding: chunked\r\n"
+JSON = b'{"text": "Ja."}'
+LENGTH = f"Content-Length: {len(JSON)}\r\n".encode()
+DOCUMENT = b"GET /openapi.json HTTP/1.1\r\n" + HOST + b"\r\n"
+Connect = Callable[..., socket.socket]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that a module's tests share."""
+    with serving(tmp_path_factory.mktemp("server") / "server.log", {}) as running:
+        yield running
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Connect to a server from `source`, and send something."""
+    with ExitStack() as opened:
+
+        def begin(server: Server, sent: bytes = b"", source: str = "127.0.0.1") -> socket.socket:
+            connection = socket.create_connection(server.address, TIMEOUT_S, (source, 0))
+            opened.enter_context(connection)
+            connection.sendall(sent)
+            return connection
+
+        yield begin
+
+
+@pytest.mark.parametrize(
+    ("sent", "problem"),
+    [
+        (b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"a" * 20_000 + b"\r\n\r\n", b"16384 bytes"),
+        (b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n", b"16384 bytes"),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"a" * 200_000, b"16384 bytes"),
+        (ALIVE + b"GET / HTTP/1.1\r\n" + HOST + b"a:b\r\n" * 40_000 + b"\r\n", b"16384 bytes"),
+        (b"GET / HTTP/1.1\r\n" + HOST + b"a:b\r\n" * 101 + b"\r\n", b"100 lines"),
+        (CHUNKED + LENGTH + b"\r\n0\r\n\r\n", b"both Content-Length and Transfer-Encoding"),
+        (CHUNKED.replace(b"HTTP/1.1", b"HTTP/1.0") + b"\r\n0\r\n\r\n", b"Transfer-Encoding"),
+        (POST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\na", b"not be read"),
+        (POST + b"Content-Length: +5\r\n\r\n12345", b"not be read"),
+        (POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", b"not be read"),
+        (POST + LENGTH + b"Content-Type: text/plain\r\n\r\n" + JSON, b"Content-Type comes twice"),
+        (POST + LENGTH + b"X-API-Key: a\r\nX-API-Key: b\r\n\r\n" + JSON, b"X-API-Key comes twice"),
+        (POST + LENGTH + b"Authorization: a\r\nAuthorization: b\r\n\r\n", b"Authorization comes twice"),
+        (CHUNKED + b"\r\n" + b"1\r\na\r\n" * 3000, b"chunks"),
+        (CHUNKED + b"\r\n0\r\n" + b"a:b\r\n" * 40_000, b"not be read"),
+        (b"GET / HTTP/1.1\r\n\r\n", b"not be read"),
+        (b"G\x00T / HTTP/1.1\r\n" + HOST + b"\r\n", b"not be read"),
+    ],
+    ids=lambda value: str(value[:40]),
+)
+def test_what_is_no_proper_request_is_told_so_and_its_connection_ends(
+    server: Server, connect: Connect, sent: bytes, problem: bytes
+) -> None:
+    connection = connect(server)
+    with ExitStack() as tolerant:
+        tolerant.push(lambda kind, *_: kind is not None and issubclass(kind, ConnectionError))
+        connection.sendall(sent)
+    if sent.startswith(ALIVE):
+        assert answer_of(connection)[0] == OK
+
+    status, body = answer_of(connection)
+
+    assert status == 400
+    assert b'"malformed_request"' in body
+    assert problem in body
+    with ExitStack() as tolerant:
+        tolerant.push(lambda kind, *_: kind is not None and issubclass(kind, ConnectionError))
+        assert connection.recv(1) == b""
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        CHUNKED
+        + b"\r\n"
+        + b"".join(b"%x\r\n%b\r\n" % (1, JSON[i : i + 1]) for i in range(len(JSON)))
+        + b"0\r\n\r\n",
+        CHUNKED + b"\r\nf\r\n" + JSON + b"\r\n0\r\nX-Trailer: a\r\n\r\n",
+        POST + LENGTH + b"Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n" + JSON,
+        POST + LENGTH + b"Accept: " + b"a/b," * 3000 + b"\r\n\r\n" + JSON,
+        POST + LENGTH + b"If-None-Match: " + b'"a",' * 3000 + b"\r\n\r\n" + JSON,
+        POST + LENGTH + b"a:b\r\n" * 90 + b"\r\n" + JSON,
+    ],
+    ids=["chunks", "trailer", "websocket", "accept", "if-none-match", "90 headers"],
+)
+def test_what_is_unusual_and_proper_is_answered(server: Server, connect: Connect, sent: bytes) -> None:
+    connection = connect(server, sent + ALIVE)
+
+    assert answer_of(connection)[0] == OK
+    assert answer_of(connection)[0] == OK  # what follows on the connection
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (b"GET /%00 HTTP/1.1", 404),
+        (b"GET /v1/jobs/%00%ff%2e%2e%2f HTTP/1.1", 404),
+        (b"GET /download_file/%00.%ff HTTP/1.1", 404),
+        (b"GET /v1/jobs?limit=%00 HTTP/1.1", 422),
+        (b"GET /v1/jobs?cursor=%ff HTTP/1.1", 422),
+        (b"HEAD /healthz HTTP/1.1", 405),
+        (b"OPTIONS * HTTP/1.1", 404),
+        (b"OPTIONS /v1/translate HTTP/1.1", 405),
+        (b"GET /healthz?" + b"a=%61&" * 2500 + b" HTTP/1.1", 200),
+        (b"FOO /healthz HTTP/1.1", 405),
+    ],
+)
+def test_odd_targets_and_methods_are_answered(
+    server: Server, connect: Connect, line: bytes, status: int
+) -> None:
+    connection = connect(server, line + b"\r\n" + HOST + b"\r\n")
+
+    assert answer_of(connection, has_body=not line.startswith(b"HEAD"))[0] == status
+
+
+def test_rubbish_behind_an_early_answer_ends_the_connection_and_is_no_failure(
+    server: Server, connect: Connect
+) -> None:
+    connection = connect(
+        server, b"POST /nothing HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n1\r\n"
+    )
+    assert answer_of(connection)[0] == 404
+
+    connection.sendall(b"aaaaaaaa")
+
+    assert connection.recv(1) == b""
+    assert "Traceback" not in server.log.read_text()
+
+
+def test_connections_are_bounded_in_all_and_for_each_address(
+    start_server: StartServer, connect: Connect
+) -> None:
+    server = start_server(max_connections=4, max_connections_of_address=2)
+    server.client.close()
+    here = [connect(server, ALIVE), connect(server, ALIVE)]
+    assert [answer_of(one)[0] for one in here] == [OK, OK]
+
+    status, body = answer_of(connect(server))
+    assert (status, b"2 connections of this address" in body) == (429, True)
+    elsewhere = [connect(server, ALIVE, "127.0.0.2"), connect(server, ALIVE, "127.0.0.3")]
+    assert [answer_of(one)[0] for one in elsewhere] == [OK, OK]
+    status, body = answer_of(connect(server, b"", "127.0.0.4"))
+    assert (status, b"4 connections" in body) == (429, True)
+
+    here[0].close()
+    until(lambda: answer_of(connect(server, ALIVE))[0] == OK)
+
+
+def test_a_proxy_that_is_trusted_may_have_all_connections(
+    start_server: StartServer, connect: Connect
+) -> None:
+    server = start_server(max_connections_of_address=1, trusted_proxies="127.0.0.0/24")
+
+    assert [answer_of(connect(server, ALIVE))[0] for _ in range(3)] == [OK] * 3
+
+
+def ask_and_read_nothing(server: Server, connect: Connect) -> socket.socket:
+    """Ask for more than any buffer holds, over and over."""
+    connection = connect(server)
+    connection.settimeout(0)
+    with ExitStack() as tolerant:
+        tolerant.push(lambda kind, *_: kind is not None and issubclass(kind, BlockingIOError))
+        while select.select([], [connection], [], 1)[1]:
+            connection.send(DOCUMENT * 100)
+    return connection
+
+
+def test_who_does_not_read_is_cut_off(start_server: StartServer, connect: Connect) -> None:
+    server = start_server(client_timeout_s=1)
+    ask_and_read_nothing(server, connect)
+
+    until(lambda: server.gauge("requests_in_flight") <= 1)
+
+
+def test_who_does_not_read_does_not_keep_the_server_from_stopping(
+    start_server: StartServer, connect: Connect
+) -> None:
+    server = start_server(client_timeout_s=1000, stop_timeout_s=1)
+    ask_and_read_nothing(server, connect)
+    until(lambda: server.gauge("requests_in_flight") > 1)
+
+    assert server.stop() == 0
+
+
+def test_work_that_does_not_end_does_not_keep_the_server_from_stopping(
+    start_server: StartServer, connect: Connect
+) -> None:
+    server = start_server(client_timeout_s=1000, stop_timeout_s=1)
+    connect(server, CHUNKED + b"\r\n1\r\n{\r\n")
+    until(lambda: server.gauge("requests_in_flight") > 1)
+
+    server.process.send_signal(signal.SIGTERM)
+
+    assert server.process.wait(TIMEOUT_S) == 0

@@ -1,0 +1,383 @@
+"""Who makes a request is known before its body is read, and reading holds up nobody."""
+
+import asyncio
+import gzip
+import json
+import re
+import select
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import parse_qsl
+
+import httpx
+import pytest
+from fastapi import Request
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.types import Message, Receive, Scope, Send
+
+from service.accounts.keys import DEFAULT_SCOPES, KeyWishes, Limits
+from service.accounts.stores import Stores
+from service.front.bodies import MAX_PARSED_AT_ONCE_BYTES, PIECE_BYTES, SPOOL_BYTES, Body, parsed, read_body
+from service.front.errors import ErrorForms
+from service.front.forms import read_multipart, read_urlencoded
+from service.front.limits import BodyLimit, BodyLimits
+from service.front.multipart import FormError
+from tests.routing.doubles import TIMEOUT_S, until
+from tests.service.conftest import Serve
+from tests.service.test_hostile_requests import JSON, assert_is_error
+
+BODY_PATHS = ("/v1/translate", "/v1/translate/stream", "/v1/score", "/v1/detect", "/v1/jobs")
+OTHERS_PATHS = ("/translate", "/detect", "/suggest", "/translate_file", "/v2/translate", "/v2/document")
+WRONG = f"drg_0123abcd_{'A' * 43}"
+Connect = Callable[..., socket.socket]
+
+
+@pytest.fixture
+def database_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'accounts.db'}"
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Send the beginning of a request on a connection of its own, from `source`."""
+    with ExitStack() as opened:
+
+        def begin(client: httpx.Client, beginning: bytes, source: str = "127.0.0.1") -> socket.socket:
+            address = (client.base_url.host, client.base_url.port or 0)
+            connection = socket.create_connection(address, TIMEOUT_S, (source, 0))
+            opened.enter_context(connection)
+            connection.sendall(beginning)
+            return connection
+
+        yield begin
+
+
+def head(path: str, length: int, *lines: str, kind: str = "application/json") -> bytes:
+    named = [f"POST {path} HTTP/1.1", "Host: test", f"Content-Type: {kind}", f"Content-Length: {length}"]
+    return "\r\n".join([*named, *lines, "", ""]).encode()
+
+
+def answer_of(connection: socket.socket, *, has_body: bool = True) -> tuple[int, bytes]:
+    """Status and body of what is answered next, and nothing of what follows."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        byte = connection.recv(1)
+        assert byte, f"closed after {head!r}"
+        head += byte
+    [length] = re.findall(rb"(?i)content-length: *([0-9]+)", head)
+    body = b""
+    while has_body and len(body) < int(length):
+        body += connection.recv(int(length) - len(body))
+    return int(head.split(b" ", 2)[1]), body
+
+
+@pytest.mark.parametrize("path", BODY_PATHS)
+@pytest.mark.parametrize("lines", [(), (f"Authorization: Bearer {WRONG}",), (f"X-API-Key: {WRONG}",)])
+def test_a_body_is_not_awaited_from_whom_has_no_key(
+    serve: Serve, database_url: str, connect: Connect, path: str, lines: tuple[str, ...]
+) -> None:
+    client = serve(database_url=database_url, requires_key=True)
+
+    status, _ = answer_of(connect(client, head(path, 1000, *lines)))
+
+    assert status == 401
+
+
+@pytest.mark.parametrize("path", OTHERS_PATHS)
+@pytest.mark.parametrize("field", ["header", "query"])
+def test_a_wrong_key_before_the_body_is_refused_without_it(
+    serve: Serve, database_url: str, connect: Connect, path: str, field: str
+) -> None:
+    client = serve(database_url=database_url, requires_key=True)
+    scheme, name = ("DeepL-Auth-Key", "auth_key") if path.startswith("/v2") else ("Bearer", "api_key")
+    lines = (f"Authorization: {scheme} {WRONG}",) if field == "header" else ()
+    query = f"?{name}={WRONG}" if field == "query" else ""
+
+    status, _ = answer_of(connect(client, head(path + query, 1000, *lines)))
+
+    assert status == 403
+
+
+@pytest.mark.parametrize("path", BODY_PATHS)
+def test_a_body_is_not_awaited_from_whom_comes_too_often(
+    serve: Serve, database_url: str, connect: Connect, path: str
+) -> None:
+    client = serve(database_url=database_url)
+    with Stores.open(database_url) as stores:
+        wishes = KeyWishes("often", DEFAULT_SCOPES, Limits(requests_per_minute=1))
+        key = stores.keys.create(wishes, datetime.now(UTC)).presented
+    client.post("/v1/translate", json={"text": "ja"}, headers={"X-API-Key": key})
+
+    status, _ = answer_of(connect(client, head(path, 1000, f"X-API-Key: {key}")))
+
+    assert status == 429
+
+
+@pytest.mark.parametrize(
+    ("path", "scheme", "field"),
+    [("/translate", "Bearer", "api_key"), ("/v2/translate", "DeepL-Auth-Key", "auth_key")],
+)
+def test_a_body_with_another_key_than_the_head_is_refused(
+    serve: Serve, database_url: str, path: str, scheme: str, field: str
+) -> None:
+    client = serve(database_url=database_url, requires_key=True)
+    with Stores.open(database_url) as stores:
+        one, other = (stores.keys.create(KeyWishes(name), datetime.now(UTC)).presented for name in "ab")
+    body = {"q": "ja", "source": "de", "target": "en", "text": "ja", "target_lang": "EN"}
+
+    def status(key: str) -> int:
+        headers = {"Authorization": f"{scheme} {one}"}
+        return client.post(path, data={**body, field: key}, headers=headers).status_code
+
+    assert [status(one), status(""), status(other)] == [200, 200, 400]
+
+
+@pytest.mark.parametrize("path", ["/v1/translate", "/v1/score", "/v1/translate/stream"])
+def test_what_cannot_be_read_counts_as_a_request(serve: Serve, path: str) -> None:
+    client = serve(rate_limit="2/minute")
+
+    statuses = [client.post(path, content=b"{", headers=JSON).status_code for _ in range(3)]
+
+    assert statuses == [400, 400, 429]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/translate", {"text": [1] * 50_000}),
+        ("/v1/translate/stream", {"text": [1] * 50_000}),
+        ("/v1/detect", {"text": [1] * 50_000}),
+        ("/v1/score", {"pairs": [1] * 50_000}),
+        ("/v1/score", {"pairs": [{"source": 1, "target": 1, "x": 1}] * 10_000}),
+        ("/v1/score", {"pairs": [{f"x{number}": 1 for number in range(200)}] * 100}),
+        ("/v1/translate", {"text": "a"} | {f"x{number}": 1 for number in range(90)}),
+        ("/v1/translate", {"text": "a", "sampling": {f"x{number}": 1 for number in range(90)}}),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_no_body_has_more_errors_than_a_few(client: httpx.Client, path: str, body: dict[str, object]) -> None:
+    response = client.post(path, json=body)
+
+    assert_is_error(response, 422, "invalid_input")
+    assert 1 <= len(response.json()["error"]["fields"]) <= 100
+    assert "are listed" not in response.json()["error"]["message"]
+
+
+def test_a_field_that_comes_twice_in_json_is_refused(client: httpx.Client) -> None:
+    response = client.post("/v1/translate", content=b'{"text": "a", "text": "b"}', headers=JSON)
+
+    assert_is_error(response, 400, "malformed_request")
+    assert "twice" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("path", [*BODY_PATHS, *OTHERS_PATHS])
+def test_a_compressed_body_is_refused_and_the_answer_says_why(client: httpx.Client, path: str) -> None:
+    packed = gzip.compress(json.dumps({"text": "ja", "q": "ja", "source": "de", "target": "en"}).encode())
+
+    response = client.post(path, content=packed, headers={**JSON, "Content-Encoding": "gzip"})
+
+    assert response.status_code == 415
+    assert "Content-Encoding" in response.text
+
+
+def refused_of(connections: list[socket.socket]) -> bytes:
+    """Take the only one that is answered out of several; what it was told."""
+    answered, _, _ = select.select(connections, [], [], TIMEOUT_S)
+    assert len(answered) == 1
+    connections.remove(answered[0])
+    status, body = answer_of(answered[0])
+    assert status == 429
+    return body
+
+
+def test_bodies_under_way_are_bounded_in_all_and_for_each_address(serve: Serve, connect: Connect) -> None:
+    client = serve(max_bodies=3, max_bodies_of_address=2)
+    begun, rest = head("/v1/translate", 1000) + b'{"text": "', b"a" * 988 + b'"}'
+
+    here = [connect(client, begun) for _ in range(3)]
+    assert b"2 bodies are being sent from this address" in refused_of(here)
+    elsewhere = [connect(client, begun, "127.0.0.2"), connect(client, begun, "127.0.0.3")]
+    assert b"3 bodies are being sent" in refused_of(elsewhere)
+    # Whole bodies wait for nobody.
+    assert client.post("/v1/translate", json={"text": "ja"}).status_code == 200
+
+    for connection in (*here, *elsewhere):
+        connection.sendall(rest)
+        assert answer_of(connection)[0] == 200
+    for _ in range(3):
+        connection = connect(client, begun)
+        connection.sendall(rest)
+        assert answer_of(connection)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/translate", {"json": {"text": "a" * 2 * SPOOL_BYTES}}),
+        ("/translate_file", {"files": {"file": ("a.txt", b"a" * (SPOOL_BYTES - 1000))}}),
+    ],
+    ids=["spooled body", "spooled upload"],
+)
+def test_a_body_that_finds_no_disk_is_told_to_come_again(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
+) -> None:
+    client = serve()
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+
+    response = client.post(path, **body)
+
+    assert (response.status_code, "retry-after" in response.headers) == (503, True)
+    assert client.post("/v1/translate", json={"text": "ja"}).status_code == 200
+
+
+@pytest.mark.parametrize("piece", [None, b"a" * 11])
+def test_a_body_that_fails_once_the_answer_has_begun_ends_it_as_a_client_does_that_leaves(
+    piece: bytes | None,
+) -> None:
+    received: list[str] = []
+
+    async def follow(_scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        received.append((await receive())["type"])
+
+    async def receive() -> Message:
+        if piece is None:
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": piece, "more_body": True}
+
+    async def send(_message: Message) -> None:
+        pass
+
+    limits = BodyLimits(max_body_bytes=10, max_document_bytes=10, timeout_s=0.01)
+    scope = {"type": "http", "path": "/", "headers": []}
+    asyncio.run(BodyLimit(follow, limits, ErrorForms())(scope, receive, send))
+
+    assert received == ["http.disconnect"]
+
+
+def test_temporary_files_are_closed_with_their_request(serve: Serve) -> None:
+    client = serve()
+    open_files = Path("/proc/self/fd")
+    before = len(list(open_files.iterdir()))
+
+    for _ in range(5):
+        client.post("/v1/translate", json={"text": "a" * 2 * SPOOL_BYTES})
+        client.post("/translate_file", files={"file": ("a.txt", b"a" * 2 * SPOOL_BYTES)})
+
+    until(lambda: len(list(open_files.iterdir())) <= before)
+
+
+@given(st.lists(st.sampled_from(["a", "ä", "+", "%2B", "%", "%c3%a4", "&", "=", "%4", " ", ";"])))
+def test_a_form_reads_as_the_standard_library_reads_it(pieces: list[str]) -> None:
+    encoded = "".join(pieces)
+    expected: dict[str, list[str]] = {}
+    for name, value in parse_qsl(encoded, keep_blank_values=True):
+        expected.setdefault(name, []).append(value)
+
+    assert read_urlencoded(encoded.encode()) == expected
+
+
+@pytest.mark.parametrize("shift", [0, 1, 2, 3])
+def test_an_escape_on_the_edge_of_two_pieces_is_one(shift: int) -> None:
+    encoded = b"q=" + b"a" * (PIECE_BYTES - shift) + b"%c3%a4" * PIECE_BYTES
+
+    assert read_urlencoded(encoded) == {"q": ["a" * (PIECE_BYTES - shift) + "ä" * PIECE_BYTES]}
+
+
+def part(headers: bytes) -> bytes:
+    return b"--b\r\n" + headers + b"\r\n\r\na\r\n"
+
+
+NAMED = b'Content-Disposition: form-data; name="q"'
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "problem"),
+    [
+        (
+            part(NAMED + b"".join(b"\r\nX%d: y" % number for number in range(8))),
+            "b",
+            "a part has more than 8 headers|malformed",  # the parser has such bounds itself
+        ),
+        (part(b"X: y"), "b", "a part has no name"),
+        (part(NAMED + b"; x=" + b"y" * 9000), "b", "a header has more than 8192 bytes|malformed"),
+        (part(NAMED + b"; x=" + b"y" * 4000) * 200, "b", "more than 524288 bytes together"),
+        (part(NAMED + b'; filename="a"') * 9, "b", "more than 8 files"),
+        (part(NAMED) * 4097, "b", "more than 4096 fields"),
+        (part(NAMED), "b; " + "x=y; " * 2000, "its Content-Type has more than 8192 characters"),
+        (part(NAMED), "", "its Content-Type names no boundary"),
+    ],
+    ids=lambda value: str(value)[-40:],
+)
+def test_what_a_form_has_beside_its_values_is_bounded(form: bytes, kind: str, problem: str) -> None:
+    files: list[BinaryIO] = []
+
+    with pytest.raises(FormError, match=problem):
+        read_multipart(f"multipart/form-data; boundary={kind}", Body(form + b"--b--\r\n"), files)
+
+    assert len(files) <= 8
+    for file in files:
+        file.close()
+
+
+def request_of(pieces: list[bytes], spooled: list[object]) -> Request:
+    remaining = list(pieces)
+
+    async def receive() -> dict[str, object]:
+        piece = remaining.pop(0)
+        return {"type": "http.request", "body": piece, "more_body": bool(remaining)}
+
+    scope = {"type": "http", "headers": [], "spooled": spooled}
+    return Request(scope, receive)
+
+
+@pytest.mark.parametrize("num_pieces", [1, 3, 4, 5, 100])
+def test_what_is_held_of_a_large_body_in_memory_is_bounded(num_pieces: int) -> None:
+    pieces = [bytes([number]) * (SPOOL_BYTES // 4) for number in range(num_pieces)]
+    files: list[object] = []
+
+    body = asyncio.run(read_body(request_of(pieces, files)))
+
+    assert len(body.content) < SPOOL_BYTES
+    assert body.read() == b"".join(pieces)
+    assert len(files) == (num_pieces >= 4)
+    for file in files:
+        file.close()  # type: ignore[attr-defined]
+
+
+def test_the_event_loop_goes_on_while_a_large_body_is_parsed() -> None:
+    large = Body(b" " * (MAX_PARSED_AT_ONCE_BYTES + 1))
+
+    async def main() -> list[str]:
+        has_gone_on = threading.Event()
+        order: list[str] = []
+
+        def parse(body: Body) -> int:
+            assert has_gone_on.wait(TIMEOUT_S)
+            order.append("parsed")
+            return len(body.read())
+
+        async def go_on() -> None:
+            order.append("went on")
+            has_gone_on.set()
+
+        parsing = asyncio.ensure_future(parsed(large, parse))
+        await asyncio.sleep(0)
+        await go_on()
+        assert await parsing == len(large.content)
+        return order
+
+    assert asyncio.run(main()) == ["went on", "parsed"]
+
+
+def test_a_small_body_takes_no_other_thread() -> None:
+    small = Body(b" " * MAX_PARSED_AT_ONCE_BYTES)
+
+    assert asyncio.run(parsed(small, lambda _: threading.get_ident())) == threading.get_ident()
