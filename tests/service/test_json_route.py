@@ -81,11 +81,6 @@ def test_what_is_no_json_is_refused_as_a_usual_route_refuses_it(body: bytes) -> 
     assert direct[0] in {400, 422}
 
 
-def test_half_a_surrogate_pair_comes_back_as_it_came() -> None:
-    answer = ask("/direct", rb'{"text": "\ud83d"}')
-    assert answer.content == rb'{"text":"\ud83d"}'
-
-
 @pytest.mark.parametrize(
     ("declared", "status"),
     [("application/json; charset=utf-8", 200), ("Application/JSON", 200), ("text/plain", 415), ("", 415)],

@@ -46,6 +46,9 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
     given |= {"rate_storage_url": "redis://here", "cors_origins": "*", "trusted_proxies": "::1"}
     given |= {"documents": "off", "metrics": "off", "discovery": "key", "log_format": "json"}
     given |= {"otlp_endpoint": "http://there", "jobs": "off", "jobs_files": "s3://there"}
+    given |= {"segment_cache": "off", "file_isolation": "off", "glossaries": "stored"}
+    sizes = {"file_memory_bytes": 2**30}
+    given |= {name: str(size) for name, size in sizes.items()}
     for name in Settings.model_fields:
         monkeypatch.setenv(ENV_PREFIX + name.upper(), given.get(name, "7"))
     switches = {"reload_endpoint", "requires_key", "reuse_port", "log_addresses", "log_texts"}
@@ -55,8 +58,10 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
 
     loaded = load_settings().model_dump(mode="json")
 
-    expected = {name: given.get(name, 7) for name in Settings.model_fields}
-    expected["webhook_secret"] = "**********"  # noqa: S105 -- nobody is shown it
+    expected = {name: given.get(name, 7) for name in Settings.model_fields} | sizes
+    expected |= dict.fromkeys(
+        ("webhook_secret", "webhook_previous_secret"), "**********"
+    )  # nobody is shown them
     assert loaded == expected | dict.fromkeys(switches, True)
 
 
