@@ -48,7 +48,7 @@ class TranslationModule(lightning.LightningModule):
 
     @override
     def on_train_start(self) -> None:
-        """Take the stop signals back from Lightning, which would end this process before the others know."""
+        """Install our signal handlers over those of Lightning, which would end this process alone."""
         self.stop.install()
 
     @override
@@ -70,7 +70,7 @@ class TranslationModule(lightning.LightningModule):
 
     @override
     def on_after_backward(self) -> None:
-        """Share gradients, counts and the wish to stop with the run's other processes."""
+        """Average gradients, and add up counts and stop requests, over the processes of the run."""
         is_stopping = self.stop.signal_number is not None
         counts = self.workers.average(self.model, StepCounts(*self.num_own, is_stopping=is_stopping))
         self.pairs_seen += counts.pairs
