@@ -1,6 +1,6 @@
 """A text on its way into the search: cut into segments, and these into ids."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dragoman.decoding.options import SearchOptions
@@ -67,15 +67,22 @@ class Preparer:
         """
         before, after = self.around(pair)
         most = self._limits.max_source_tokens - len(before) - len(after)
+        pieces: dict[str, Ids] = {}
+
+        def count_tokens(segment: str) -> int:
+            if segment not in pieces:
+                (pieces[segment],) = self._tokenizer.encode([segment])
+            return len(pieces[segment])
+
         try:
             check_text(text, item)
-            document = segment_to_fit(text, pair.source, self._tokenizer.count, most, splitting)
+            document = segment_to_fit(text, pair.source, count_tokens, most, splitting)
         except InputError as error:
             return InputError(error.field, error.problem, item)
         sources: list[ToSearch | FinishReason] = []
         num_searched = 0
         for segment in document.segments:
-            source = self._source(segment, pair, num_searched)
+            source = self._source(segment, pieces, pair, num_searched)
             sources.append(source)
             num_searched += isinstance(source, ToSearch)
         return PreparedText(document, tuple(sources), pair)
@@ -96,15 +103,16 @@ class Preparer:
             raise InputError(field, f"{len(ids)} tokens are over this model's limit of {most} a segment")
         return ids
 
-    def _source(self, segment: str, pair: Pair, number: int) -> ToSearch | FinishReason:
-        """What is searched for, or why the segment stays as it is."""
+    def _source(
+        self, segment: str, pieces: Mapping[str, Ids], pair: Pair, number: int
+    ) -> ToSearch | FinishReason:
+        """What is searched for, or why it stays as it is. `pieces` has every segment with letters."""
         if not has_letters(segment):
             return FinishReason.COPIED
-        (pieces,) = self._tokenizer.encode([segment])
-        if self._tokenizer.unknown_share(segment, pieces) >= UNSUPPORTED_FROM:
+        if self._tokenizer.unknown_share(segment, pieces[segment]) >= UNSUPPORTED_FROM:
             return FinishReason.UNSUPPORTED
         before, after = self.around(pair)
-        ids = [*before, *pieces, *after]
+        ids = [*before, *pieces[segment], *after]
         return ToSearch(number, ids, has_replacement="\N{REPLACEMENT CHARACTER}" in segment)
 
     def most_target_limits(self, pair: Pair) -> SourceLimits:

@@ -296,7 +296,7 @@ class Translator:
             tell()
         pending.resolve_if_complete()
         # Cancelled, or failed in one segment: the others are of no use.
-        pending.future.add_done_callback(lambda _: self._scheduler.cancel(asked.tickets))
+        pending.future.add_done_callback(lambda _: self._let_go(asked))
         return pending.future
 
     def score(
@@ -345,8 +345,16 @@ class Translator:
 
         ticket = self._tickets.scoring(ids, given, asked, receive)
         self._scheduler.submit([ticket])
-        future.add_done_callback(lambda _: self._scheduler.cancel(asked.tickets))
+        future.add_done_callback(lambda _: self._let_go(asked))
         return future
+
+    def _let_go(self, asked: Asked) -> None:
+        """Give up what is not done yet, and break the cycle of a text's future and its tickets.
+
+        The collector of cycles stops all threads, for a tenth of a second where many large texts wait.
+        """
+        self._scheduler.cancel(asked.tickets)
+        asked.tickets.clear()
 
     def _translate_window(
         self, texts: Sequence[str], asked: Asked, *, is_single: bool

@@ -127,17 +127,18 @@ class Awaited:
     """What a whole waits for at the moment: it is given up when the whole is."""
 
     def __init__(self, whole: Future[Any]) -> None:
-        self._whole = whole
         self._part: Future[Any] | None = None
+        self._is_over = False  # known here, as a reference to the whole would make a cycle
         whole.add_done_callback(lambda _: self._stop())
 
     def watch(self, part: Future[Any]) -> None:
         """This is waited for from now on."""
         self._part = part
-        if self._whole.done():
+        if self._is_over:
             part.cancel()
 
     def _stop(self) -> None:
+        self._is_over = True
         part, self._part = self._part, None
         if part is not None:
             part.cancel()

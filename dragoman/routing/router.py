@@ -118,7 +118,7 @@ class Router:
         self._shelf.stock(findings.bundles)
         self._routes = (-1, Routes(()))
         self._beside = ThreadPoolExecutor(PREPARING_THREADS, "dragoman-route")
-        self._journeys: set[Journey] = set()
+        self._journeys: dict[Future[RoutedTranslation], Journey] = {}
         self._lock = threading.Lock()
         self._reloading = threading.Lock()
         self._is_closed = False
@@ -152,7 +152,7 @@ class Router:
         """Close all bundles; what is under way fails with `TranslatorClosed`. Not for callbacks to call."""
         with self._lock:
             self._is_closed = True
-            journeys = tuple(self._journeys)
+            journeys = tuple(self._journeys.values())
         for journey in journeys:
             journey.fail(TranslatorClosed("the router was closed before this was translated"))
         self._beside.shutdown(cancel_futures=True)
@@ -286,13 +286,14 @@ class Router:
         with self._lock:
             if self._is_closed:
                 raise TranslatorClosed("the router is closed")
-            self._journeys.add(journey)
+            self._journeys[journey.future] = journey
         try:
             journey.begin(text)
         except BaseException:
-            self._journeys.discard(journey)
+            self._journeys.pop(journey.future, None)
             raise
-        journey.future.add_done_callback(lambda _: self._journeys.discard(journey))
+        # By the future, since a callback that knows its journey would make a cycle.
+        journey.future.add_done_callback(lambda future: self._journeys.pop(future, None))
         return journey.future
 
     def score(

@@ -3,7 +3,11 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cached_property
+
+Span = tuple[int, int]
 
 _CLAUSE_END = re.compile(
     r"""(?<=[.!?;:,–—…])\s+"""
@@ -19,26 +23,46 @@ _REGIONAL_INDICATORS = ("\U0001f1e6", "\U0001f1ff")
 _JAMO_VOWELS_AND_TAILS = ("\u1160", "\u11ff")
 
 
-def best_cut(text: str) -> tuple[int, int]:
-    """Ends of the left and start of the right half; between the two lies white space or nothing.
+class Boundaries:
+    """Where one text may be cut, by clause and by white space. Each pattern reads the text at most once."""
 
-    In this order: after a clause, if that leaves at least a quarter on both sides; else at white space;
-    else between two characters as a reader sees them; else anywhere. Always the nearest to the middle.
+    def __init__(self, text: str) -> None:
+        self._text = text
 
-    Args:
-        text: two code points or more, white space neither first nor last.
-    """
-    length = len(text)
-    clauses = [cut for cut in _spans(_CLAUSE_END, text) if length <= 4 * cut[0] <= 3 * length]
-    cuts = clauses or list(_spans(_SPACES, text))
-    if cuts:
-        return min(cuts, key=lambda cut: abs(cut[0] + cut[1] - length))
-    cut = _middle_boundary(text)
-    return cut, cut
+    def best_cut(self, start: int, end: int) -> Span:
+        """Ends of the left and start of the right half; between the two lies white space or nothing.
+
+        In this order: after a clause, if that leaves at least a quarter on both sides; else at white space;
+        else between two characters as a reader sees them; else anywhere. Always the nearest to the middle.
+
+        Args:
+            start: of a part of the text with two code points or more, white space neither first nor last.
+            end: of the same.
+        """
+        quarter = (end - start) / 4
+        cut = _nearest(self._clause_ends, (start, end), (start + quarter, end - quarter))
+        if cut is None:
+            cut = _nearest(self._spaces, (start, end), (start + 1, end - 1))
+        if cut is None:
+            middle = start + _middle_boundary(self._text[start:end])
+            return middle, middle
+        return cut
+
+    @cached_property
+    def _clause_ends(self) -> list[Span]:
+        return [match.span() for match in _CLAUSE_END.finditer(self._text)]
+
+    @cached_property
+    def _spaces(self) -> list[Span]:
+        return [match.span() for match in _SPACES.finditer(self._text)]
 
 
-def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    return (match.span() for match in pattern.finditer(text))
+def _nearest(cuts: Sequence[Span], part: Span, bounds: tuple[float, float]) -> Span | None:
+    """Of cuts in order, the one nearest to the part's middle that begins within bounds; the first of two."""
+    twice_middle = sum(part)
+    index = bisect_left(cuts, twice_middle, key=sum)
+    around = [cut for cut in cuts[max(0, index - 1) : index + 1] if bounds[0] <= cut[0] <= bounds[1]]
+    return min(around, key=lambda cut: abs(sum(cut) - twice_middle), default=None)
 
 
 def _middle_boundary(text: str) -> int:

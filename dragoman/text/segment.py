@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import sentencex
 
 from dragoman.errors import InputError
-from dragoman.text.boundaries import best_cut
+from dragoman.text.boundaries import Boundaries
 from dragoman.types import Splitting
 
 WINDOW_CHARS = 4096
@@ -180,6 +180,7 @@ def _halved_to_fit(
     segment: str, span: Span, count_tokens: Callable[[str], int], max_tokens: int
 ) -> Iterator[Span]:
     """Spans of pieces that fit, without white space at their ends."""
+    boundaries = Boundaries(segment)
     pending = list(_without_spaces(segment, *span))
     while pending:
         start, end = pending.pop()
@@ -190,8 +191,8 @@ def _halved_to_fit(
         if end - start == 1:
             problem = f"a single character takes more than the limit of {max_tokens} tokens; leave it out"
             raise InputError("text", f"{segment[start:end]!r}: {problem}")
-        left_end, right_start = best_cut(segment[start:end])
-        pending += [(start + right_start, end), (start, start + left_end)]
+        left_end, right_start = boundaries.best_cut(start, end)
+        pending += [(right_start, end), (start, left_end)]
 
 
 def _line_spans(text: str, language: str) -> Iterator[Span]:

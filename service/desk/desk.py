@@ -202,7 +202,9 @@ class Desk:
         note_texts(texts)
         among = self._served()
         async with self.charged(sum(map(len, texts)), caller):
-            return await self.inference.beside(lambda: [detect(text, among) for text in texts])
+            return await self.inference.beside(
+                lambda: [detect(text, among) for text in texts], sum(map(len, texts))
+            )
 
     def _served(self) -> list[str]:
         """Codes of all languages."""
@@ -247,10 +249,10 @@ class Desk:
             if self._is_brief(order):
                 outcomes = await self.inference.run_at_once(plan(), cache_partition)
             else:
-                outcomes = await self.inference.run_planned(plan, cache_partition)
+                outcomes = await self.inference.run_planned(plan, order.num_characters, cache_partition)
             if order.markup is None:  # nothing to put together
                 return _answer_all(plans, outcomes)
-            return await self.inference.beside(lambda: _answer_all(plans, outcomes))
+            return await self.inference.beside(lambda: _answer_all(plans, outcomes), order.num_characters)
 
     def _is_brief(self, order: Order) -> bool:
         """Whether to plan it takes less time than to change threads."""
@@ -263,7 +265,9 @@ class Desk:
 
     async def _plan(self, order: Order, flow: Flow) -> list[_Plan]:
         router = self.inference.router
-        return await self.inference.beside(lambda: _plan_all(order, router, self.detection, flow))
+        return await self.inference.beside(
+            lambda: _plan_all(order, router, self.detection, flow), order.num_characters
+        )
 
     @asynccontextmanager
     async def charged(self, characters: int, caller: Caller, documents: int = 0) -> AsyncIterator[None]:

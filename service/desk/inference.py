@@ -21,8 +21,11 @@ from dragoman.types import SegmentTranslation
 WARM_UP_TEXT = "Guten Morgen."
 """In German to models of any language: nobody reads what comes of it, and it takes the way of every text,
 through tokenizer, encoder and decoder."""
+LARGE_CHARACTERS = 10_000
+"""Characters of a request from which on it is large: texts of one large request are taken apart at a time,
+since each thread that does makes every step of the engine wait for the interpreter."""
 MAX_PREPARING = 4
-"""Requests whose texts are taken apart at the same time; more would only take turns."""
+"""Other requests whose texts are taken apart at the same time; more would only take turns."""
 
 logger = logging.getLogger(__name__)
 
@@ -59,10 +62,18 @@ class Inference:
         self._preloaded = tuple(preloaded)
         self._timeout_s = timeout_s
         self._preparing = CapacityLimiter(MAX_PREPARING)
+        self._preparing_large = CapacityLimiter(1)
 
-    async def beside(self, work: Callable[[], Result]) -> Result:
-        """Do what takes a processor's time off the event loop, where it would hold up every other request."""
-        return await anyio.to_thread.run_sync(work, limiter=self._preparing)
+    async def beside(self, work: Callable[[], Result], num_characters: int = 0) -> Result:
+        """Do what takes a processor's time off the event loop, where it would hold up every other request.
+
+        Args:
+            work: to be done on a thread.
+            num_characters: that it is about.
+        """
+        is_large = num_characters >= LARGE_CHARACTERS
+        limiter = self._preparing_large if is_large else self._preparing
+        return await anyio.to_thread.run_sync(work, limiter=limiter)
 
     async def run(self, errands: Sequence[Errand], cache_partition: str = "") -> list[Outcome]:
         """Per text its translation or its error.
@@ -76,10 +87,11 @@ class Inference:
             BundleError: the model cannot be opened.
             DeadlineExceeded: they were not done in time.
         """
-        return await self.run_planned(lambda: errands, cache_partition)
+        num_characters = sum(len(errand.text) for errand in errands)
+        return await self.run_planned(lambda: errands, num_characters, cache_partition)
 
     async def run_planned(
-        self, plan: Callable[[], Sequence[Errand]], cache_partition: str = ""
+        self, plan: Callable[[], Sequence[Errand]], num_characters: int, cache_partition: str = ""
     ) -> list[Outcome]:
         """The same, for errands that are made off the event loop, on the thread that hands them in.
 
@@ -87,7 +99,7 @@ class Inference:
         """
         request = _Request(cache_partition)
         try:
-            await self.beside(lambda: self._submit(request, plan()))
+            await self.beside(lambda: self._submit(request, plan()), num_characters)
             return await request.outcomes()
         finally:
             request.give_up()
@@ -129,7 +141,8 @@ class Inference:
                     raise InputError(error.field, error.problem, item) from error
 
         try:
-            await self.beside(submit)
+            num_characters = sum(len(text) for pair in pairs for text in pair)
+            await self.beside(submit, num_characters)
             return list(await asyncio.gather(*map(asyncio.wrap_future, coming)))
         finally:
             for future in coming:

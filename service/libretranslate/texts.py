@@ -98,7 +98,7 @@ def text_routes(premises: Premises, catalogues: Catalogues, headers: Mapping[str
         text = text if fields.is_json("q") else single_line_ends(text)
         check_limits([text], desk.limits)
         served = await catalogues.current()
-        found = await desk.inference.beside(lambda: detect(text, detectable(served.served)))
+        found = await desk.inference.beside(lambda: detect(text, detectable(served.served)), len(text))
         return SafeJSONResponse([present_detected(each) for each in found[:MAX_DETECTED]], headers=headers)
 
     return routes

@@ -14,7 +14,7 @@ from dragoman import DecodingOptions, Translator
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.types import Pair
 from tests.routing.conftest import relabel
-from tests.routing.doubles import TIMEOUT_S
+from tests.routing.doubles import TIMEOUT_S, until
 
 TEXTS = [
     "Der Hund ist klein.",
@@ -131,3 +131,22 @@ def test_a_closed_bundle_leaves_the_memory(tiny_models: Path) -> None:
             assert opened[0]() is None
     finally:
         gc.enable()
+
+
+def test_a_translated_text_leaves_nothing_to_the_collector_of_cycles(router: Router) -> None:
+    def translate() -> None:
+        router.submit("Das Kind spielt. Der Hund schläft.", "de", "en").result(TIMEOUT_S)
+
+    translate()
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        translate()
+        until(lambda: not router._journeys)
+        gc.collect()
+        left = {type(found).__qualname__ for found in gc.garbage}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+
+    assert not left & {"Future", "Ticket", "Journey", "PendingText", "RoutedTranslation"}
