@@ -73,11 +73,15 @@ class Overloaded(DragomanError):  # noqa: N818 -- says it without the suffix
     """Segments that may wait."""
     num_sources: int
     """Segments of the text that was refused."""
+    num_of_owner: int = 0
+    """Of those that wait, the caller's own, who may have half of the queue; 0 where callers are not known."""
 
     def __str__(self) -> str:
+        own = f", {self.num_of_owner} of them yours" if self.num_of_owner else ""
         return (
-            f"{self.num_waiting} segments wait and at most {self.queue_size} may, so there is no room for "
-            f"{self.num_sources} more; try again later"
+            f"{self.num_waiting} segments wait{own} and at most {self.queue_size} may (large requests three "
+            f"quarters of them, one caller half), so there is no room for {self.num_sources} more; try again "
+            "later"
         )
 
 

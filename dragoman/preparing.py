@@ -8,6 +8,7 @@ from dragoman.decoding.strategy import SourceLimits
 from dragoman.errors import InputError
 from dragoman.languages import Languages
 from dragoman.manifest import Limits
+from dragoman.pacing import Pacer
 from dragoman.text.segment import Document, has_letters, segment_to_fit
 from dragoman.text.tokenise import Tokenizer
 from dragoman.text.validity import check_text
@@ -55,7 +56,12 @@ class Preparer:
         self._tokenizer = tokenizer
 
     def prepare(
-        self, text: str, pair: Pair, item: int | None, splitting: Splitting = Splitting.SENTENCES
+        self,
+        text: str,
+        pair: Pair,
+        item: int | None,
+        splitting: Splitting = Splitting.SENTENCES,
+        pacer: Pacer | None = None,
     ) -> PreparedText | InputError:
         """Take a text apart.
 
@@ -64,12 +70,15 @@ class Preparer:
             pair: one that the bundle serves, in its own codes.
             item: position in the caller's list, for the error; None where there is no list.
             splitting: where it is cut.
+            pacer: lets other threads go on meanwhile.
         """
         before, after = self.around(pair)
         most = self._limits.max_source_tokens - len(before) - len(after)
         pieces: dict[str, Ids] = {}
 
         def count_tokens(segment: str) -> int:
+            if pacer is not None:
+                pacer.pause()
             if segment not in pieces:
                 (pieces[segment],) = self._tokenizer.encode([segment])
             return len(pieces[segment])
@@ -82,6 +91,8 @@ class Preparer:
         sources: list[ToSearch | FinishReason] = []
         num_searched = 0
         for segment in document.segments:
+            if pacer is not None:
+                pacer.pause()
             source = self._source(segment, pieces, pair, num_searched)
             sources.append(source)
             num_searched += isinstance(source, ToSearch)

@@ -25,6 +25,7 @@ from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.pages import compacted_memory
 from dragoman.graphs.session import SessionOptions
 from dragoman.opening import open_shortlist, open_tokenizers, scheduler_options
+from dragoman.pacing import LARGE_CHARACTERS, Pacer
 from dragoman.pending import PendingText, resolve
 from dragoman.preparing import PreparedText, Preparer, ToSearch
 from dragoman.providers import Provider
@@ -274,7 +275,8 @@ class Translator:
         asked = self._asking.asked(options, pair, priority, timeout_s, cache_partition).part_of(flow)
         if on_token is not None:
             check_one_row(asked.options)
-        prepared = self._preparer.prepare(text, asked.pair, None, asked.options.splitting)
+        pacer = Pacer() if len(text) >= LARGE_CHARACTERS else None
+        prepared = self._preparer.prepare(text, asked.pair, None, asked.options.splitting, pacer)
         if isinstance(prepared, InputError):
             raise prepared
         make_piece = partial(self._writer.piece, prepared, options=asked.options)
@@ -282,6 +284,8 @@ class Translator:
         tickets: list[Ticket] = []
         known: list[Callable[[], None]] = []
         for index, source in enumerate(prepared.sources):
+            if pacer is not None:
+                pacer.pause()
             if isinstance(source, FinishReason):
                 known.append(partial(pending.add, index, ()))
                 continue

@@ -10,7 +10,7 @@ Demers, Keshav and Shenker, "Analysis and Simulation of a Fair Queueing Algorith
 """
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
@@ -59,14 +59,18 @@ class FairQueue(Generic[Q]):
         self._owners: _Level[Hashable] = _Level()
         self._flows: dict[Hashable, _Level[Flow]] = {}
         self._sources: dict[Flow, dict[Q, None]] = {}
-        self._num_sources = 0
+        self._num_of_owner: Counter[Hashable] = Counter()
 
     def __len__(self) -> int:
-        return self._num_sources
+        return self._num_of_owner.total()
 
     def __iter__(self) -> Iterator[Q]:
         """All sources, by request."""
         return (source for sources in self._sources.values() for source in sources)
+
+    def num_of(self, owner: Hashable) -> int:
+        """Sources of an owner."""
+        return self._num_of_owner[owner]
 
     def add(self, source: Q) -> None:
         """Let a source wait, after all of its request."""
@@ -80,7 +84,7 @@ class FairQueue(Generic[Q]):
             flows.enter(flow, source.deadline_s)
             sources = self._sources[flow] = {}
         sources[source] = None
-        self._num_sources += 1
+        self._num_of_owner[flow.owner] += 1
 
     def remove(self, source: Q) -> bool:
         """Forget a source; whether it was waiting."""
@@ -89,14 +93,14 @@ class FairQueue(Generic[Q]):
         if sources is None or source not in sources:
             return False
         del sources[source]
-        self._num_sources -= 1
+        self._num_of_owner[flow.owner] -= 1
         if not sources:
             del self._sources[flow]
             flows = self._flows[flow.owner]
             flows.leave(flow)
             if not len(flows):
                 # What its requests have had counts no more: the owner, too, begins anew.
-                del self._flows[flow.owner]
+                del self._flows[flow.owner], self._num_of_owner[flow.owner]
                 self._owners.leave(flow.owner)
         return True
 

@@ -8,7 +8,7 @@ interactive sources.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import islice
@@ -47,10 +47,29 @@ class Tier(IntEnum):
     """Of a large request or a job, which gets what is left."""
 
 
-def tier_of(priority: Priority, flow: Flow) -> Tier:
-    """The tier of a segment of a request, all of whose segments so far are counted in its flow."""
-    is_light = priority is Priority.INTERACTIVE and flow.num_tokens <= LIGHT_TOKENS
+def tier_of(priority: Priority, num_tokens: int) -> Tier:
+    """The tier of a request's segments, by the source tokens of all of them."""
+    is_light = priority is Priority.INTERACTIVE and num_tokens <= LIGHT_TOKENS
     return Tier.LIGHT if is_light else Tier.BULK
+
+
+def queue_room(tier: Tier, queue_size: int, num_waiting: int, num_of_owner: int) -> int:
+    """Most sources of a request that may begin to wait, so that no client fills the queue for the others.
+
+    A quarter of the queue is kept for light sources. An owner whose sources wait already may have half.
+
+    Args:
+        tier: of the request.
+        queue_size: sources that may wait.
+        num_waiting: those that do.
+        num_of_owner: those of the request's owner; 0 where owners are not known.
+    """
+    room = queue_size - num_waiting
+    if tier is Tier.BULK:
+        room -= queue_size // RESERVED_SHARE
+    if num_of_owner:
+        room = min(room, queue_size // 2 - num_of_owner)
+    return room
 
 
 class Waiting(Protocol):
@@ -204,6 +223,10 @@ class WaitingList(Generic[W]):
     def num_waiting(self, tier: Tier) -> int:
         """Sources of a tier."""
         return sum(len(self._queues[tier, priority]) for priority in Priority)
+
+    def num_of(self, owner: Hashable) -> int:
+        """Sources of an owner."""
+        return sum(queue.num_of(owner) for queue in self._queues.values())
 
     @property
     def has_jobs(self) -> bool:

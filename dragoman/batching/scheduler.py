@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from dragoman.batching.meters import NO_METER, Meter, QueueState
-from dragoman.batching.policy import Capacity, Tier, WaitingList, fair_share, tier_of
+from dragoman.batching.policy import Capacity, Tier, WaitingList, fair_share, queue_room, tier_of
 from dragoman.batching.replica import Outcome, Replica, Ticket
 from dragoman.decoding.loop import AnyLane
 from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
@@ -75,10 +75,10 @@ class Scheduler(Generic[Encoded]):
         self._finalizer = weakref.finalize(self, _stop, self._desk, self._threads)
 
     def submit(self, tickets: Sequence[Ticket]) -> None:
-        """Let sources of one priority wait, all or none.
+        """Let sources of one request wait, all or none.
 
         Raises:
-            Overloaded: the queue has no room for them. An empty queue has room for any number.
+            Overloaded: the queue has no room for them (`queue_room`). An empty queue has room for any number.
             TranslatorClosed: closed before.
         """
         mark = self._meter.mark()
@@ -195,8 +195,13 @@ class _Desk:
 
     def accept(self, tickets: Sequence[Ticket]) -> None:
         num_waiting, queue_size = self.num_submitted, self.options.queue_size
-        if num_waiting and num_waiting + len(tickets) > queue_size:
-            raise Overloaded(num_waiting, queue_size, len(tickets))
+        if num_waiting and tickets:
+            flow = tickets[0].flow
+            num_tokens = sum(ticket.num_tokens for ticket in tickets)
+            tier = tier_of(tickets[0].priority, flow.num_tokens + num_tokens)
+            num_of_owner = 0 if flow.owner is None else self.waiting.num_of(flow.owner)
+            if len(tickets) > queue_room(tier, queue_size, num_waiting, num_of_owner):
+                raise Overloaded(num_waiting, queue_size, len(tickets), num_of_owner)
         _count_tokens(tickets)
         self.add(tickets)
 
@@ -205,7 +210,7 @@ class _Desk:
         for ticket in tickets:
             if not ticket.is_cancelled:
                 ticket.asked_s = now_s
-                ticket.tier = tier_of(ticket.priority, ticket.flow)
+                ticket.tier = tier_of(ticket.priority, ticket.flow.num_tokens)
                 if ticket.priority is Priority.INTERACTIVE:
                     self.last_interactive_s = now_s
                 self.waiting.add(ticket)

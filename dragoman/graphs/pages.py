@@ -23,7 +23,7 @@ def compacted_memory() -> Iterator[None]:
     """Tidies up the memory that was allocated inside, when it ends. What was there before stays as it is."""
     before = _anonymous_ranges()
     yield
-    _give_back_free_memory()
+    give_back_free_memory()
     for new in _added(_anonymous_ranges(), before):
         _collapse(new)
 
@@ -50,7 +50,7 @@ def _added(now: list[range], before: list[range]) -> Iterator[range]:
             yield range(start, present.stop)
 
 
-def _give_back_free_memory() -> None:
+def give_back_free_memory() -> None:
     """The C library keeps what was freed, twice a model's size, until it is asked."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:

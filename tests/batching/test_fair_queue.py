@@ -138,9 +138,9 @@ def test_what_was_removed_is_not_in_the_order(
 
 
 def test_a_request_is_light_until_it_has_many_tokens_and_a_job_never_is() -> None:
-    assert tier_of(Priority.INTERACTIVE, Flow(num_tokens=LIGHT_TOKENS)) is Tier.LIGHT
-    assert tier_of(Priority.INTERACTIVE, Flow(num_tokens=LIGHT_TOKENS + 1)) is Tier.BULK
-    assert tier_of(Priority.JOB, Flow(num_tokens=1)) is Tier.BULK
+    assert tier_of(Priority.INTERACTIVE, LIGHT_TOKENS) is Tier.LIGHT
+    assert tier_of(Priority.INTERACTIVE, LIGHT_TOKENS + 1) is Tier.BULK
+    assert tier_of(Priority.JOB, 1) is Tier.BULK
 
 
 def test_a_request_waits_anew_in_every_model_but_is_one_request_in_each() -> None:

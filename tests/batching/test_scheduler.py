@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.batching import scheduler as scheduler_module
+from dragoman.batching.fair_queue import Flow
+from dragoman.batching.replica import Ticket
 from dragoman.batching.scheduler import MAX_FED, Scheduler, SchedulerOptions
 from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
 from dragoman.types import Priority
@@ -146,6 +148,44 @@ def test_a_full_queue_refuses_at_once_and_whole() -> None:
         engine.gate.set()
         assert last.result() == alone(last)
         assert [4] not in engine.encoded
+
+
+def test_large_requests_leave_a_quarter_of_the_queue_to_short_ones() -> None:
+    engine = Engine()
+    engine.gate.clear()
+    with scheduling(engine, queue_size=8, max_sources=1) as scheduler:
+        scheduler.submit([Asked(0).ticket])
+        until(lambda: bool(engine.encoded))
+        for job in jobs_of(6):
+            scheduler.submit([job.ticket])
+
+        with pytest.raises(Overloaded):
+            scheduler.submit([job.ticket for job in jobs_of(1)])
+        short = Asked(1)
+        scheduler.submit([short.ticket, Asked(2).ticket])
+        engine.gate.set()
+        assert short.result() == alone(short)
+
+
+def test_an_owner_fills_at_most_half_of_the_queue_and_is_told_its_share() -> None:
+    engine = Engine()
+    engine.gate.clear()
+    with scheduling(engine, queue_size=8, max_sources=1) as scheduler:
+        scheduler.submit([Asked(0).ticket])
+        until(lambda: bool(engine.encoded))
+        for owner, count in (("A", 4), ("B", 4)):
+            for number in range(count):
+                scheduler.submit([of_owner(owner, number)])
+            with pytest.raises(Overloaded, match=f"{count} of them yours") as raised:
+                scheduler.submit([of_owner(owner, 5)])
+            assert raised.value.num_of_owner == count
+        engine.gate.set()
+
+
+def of_owner(owner: str, number: int) -> Ticket:
+    ticket = Asked(number).ticket
+    ticket.flow = Flow(owner)
+    return ticket
 
 
 def test_a_list_longer_than_the_queue_is_fed_as_room_comes() -> None:

@@ -1,0 +1,24 @@
+"""Let other threads have the interpreter while a large text is prepared."""
+
+import time
+
+LARGE_CHARACTERS = 10_000
+"""Characters of a text from which on its preparation is paced: fewer take a few milliseconds."""
+WORK_S = 0.0005
+PAUSE_S = 0.0005
+
+
+class Pacer:
+    """Pauses a thread after every half millisecond of its own work, so that it takes a quarter of the time.
+
+    A step of the engine asks for the interpreter several times, and each time waits for whoever computes.
+    """
+
+    def __init__(self) -> None:
+        self._resumed_s = time.thread_time()
+
+    def pause(self) -> None:
+        """Sleep if it is time to; to be called often."""
+        if time.thread_time() - self._resumed_s >= WORK_S:
+            time.sleep(PAUSE_S)
+            self._resumed_s = time.thread_time()
