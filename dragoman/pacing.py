@@ -4,12 +4,12 @@ import time
 
 LARGE_CHARACTERS = 10_000
 """Characters of a text from which on its preparation is paced: fewer take a few milliseconds."""
-WORK_S = 0.0005
-PAUSE_S = 0.0005
+WORK_S = 0.004
+PAUSE_S = 0.012
 
 
 class Pacer:
-    """Pauses a thread after every half millisecond of its own work, so that it takes a quarter of the time.
+    """Pauses a thread after every few milliseconds of its own work, so that it computes a quarter of the time.
 
     A step of the engine asks for the interpreter several times, and each time waits for whoever computes.
     """

@@ -1,6 +1,7 @@
 """The process that serves: opens what is to be ready at once, then listens."""
 
 import asyncio
+import ctypes
 import gc
 import logging
 import signal
@@ -24,6 +25,11 @@ COLLECTING = (10_000, 2, 2)
 SWITCH_INTERVAL_S = 0.0005
 """After which a thread that computes leaves the interpreter to another that wants it. While a large text is
 taken apart, each of a step's few waits for it would take Python's own 5 ms, ten times the step itself."""
+M_ARENA_MAX = -8
+"""Of the GNU C library's mallopt(3)."""
+MAX_ARENAS = 2
+"""Heaps that threads share: with one for each thread, what one frees stays in memory beside the others,
+240 MiB more after three minutes of hostile load."""
 EXIT_NOT_STARTED = 3
 """As uvicorn has it: the port is taken, say."""
 
@@ -38,6 +44,7 @@ def serve(settings: Settings) -> None:
         BundleError: there is no such bundle, or it cannot be trusted.
         ProviderError: a provider cannot be used.
     """
+    _share_arenas()
     configure_logs(settings.log_format, settings.log_level)
     # Its warnings may quote what a client sent.
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
@@ -78,6 +85,13 @@ def protocol_of(settings: Settings) -> type[asyncio.Protocol]:
         settings.trusted_proxies,
     )
     return patient_protocol(limits)
+
+
+def _share_arenas() -> None:
+    """Let all threads allocate from a few heaps; nothing happens where the C library is another one."""
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        set_option(M_ARENA_MAX, MAX_ARENAS)
 
 
 def _spare_collector() -> None:

@@ -1,0 +1,37 @@
+"""Who prepares a large text lets others have the interpreter."""
+
+import time
+
+import pytest
+
+from dragoman import DecodingOptions, Translator, pacing
+from dragoman.pacing import PAUSE_S, WORK_S, Pacer
+
+GREEDY = DecodingOptions(beam_size=1)
+LINES = "Ja.\n" * (pacing.LARGE_CHARACTERS // 4)
+
+
+def test_a_pause_comes_after_so_much_work_of_the_thread_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    worked_s, pauses_s = 0.0, list[float]()
+    monkeypatch.setattr(time, "thread_time", lambda: worked_s)
+    monkeypatch.setattr(time, "sleep", pauses_s.append)
+    pacer = Pacer()
+
+    for _ in range(10):
+        worked_s += WORK_S / 2
+        pacer.pause()
+
+    assert pauses_s == [PAUSE_S] * 5
+
+
+@pytest.mark.parametrize(("text", "is_paced"), [(LINES, True), (LINES[:-4], False)])
+def test_only_large_texts_are_prepared_at_a_pace(
+    tiny: Translator, monkeypatch: pytest.MonkeyPatch, text: str, *, is_paced: bool
+) -> None:
+    monkeypatch.setattr(pacing, "WORK_S", 0.0)
+    pauses_s = list[float]()
+    monkeypatch.setattr(time, "sleep", pauses_s.append)
+
+    tiny.submit(text, GREEDY).result()
+
+    assert bool(pauses_s) is is_paced
