@@ -9,7 +9,7 @@ PAUSE_S = 0.012
 
 
 class Pacer:
-    """Pauses a thread after every few milliseconds of its own work, so that it computes a quarter of the time.
+    """Pauses a thread after every few milliseconds of its own work: it computes a quarter of the time.
 
     A step of the engine asks for the interpreter several times, and each time waits for whoever computes.
     """

@@ -30,15 +30,19 @@ _UNSPACED_SCRIPTS = (
 )
 _ENDLESS_WORD = re.compile(rf"[^\s{_UNSPACED_SCRIPTS}]{{{MAX_WORD_CHARACTERS + 1},}}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MONTHS = (
+    "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|"
+    "January|February|March|May|June|July|October|December"
+)
 _ENUMERATION = re.compile(
-    r"""
+    rf"""
     \s*+
     (?:
         [-\u2013\u2014*\u00b7\u2022\u2023\u25e6\u25aa\u25ab\u25cf\u25cb\u25a0\u25a1]
-      | \(?(?:\d{1,3}|[^\W\d_]|[ivx]{2,5}|[IVX]{2,5})\.?\)
-      | \d{1,3}\.(?!\s+\w+\.?\s+\d{4}\b)  # "3. October 1990" is a date
-      | \d{1,2}(?:\.\d{1,2}){1,4}\.?(?=\s+[^\W\d_a-z\xdf-\xff])
-      | [IVX]{1,5}\.(?=\s+\w\w)
+      | \(?(?:\d{{1,3}}|[^\W\d_]|[ivx]{{2,5}}|[IVX]{{2,5}})\.?\)
+      | \d{{1,3}}\.(?!\s+(?:\w+\.?\s+\d{{4}}|{_MONTHS}|Jahrhundert)\b)  # "3. October" is a date
+      | \d{{1,2}}(?:\.\d{{1,2}}){{1,4}}\.?(?=\s+[^\W\d_a-z\xdf-\xff])(?!\s+Uhr\b)
+      | [IVX]{{1,5}}\.(?=\s+\w\w)
     )
     \s+(?=\S)
     """,

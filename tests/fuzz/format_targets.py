@@ -23,7 +23,7 @@ BYTE_FOR_BYTE = {
 }
 MEMBER_FOR_MEMBER = {".docx", ".odt", ".epub"}
 """Of archives, what is in them stays; they are packed anew."""
-SOUGHT_IN = {".docx", ".odt", ".epub", ".docx.zst", ".parquet"}
+SOUGHT_IN = {".docx", ".odt", ".epub", ".docx.zst", ".docx.gz", ".parquet"}
 """Of these, damage of what holds no text shows only when it is copied."""
 
 
@@ -66,4 +66,4 @@ def _target(suffix: str) -> Target:
     return Target(f"format-{suffix.removeprefix('.')}", inputs_of(suffix), partial(check_file, suffix))
 
 
-TARGETS = tuple(_target(suffix) for suffix in (*SUFFIXES, ".txt.gz", ".jsonl.zst", ".docx.zst"))
+TARGETS = tuple(_target(suffix) for suffix in (*SUFFIXES, ".txt.gz", ".jsonl.zst", ".docx.zst", ".docx.gz"))

@@ -101,6 +101,7 @@ FILES: Mapping[str, Sequence[bytes]] = {
     ".txt.gz": (gzip.compress(TEXT, mtime=0),),
     ".jsonl.zst": (zstandard.compress(JSON_LINES),),
     ".docx.zst": (zstandard.compress(DOCX),),
+    ".docx.gz": (gzip.compress(DOCX, mtime=0),),
 }
 ARCHIVES: Mapping[str, Mapping[str, bytes]] = {
     ".docx": DOCX_MEMBERS,
