@@ -10,7 +10,7 @@ Demers, Keshav and Shenker, "Analysis and Simulation of a Fair Queueing Algorith
 """
 
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
@@ -115,7 +115,8 @@ class FairQueue(Generic[Q]):
         """Sources in the order in which they would be taken. The queue must not change meanwhile."""
         owners = self._owners.order()
         orders: dict[Hashable, _Order[Flow]] = {}
-        waiting: dict[Flow, deque[Q]] = {}
+        waiting: dict[Flow, Iterator[Q]] = {}
+        num_left: dict[Flow, int] = {}
         while owners.has_more():
             owner = owners.first()
             if owner not in orders:
@@ -123,10 +124,12 @@ class FairQueue(Generic[Q]):
             flows = orders[owner]
             flow = flows.first()
             if flow not in waiting:
-                waiting[flow] = deque(self._sources[flow])
-            source = waiting[flow].popleft()
+                waiting[flow] = iter(self._sources[flow])
+                num_left[flow] = len(self._sources[flow])
+            source = next(waiting[flow])
+            num_left[flow] -= 1
             yield source
-            flows.spend(source.num_tokens, is_done=not waiting[flow])
+            flows.spend(source.num_tokens, is_done=not num_left[flow])
             owners.spend(source.num_tokens, is_done=not flows.has_more())
 
 
