@@ -2,12 +2,11 @@
 
 import argparse
 import logging
-import signal
 import sys
 from pathlib import Path
 
 from training.config import load_config
-from training.errors import TrainingError, TrainingStopped
+from training.exit_status import exit_status
 from training.run import train
 
 EPILOG = """\
@@ -21,35 +20,18 @@ what is written, all under the config's run_dir:
 
 The same command after Ctrl-C, SIGTERM or a kill goes on from the newest resume point.
 
-exit status: 0 the checkpoint is written; 2 config or data must be mended first, the message says where;
+exit status: 0 the checkpoint is written; 2 config or data must be fixed first, the message says where;
 130 or 143 stopped by Ctrl-C or SIGTERM, to be gone on with.
 
 docs/training.md explains a recipe key by key.
 """
-SIGNALLED = 128
-"""The shell's convention: 128 plus the signal's number."""
 
 
 def main() -> int:
-    """Exit status as in the epilog."""
+    """Train and return the exit status that the epilog describes."""
     arguments = _parser().parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    try:
-        train(load_config(arguments.config))
-    except TrainingError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 2
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        sys.stderr.write(f"error: {where}{error.strerror or error}\n")
-        return 2
-    except TrainingStopped as stopped:
-        sys.stderr.write(f"{stopped}\n")
-        return SIGNALLED + stopped.signal_number
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped before the first step; the same command starts again\n")
-        return SIGNALLED + signal.SIGINT
-    return 0
+    return exit_status(lambda: train(load_config(arguments.config)))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -23,6 +23,7 @@ from export.checkpoint import (
     save_weights,
     untied_weights,
 )
+from training.exit_status import exit_status
 
 
 def average(folders: Sequence[Path], output: Path) -> None:
@@ -65,17 +66,12 @@ def _record(checkpoints: Sequence[Checkpoint]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Exit status 2: a checkpoint cannot be used."""
+    """Return the exit status: 2 if a checkpoint cannot be used."""
     parser = argparse.ArgumentParser(prog="python -m training.average", description="Average checkpoints.")
     parser.add_argument("checkpoints", type=Path, nargs="+")
     parser.add_argument("-o", "--output", type=Path, required=True)
     arguments = parser.parse_args()
-    try:
-        average(arguments.checkpoints, arguments.output)
-    except (OSError, CheckpointError) as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 2
-    return 0
+    return exit_status(lambda: average(arguments.checkpoints, arguments.output))
 
 
 if __name__ == "__main__":

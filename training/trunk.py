@@ -22,9 +22,10 @@ from typing import Any
 
 import torch
 
-from export.checkpoint import CheckpointError, save_weights
+from export.checkpoint import save_weights
 from training.config import TrainingConfig, load_config
-from training.errors import ConfigError, RunFolderError, TrainingError, TrainingStopped
+from training.errors import ConfigError, RunFolderError
+from training.exit_status import exit_status
 from training.history import HISTORY_FILE, History, read_events, write_events
 from training.module import Counters
 from training.prepare import corpus_pairs
@@ -36,7 +37,6 @@ from training.vocabulary import copy_vocabularies, load_vocabularies, train_voca
 CONFIG_FILE = "branch.json"
 TOTALS = ("pairs_seen", "target_tokens_seen", "train_hours", "steps")
 """Of a record: added up over the run folders of a trunk."""
-SIGNALLED = 128
 
 
 def begin(config: TrainingConfig, checkpoint: Path) -> Path:
@@ -150,10 +150,11 @@ def _newest(config: TrainingConfig) -> ResumePoint:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status 0, 2 where something must be fixed first, or 128 plus the number of a signal."""
+    """Return the exit status: 0, 2 if something must be fixed first, or 128 plus the number of a signal."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    try:
+
+    def run() -> None:
         config = load_config(options.recipe)
         if options.command == "begin":
             folder = begin(config, options.checkpoint)
@@ -161,14 +162,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             folder = branch(config, options.run_dir, options.steps, options.direction)
         else:
             folder = save(config)
-    except (TrainingError, CheckpointError, OSError) as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 2
-    except TrainingStopped as stopped:
-        sys.stderr.write(f"{stopped}\n")
-        return SIGNALLED + stopped.signal_number
-    sys.stdout.write(f"{folder}\n")
-    return 0
+        sys.stdout.write(f"{folder}\n")
+
+    return exit_status(run)
 
 
 def _parser() -> argparse.ArgumentParser:

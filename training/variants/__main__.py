@@ -8,24 +8,22 @@ from pathlib import Path
 
 from training.config import Corpus, Direction, TrainingConfig, load_config
 from training.corpus import Pair
-from training.errors import TrainingError
+from training.exit_status import exit_status
 from training.prepare import corpus_pairs, directed_pairs, read_terms
 from training.start import data_seed
 from training.variants.copies import copied
 
 
 def main() -> int:
-    """Exit status 0, or 2 where the recipe or its files must be mended first."""
+    """Return the exit status: 2 if the recipe or its files must be fixed first."""
     arguments = _parser().parse_args()
-    try:
-        config = load_config(arguments.config)
-        for corpus in config.data.corpora:
-            for direction in config.data.directions:
-                _show(corpus, direction, config, arguments.pairs, arguments.examples)
-    except (TrainingError, OSError) as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 2
-    return 0
+    return exit_status(lambda: _show_all(load_config(arguments.config), arguments.pairs, arguments.examples))
+
+
+def _show_all(config: TrainingConfig, num_pairs: int | None, num_examples: int) -> None:
+    for corpus in config.data.corpora:
+        for direction in config.data.directions:
+            _show(corpus, direction, config, num_pairs, num_examples)
 
 
 def _show(
