@@ -4,7 +4,6 @@ Nothing is read on import; `load_settings` is called once, by a command.
 """
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -290,10 +289,10 @@ def load_settings(config: Path | None = None, overrides: Mapping[str, object] | 
 
     try:
         return Configured(**given)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise SettingsError(f"configuration file {config} cannot be read: {error}") from error
     except ValidationError as error:
         raise SettingsError(_describe(error)) from error
+    except (ValueError, OSError) as error:  # no TOML, no UTF-8, or an integer of too many digits
+        raise SettingsError(f"configuration file {config} cannot be read: {error}") from error
 
 
 def _known_variables() -> list[str]:
