@@ -1,6 +1,6 @@
 """A text on its way into the search: cut into segments, and these into ids."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dragoman.decoding.options import SearchOptions
@@ -8,7 +8,7 @@ from dragoman.decoding.strategy import SourceLimits
 from dragoman.errors import InputError
 from dragoman.languages import Languages
 from dragoman.manifest import Limits
-from dragoman.pacing import Pacer
+from dragoman.pacing import never_pause
 from dragoman.text.segment import Document, has_letters, segment_to_fit
 from dragoman.text.tokenise import Tokenizer
 from dragoman.text.validity import check_text
@@ -61,7 +61,7 @@ class Preparer:
         pair: Pair,
         item: int | None,
         splitting: Splitting = Splitting.SENTENCES,
-        pacer: Pacer | None = None,
+        pause: Callable[[], None] = never_pause,
     ) -> PreparedText | InputError:
         """Take a text apart.
 
@@ -70,15 +70,14 @@ class Preparer:
             pair: one that the bundle serves, in its own codes.
             item: position in the caller's list, for the error; None where there is no list.
             splitting: where it is cut.
-            pacer: lets other threads go on meanwhile.
+            pause: called between pieces of work, so that other threads may go on.
         """
         before, after = self.around(pair)
         most = self._limits.max_source_tokens - len(before) - len(after)
         pieces: dict[str, Ids] = {}
 
         def count_tokens(segment: str) -> int:
-            if pacer is not None:
-                pacer.pause()
+            pause()
             if segment not in pieces:
                 (pieces[segment],) = self._tokenizer.encode([segment])
             return len(pieces[segment])
@@ -91,8 +90,7 @@ class Preparer:
         sources: list[ToSearch | FinishReason] = []
         num_searched = 0
         for segment in document.segments:
-            if pacer is not None:
-                pacer.pause()
+            pause()
             source = self._source(segment, pieces, pair, num_searched)
             sources.append(source)
             num_searched += isinstance(source, ToSearch)

@@ -25,7 +25,7 @@ from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.pages import compacted_memory
 from dragoman.graphs.session import SessionOptions
 from dragoman.opening import open_shortlist, open_tokenizers, scheduler_options
-from dragoman.pacing import LARGE_CHARACTERS, Pacer
+from dragoman.pacing import LARGE_CHARACTERS, Pacer, never_pause
 from dragoman.pending import PendingText, resolve
 from dragoman.preparing import PreparedText, Preparer, ToSearch
 from dragoman.providers import Provider
@@ -275,8 +275,8 @@ class Translator:
         asked = self._asking.asked(options, pair, priority, timeout_s, cache_partition).part_of(flow)
         if on_token is not None:
             check_one_row(asked.options)
-        pacer = Pacer() if len(text) >= LARGE_CHARACTERS else None
-        prepared = self._preparer.prepare(text, asked.pair, None, asked.options.splitting, pacer)
+        pause = Pacer().pause if len(text) >= LARGE_CHARACTERS else never_pause
+        prepared = self._preparer.prepare(text, asked.pair, None, asked.options.splitting, pause)
         if isinstance(prepared, InputError):
             raise prepared
         make_piece = partial(self._writer.piece, prepared, options=asked.options)
@@ -284,8 +284,7 @@ class Translator:
         tickets: list[Ticket] = []
         known: list[Callable[[], None]] = []
         for index, source in enumerate(prepared.sources):
-            if pacer is not None:
-                pacer.pause()
+            pause()
             if isinstance(source, FinishReason):
                 known.append(partial(pending.add, index, ()))
                 continue
@@ -300,7 +299,7 @@ class Translator:
             tell()
         pending.resolve_if_complete()
         # Cancelled, or failed in one segment: the others are of no use.
-        pending.future.add_done_callback(lambda _: self._let_go(asked))
+        pending.future.add_done_callback(lambda _: self._release(asked))
         return pending.future
 
     def score(
@@ -349,11 +348,11 @@ class Translator:
 
         ticket = self._tickets.scoring(ids, given, asked, receive)
         self._scheduler.submit([ticket])
-        future.add_done_callback(lambda _: self._let_go(asked))
+        future.add_done_callback(lambda _: self._release(asked))
         return future
 
-    def _let_go(self, asked: Asked) -> None:
-        """Give up what is not done yet, and break the cycle of a text's future and its tickets.
+    def _release(self, asked: Asked) -> None:
+        """Cancel what is not done yet, and break the reference cycle of a text's future and its tickets.
 
         The collector of cycles stops all threads, for a tenth of a second where many large texts wait.
         """

@@ -2,11 +2,12 @@
 
 import argparse
 import logging
+import signal
 import sys
 from pathlib import Path
 
 from training.config import load_config
-from training.exit_status import exit_status
+from training.exit_status import SIGNALLED, exit_status
 from training.run import train
 
 EPILOG = """\
@@ -31,7 +32,11 @@ def main() -> int:
     """Train and return the exit status that the epilog describes."""
     arguments = _parser().parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    return exit_status(lambda: train(load_config(arguments.config)))
+    try:
+        return exit_status(lambda: train(load_config(arguments.config)))
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped before the first step; the same command starts again\n")
+        return SIGNALLED + signal.SIGINT
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,6 +1,5 @@
 """Run a command of this package and turn what ends it into an exit status."""
 
-import signal
 import sys
 from collections.abc import Callable
 
@@ -30,7 +29,4 @@ def exit_status(work: Callable[[], object]) -> int:
     except TrainingStopped as stopped:
         sys.stderr.write(f"{stopped}\n")
         return SIGNALLED + stopped.signal_number
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped before the first step; the same command starts again\n")
-        return SIGNALLED + signal.SIGINT
     return 0

@@ -69,7 +69,7 @@ class FairQueue(Generic[Q]):
         return (source for sources in self._sources.values() for source in sources)
 
     def num_of(self, owner: Hashable) -> int:
-        """Sources of an owner."""
+        """Count the sources of an owner."""
         return self._num_of_owner[owner]
 
     def add(self, source: Q) -> None:

@@ -48,13 +48,13 @@ class Tier(IntEnum):
 
 
 def tier_of(priority: Priority, num_tokens: int) -> Tier:
-    """The tier of a request's segments, by the source tokens of all of them."""
+    """Return the tier of a request's segments, by the source tokens of all of them."""
     is_light = priority is Priority.INTERACTIVE and num_tokens <= LIGHT_TOKENS
     return Tier.LIGHT if is_light else Tier.BULK
 
 
 def queue_room(tier: Tier, queue_size: int, num_waiting: int, num_of_owner: int) -> int:
-    """Most sources of a request that may begin to wait, so that no client fills the queue for the others.
+    """Return how many sources of a request may begin to wait, so that no client fills the queue.
 
     A quarter of the queue is kept for light sources. An owner whose sources wait already may have half.
 
@@ -225,7 +225,7 @@ class WaitingList(Generic[W]):
         return sum(len(self._queues[tier, priority]) for priority in Priority)
 
     def num_of(self, owner: Hashable) -> int:
-        """Sources of an owner."""
+        """Count the sources of an owner."""
         return sum(queue.num_of(owner) for queue in self._queues.values())
 
     @property

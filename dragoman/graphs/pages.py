@@ -51,7 +51,7 @@ def _added(now: list[range], before: list[range]) -> Iterator[range]:
 
 
 def give_back_free_memory() -> None:
-    """The C library keeps what was freed, twice a model's size, until it is asked."""
+    """Return freed memory to the system. The C library would keep it: twice a model's size after loading."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

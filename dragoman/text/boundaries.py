@@ -27,10 +27,10 @@ class Boundaries:
     """Where one text may be cut, by clause and by white space. Each pattern reads the text at most once."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
 
     def best_cut(self, start: int, end: int) -> Span:
-        """Ends of the left and start of the right half; between the two lies white space or nothing.
+        """Return the left half's end and the right half's start; between them lies white space or nothing.
 
         In this order: after a clause, if that leaves at least a quarter on both sides; else at white space;
         else between two characters as a reader sees them; else anywhere. Always the nearest to the middle.
@@ -44,21 +44,27 @@ class Boundaries:
         if cut is None:
             cut = _nearest(self._spaces, (start, end), (start + 1, end - 1))
         if cut is None:
-            middle = start + _middle_boundary(self._text[start:end])
+            middle = start + _middle_boundary(self.text[start:end])
             return middle, middle
         return cut
 
     @cached_property
     def _clause_ends(self) -> list[Span]:
-        return [match.span() for match in _CLAUSE_END.finditer(self._text)]
+        return [match.span() for match in _CLAUSE_END.finditer(self.text)]
 
     @cached_property
     def _spaces(self) -> list[Span]:
-        return [match.span() for match in _SPACES.finditer(self._text)]
+        return [match.span() for match in _SPACES.finditer(self.text)]
 
 
 def _nearest(cuts: Sequence[Span], part: Span, bounds: tuple[float, float]) -> Span | None:
-    """Of cuts in order, the one nearest to the part's middle that begins within bounds; the first of two."""
+    """Return the cut nearest to the part's middle of those that begin within bounds; the first of two.
+
+    Args:
+        cuts: in order.
+        part: of the text.
+        bounds: first and last place where the cut may begin.
+    """
     twice_middle = sum(part)
     index = bisect_left(cuts, twice_middle, key=sum)
     around = [cut for cut in cuts[max(0, index - 1) : index + 1] if bounds[0] <= cut[0] <= bounds[1]]

@@ -152,7 +152,8 @@ def split_to_fit(segment: str, count_tokens: Callable[[str], int], max_tokens: i
     Raises:
         InputError: not even one character fits.
     """
-    return _take_apart(segment, _halved_to_fit(segment, (0, len(segment)), count_tokens, max_tokens))
+    boundaries = Boundaries(segment)
+    return _take_apart(segment, _halved_to_fit(boundaries, (0, len(segment)), count_tokens, max_tokens))
 
 
 def has_letters(text: str) -> bool:
@@ -172,19 +173,20 @@ def _take_apart(text: str, spans: Iterable[Span]) -> Document:
 
 
 def _fitting_spans(segment: str, count_tokens: Callable[[str], int], max_tokens: int) -> Iterator[Span]:
+    boundaries = Boundaries(segment)
     start = 0
     for word in _ENDLESS_WORD.finditer(segment):
-        yield from _halved_to_fit(segment, (start, word.start()), count_tokens, max_tokens)
-        yield from _halved_to_fit(segment, word.span(), count_tokens, min(MAX_WORD_TOKENS, max_tokens))
+        yield from _halved_to_fit(boundaries, (start, word.start()), count_tokens, max_tokens)
+        yield from _halved_to_fit(boundaries, word.span(), count_tokens, min(MAX_WORD_TOKENS, max_tokens))
         start = word.end()
-    yield from _halved_to_fit(segment, (start, len(segment)), count_tokens, max_tokens)
+    yield from _halved_to_fit(boundaries, (start, len(segment)), count_tokens, max_tokens)
 
 
 def _halved_to_fit(
-    segment: str, span: Span, count_tokens: Callable[[str], int], max_tokens: int
+    boundaries: Boundaries, span: Span, count_tokens: Callable[[str], int], max_tokens: int
 ) -> Iterator[Span]:
-    """Spans of pieces that fit, without white space at their ends."""
-    boundaries = Boundaries(segment)
+    """Yield spans of pieces that fit, without white space at their ends."""
+    segment = boundaries.text
     pending = list(_without_spaces(segment, *span))
     while pending:
         start, end = pending.pop()

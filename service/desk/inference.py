@@ -12,6 +12,7 @@ from anyio import CapacityLimiter
 
 from dragoman import DecodingOptions, InputError, Priority
 from dragoman.batching.fair_queue import Flow
+from dragoman.pacing import LARGE_CHARACTERS
 from dragoman.routing.journey import NOBODY, Watch
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
@@ -21,11 +22,9 @@ from dragoman.types import SegmentTranslation
 WARM_UP_TEXT = "Guten Morgen."
 """In German to models of any language: nobody reads what comes of it, and it takes the way of every text,
 through tokenizer, encoder and decoder."""
-LARGE_CHARACTERS = 10_000
-"""Characters of a request from which on it is large: texts of one large request are taken apart at a time,
-since each thread that does makes every step of the engine wait for the interpreter."""
 MAX_PREPARING = 4
-"""Other requests whose texts are taken apart at the same time; more would only take turns."""
+"""Requests whose texts are taken apart at the same time; more would only take turns. Of large ones it is one,
+since each thread that does makes every step of the engine wait for the interpreter."""
 
 logger = logging.getLogger(__name__)
 

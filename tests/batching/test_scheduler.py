@@ -5,6 +5,8 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -131,12 +133,19 @@ def test_a_source_that_cannot_be_encoded_fails_alone() -> None:
         assert one is asked[2] or outcome == alone(one)
 
 
-def test_a_full_queue_refuses_at_once_and_whole() -> None:
+@contextmanager
+def queueing(queue_size: int) -> Iterator[tuple[Engine, Scheduler[list[int]]]]:
+    """Let one source run that holds all places until the engine's gate is set, so that others wait."""
     engine = Engine()
     engine.gate.clear()
-    with scheduling(engine, queue_size=4, max_sources=1) as scheduler:
+    with scheduling(engine, queue_size=queue_size, max_sources=1) as scheduler:
         scheduler.submit([Asked(0).ticket])
         until(lambda: bool(engine.encoded))
+        yield engine, scheduler
+
+
+def test_a_full_queue_refuses_at_once_and_whole() -> None:
+    with queueing(4) as (engine, scheduler):
         scheduler.submit([Asked(number).ticket for number in range(1, 4)])
 
         with pytest.raises(Overloaded) as raised:
@@ -151,11 +160,7 @@ def test_a_full_queue_refuses_at_once_and_whole() -> None:
 
 
 def test_large_requests_leave_a_quarter_of_the_queue_to_short_ones() -> None:
-    engine = Engine()
-    engine.gate.clear()
-    with scheduling(engine, queue_size=8, max_sources=1) as scheduler:
-        scheduler.submit([Asked(0).ticket])
-        until(lambda: bool(engine.encoded))
+    with queueing(8) as (engine, scheduler):
         for job in jobs_of(6):
             scheduler.submit([job.ticket])
 
@@ -168,11 +173,7 @@ def test_large_requests_leave_a_quarter_of_the_queue_to_short_ones() -> None:
 
 
 def test_an_owner_fills_at_most_half_of_the_queue_and_is_told_its_share() -> None:
-    engine = Engine()
-    engine.gate.clear()
-    with scheduling(engine, queue_size=8, max_sources=1) as scheduler:
-        scheduler.submit([Asked(0).ticket])
-        until(lambda: bool(engine.encoded))
+    with queueing(8) as (engine, scheduler):
         for owner, count in (("A", 4), ("B", 4)):
             for number in range(count):
                 scheduler.submit([of_owner(owner, number)])

@@ -1,7 +1,8 @@
 """Work on a text is in proportion to its length, whatever is in it: counted, not timed."""
 
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dragoman.text
+from dragoman.text import boundaries
 from dragoman.text.normalise import normalise_segment, normalised_places
 from dragoman.text.segment import WINDOW_CHARS, segment, segment_to_fit
 from dragoman.text.tokenise import Tokenizer
@@ -77,6 +79,31 @@ def test_twice_the_text_takes_twice_the_lines(work: Callable[[str], object], uni
     twice = num_lines_run(lambda: work(text_of(unit, 2 * SIZE)))
 
     assert twice <= 2.5 * once + 100
+
+
+class CountingPattern:
+    """A pattern that notes how many characters it is given."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self.pattern = pattern
+        self.num_characters = 0
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        self.num_characters += len(text)
+        return self.pattern.finditer(text)
+
+
+@pytest.mark.parametrize("name", ["_CLAUSE_END", "_SPACES"])
+def test_boundaries_are_looked_for_once_however_many_words_are_cut(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = " ".join(["x" * 1000] * 20)
+    pattern = CountingPattern(getattr(boundaries, name))
+    monkeypatch.setattr(boundaries, name, pattern)
+
+    segment_to_fit(text, "de", count_letters, 100)
+
+    assert pattern.num_characters == len(text)
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=ascii)
