@@ -7,6 +7,7 @@ repeated, so that what else the machine does falls on all alike; latencies of al
 
 import argparse
 import asyncio
+import gc
 import itertools
 import random
 import statistics
@@ -224,6 +225,7 @@ def main() -> int:
     parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/fairness.json")
     arguments = parser.parse_args()
     loads = (0, *arguments.load) if arguments.load else LOADS
+    gc.disable()  # a full collection here takes 200 ms, which would count as the server's
     results: list[Waits] = []
     for kind in arguments.kind or KINDS:
         with service_process(arguments.bundle, arguments.cpus, SETTINGS) as service:

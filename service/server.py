@@ -20,8 +20,10 @@ from service.settings import Settings
 
 KEEP_ALIVE_S = 75
 """Longer than clients that poll every few seconds pause: uvicorn's own 5 s close just when DeepL's asks."""
-COLLECTING = (10_000, 2, 2)
-"""New objects before the youngest are looked at, and rounds of that before older ones are."""
+COLLECTING = (10_000, 5, 50)
+"""Objects made before the youngest are looked at, rounds of that before older ones are, and before all are.
+All of them are looked at seldom: with the segments of 16 large texts that takes 0.1 s, in which nobody is
+answered, and texts leave no cycles behind."""
 SWITCH_INTERVAL_S = 0.0005
 """After which a thread that computes leaves the interpreter to another that wants it. While a large text is
 taken apart, each of a step's few waits for it would take Python's own 5 ms, ten times the step itself."""
