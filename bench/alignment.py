@@ -22,13 +22,13 @@ import torch
 from numpy.typing import NDArray
 
 from bench.provenance import provenance, write_result
-from dragoman.aligning import link_words
 from dragoman.bundle import open_bundle
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder
 from dragoman.graphs.session import SessionOptions
-from dragoman.manifest import Alignment
-from dragoman.text.tokenise import Tokenizer
+from dragoman.manifest import AlignmentHeads
+from dragoman.pipeline.word_alignment import link_words
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import words_of
 from dragoman.types import Link, Method, SearchKind, Span
 from export.checkpoint import load_checkpoint
@@ -203,7 +203,7 @@ def rates_of_model(model: Transformer, tokenizer: Tokenizer, gold: Sequence[Gold
 
         return rate(name, gold, [align(tokenizer, pair, read) for pair in gold])
 
-    def measure_heads(alignment: Alignment) -> Rate:
+    def measure_heads(alignment: AlignmentHeads) -> Rate:
         choose = partial(_mean_of_heads, layer=alignment.layer, heads=alignment.heads)
         return measure(_shown(alignment), choose, reads_token=alignment.reads_token)
 
@@ -212,10 +212,10 @@ def rates_of_model(model: Transformer, tokenizer: Tokenizer, gold: Sequence[Gold
         step = "reading" if reads_token else "saying"
         rates.append(measure(f"all layers, {step}", _mean_of_layers, reads_token=reads_token))
         for layer in range(layers):
-            single = [measure_heads(Alignment(layer, (head,), reads_token)) for head in range(heads)]
+            single = [measure_heads(AlignmentHeads(layer, (head,), reads_token)) for head in range(heads)]
             best_first = sorted(range(heads), key=lambda head: single[head].error_rate)
             together = [
-                measure_heads(Alignment(layer, tuple(sorted(best_first[:count])), reads_token))
+                measure_heads(AlignmentHeads(layer, tuple(sorted(best_first[:count])), reads_token))
                 for count in (*MEANS_OF_BEST, heads)
             ]
             rates += [*single, *together]
@@ -248,7 +248,7 @@ def rate_of_bundle(folder: Path, tokenizer: Tokenizer, gold: Sequence[GoldPair])
     return rate(f"{folder.name} {bundle.manifest.precision}, {_shown(alignment)}", gold, found)
 
 
-def _shown(alignment: Alignment) -> str:
+def _shown(alignment: AlignmentHeads) -> str:
     heads = ", ".join(map(str, alignment.heads))
     return f"layer {alignment.layer} heads {heads}, {'reading' if alignment.reads_token else 'saying'}"
 

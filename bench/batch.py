@@ -25,7 +25,7 @@ from bench.provenance import provenance, write_result
 from bench.rounds import spread, turn
 from bench.workloads import SENTENCES, distinct_lines, read_lines
 from dragoman.routing.router import Router
-from service.batch.translating import RoutedEntries
+from service.batch.entry_translator import RoutedEntries
 
 SIZES = (10_000, 100_000, 1_000_000)
 MEBIBYTE = 2**20

@@ -11,7 +11,7 @@ from dragoman.types import Pair
 from service.batch.files import JobFile, read_entries
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile
-from service.batch.progress import Report
+from service.batch.progress import BatchReport
 from service.batch.run import Job, run_job
 from service.batch.texts import EntryTranslator, Outcome, Translated
 from service.formats.entries import Entry, FileOptions
@@ -33,7 +33,7 @@ def job_of(folder: Path, source: Path) -> Job:
     return Job((file,), {"translator": "bench"}, folder / "errors.jsonl")
 
 
-def run_with_journal(folder: Path, source: Path, translator: EntryTranslator) -> Report:
+def run_with_journal(folder: Path, source: Path, translator: EntryTranslator) -> BatchReport:
     store = JournalFile.open(folder / "journal")
     try:
         return run_job(job_of(folder, source), lambda _: translator, Journal(store))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.provenance import provenance, write_result
-from service.desk import detection
+from service.translation import detection
 
 LANGUAGES = ("de", "en", "fr", "es", "it", "nl", "pl", "ru", "zh", "da", "sv", "pt")
 COUNTS = (2, 5, 12)

@@ -1,6 +1,6 @@
 """Closed-loop clients against a running service, each waiting for its answer before it asks again.
 
-The sentences repeat, so the service must be started with DRAGOMAN_RECALL_SEGMENTS=0.
+The sentences repeat, so the service must be started with DRAGOMAN_SEGMENT_CACHE_SIZE=0.
 """
 
 import argparse

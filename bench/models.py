@@ -17,7 +17,7 @@ import numpy as np
 from bench.checkpoints import write_random_checkpoint
 from bench.foreign import write_foreign
 from dragoman.bundle import read_bundle, sha256_of
-from dragoman.manifest import Limits
+from dragoman.manifest import ModelLimits
 from dragoman.shortlist import Shortlist
 from export import trained
 from export.bundle import BundleFacts, staged_folder, write_bundle
@@ -65,7 +65,7 @@ def export_random(folder: Path) -> None:
     """Bundles of random weights: not validated, since such a model never ends a sentence."""
     for precision in (INT8, INT4, FP32):
         sys.stderr.write(f"writing {folder / precision}\n")
-        limits = Limits(MAX_RANDOM_TOKENS, MAX_RANDOM_TOKENS)
+        limits = ModelLimits(MAX_RANDOM_TOKENS, MAX_RANDOM_TOKENS)
         facts = BundleFacts(f"{folder.name}-{precision}", "CC0-1.0", limits)
         original = trained.load(folder / CHECKPOINT, WantedLanguages())
         with staged_folder(folder / precision) as staging:

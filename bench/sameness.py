@@ -11,8 +11,8 @@ from bench.models import PEERS_PYTHON
 from bench.provenance import provenance, write_result
 from dragoman import DecodingOptions, Translator
 from dragoman.bundle import read_bundle
-from dragoman.opening import open_tokenizers
-from dragoman.preparing import Preparer
+from dragoman.loading import open_tokenizers
+from dragoman.pipeline.preparation import Preparer
 from dragoman.types import Pair
 from export.samples import choose_texts
 

@@ -47,10 +47,10 @@ def service_process(bundle: Path, cpus: int, settings: Mapping[str, str]) -> Ite
     port = _free_port()
     address = f"http://127.0.0.1:{port}"
     options = ["--model", str(bundle), "--port", str(port), "--log-level", "error"]
-    recalls_nothing = {"DRAGOMAN_RECALL_SEGMENTS": "0"}  # the same sentences come again and again
+    no_cache = {"DRAGOMAN_SEGMENT_CACHE_SIZE": "0"}  # the same sentences come again and again
     process = subprocess.Popen(  # noqa: S603 -- our own
         [sys.executable, "-m", "service", "serve", *options],
-        env={**os.environ, **recalls_nothing, **settings},
+        env={**os.environ, **no_cache, **settings},
     )
     try:
         pin(process.pid, cpus)  # it makes as many workers as it may use CPUs

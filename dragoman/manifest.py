@@ -46,7 +46,7 @@ class SpecialIds:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ModelLimits:
     """In tokens of one segment, those that its languages add and the end-of-sentence id included."""
 
     max_source_tokens: int
@@ -62,7 +62,7 @@ class TokenizerFiles:
     vocabulary: str | None
     """A JSON list of pieces in order of the graphs' ids; None where these are SentencePiece's own."""
     normalises: bool
-    """Whether a segment is normalised (`dragoman.text.normalise`) before SentencePiece sees it."""
+    """Whether a segment is normalised (`dragoman.text.normalization`) before SentencePiece sees it."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ class DecodingDefaults:
 
 
 @dataclass(frozen=True, slots=True)
-class Alignment:
+class AlignmentHeads:
     """Which attention tells what of the source a target token says."""
 
     layer: int
@@ -104,11 +104,11 @@ class Manifest:
     """What a decoder layer reads its own past with."""
     sizes: Sizes
     special_ids: SpecialIds
-    limits: Limits
+    limits: ModelLimits
     source_tokenizer: TokenizerFiles
     target_tokenizer: TokenizerFiles
     decoding: DecodingDefaults
-    alignment: Alignment
+    alignment: AlignmentHeads
     files: Mapping[str, FileRecord]
     """By path inside the bundle, with forward slashes; the manifest itself is not among them."""
     licence: str
@@ -119,10 +119,10 @@ class Manifest:
 
 
 AlignmentStep = Literal["reading", "saying"]
-"""How a manifest spells `Alignment.reads_token`: true, false."""
+"""How a manifest spells `AlignmentHeads.reads_token`: true, false."""
 
 T = TypeVar("T")
-Counts = TypeVar("Counts", Sizes, SpecialIds, Limits)
+Counts = TypeVar("Counts", Sizes, SpecialIds, ModelLimits)
 Choice = TypeVar("Choice", CacheDType, Autoregression, AlignmentStep)
 
 CACHE_DTYPES: Mapping[str, CacheDType] = {name: name for name in get_args(CacheDType)}
@@ -165,7 +165,7 @@ def parse_manifest(content: object, bundle: str) -> Manifest:
         autoregression=reader.take_choice("autoregression", AUTOREGRESSIONS),
         sizes=reader.take_counts("sizes", Sizes, least=1),
         special_ids=reader.take_counts("special_ids", SpecialIds, least=0),
-        limits=reader.take_counts("limits", Limits, least=1),
+        limits=reader.take_counts("limits", ModelLimits, least=1),
         source_tokenizer=reader.take_tokenizer("source_tokenizer"),
         target_tokenizer=reader.take_tokenizer("target_tokenizer"),
         decoding=reader.take_decoding("decoding"),
@@ -290,10 +290,10 @@ class _Reader:
         self.problems += inner.finish()
         return defaults
 
-    def take_alignment(self, field: str) -> Alignment:
+    def take_alignment(self, field: str) -> AlignmentHeads:
         inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
         step = inner.take_choice("step", ALIGNMENT_STEPS)
-        alignment = Alignment(
+        alignment = AlignmentHeads(
             inner.take_count("layer", 0), inner.take_ids("heads", least=1), reads_token=step == "reading"
         )
         self.problems += inner.finish()

@@ -9,11 +9,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, overload
 
-from dragoman.asking import Asked, Asking, check_one_row
-from dragoman.batching.fair_queue import Flow
-from dragoman.batching.meters import NO_METER, Meter, QueueState
-from dragoman.batching.replica import Outcome, Ticket
-from dragoman.batching.scheduler import Gathering, Scheduler, SchedulerOptions
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.decoding.lanes import open_lane
 from dragoman.decoding.loop import AnyLane
@@ -22,16 +17,22 @@ from dragoman.decoding.strategy import TargetVocabulary
 from dragoman.errors import InputError
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder
-from dragoman.graphs.pages import compacted_memory
+from dragoman.graphs.process_memory import compacted_memory
 from dragoman.graphs.session import SessionOptions
-from dragoman.opening import open_shortlist, open_tokenizers, scheduler_options
-from dragoman.pacing import LARGE_CHARACTERS, Pacer, never_pause
-from dragoman.pending import PendingText, resolve
-from dragoman.preparing import PreparedText, Preparer, ToSearch
+from dragoman.loading import open_shortlist, open_tokenizers, scheduler_options
+from dragoman.pipeline.assembly import rejoin
+from dragoman.pipeline.pacing import LARGE_CHARACTERS, Pacer, never_pause
+from dragoman.pipeline.pending_translation import PendingTranslation, resolve
+from dragoman.pipeline.postprocessing import Postprocessor
+from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
+from dragoman.pipeline.resolution import RequestResolver, ResolvedRequest, check_one_row
+from dragoman.pipeline.segment_cache import SegmentCache
+from dragoman.pipeline.segment_requests import SegmentRequestFactory
 from dragoman.providers import Provider
-from dragoman.recall import Recall
-from dragoman.rejoin import rejoin
-from dragoman.tickets import TicketMaker
+from dragoman.scheduling.fair_queue import Flow
+from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
+from dragoman.scheduling.replica import Outcome, SegmentRequest
+from dragoman.scheduling.scheduler import OutcomeCollector, Scheduler, SchedulerOptions
 from dragoman.types import (
     FinishReason,
     Hypothesis,
@@ -41,7 +42,6 @@ from dragoman.types import (
     SegmentTranslation,
     Translation,
 )
-from dragoman.writing import Writer
 
 DEFAULTS = DecodingOptions()
 READ_AHEAD_TEXTS = 512
@@ -54,8 +54,8 @@ QUEUE_SIZE = 4096
 class _Search:
     """Sources under way for a caller who waits."""
 
-    asked: Asked
-    gathering: Gathering
+    request: ResolvedRequest
+    gathering: OutcomeCollector
 
 
 class Translator:
@@ -65,16 +65,22 @@ class Translator:
     """
 
     def __init__(
-        self, bundle: Bundle, session: SessionOptions, scheduling: SchedulerOptions, recall: Recall
+        self,
+        bundle: Bundle,
+        session: SessionOptions,
+        scheduling: SchedulerOptions,
+        segment_cache: SegmentCache,
     ) -> None:
         self.manifest = bundle.manifest
         source_tokenizer, self._target_tokenizer = open_tokenizers(bundle)
         self._preparer = Preparer(self.manifest.languages, self.manifest.limits, source_tokenizer)
         with compacted_memory():
             encoder, decoder = Encoder(bundle, session), Decoder(bundle, session)
-        self._asking = Asking(self.manifest, self._target_tokenizer)
+        self._resolver = RequestResolver(self.manifest, self._target_tokenizer)
         alignment = self.manifest.alignment
-        self._writer = Writer(self._preparer, source_tokenizer, self._target_tokenizer, alignment)
+        self._postprocessor = Postprocessor(
+            self._preparer, source_tokenizer, self._target_tokenizer, alignment
+        )
         target = TargetVocabulary(
             self.manifest.special_ids.eos,
             self.manifest.sizes.target_vocab,
@@ -93,7 +99,9 @@ class Translator:
 
         self._scheduler = Scheduler(encode, lane_of, scheduling)
         has_shortlist = self._shortlist is not None
-        self._tickets = TicketMaker(self._preparer, recall, self._scheduler.go_on, has_shortlist)
+        self._segment_requests = SegmentRequestFactory(
+            self._preparer, segment_cache, self._scheduler.go_on, has_shortlist
+        )
 
     @classmethod
     def open(
@@ -104,8 +112,8 @@ class Translator:
         threads: int = 1,
         queue_size: int = QUEUE_SIZE,
         providers: Sequence[Provider] = ("cpu",),
-        recall_segments: int = 0,
-        meter: Meter = NO_METER,
+        segment_cache_size: int = 0,
+        engine_metrics: EngineMetrics = NO_METRICS,
     ) -> "Translator":
         """Verify and load a bundle.
 
@@ -116,17 +124,19 @@ class Translator:
             threads: cores that one replica uses. More replicas give more than more threads.
             queue_size: segments of submitted texts that may wait.
             providers: what the graphs run on, the most wanted first.
-            recall_segments: segments, of those translated last, whose translations are kept in memory and not
+            segment_cache_size: segments translated last whose translations are kept in memory, and not
                 searched for again.
-            meter: is told what the engine does.
+            engine_metrics: is told what the engine does.
 
         Raises:
             BundleError: naming every file or field at fault.
             ProviderError: a provider cannot be used; no other takes its place.
         """
         session = SessionOptions(threads, tuple(providers))
-        scheduling = replace(scheduler_options(session, replicas, queue_size), meter=meter)
-        return cls(open_bundle(Path(path)), session, scheduling, Recall(recall_segments, meter))
+        scheduling = replace(scheduler_options(session, replicas, queue_size), engine_metrics=engine_metrics)
+        return cls(
+            open_bundle(Path(path)), session, scheduling, SegmentCache(segment_cache_size, engine_metrics)
+        )
 
     def queue(self) -> QueueState:
         """How many segments wait and run now."""
@@ -174,10 +184,10 @@ class Translator:
             InputError: for a single text that cannot be translated, or options beyond the model's limits.
             UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
         """
-        asked = self._asking.asked(options, pair, Priority.INTERACTIVE)
+        request = self._resolver.request(options, pair, Priority.INTERACTIVE)
         if not isinstance(text, str):
-            return self._translate_window(text, asked, is_single=False)
-        (outcome,) = self._translate_window([text], asked, is_single=True)
+            return self._translate_window(text, request, is_single=False)
+        (outcome,) = self._translate_window([text], request, is_single=True)
         if isinstance(outcome, InputError):
             raise outcome
         return outcome
@@ -193,24 +203,28 @@ class Translator:
     ) -> Iterator[Translation | InputError]:
         """Translate lazily and in order, a steady stream with at most `read_ahead` texts under way.
 
-        Known segments are those of the `cache_partition`; see `Recall`.
+        Known segments are those of the `cache_partition`; see `SegmentCache`.
 
         Yields:
             Per text its translation, or the error that names it by its position.
         """
-        asked = self._asking.asked(options, pair, Priority.JOB, cache_partition=cache_partition)
+        request = self._resolver.request(options, pair, Priority.JOB, cache_partition=cache_partition)
         under_way: deque[tuple[PreparedText | InputError, _Search]] = deque()
         try:
             for item, text in enumerate(texts):
-                prepared = self._preparer.prepare(text, asked.pair, item, asked.options.splitting)
+                prepared = self._preparer.prepare(text, request.pair, item, request.options.splitting)
                 sources = prepared.to_search if isinstance(prepared, PreparedText) else []
-                under_way.append((prepared, self._begin(sources, asked.again())))
+                under_way.append((prepared, self._begin(sources, request.again())))
                 if len(under_way) >= read_ahead:
                     yield self._next_outcome(under_way)
             while under_way:
                 yield self._next_outcome(under_way)
         finally:  # the caller may stop before the end
-            self._scheduler.cancel(ticket for _, search in under_way for ticket in search.asked.tickets)
+            self._scheduler.cancel(
+                segment_request
+                for _, search in under_way
+                for segment_request in search.request.segment_requests
+            )
 
     def search(
         self,
@@ -229,8 +243,8 @@ class Translator:
         Returns:
             Per source its hypotheses, best first.
         """
-        to_search = [ToSearch(number, list(source)) for number, source in enumerate(sources)]
-        return self._results(self._begin(to_search, self._asking.asked(options, pair, Priority.JOB)))
+        to_search = [SegmentInput(number, list(source)) for number, source in enumerate(sources)]
+        return self._results(self._begin(to_search, self._resolver.request(options, pair, Priority.JOB)))
 
     def submit(  # noqa: PLR0913 -- a text's own wishes, all named
         self,
@@ -260,7 +274,7 @@ class Translator:
             on_segment: called with every segment as soon as it and all before it are done.
             on_token: called after every step with a segment's position and its text so far, which replaces
                 what was told before; segments take turns. Greedy search only, as a beam changes its mind.
-            cache_partition: the caller finds known segments of this partition only; see `Recall`.
+            cache_partition: the caller finds known segments of this partition only; see `SegmentCache`.
 
         Returns:
             The translation to come. It may be cancelled until it is done; its work then ends within one
@@ -272,34 +286,34 @@ class Translator:
             Overloaded: too much is waiting already.
             TranslatorClosed: closed before.
         """
-        asked = self._asking.asked(options, pair, priority, timeout_s, cache_partition).part_of(flow)
+        request = self._resolver.request(options, pair, priority, timeout_s, cache_partition).part_of(flow)
         if on_token is not None:
-            check_one_row(asked.options)
+            check_one_row(request.options)
         pause = Pacer().pause if len(text) >= LARGE_CHARACTERS else never_pause
-        prepared = self._preparer.prepare(text, asked.pair, None, asked.options.splitting, pause)
+        prepared = self._preparer.prepare(text, request.pair, None, request.options.splitting, pause)
         if isinstance(prepared, InputError):
             raise prepared
-        make_piece = partial(self._writer.piece, prepared, options=asked.options)
-        pending = PendingText(prepared.document, asked.options, make_piece, on_segment)
-        tickets: list[Ticket] = []
+        make_piece = partial(self._postprocessor.piece, prepared, options=request.options)
+        pending = PendingTranslation(prepared.document, request.options, make_piece, on_segment)
+        segment_requests: list[SegmentRequest] = []
         known: list[Callable[[], None]] = []
         for index, source in enumerate(prepared.sources):
             pause()
             if isinstance(source, FinishReason):
                 known.append(partial(pending.add, index, ()))
                 continue
-            ticket, found = self._tickets.make(source, asked, pending.receiver(index))
-            ticket.on_step = None if on_token is None else self._text_so_far(index, on_token)
+            segment_request, found = self._segment_requests.make(source, request, pending.receiver(index))
+            segment_request.on_step = None if on_token is None else self._text_so_far(index, on_token)
             if found is None or on_token is not None:
-                tickets.append(ticket)
+                segment_requests.append(segment_request)
             else:
-                known.append(partial(ticket.on_done, found))
-        self._scheduler.submit(tickets)
+                known.append(partial(segment_request.on_done, found))
+        self._scheduler.submit(segment_requests)
         for tell in known:
             tell()
         pending.resolve_if_complete()
         # Cancelled, or failed in one segment: the others are of no use.
-        pending.future.add_done_callback(lambda _: self._release(asked))
+        pending.future.add_done_callback(lambda _: self._release(request))
         return pending.future
 
     def score(
@@ -322,7 +336,7 @@ class Translator:
             priority: who goes first when more waits than can run.
             timeout_s: seconds from now after which it is given up.
             flow: as for `submit`.
-            cache_partition: the caller finds known segments of this partition only; see `Recall`.
+            cache_partition: the caller finds known segments of this partition only; see `SegmentCache`.
 
         Returns:
             The target to come, with its score (normalised by its length), tokens and links. It may be
@@ -335,40 +349,40 @@ class Translator:
             TranslatorClosed: closed before.
         """
         options = DecodingOptions(length_penalty=1.0, return_alignment=True, return_tokens=True)
-        asked = self._asking.asked(options, pair, priority, timeout_s, cache_partition).part_of(flow)
-        ids = self._preparer.prepare_one(source, asked.pair, "source")
-        given = self._asking.target_ids(target, "target")
+        request = self._resolver.request(options, pair, priority, timeout_s, cache_partition).part_of(flow)
+        ids = self._preparer.prepare_one(source, request.pair, "source")
+        given = self._resolver.target_ids(target, "target")
         future: Future[SegmentTranslation] = Future()
 
         def receive(outcome: Outcome) -> None:
             if isinstance(outcome, Exception):
                 resolve(future, outcome)
             else:
-                resolve(future, self._writer.scored((source, target), ids, outcome[0], asked.pair))
+                resolve(future, self._postprocessor.scored((source, target), ids, outcome[0], request.pair))
 
-        ticket = self._tickets.scoring(ids, given, asked, receive)
-        self._scheduler.submit([ticket])
-        future.add_done_callback(lambda _: self._release(asked))
+        segment_request = self._segment_requests.scoring(ids, given, request, receive)
+        self._scheduler.submit([segment_request])
+        future.add_done_callback(lambda _: self._release(request))
         return future
 
-    def _release(self, asked: Asked) -> None:
+    def _release(self, request: ResolvedRequest) -> None:
         """Cancel what is not done yet, and break the reference cycle of a text's future and its tickets.
 
         The collector of cycles stops all threads, for a tenth of a second where many large texts wait.
         """
-        self._scheduler.cancel(asked.tickets)
-        asked.tickets.clear()
+        self._scheduler.cancel(request.segment_requests)
+        request.segment_requests.clear()
 
     def _translate_window(
-        self, texts: Sequence[str], asked: Asked, *, is_single: bool
+        self, texts: Sequence[str], request: ResolvedRequest, *, is_single: bool
     ) -> list[Translation | InputError]:
         items = [None] if is_single else range(len(texts))
-        prepare = partial(self._preparer.prepare, pair=asked.pair, splitting=asked.options.splitting)
+        prepare = partial(self._preparer.prepare, pair=request.pair, splitting=request.options.splitting)
         prepared = [prepare(text, item=item) for item, text in zip(items, texts, strict=True)]
         sources = [source for text in prepared if isinstance(text, PreparedText) for source in text.to_search]
-        hypotheses = iter(self._results(self._begin(sources, asked)))
+        hypotheses = iter(self._results(self._begin(sources, request)))
         return [
-            text if isinstance(text, InputError) else self._finish(text, hypotheses, asked)
+            text if isinstance(text, InputError) else self._finish(text, hypotheses, request)
             for text in prepared
         ]
 
@@ -378,22 +392,24 @@ class Translator:
         text, search = under_way[0]
         hypotheses = iter(self._results(search))
         under_way.popleft()
-        return text if isinstance(text, InputError) else self._finish(text, hypotheses, search.asked)
+        return text if isinstance(text, InputError) else self._finish(text, hypotheses, search.request)
 
-    def _begin(self, sources: Sequence[ToSearch], asked: Asked) -> _Search:
+    def _begin(self, sources: Sequence[SegmentInput], request: ResolvedRequest) -> _Search:
         """Let sources wait for a replica."""
-        search = _Search(asked, Gathering(len(sources)))
-        waiting: list[Ticket] = []
+        search = _Search(request, OutcomeCollector(len(sources)))
+        waiting: list[SegmentRequest] = []
         for index, source in enumerate(sources):
-            ticket, found = self._tickets.make(source, asked, search.gathering.receiver(index))
+            segment_request, found = self._segment_requests.make(
+                source, request, search.gathering.receiver(index)
+            )
             if found is None:
-                waiting.append(ticket)
+                waiting.append(segment_request)
             else:
-                ticket.on_done(found)
+                segment_request.on_done(found)
         try:
             self._scheduler.feed(waiting)
         except BaseException:  # a list is fed while its beginning is searched for
-            self._scheduler.cancel(asked.tickets)
+            self._scheduler.cancel(request.segment_requests)
             raise
         return search
 
@@ -402,7 +418,7 @@ class Translator:
         try:
             return search.gathering.results()
         except BaseException:  # an interrupt, or an error in one: the others are of no use
-            self._scheduler.cancel(search.asked.tickets)
+            self._scheduler.cancel(search.request.segment_requests)
             raise
 
     def _text_so_far(
@@ -417,13 +433,13 @@ class Translator:
         return tell
 
     def _finish(
-        self, text: PreparedText, hypotheses: Iterator[list[Hypothesis]], asked: Asked
+        self, text: PreparedText, hypotheses: Iterator[list[Hypothesis]], request: ResolvedRequest
     ) -> Translation:
         """Hypotheses to text."""
         pieces = [
-            self._writer.piece(
-                text, index, [] if isinstance(source, FinishReason) else next(hypotheses), asked.options
+            self._postprocessor.piece(
+                text, index, [] if isinstance(source, FinishReason) else next(hypotheses), request.options
             )
             for index, source in enumerate(text.sources)
         ]
-        return rejoin(text.document, pieces, asked.options)
+        return rejoin(text.document, pieces, request.options)

@@ -14,9 +14,9 @@ from typing import Any
 from dragoman.bundle import read_bundle
 from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.errors import BundleError
-from dragoman.manifest import ALIGNMENT_STEPS, Alignment, AlignmentStep, Limits
-from dragoman.preparing import Preparer
-from dragoman.text.tokenise import Tokenizer
+from dragoman.manifest import ALIGNMENT_STEPS, AlignmentHeads, AlignmentStep, ModelLimits
+from dragoman.pipeline.preparation import Preparer
+from dragoman.text.tokenizer import Tokenizer
 from export.alignment import DEEP, default_alignment
 from export.bundle import (
     BundleFacts,
@@ -194,12 +194,12 @@ def _heads(listed: str) -> tuple[int, ...]:
 
 def chosen_alignment(
     layer: int | None, heads: tuple[int, ...] | None, step: AlignmentStep | None, original: Original
-) -> Alignment:
+) -> AlignmentHeads:
     """What was asked for, and for the rest what the model was trained to, or the default."""
     config = original.model.config
     usual = original.alignment or default_alignment(config)
     every_head = tuple(range(config.heads))
-    return Alignment(
+    return AlignmentHeads(
         layer=usual.layer if layer is None else layer,
         heads=heads or (usual.heads if layer is None else every_head),
         reads_token=usual.reads_token if step is None else step == "reading",
@@ -232,11 +232,13 @@ def _known_limits(path: Path | None) -> str:
     return NO_LIMITS if path is None else path.read_text(encoding="utf8")
 
 
-def choose_limits(max_source_tokens: int | None, max_target_tokens: int | None, original: Original) -> Limits:
+def choose_limits(
+    max_source_tokens: int | None, max_target_tokens: int | None, original: Original
+) -> ModelLimits:
     """What was asked for; else defaults, no more than the model has positions for."""
     longest = original.model.config.max_positions
     own = original.max_target_tokens or MAX_TARGET_TOKENS
-    return Limits(
+    return ModelLimits(
         max_source_tokens or min(MAX_SOURCE_TOKENS, longest),
         max_target_tokens or min(own, longest - num_forced(original.languages)),
     )
@@ -257,7 +259,7 @@ def read_scores(path: Path) -> Mapping[str, Any]:
     }
 
 
-def _samples(original: Original, limits: Limits, texts: Sequence[Text]) -> list[Sample]:
+def _samples(original: Original, limits: ModelLimits, texts: Sequence[Text]) -> list[Sample]:
     """Sources as the engine will read them, each with what its target begins with."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

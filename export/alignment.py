@@ -3,7 +3,7 @@
 docs/decisions/0012-alignment-from-attention.md tells what was measured.
 """
 
-from dragoman.manifest import Alignment
+from dragoman.manifest import AlignmentHeads
 from export.model import ModelConfig
 
 DEEP = 4
@@ -11,7 +11,7 @@ DEEP = 4
 with the one to be said next."""
 
 
-def default_alignment(config: ModelConfig) -> Alignment:
+def default_alignment(config: ModelConfig) -> AlignmentHeads:
     """All heads of one layer: no head is known to be better than the others.
 
     Of a deep decoder the middle layer, at the step that reads the token: Chen et al. 2020, "Accurate Word
@@ -20,11 +20,11 @@ def default_alignment(config: ModelConfig) -> Alignment:
     """
     heads, layers = tuple(range(config.heads)), config.decoder_layers
     if layers < DEEP:
-        return Alignment(layers - 1, heads, reads_token=False)
-    return Alignment((layers - 1) // 2, heads, reads_token=True)
+        return AlignmentHeads(layers - 1, heads, reads_token=False)
+    return AlignmentHeads((layers - 1) // 2, heads, reads_token=True)
 
 
-def alignment_problems(alignment: Alignment, config: ModelConfig) -> list[str]:
+def alignment_problems(alignment: AlignmentHeads, config: ModelConfig) -> list[str]:
     """Why a model has no such attention."""
     problems = []
     if not 0 <= alignment.layer < config.decoder_layers:

@@ -17,11 +17,11 @@ from dragoman.errors import InputError
 from dragoman.languages import Languages
 from dragoman.manifest import (
     MANIFEST_FILE,
-    Alignment,
+    AlignmentHeads,
     DecodingDefaults,
     FileRecord,
-    Limits,
     Manifest,
+    ModelLimits,
     Sizes,
     SpecialIds,
     TokenizerFiles,
@@ -56,14 +56,14 @@ class BundleFacts:
 
     name: str
     licence: str
-    limits: Limits
+    limits: ModelLimits
     scores: Mapping[str, Any] = field(default_factory=dict)
-    alignment: Alignment | None = None
+    alignment: AlignmentHeads | None = None
     """None: what the model was trained to, or the default."""
 
 
 def check_exportable(
-    config: ModelConfig, languages: Languages, decoding: DecodingDefaults, limits: Limits
+    config: ModelConfig, languages: Languages, decoding: DecodingDefaults, limits: ModelLimits
 ) -> None:
     """Raises ExportError with all reasons why this model cannot be exported."""
     problems: list[str] = []
@@ -162,7 +162,7 @@ def write_bundle(
     return manifest
 
 
-def _alignment(original: Original, facts: BundleFacts) -> Alignment:
+def _alignment(original: Original, facts: BundleFacts) -> AlignmentHeads:
     config = original.model.config
     alignment = facts.alignment or original.alignment or default_alignment(config)
     if problems := alignment_problems(alignment, config):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.languages import Languages
-from dragoman.manifest import Alignment, DecodingDefaults
+from dragoman.manifest import AlignmentHeads, DecodingDefaults
 from export.model import Transformer
 
 
@@ -55,7 +55,7 @@ class Original:
     licence: str | None
     origin: Mapping[str, Any]
     """For the manifest: what it was made of, and the options that shaped it."""
-    alignment: Alignment | None = None
+    alignment: AlignmentHeads | None = None
     """The attention that was trained to align; None where none was."""
 
     def with_origin(self, facts: Mapping[str, Any]) -> "Original":

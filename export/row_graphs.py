@@ -10,8 +10,8 @@ import sys
 import onnx
 from onnx import parser
 
+from dragoman.graphs.attention import ATTENTION_GRAPH
 from dragoman.graphs.device import FOLDER, ROW_GRAPHS
-from dragoman.graphs.reading import ATTENTION_GRAPH
 
 HEADER = '<ir_version: 8, opset_import: ["" : 18]>'
 SOURCES = {

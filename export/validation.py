@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.decoding.loop import make_strategy, search
-from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.errors import BundleError
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.session import SessionOptions
-from dragoman.opening import open_tokenizers
-from dragoman.preparing import PreparedText, Preparer
+from dragoman.loading import open_tokenizers
+from dragoman.pipeline.preparation import PreparedText, Preparer
 from dragoman.types import Pair
 from export.model import Transformer
 from export.model.generate import generate_greedy, pad
@@ -157,7 +157,7 @@ def _compare_greedy(
         max_tokens = wanted + len(begin) - 1
         theirs = generate_greedy(model, *pad(sources, manifest.special_ids.pad), max_tokens, begin)
         target = TargetVocabulary(manifest.special_ids.eos, manifest.sizes.target_vocab)
-        limits = SourceLimits(max_tokens, len(begin) - 1)
+        limits = TargetLimits(max_tokens, len(begin) - 1)
         strategy = make_strategy([Source(source, limits, begin) for source in sources], 1, target)
         ours = search(decoder.start(encoder.run(sources), 1), strategy)
         for expected, found in zip(theirs, ours, strict=True):

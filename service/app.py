@@ -11,29 +11,29 @@ from fastapi.middleware.cors import CORSMiddleware
 from dragoman.routing.router import Router
 from service.accounts.accounts import Accounts
 from service.accounts.rates import Rates
-from service.apis import offered_apis
-from service.desk.cache import CacheSharing
-from service.desk.desk import Desk
-from service.desk.inference import Inference
-from service.desk.sources import Detection
-from service.front.discovery import document_routes
-from service.front.door import KEY_HEADER, Door
-from service.front.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
-from service.front.limits import BodyLimit, BodyLimits, TextLimits
-from service.front.readiness import Readiness
-from service.front.threads import beside
-from service.front.uploads import UploadLimits
-from service.jobs.api import open_job_desk
-from service.jobs.desk import JobDesk
+from service.api.native.health import health_routes
+from service.enabled_apis import offered_apis
+from service.http.authentication import KEY_HEADER, Authenticator
+from service.http.discovery import document_routes
+from service.http.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
+from service.http.limits import BodyLimit, BodyLimits, TextLimits
+from service.http.readiness import Readiness
+from service.http.threads import run_in_thread
+from service.http.uploads import UploadLimits
+from service.jobs.api import open_job_service
 from service.jobs.documents import Documents
-from service.jobs.premises import open_jobs
-from service.native.health import health_routes
-from service.observing.observer import Observer, ObservingOptions
-from service.observing.requests import LineOptions
-from service.premises import Api, Premises
+from service.jobs.job_service import JobService
+from service.jobs.job_storage import open_jobs
+from service.model_watcher import Watcher
+from service.services import Api, Services
 from service.settings import Settings, split_names
+from service.telemetry.middleware import LineOptions
+from service.telemetry.telemetry import Telemetry, TelemetryOptions
+from service.translation.cache_partitions import CachePartitioning
+from service.translation.inference import Inference
+from service.translation.source_language import DetectionMode
+from service.translation.translation_service import TranslationService
 from service.versions import installed_version
-from service.watching import Watcher
 
 DESCRIPTION = """Text in, text out. Every error has one form: a type for programs, a message for people,
 and the fields at fault. The same text gives the same translation, whatever else the server is doing."""
@@ -42,9 +42,9 @@ logger = logging.getLogger(__name__)
 
 
 def create_app(
-    router: Router, settings: Settings, preloaded: Sequence[str], observer: Observer | None = None
+    router: Router, settings: Settings, preloaded: Sequence[str], telemetry: Telemetry | None = None
 ) -> FastAPI:
-    """An application that serves all pairs of a router; what it does is told to `observer`.
+    """An application that serves all pairs of a router; what it does is told to `telemetry`.
 
     It answers at once; `/readyz` and what translates do so with 503 until each of the `preloaded` bundles,
     given by their names, has translated a warm-up sentence.
@@ -53,13 +53,15 @@ def create_app(
         StoreError: the database of accounts cannot be used.
         SettingsError: there is no folder for jobs.
     """
-    observer = observer or Observer(observing_options(settings))
+    telemetry = telemetry or Telemetry(observing_options(settings))
     accounts = Accounts.open(settings.database_url, requires_key=settings.requires_key)
     rates = Rates.open(settings.rate_storage_url, settings.rate_limit)
     inference = Inference(router, settings.request_timeout_s, preloaded)
     limits = TextLimits(settings.max_texts, settings.max_characters)
-    sharing = CacheSharing(settings.segment_cache)
-    desk = Desk(inference, accounts, limits, Detection(settings.detection), sharing)
+    sharing = CachePartitioning(settings.segment_cache)
+    translation_service = TranslationService(
+        inference, accounts, limits, DetectionMode(settings.detection), sharing
+    )
     watcher = Watcher(router)
 
     opened = ExitStack()
@@ -69,16 +71,18 @@ def create_app(
     except BaseException:
         opened.close()
         raise
-    jobs = None if kept is None else open_job_desk(kept, desk, settings, observer.workers)
+    jobs = None if kept is None else open_job_service(kept, translation_service, settings, telemetry.workers)
 
     @asynccontextmanager
     async def work_beside(_app: FastAPI) -> AsyncIterator[None]:
         working = nullcontext() if jobs is None else jobs.workers.working()
         async with anyio.create_task_group() as tasks:
             if settings.reuse_port:
-                await desk.warm_up()  # others answer until then: nothing listens before the start is over
+                await (
+                    translation_service.warm_up()
+                )  # others answer until then: nothing listens before the start is over
             else:
-                tasks.start_soon(desk.warm_up)
+                tasks.start_soon(translation_service.warm_up)
             if settings.watch_s:
                 tasks.start_soon(watcher.look_every, settings.watch_s)
             async with working:
@@ -86,35 +90,37 @@ def create_app(
             tasks.cancel_scope.cancel()
         await rates.close()
         opened.close()
-        await beside(observer.close)
+        await run_in_thread(telemetry.close)
 
     wants_key = settings.discovery_access == "key"
-    door = Door(accounts, rates)
-    readiness = Readiness(inference, observer.workers)
+    authenticator = Authenticator(accounts, rates)
+    readiness = Readiness(inference, telemetry.workers)
     app = _bare_app(work_beside, documents_itself=not wants_key)
     if wants_key:
-        app.include_router(document_routes(app, door))
+        app.include_router(document_routes(app, authenticator))
     documents = _open_documents(settings, jobs)
-    premises = Premises(desk, door, watcher, settings, jobs, documents, lambda: readiness.is_draining)
-    apis = offered_apis(premises)
-    _surround(app, settings, apis, observer)
+    services = Services(
+        translation_service, authenticator, watcher, settings, jobs, documents, lambda: readiness.is_draining
+    )
+    apis = offered_apis(services)
+    _surround(app, settings, apis, telemetry)
     for api in apis:
         app.include_router(api.routes)
     app.state.readiness = readiness
     app.include_router(health_routes(app.state.readiness))
-    app.include_router(observer.routes(inference, door))
+    app.include_router(telemetry.routes(inference, authenticator))
     return app
 
 
-def observing_options(settings: Settings) -> ObservingOptions:
+def observing_options(settings: Settings) -> TelemetryOptions:
     """What is watched, as the settings want it."""
     lines = LineOptions(settings.log_addresses, settings.log_texts)
-    return ObservingOptions(
+    return TelemetryOptions(
         settings.metrics_access, lines, settings.otlp_endpoint, settings.memory_budget_bytes
     )
 
 
-def _open_documents(settings: Settings, jobs: JobDesk | None) -> Documents | None:
+def _open_documents(settings: Settings, jobs: JobService | None) -> Documents | None:
     """They are jobs of another kind, so that there are none without jobs."""
     if settings.documents == "off":
         return None
@@ -141,9 +147,9 @@ def _bare_app(
     )
 
 
-def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api], observer: Observer) -> None:
+def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api], telemetry: Telemetry) -> None:
     """What every request passes; the last one added is the first to see it."""
-    forms = observer.error_forms(api.errors for api in apis if api.errors is not None)
+    forms = telemetry.error_forms(api.errors for api in apis if api.errors is not None)
     install_error_handlers(app, forms)
     limits = BodyLimits(
         settings.max_body_bytes,
@@ -169,4 +175,4 @@ def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api], observer: O
             allow_headers=["Authorization", "Content-Type", KEY_HEADER],
             expose_headers=["X-Request-ID"],
         )
-    observer.surround(app)
+    telemetry.surround(app)

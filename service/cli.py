@@ -9,21 +9,21 @@ import typer
 
 from dragoman import DecodingOptions, DragomanError, InputError, UnsupportedPair
 from dragoman.bundle import read_bundle
-from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Way
 from service.accounts.errors import AccountsError
-from service.commands.batch import EPILOG as BATCH_EPILOG
-from service.commands.batch import batch
-from service.commands.bundles import find_bundle, list_bundles
-from service.commands.help import settings_help
-from service.commands.keys import keys
-from service.commands.lines import UndecodableLineError
-from service.commands.output import open_output, write_lines
-from service.commands.tables import print_bundles, print_facts, print_languages, print_versions
+from service.cli_commands.batch import EPILOG as BATCH_EPILOG
+from service.cli_commands.batch import batch
+from service.cli_commands.bundles import find_bundle, list_bundles
+from service.cli_commands.help import settings_help
+from service.cli_commands.keys import keys
+from service.cli_commands.lines import UndecodableLineError
+from service.cli_commands.output import open_output, write_lines
+from service.cli_commands.tables import print_bundles, print_facts, print_languages, print_versions
 from service.engine import FixedPair, find_models, open_router
-from service.observing.tracing import TracingError
 from service.settings import SettingsError, load_settings
+from service.telemetry.tracing import TracingError
 from service.versions import installed_version
 
 USERS_OR_OPERATORS = (

@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman import DecodingOptions, InputError, Translation
-from dragoman.batching.meters import NO_METER, Meter
 from dragoman.providers import parse_providers
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
+from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from dragoman.translator import DEFAULTS, READ_AHEAD_TEXTS
-from service.commands.bundles import find_bundle
+from service.cli_commands.bundles import find_bundle
 from service.settings import Settings, SettingsError, split_names
 
 
-def open_router(settings: Settings, meter: Meter = NO_METER) -> Router:
+def open_router(settings: Settings, engine_metrics: EngineMetrics = NO_METRICS) -> Router:
     """A router over the bundles that the settings name; none is open yet.
 
     Args:
         settings: which bundles, and how.
-        meter: is told what the engine does.
+        engine_metrics: is told what the engine does.
 
     Raises:
         SettingsError: there is no models folder, or two models have one name.
@@ -29,8 +29,8 @@ def open_router(settings: Settings, meter: Meter = NO_METER) -> Router:
         threads=settings.threads,
         queue_size=settings.queue_size,
         providers=parse_providers(settings.providers),
-        recall_segments=0 if settings.segment_cache == "off" else settings.recall_segments,
-        meter=meter,
+        segment_cache_size=0 if settings.segment_cache == "off" else settings.segment_cache_size,
+        engine_metrics=engine_metrics,
     )
     options = RouterOptions(settings.memory_budget_bytes, split_names(settings.pivots))
     if settings.model is not None:

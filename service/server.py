@@ -13,10 +13,10 @@ import uvicorn
 
 from service.app import create_app, observing_options
 from service.engine import open_router, preloaded
-from service.front.listening import ConnectionLimits, DrainingServer, Stopping, patient_protocol
-from service.observing.logs import configure_logs
-from service.observing.observer import Observer
+from service.http.server_protocol import ConnectionLimits, DrainingServer, Stopping, patient_protocol
 from service.settings import Settings
+from service.telemetry.logs import configure_logs
+from service.telemetry.telemetry import Telemetry
 
 KEEP_ALIVE_S = 75
 """Longer than clients that poll every few seconds pause: uvicorn's own 5 s close just when DeepL's asks."""
@@ -50,13 +50,13 @@ def serve(settings: Settings) -> None:
     configure_logs(settings.log_format, settings.log_level)
     # Its warnings may quote what a client sent.
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
-    observer = Observer.open(observing_options(settings))
+    telemetry = Telemetry.open(observing_options(settings))
     # Uvicorn raises the signal again once it has stopped; being asked to stop is no failure.
     signal.signal(signal.SIGTERM, _stop)
-    with open_router(settings, observer.meter) as router:
+    with open_router(settings, telemetry.engine_metrics) as router:
         names = preloaded(settings, router)
         router.preload(names)
-        app = create_app(router, settings, names, observer)
+        app = create_app(router, settings, names, telemetry)
         config = uvicorn.Config(
             app,
             host=settings.host,

@@ -108,12 +108,12 @@ class Settings(BaseSettings):
     first."""
     queue_size: int = Field(default=4096, ge=1)
     """Segments that may wait before requests are refused as too many."""
-    recall_segments: int = Field(default=4096, ge=0)
+    segment_cache_size: int = Field(default=4096, ge=0)
     """Segments, of those translated last, whose translations are kept in memory and not searched for anew."""
     segment_cache: Literal["shared", "per_key", "off"] = "per_key"
     """Who finds these translations again. `per_key`: each API key its own, and all callers without a key
     theirs. `shared`: every caller all of them, which is faster if many send the same, but the time of an
-    answer then tells what others had translated. `off`: nobody, as with `recall_segments` 0."""
+    answer then tells what others had translated. `off`: nobody, as with `segment_cache_size` 0."""
     request_timeout_s: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """Seconds after which a request is given up."""
     client_timeout_s: float = Field(default=30.0, gt=0, allow_inf_nan=False)

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import IO, cast
 
-from dragoman.text.normalise import normalise_segment
+from dragoman.text.normalization import normalise_segment
 from training.config import Corpus, Data
 from training.errors import CorpusError
 

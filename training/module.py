@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 from typing_extensions import override
 
-from dragoman.graphs.pages import give_back_free_memory
+from dragoman.graphs.process_memory import give_back_free_memory
 from export.model import Transformer
 from training.batches import Batch
 from training.config import Optimisation

@@ -9,7 +9,7 @@ import sacrebleu
 import sentencepiece
 import torch
 
-from dragoman.text.normalise import normalise_segment
+from dragoman.text.normalization import normalise_segment
 from export.model import Transformer
 from export.model.generate import generate_greedy
 from training.config import Direction, TrainingConfig

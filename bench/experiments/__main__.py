@@ -12,11 +12,11 @@ from typing import Any
 from tqdm import tqdm
 
 from bench.experiments.commands import ExperimentError, Stopped, StopRequest
-from bench.experiments.page import Places, write_page
+from bench.experiments.page import PagePaths, write_page
 from bench.experiments.plan import PLANS, SHAPES, Plan, Run, rehearsal
 from bench.experiments.recipe import Texts, cut
 from bench.experiments.results import Results
-from bench.experiments.running import Workplace, carry_out
+from bench.experiments.running import JobDirectory, carry_out
 from bench.experiments.timing import ROUNDS, SENTENCES, Timing, time_bundles
 from bench.provenance import provenance
 from bench.workloads import read_lines
@@ -41,7 +41,9 @@ Measured = dict[str, Any]
 TimeBundles = Callable[[dict[str, Path], Sequence[str], int, StopRequest], list[Timing]]
 
 
-def go_on(results: Results, places: Places, at_once: int, stop: StopRequest, time_all: TimeBundles) -> None:
+def go_on(
+    results: Results, places: PagePaths, at_once: int, stop: StopRequest, time_all: TimeBundles
+) -> None:
     """Make every run of the plan that is not yet in the results; time the arms after the first pass.
 
     Args:
@@ -73,7 +75,11 @@ def go_on(results: Results, places: Places, at_once: int, stop: StopRequest, tim
 
 
 def _side_by_side(
-    runs: Sequence[Run], place: Workplace, at_once: int, stop: StopRequest, keep: Callable[[Measured], None]
+    runs: Sequence[Run],
+    place: JobDirectory,
+    at_once: int,
+    stop: StopRequest,
+    keep: Callable[[Measured], None],
 ) -> None:
     """Carry them out and keep what each measured as it ends; if one fails, the others end as by a signal."""
 
@@ -106,7 +112,7 @@ def _time(results: Results, runs: Sequence[Run], stop: StopRequest, time_all: Ti
     results.set_timing(time_all(bundles, lines, ROUNDS, stop), len(lines), ROUNDS)
 
 
-def _publish(results: Results, places: Places) -> None:
+def _publish(results: Results, places: PagePaths) -> None:
     """The file, and the page made of it."""
     newest = results.place.folder / results.runs[-1]["run"] / TIMED
     names = results.place.texts.names()
@@ -172,7 +178,7 @@ class Manner:
     niceness: int
 
 
-def run_plan(plan: Plan, texts: Texts, folder: Path, manner: Manner, places: Places) -> None:
+def run_plan(plan: Plan, texts: Texts, folder: Path, manner: Manner, places: PagePaths) -> None:
     """The whole of it, until the end or a signal.
 
     Raises:
@@ -186,7 +192,7 @@ def run_plan(plan: Plan, texts: Texts, folder: Path, manner: Manner, places: Pla
     with stop.listening():
         used = cut(texts, plan, folder)
         results = Results(
-            places.results(plan.name), plan, Workplace(folder, used, used.hashes(), manner.niceness)
+            places.results(plan.name), plan, JobDirectory(folder, used, used.hashes(), manner.niceness)
         )
         go_on(results, places, manner.at_once, stop, time_bundles)
 
@@ -198,7 +204,7 @@ def main() -> int:
     folder: Path = arguments.folder or Path(f"runs/experiments-{plan.name}")
     texts = Texts(arguments.train, tuple(arguments.dev), tuple(arguments.test), plan.licence)
     plan = rehearsal(plan) if arguments.rehearse else plan
-    places = Places.inside(folder) if arguments.rehearse else Places.of_project()
+    places = PagePaths.inside(folder) if arguments.rehearse else PagePaths.of_project()
     began_s = time.monotonic()
     try:
         run_plan(plan, texts, folder, Manner(arguments.at_once, arguments.nice), places)

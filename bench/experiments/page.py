@@ -25,18 +25,18 @@ Result = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class PagePaths:
     """Where results come from and the page goes."""
 
     results_dir: Path
     page: Path
 
     @classmethod
-    def of_project(cls) -> "Places":
+    def of_project(cls) -> "PagePaths":
         return cls(RESULTS, PAGE)
 
     @classmethod
-    def inside(cls, folder: Path) -> "Places":
+    def inside(cls, folder: Path) -> "PagePaths":
         """For results that are not for the project's page."""
         return cls(folder, folder / "experiments.md")
 
@@ -71,7 +71,7 @@ class Values:
         return f"{self.mean:.1f} ({min(self.values):.1f} to {max(self.values):.1f})"
 
 
-def write_page(places: Places) -> None:
+def write_page(places: PagePaths) -> None:
     """The page, and a plot for each plan whose arms were timed."""
     results = places.read()
     text = render(PAGE.read_text(encoding="utf8"), all_tables(results))
@@ -316,7 +316,7 @@ def _draw_arm(axes: Axes, result: Result, arm: Result, number: int, batch: int) 
 
 
 def main() -> int:
-    write_page(Places.of_project())
+    write_page(PagePaths.of_project())
     return 0
 
 

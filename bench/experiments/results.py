@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.experiments.commands import ExperimentError
 from bench.experiments.plan import Plan, Run
-from bench.experiments.running import Workplace
+from bench.experiments.running import JobDirectory
 from bench.experiments.timing import Timing
 from bench.provenance import Provenance
 
@@ -16,7 +16,7 @@ from bench.provenance import Provenance
 class Results:
     """The file of results: which runs are in it, and what they measured."""
 
-    def __init__(self, path: Path, plan: Plan, place: Workplace) -> None:
+    def __init__(self, path: Path, plan: Plan, place: JobDirectory) -> None:
         """Reads what is there.
 
         Raises:

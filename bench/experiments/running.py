@@ -32,7 +32,7 @@ Execute = Callable[[Sequence[str], Path, StopRequest], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Workplace:
+class JobDirectory:
     """Where runs lie, what they read, and how they are started."""
 
     folder: Path
@@ -56,7 +56,7 @@ class Step:
     command: tuple[str, ...]
 
 
-def steps_of(run: Run, place: Workplace) -> Iterator[Step]:
+def steps_of(run: Run, place: JobDirectory) -> Iterator[Step]:
     """Train, export twice, score twice."""
     run_dir, source = place.run_dir(run), str(place.texts.dev[0])
     yield Step("train", _command(place, "training", str(run_dir / "recipe.toml")))
@@ -71,7 +71,7 @@ def steps_of(run: Run, place: Workplace) -> Iterator[Step]:
         yield Step(f"score-{precision}", scoring)
 
 
-def carry_out(run: Run, place: Workplace, stop: StopRequest) -> dict[str, Any]:
+def carry_out(run: Run, place: JobDirectory, stop: StopRequest) -> dict[str, Any]:
     """Do what is not yet done of a run, and gather what was measured.
 
     Raises:
@@ -94,7 +94,7 @@ def carry_out(run: Run, place: Workplace, stop: StopRequest) -> dict[str, Any]:
     return gathered
 
 
-def gather(run: Run, place: Workplace) -> dict[str, Any]:
+def gather(run: Run, place: JobDirectory) -> dict[str, Any]:
     """What a finished run left behind, for the results."""
     run_dir = place.run_dir(run)
     checkpoint = run_dir / "checkpoint"
@@ -144,7 +144,7 @@ def count_parameters(weights: Path) -> int:
     return total
 
 
-def _claim(run: Run, place: Workplace, mark: Path) -> None:
+def _claim(run: Run, place: JobDirectory, mark: Path) -> None:
     wanted = place.fingerprint(run)
     if not mark.exists():
         mark.write_text(wanted, encoding="utf8")
@@ -155,7 +155,7 @@ def _claim(run: Run, place: Workplace, mark: Path) -> None:
         )
 
 
-def _command(place: Workplace, module: str, *arguments: str) -> tuple[str, ...]:
+def _command(place: JobDirectory, module: str, *arguments: str) -> tuple[str, ...]:
     return tuple(module_command(place.niceness, module, *arguments))
 
 

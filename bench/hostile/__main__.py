@@ -51,7 +51,7 @@ from bench.soak import (
 from bench.workloads import SENTENCES
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyWishes
+from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyOptions
 
 NUM_TEXTS = 200
 MAX_BINS = 60
@@ -116,7 +116,7 @@ def make_key(url: str) -> str:
     """A key of a new database."""
     database = Database.open(url)
     try:
-        wishes = KeyWishes("soak", DEFAULT_SCOPES, NO_LIMITS)
+        wishes = KeyOptions("soak", DEFAULT_SCOPES, NO_LIMITS)
         return KeyStore(database).create(wishes, datetime.now(UTC)).presented
     finally:
         database.close()

@@ -26,7 +26,7 @@ class _History:
     ngram_sizes: NDArray[np.int64]  # [R], 0 for none
 
 
-class Filtered:
+class FilteredStrategy:
     """A `Strategy` around another one, which is given filtered candidates.
 
     The repetition penalty multiplies the log-probability of each token that a row has read by the source's

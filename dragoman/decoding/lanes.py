@@ -2,8 +2,8 @@
 
 from typing import Protocol, TypeVar
 
+from dragoman.decoding.forced import ForcedDecodingLane, ForcedStepper
 from dragoman.decoding.loop import AnyLane, Lane, Stepper, open_strategy
-from dragoman.decoding.reading import ReadingLane, ReadingStepper
 from dragoman.decoding.strategy import TargetVocabulary
 from dragoman.types import Method, SearchKind
 
@@ -11,7 +11,7 @@ Encoded = TypeVar("Encoded")
 Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
 
 
-class AnyStepper(Stepper[Encoded_contra], ReadingStepper[Encoded_contra], Protocol[Encoded_contra]):
+class AnyStepper(Stepper[Encoded_contra], ForcedStepper[Encoded_contra], Protocol[Encoded_contra]):
     """Steps for a search and for a reading; a lane asks for one of the two only."""
 
 
@@ -24,5 +24,5 @@ def open_lane(kind: SearchKind, stepper: AnyStepper[Encoded], target: TargetVoca
         target: what is said.
     """
     if kind.method in {Method.SCORE, Method.ALIGN}:
-        return ReadingLane(kind, stepper, target)
+        return ForcedDecodingLane(kind, stepper, target)
     return Lane(kind, stepper, open_strategy(kind, target))

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.decoding.beam import Beam
-from dragoman.decoding.filters import Filtered
+from dragoman.decoding.filters import FilteredStrategy
 from dragoman.decoding.greedy import Greedy
 from dragoman.decoding.sampling import Sampler
 from dragoman.decoding.strategy import Source, Strategy, TargetVocabulary
-from dragoman.decoding.utf8 import WholeCharacters
+from dragoman.decoding.utf8 import Utf8Strategy
 from dragoman.types import Hypothesis, Method, SearchKind
 
 Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
@@ -58,7 +58,7 @@ class Stepper(Protocol[Encoded_contra]):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FinishedSource:
     """A source that has left a lane, done."""
 
     source: Source
@@ -85,7 +85,7 @@ class AnyLane(Protocol[Encoded_contra]):
         """Take more sources in; `encoded` holds as many, in the same order."""
         ...
 
-    def step(self) -> list[Found]:
+    def step(self) -> list[FinishedSource]:
         """One token further; returns the sources that are done with it. At least one must be there."""
         ...
 
@@ -120,7 +120,7 @@ class Lane(Generic[Encoded_contra]):
         self._stepper.join(encoded)
         self._strategy.join(sources)
 
-    def step(self) -> list[Found]:
+    def step(self) -> list[FinishedSource]:
         """One token further; returns the sources that are done with it. At least one must be there."""
         strategy = self._strategy
         logprobs, ids = self._stepper.step(strategy.last_ids, strategy.num_best)
@@ -129,7 +129,7 @@ class Lane(Generic[Encoded_contra]):
         rows, finished = strategy.advance(logprobs, ids)
         if rows is not None:
             self._stepper.select(rows)
-        return [Found(source, hypotheses) for source, hypotheses in finished]
+        return [FinishedSource(source, hypotheses) for source, hypotheses in finished]
 
     def drop(self, sources: Collection[Source]) -> None:
         """Give sources up; those that are not here are none of its business."""
@@ -144,13 +144,13 @@ class Lane(Generic[Encoded_contra]):
         """
         return self._strategy.beginning(slot)
 
-    def _step_without(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> list[Found]:
+    def _step_without(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> list[FinishedSource]:
         """The rest of a step after which some sources have NaN among their candidates: these leave."""
         sources = self.sources
         by_source = np.isnan(logprobs).reshape(len(sources), -1)
         is_faulty: NDArray[np.bool_] = np.logical_or.reduce(by_source, axis=1)
         error = FloatingPointError("the decoder step returned log-probabilities that are not numbers")
-        faulty = [Found(sources[slot], [], error) for slot in np.flatnonzero(is_faulty).tolist()]
+        faulty = [FinishedSource(sources[slot], [], error) for slot in np.flatnonzero(is_faulty).tolist()]
         rows = self._strategy.leave(is_faulty)
         self._stepper.select(rows)
         if not self.sources:
@@ -158,7 +158,7 @@ class Lane(Generic[Encoded_contra]):
         moved, finished = self._strategy.advance(logprobs[rows], ids[rows])
         if moved is not None:
             self._stepper.select(moved)
-        return faulty + [Found(source, hypotheses) for source, hypotheses in finished]
+        return faulty + [FinishedSource(source, hypotheses) for source, hypotheses in finished]
 
 
 def search(stepper: Stepper[Encoded_contra], strategy: Strategy) -> list[list[Hypothesis]]:
@@ -201,9 +201,9 @@ def open_strategy(kind: SearchKind | int, target: TargetVocabulary) -> Strategy:
         case Method.SEARCH:
             return _open_search(kind.beam_size, target)
         case Method.FILTERED:
-            return Filtered(_open_search(kind.beam_size, target), target)
+            return FilteredStrategy(_open_search(kind.beam_size, target), target)
         case Method.SAMPLE:
-            return Filtered(_with_whole_characters(Sampler(kind.beam_size, target), target), target)
+            return FilteredStrategy(_with_whole_characters(Sampler(kind.beam_size, target), target), target)
         case Method.SCORE | Method.ALIGN:
             raise ValueError(f"{kind.method} is no method of a search")
 
@@ -220,4 +220,4 @@ def _open_search(beam_size: int, target: TargetVocabulary) -> Strategy:
 
 
 def _with_whole_characters(strategy: Strategy, target: TargetVocabulary) -> Strategy:
-    return WholeCharacters(strategy, target) if target.byte_ids else strategy
+    return Utf8Strategy(strategy, target) if target.byte_ids else strategy

@@ -17,7 +17,7 @@ from dragoman.types import Hypothesis
 
 
 @dataclass(frozen=True, slots=True)
-class SourceLimits:
+class TargetLimits:
     """How long the target of one source may be.
 
     Raises:
@@ -47,7 +47,7 @@ class Source:
 
     ids: Sequence[int]
     """All that the encoder reads."""
-    limits: SourceLimits
+    limits: TargetLimits
     begin: tuple[int, ...]
     """What its target begins with, at least one id. The first starts the decoder and is no token of the
     target; the others are forced: taken with log-probability 0, whatever the model says, counted in

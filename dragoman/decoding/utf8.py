@@ -67,7 +67,7 @@ class _Rows:
     may_replace: NDArray[np.bool_]  # [R], whether U+FFFD may be spelled
 
 
-class WholeCharacters:
+class Utf8Strategy:
     """A `Strategy` around another one, which is given only candidates that may follow in UTF-8.
 
     Within a character these are the bytes that go on with it, else everything but bytes that none begins

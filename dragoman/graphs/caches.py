@@ -29,7 +29,7 @@ LayerShape = tuple[int, int, int]
 """L, H, D."""
 
 
-class State(Protocol):
+class DecoderState(Protocol):
     """What a step carries on to the next, row by row: rows join, move and leave.
 
     What may put the memory in another place says whether it did: onnxruntime has to be told.

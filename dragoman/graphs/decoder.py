@@ -13,12 +13,12 @@ from onnxruntime import IOBinding, OrtValue
 
 from dragoman import contract
 from dragoman.bundle import Bundle
-from dragoman.graphs.caches import Cells, CrossCaches, SelfCaches, State
-from dragoman.graphs.candidates import Candidates, every_token, no_token
+from dragoman.graphs.attention import Attention, BoundAttention
+from dragoman.graphs.batch_shortlist import BatchShortlist, every_token, no_token
+from dragoman.graphs.caches import Cells, CrossCaches, DecoderState, SelfCaches
 from dragoman.graphs.device import Device
 from dragoman.graphs.encoder import CrossKV
 from dragoman.graphs.memory import Host, MemoryMaker
-from dragoman.graphs.reading import Attention, BoundAttention
 from dragoman.graphs.session import SessionOptions, open_session
 from dragoman.types import SearchKind
 
@@ -54,7 +54,7 @@ class Decoder:
         """Steps without sources."""
         return DecoderSteps(self, kind)
 
-    def empty_state(self) -> State:
+    def empty_state(self) -> DecoderState:
         """A state without rows."""
         if self.autoregression == "ssru":
             return Cells(self._state_maker, self.layers, self.width)
@@ -67,7 +67,7 @@ class Decoder:
         return steps
 
 
-class _Question(NamedTuple):
+class StepShape(NamedTuple):
     """What is asked of a step."""
 
     num_rows: int
@@ -78,7 +78,7 @@ class _Question(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Bound:
+class BoundStep:
     """What onnxruntime was told for one question, and the memory it then uses."""
 
     binding: IOBinding
@@ -101,12 +101,12 @@ class DecoderSteps:
         self._longest = 0  # positions in the fullest row
         layers = (len(decoder.cross_ports), *decoder.row_shape)
         self._cross = CrossCaches(decoder.maker, layers, decoder.cache_dtype, beam_size)
-        self._candidates = Candidates(beam_size, decoder.vocab_size, decoder.width)
+        self._candidates = BatchShortlist(beam_size, decoder.vocab_size, decoder.width)
         self._state = decoder.empty_state()
         self._last_ids = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int32)
         self._total_length = np.zeros((), np.int32)
-        self._bounds: dict[_Question, _Bound] = {}
+        self._bounds: dict[StepShape, BoundStep] = {}
 
     def join(self, cross: CrossKV) -> None:
         """Take more sources in: `beam_size` rows each, after all others. `cross` is copied."""
@@ -140,7 +140,7 @@ class DecoderSteps:
             Log-probabilities float32 [R, K], best first, and their ids int64 [R, K]. Theirs until the next
             step only.
         """
-        bound = self._prepare(_Question(self._num_rows, num_best, 0), last_ids)
+        bound = self._prepare(StepShape(self._num_rows, num_best, 0), last_ids)
         self._run(bound)
         return bound.outputs["best_logprobs"], bound.outputs["best_ids"]
 
@@ -160,7 +160,7 @@ class DecoderSteps:
             [R, S]: how much of each source token its rows read, 0 behind the row's own source. Theirs until
             the next step only.
         """
-        question = _Question(self._num_rows, 0, 0 if wanted_ids is None else 1)
+        question = StepShape(self._num_rows, 0, 0 if wanted_ids is None else 1)
         bound = self._prepare(question, last_ids)
         if wanted_ids is not None:
             bound.inputs["candidates"][:, 0] = wanted_ids
@@ -192,7 +192,7 @@ class DecoderSteps:
         if has_moved:
             self._bounds.clear()
 
-    def _prepare(self, question: _Question, last_ids: NDArray[np.int64]) -> _Bound:
+    def _prepare(self, question: StepShape, last_ids: NDArray[np.int64]) -> BoundStep:
         """Where one more position has room, and these tokens are its first."""
         total_length = self._longest + 1
         if self._state.reserve(self._num_rows, total_length, (self._num_rows, self._longest)):
@@ -202,7 +202,7 @@ class DecoderSteps:
         self._total_length[...] = total_length
         return bound
 
-    def _run(self, bound: _Bound) -> None:
+    def _run(self, bound: BoundStep) -> None:
         if self._decoder.is_on_device:
             self._send(bound)
         self._decoder.session.run_with_iobinding(bound.binding)
@@ -213,7 +213,7 @@ class DecoderSteps:
             self._candidates.keep_rows()
             self._bounds.clear()  # the next step is given them
 
-    def _bind(self, question: _Question) -> _Bound:
+    def _bind(self, question: StepShape) -> BoundStep:
         """Tell onnxruntime where everything lies: once for each question."""
         num_rows = question.num_rows
         if question.num_best > MANY_CANDIDATES:
@@ -244,10 +244,10 @@ class DecoderSteps:
             binding.bind_ortvalue_output(name, value)
             kept.append(value)
         attention = None if question.num_best else decoder.attention.bind(binding, cross, num_rows)
-        bound = self._bounds[question] = _Bound(binding, inputs, outputs, attention, kept)
+        bound = self._bounds[question] = BoundStep(binding, inputs, outputs, attention, kept)
         return bound
 
-    def _tokens(self, question: _Question) -> dict[str, NDArray[Any]]:
+    def _tokens(self, question: StepShape) -> dict[str, NDArray[Any]]:
         """Inputs that tell which tokens are looked at."""
         if question.num_best:
             return self._candidates.inputs(question.num_rows)
@@ -262,7 +262,7 @@ class DecoderSteps:
         for bound in self._bounds.values():
             bound.kept[0] = self._state.bind(bound.binding, self._decoder.state_ports, self._num_rows)
 
-    def _send(self, bound: _Bound) -> None:
+    def _send(self, bound: BoundStep) -> None:
         """What is bound to a device is a copy: what has changed since on the host is bound anew."""
         binding = bound.binding
         for name in ("last_ids", "lengths", "total_length", "candidates"):
@@ -270,7 +270,7 @@ class DecoderSteps:
         binding.synchronize_inputs()
 
 
-def _outputs(question: _Question) -> dict[str, NDArray[Any]]:
+def _outputs(question: StepShape) -> dict[str, NDArray[Any]]:
     """Those that are asked for; onnxruntime drops the others."""
     num_rows, num_best, num_wanted = question
     if num_best:

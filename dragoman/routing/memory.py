@@ -24,7 +24,7 @@ copies of their own, all of it twice while caches grow."""
 CACHE_BYTES: dict[CacheDType, int] = {"int8": 1, "float16": 2, "float32": 4}
 
 
-def reckoned_bytes(manifest: Manifest, replicas: int) -> int:
+def estimated_bytes(manifest: Manifest, replicas: int) -> int:
     """Memory of an open bundle at full load, in bytes; what the process takes without any is not in it.
 
     Args:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dragoman.decoding.options import DecodingOptions
-from dragoman.rejoin import joint_finish_reason
-from dragoman.routing.joining import join_segments
+from dragoman.pipeline.assembly import joint_finish_reason
+from dragoman.routing.alignment_join import join_alignments
 from dragoman.routing.routes import Route
 from dragoman.types import Alternative, Pair, Translation
 
@@ -53,7 +53,7 @@ def combine(route: Route, text: str, translations: Sequence[Translation]) -> Rou
         last,
         score=None if last.score is None else last.score + added,
         finish_reason=joint_finish_reason([translation.finish_reason for translation in translations]),
-        segments=join_segments(text, first, last),
+        segments=join_alignments(text, first, last),
         alternatives=alternatives,
         confidence=_confidence(translations),
     )

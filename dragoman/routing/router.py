@@ -10,23 +10,29 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from dragoman.batching.fair_queue import Flow
-from dragoman.batching.meters import NO_METER, Meter, QueueState, add_queues
 from dragoman.bundle import Bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import BundleError, InputError, TranslatorClosed
 from dragoman.graphs.session import SessionOptions
+from dragoman.loading import scheduler_options
 from dragoman.manifest import Manifest
-from dragoman.opening import scheduler_options
 from dragoman.providers import Provider
-from dragoman.routing.inspection import Inspector, ReloadReport, bundle_folders, compare
-from dragoman.routing.journey import NOBODY, Journey, PairTranslator, Watch, Wishes
-from dragoman.routing.many import translate_windows
-from dragoman.routing.memory import reckoned_bytes
+from dragoman.routing.bundle_pool import BundleHandle, BundlePool
+from dragoman.routing.bundle_scan import Inspector, ReloadReport, bundle_folders, compare
+from dragoman.routing.memory import estimated_bytes
+from dragoman.routing.pivot_translation import (
+    NO_CALLBACKS,
+    Callbacks,
+    EngineRequest,
+    PairTranslator,
+    PivotTranslation,
+)
 from dragoman.routing.results import RoutedTranslation, alone
 from dragoman.routing.routes import PIVOTS, Offer, Route, Routes
 from dragoman.routing.scoring import Scoring, step_to_score
-from dragoman.routing.shelf import Lease, Shelf
+from dragoman.routing.windows import translate_windows
+from dragoman.scheduling.fair_queue import Flow
+from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState, add_queues
 from dragoman.translator import DEFAULTS, QUEUE_SIZE, READ_AHEAD_TEXTS, Translator
 from dragoman.types import Priority, SegmentTranslation
 
@@ -44,8 +50,8 @@ class TranslatorOptions:
     threads: int = 1
     queue_size: int = QUEUE_SIZE
     providers: tuple[Provider, ...] = ("cpu",)
-    recall_segments: int = 0
-    meter: Meter = NO_METER
+    segment_cache_size: int = 0
+    engine_metrics: EngineMetrics = NO_METRICS
 
     def open(self, path: Path) -> Translator:
         return Translator.open(
@@ -54,14 +60,14 @@ class TranslatorOptions:
             threads=self.threads,
             queue_size=self.queue_size,
             providers=self.providers,
-            recall_segments=self.recall_segments,
-            meter=self.meter,
+            segment_cache_size=self.segment_cache_size,
+            engine_metrics=self.engine_metrics,
         )
 
-    def reckon_bytes(self, manifest: Manifest) -> int:
+    def estimate_bytes(self, manifest: Manifest) -> int:
         """Memory that a bundle takes when it is opened like this."""
         session = SessionOptions(self.threads, self.providers)
-        return reckoned_bytes(manifest, scheduler_options(session, self.replicas, self.queue_size).replicas)
+        return estimated_bytes(manifest, scheduler_options(session, self.replicas, self.queue_size).replicas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,7 @@ class Router:
         self,
         find_folders: Callable[[], Mapping[str, Path]],
         open_bundle: Callable[[Path], PairTranslator],
-        reckon_bytes: Callable[[Manifest], int],
+        estimate_bytes: Callable[[Manifest], int],
         options: RouterOptions = RouterOptions(),
     ) -> None:
         """Read all manifests; open nothing.
@@ -105,7 +111,7 @@ class Router:
         Args:
             find_folders: bundles' folders by name; asked again by `reload`.
             open_bundle: verifies and opens one.
-            reckon_bytes: memory that one takes.
+            estimate_bytes: memory that one takes.
             options: budget and pivots.
         """
         self._inspector = Inspector(find_folders)
@@ -113,12 +119,12 @@ class Router:
         self.problems: Mapping[str, tuple[str, ...]] = findings.problems
         """Why folders cannot be used, by name, as of the last look."""
         self._options = options
-        self._reckon_bytes = reckon_bytes
-        self._shelf = Shelf[PairTranslator](open_bundle, reckon_bytes, options.budget_bytes)
-        self._shelf.stock(findings.bundles)
+        self._reckon_bytes = estimate_bytes
+        self._pool = BundlePool[PairTranslator](open_bundle, estimate_bytes, options.budget_bytes)
+        self._pool.stock(findings.bundles)
         self._routes = (-1, Routes(()))
         self._beside = ThreadPoolExecutor(PREPARING_THREADS, "dragoman-route")
-        self._journeys: dict[Future[RoutedTranslation], Journey] = {}
+        self._journeys: dict[Future[RoutedTranslation], PivotTranslation] = {}
         self._lock = threading.Lock()
         self._reloading = threading.Lock()
         self._is_closed = False
@@ -142,7 +148,7 @@ class Router:
             BundleError: there is no bundle that could be used.
         """
         find_folders = _finder(models)
-        router = cls(find_folders, translators.open, translators.reckon_bytes, options)
+        router = cls(find_folders, translators.open, translators.estimate_bytes, options)
         if not router.offers():
             router.close()
             raise _none_usable(models, router.problems)
@@ -153,10 +159,10 @@ class Router:
         with self._lock:
             self._is_closed = True
             journeys = tuple(self._journeys.values())
-        for journey in journeys:
-            journey.fail(TranslatorClosed("the router was closed before this was translated"))
+        for pivot_translation in journeys:
+            pivot_translation.fail(TranslatorClosed("the router was closed before this was translated"))
         self._beside.shutdown(cancel_futures=True)
-        self._shelf.close()
+        self._pool.close()
 
     def __enter__(self) -> Self:
         return self
@@ -169,10 +175,10 @@ class Router:
     @property
     def routes(self) -> Routes:
         """Of the bundles that may be used now."""
-        version = self._shelf.version
+        version = self._pool.version
         known, routes = self._routes
         if known != version:
-            offers = [_offer(name, bundle) for name, bundle in self._shelf.bundles().items()]
+            offers = [_offer(name, bundle) for name, bundle in self._pool.bundles().items()]
             routes = Routes(offers, self._options.pivots)
             self._routes = (version, routes)
         return routes
@@ -183,20 +189,20 @@ class Router:
 
     def models(self) -> tuple[Model, ...]:
         """The same, with all there is to tell."""
-        names = self._shelf.open_names()
+        names = self._pool.open_names()
         return tuple(
             Model(_offer(name, bundle), bundle.manifest, name in names, self._reckon_bytes(bundle.manifest))
-            for name, bundle in sorted(self._shelf.bundles().items())
+            for name, bundle in sorted(self._pool.bundles().items())
         )
 
     def queue(self) -> QueueState:
         """How many segments wait and run now, in all open bundles together."""
-        return add_queues(translator.queue() for translator in self._shelf.opened())
+        return add_queues(translator.queue() for translator in self._pool.opened())
 
     @property
     def used_bytes(self) -> int:
         """Memory that open bundles are reckoned to take."""
-        return self._shelf.used_bytes
+        return self._pool.used_bytes
 
     def route(self, source: str | None = None, target: str | None = None, model: str | None = None) -> Route:
         """The way from one language to another; see `Routes.find`.
@@ -264,7 +270,7 @@ class Router:
         options: DecodingOptions = DEFAULTS,
         priority: Priority = Priority.INTERACTIVE,
         timeout_s: float | None = None,
-        watch: Watch = NOBODY,
+        watch: Callbacks = NO_CALLBACKS,
         *,
         flow: Flow | None = None,
         cache_partition: str = "",
@@ -272,9 +278,9 @@ class Router:
         """`submit`, for a route that was found before.
 
         `watch` is told of the last step's progress; `flow` is the request that the text is part of. Known
-        segments are those of the `cache_partition`; see `Recall`.
+        segments are those of the `cache_partition`; see `SegmentCache`.
         """
-        wishes = Wishes.beginning_now(options, priority, timeout_s, watch, flow, cache_partition)
+        wishes = EngineRequest.beginning_now(options, priority, timeout_s, watch, flow, cache_partition)
         context = (
             copy_context()
         )  # a meter marks sources by their caller's, on whatever thread they are asked for
@@ -282,19 +288,19 @@ class Router:
         def run_beside(work: Callable[[], None]) -> None:
             self._run_beside(partial(context.copy().run, work))
 
-        journey = Journey(route, wishes, self._shelf, run_beside)
+        pivot_translation = PivotTranslation(route, wishes, self._pool, run_beside)
         with self._lock:
             if self._is_closed:
                 raise TranslatorClosed("the router is closed")
-            self._journeys[journey.future] = journey
+            self._journeys[pivot_translation.future] = pivot_translation
         try:
-            journey.begin(text)
+            pivot_translation.begin(text)
         except BaseException:
-            self._journeys.pop(journey.future, None)
+            self._journeys.pop(pivot_translation.future, None)
             raise
         # By the future, since a callback that knows its journey would make a cycle.
-        journey.future.add_done_callback(lambda future: self._journeys.pop(future, None))
-        return journey.future
+        pivot_translation.future.add_done_callback(lambda future: self._journeys.pop(future, None))
+        return pivot_translation.future
 
     def score(
         self,
@@ -311,8 +317,10 @@ class Router:
         Raises:
             InputError: the route has two steps.
         """
-        wishes = Wishes.beginning_now(DEFAULTS, priority, timeout_s, NOBODY, flow, cache_partition)
-        scoring = Scoring(step_to_score(route), wishes, self._shelf, self._run_beside)
+        wishes = EngineRequest.beginning_now(
+            DEFAULTS, priority, timeout_s, NO_CALLBACKS, flow, cache_partition
+        )
+        scoring = Scoring(step_to_score(route), wishes, self._pool, self._run_beside)
         scoring.begin(source, target)
         return scoring.future
 
@@ -329,7 +337,7 @@ class Router:
     ) -> Iterator[RoutedTranslation | InputError]:
         """Translate lazily and in order, with at most `read_ahead` texts under way.
 
-        Known segments are those of the `cache_partition`; see `Recall`.
+        Known segments are those of the `cache_partition`; see `SegmentCache`.
 
         A bundle that is in use like this stays open. Through a pivot, `read_ahead` texts at a time go through
         one bundle and then the other, so that there need not be room for both.
@@ -358,7 +366,7 @@ class Router:
             BundleError: one cannot be opened, or together they are over the memory budget.
             ProviderError: a provider cannot be used.
         """
-        bundles = self._shelf.bundles()
+        bundles = self._pool.bundles()
         offers = {self.routes.named(name).name for name in names}
         needed_bytes = sum(self._reckon_bytes(bundles[name].manifest) for name in offers)
         budget_bytes = self._options.budget_bytes
@@ -371,18 +379,18 @@ class Router:
     def reload(self) -> ReloadReport:
         """Look at the folders again. Nothing under way is dropped; what changed is opened on its next use."""
         with self._reloading:
-            before = self._shelf.bundles()
+            before = self._pool.bundles()
             findings = self._inspector.look(before)
-            self._shelf.stock(findings.bundles, findings.problems.keys())
+            self._pool.stock(findings.bundles, findings.problems.keys())
             self.problems = findings.problems
-            return replace(compare(before, self._shelf.bundles()), problems=findings.problems)
+            return replace(compare(before, self._pool.bundles()), problems=findings.problems)
 
     def _run_beside(self, work: Callable[[], None]) -> None:
         self._beside.submit(work)
 
-    def _borrow(self, name: str) -> Lease[PairTranslator]:
+    def _borrow(self, name: str) -> BundleHandle[PairTranslator]:
         """Wait for a bundle."""
-        asked = self._shelf.lease(name)
+        asked = self._pool.handle(name)
         try:
             return asked.result()
         except BaseException:  # an interrupt; nobody would give it back

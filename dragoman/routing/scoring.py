@@ -4,10 +4,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from dragoman.errors import InputError, TranslatorClosed
-from dragoman.pending import resolve
-from dragoman.routing.journey import Awaited, PairTranslator, Wishes
+from dragoman.pipeline.pending_translation import resolve
+from dragoman.routing.bundle_pool import BundleHandle, BundlePool
+from dragoman.routing.pivot_translation import CancellablePart, EngineRequest, PairTranslator
 from dragoman.routing.routes import Route, Step
-from dragoman.routing.shelf import Lease, Shelf
 from dragoman.types import SegmentTranslation
 
 
@@ -29,29 +29,29 @@ class Scoring:
     def __init__(
         self,
         step: Step,
-        wishes: Wishes,
-        shelf: Shelf[PairTranslator],
+        wishes: EngineRequest,
+        pool: BundlePool[PairTranslator],
         run_beside: Callable[[Callable[[], None]], None],
     ) -> None:
-        """Nothing has begun; arguments are those of a `Journey`, of one step."""
+        """Nothing has begun; arguments are those of a `PivotTranslation`, of one step."""
         self.future: Future[SegmentTranslation] = Future()
         """Pending until it is done, so that it can be cancelled all the time."""
         self._step = step
         self._wishes = wishes
-        self._shelf = shelf
+        self._pool = pool
         self._run_beside = run_beside
-        self._awaited = Awaited(self.future)
+        self._awaited = CancellablePart(self.future)
 
     def begin(self, source: str, target: str) -> None:
         """Set out; where the bundle is not open, once it is."""
-        lease = self._shelf.lease(self._step.offer.name, self._wishes.deadline_s)
-        if lease.done():
-            self._read(source, target, lease.result())
+        handle = self._pool.handle(self._step.offer.name, self._wishes.deadline_s)
+        if handle.done():
+            self._read(source, target, handle.result())
             return
-        self._awaited.watch(lease)
-        lease.add_done_callback(lambda asked: self._board(source, target, asked))
+        self._awaited.watch(handle)
+        handle.add_done_callback(lambda asked: self._board(source, target, asked))
 
-    def _board(self, source: str, target: str, asked: Future[Lease[PairTranslator]]) -> None:
+    def _board(self, source: str, target: str, asked: Future[BundleHandle[PairTranslator]]) -> None:
         if asked.cancelled():
             return
 
@@ -66,9 +66,9 @@ class Scoring:
         except RuntimeError:
             resolve(self.future, TranslatorClosed("the router was closed before this was read"))
 
-    def _read(self, source: str, target: str, lease: Lease[PairTranslator]) -> None:
+    def _read(self, source: str, target: str, handle: BundleHandle[PairTranslator]) -> None:
         try:
-            found = lease.opened.score(
+            found = handle.opened.score(
                 source,
                 target,
                 pair=self._step.pair,
@@ -78,13 +78,13 @@ class Scoring:
                 cache_partition=self._wishes.cache_partition,
             )
         except BaseException:
-            lease.release()
+            handle.release()
             raise
         self._awaited.watch(found)
-        found.add_done_callback(lambda found: self._arrive(found, lease))
+        found.add_done_callback(lambda found: self._arrive(found, handle))
 
-    def _arrive(self, found: Future[SegmentTranslation], lease: Lease[PairTranslator]) -> None:
-        lease.release()
+    def _arrive(self, found: Future[SegmentTranslation], handle: BundleHandle[PairTranslator]) -> None:
+        handle.release()
         if found.cancelled():
             self.future.cancel()
             return

@@ -6,7 +6,7 @@ Shapes: R rows, B sources, T positions of the caches, S source tokens, H heads, 
 from collections.abc import Callable
 
 from dragoman import contract
-from export.graph.blocks import Writer
+from export.graph.blocks import Postprocessor
 from export.graph.builder import CONTRIB
 from export.model.attention import Attention
 
@@ -14,7 +14,7 @@ CrossAttention = Callable[[str, int, Attention], str]
 """From queries [R, 1, d], a layer's number and its attention to [R, 1, d]."""
 
 
-def self_attention(writer: Writer, inputs: str, layer: int, attention: Attention) -> str:
+def self_attention(writer: Postprocessor, inputs: str, layer: int, attention: Attention) -> str:
     """Write each row's new key and value into its cache, then read the row's own positions.
 
     `GroupQueryAttention` takes one length per row and works in place where the caches' inputs and
@@ -28,7 +28,7 @@ def self_attention(writer: Writer, inputs: str, layer: int, attention: Attention
     return writer.linear(mixed, f"{name}.output", attention.output)
 
 
-def cross_attention(writer: Writer, states: str) -> CrossAttention:
+def cross_attention(writer: Postprocessor, states: str) -> CrossAttention:
     """How layers read the source.
 
     Args:
@@ -40,7 +40,7 @@ def cross_attention(writer: Writer, states: str) -> CrossAttention:
     return _shared_by_beams(writer)
 
 
-def _shared_by_beams(writer: Writer) -> CrossAttention:
+def _shared_by_beams(writer: Postprocessor) -> CrossAttention:
     """Beams of a source are query positions of that source, so they share its cross K/V."""
     graph = writer.graph
     width = writer.model.config.d_model
@@ -64,7 +64,7 @@ def _shared_by_beams(writer: Writer) -> CrossAttention:
     return attend
 
 
-def _own_to_each_row(writer: Writer, states: str) -> CrossAttention:
+def _own_to_each_row(writer: Postprocessor, states: str) -> CrossAttention:
     """Like self-attention to a past that gets nothing new: only the source's own tokens are read.
 
     `MultiHeadAttention` pays for the padding of every source beside a long one.
@@ -83,7 +83,7 @@ def _own_to_each_row(writer: Writer, states: str) -> CrossAttention:
 
 
 def _read_caches(
-    writer: Writer,
+    writer: Postprocessor,
     named: tuple[str, Attention],
     projected: tuple[str, str, str],
     caches: tuple[str, str],
@@ -114,7 +114,7 @@ def _read_caches(
     return mixed
 
 
-def _rounding(writer: Writer) -> tuple[tuple[str, ...], dict[str, str | int]]:
+def _rounding(writer: Postprocessor) -> tuple[tuple[str, ...], dict[str, str | int]]:
     """Inputs and attributes with which `GroupQueryAttention` keeps K/V as int8; none where they are not."""
     step = writer.precision.cache_step(writer.graph)
     if step is None:

@@ -17,7 +17,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class Postprocessor:
     """A graph in the making, the model it is made from, and how its weights are written."""
 
     graph: GraphBuilder

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from dragoman import contract
 from export.graph.attention import CrossAttention, cross_attention, self_attention
-from export.graph.blocks import Writer
+from export.graph.blocks import Postprocessor
 from export.graph.builder import GraphBuilder
 from export.graph.precision import Precision
 from export.graph.projection import write_logprobs
@@ -18,7 +18,7 @@ def write_decoder(
     model: Transformer, precision: Precision, alignment_layer: int, producer: str
 ) -> WrittenGraph:
     """Shapes: R rows, d model width. `alignment_layer` is the one whose queries leave the graph."""
-    writer = Writer(GraphBuilder("decoder"), model, precision)
+    writer = Postprocessor(GraphBuilder("decoder"), model, precision)
     graph, config = writer.graph, model.config
     table = writer.position_table(model.target_positions)
     positions = graph.op("Gather", table, graph.op("Unsqueeze", "lengths", graph.ints(1)))
@@ -48,7 +48,7 @@ class _Reading:
     attend: CrossAttention
 
 
-def _layer(writer: Writer, states: str, indexed: tuple[int, DecoderLayer], reading: _Reading) -> str:
+def _layer(writer: Postprocessor, states: str, indexed: tuple[int, DecoderLayer], reading: _Reading) -> str:
     index, layer = indexed
     name = f"decoder.{index}"
 

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 
 from dragoman import contract
-from export.graph.blocks import Writer
+from export.graph.blocks import Postprocessor
 from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision import Precision
 from export.graph.written import WrittenGraph
@@ -20,7 +20,7 @@ SelfAttention = Callable[[str, str, Attention], str]
 
 def write_encoder(model: Transformer, precision: Precision, producer: str) -> WrittenGraph:
     """Shapes: B sources, S source tokens, H heads, D head size, d model width."""
-    writer = Writer(GraphBuilder("encoder"), model, precision)
+    writer = Postprocessor(GraphBuilder("encoder"), model, precision)
     graph = writer.graph
     length = graph.op("Shape", "source_ids", attributes={"start": 1, "end": 2})
     table = writer.position_table(model.position_table)
@@ -41,7 +41,9 @@ def write_encoder(model: Transformer, precision: Precision, producer: str) -> Wr
     )
 
 
-def _layer(writer: Writer, states: str, indexed: tuple[int, EncoderLayer], attend: SelfAttention) -> str:
+def _layer(
+    writer: Postprocessor, states: str, indexed: tuple[int, EncoderLayer], attend: SelfAttention
+) -> str:
     index, layer = indexed
     name = f"encoder.{index}"
 
@@ -55,7 +57,7 @@ def _layer(writer: Writer, states: str, indexed: tuple[int, EncoderLayer], atten
     return writer.residual(states, f"{name}.feed_forward", layer.feed_forward_residual, feed_forward)
 
 
-def _self_attention(writer: Writer, width: str) -> SelfAttention:
+def _self_attention(writer: Postprocessor, width: str) -> SelfAttention:
     """How layers read the source's other tokens.
 
     Args:
@@ -65,7 +67,7 @@ def _self_attention(writer: Writer, width: str) -> SelfAttention:
     return _masked(writer, width) if writer.precision.cache_dtype == "float16" else _unpadded(writer, width)
 
 
-def _unpadded(writer: Writer, width: str) -> SelfAttention:
+def _unpadded(writer: Postprocessor, width: str) -> SelfAttention:
     """`GroupQueryAttention` without a past leaves padding out; query, key and value are one product."""
     graph = writer.graph
     ends = graph.op("Sub", "source_lengths", graph.weight("int32.1", np.array(1, np.int32)))
@@ -86,7 +88,7 @@ def _unpadded(writer: Writer, width: str) -> SelfAttention:
     return attend
 
 
-def _masked(writer: Writer, width: str) -> SelfAttention:
+def _masked(writer: Postprocessor, width: str) -> SelfAttention:
     """`MultiHeadAttention`: on a GPU, `GroupQueryAttention` is not known to look at what comes later."""
     graph = writer.graph
     zero, one = (graph.weight(f"int64.{value}", np.array(value, np.int64)) for value in (0, 1))
@@ -116,7 +118,7 @@ def _masked(writer: Writer, width: str) -> SelfAttention:
     return attend
 
 
-def _cross_keys_values(writer: Writer, memory: str) -> None:
+def _cross_keys_values(writer: Postprocessor, memory: str) -> None:
     """The graph's output [L, B, H, S, D]: one product makes key and value of a decoder layer."""
     graph, config = writer.graph, writer.model.config
 

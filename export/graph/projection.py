@@ -12,7 +12,7 @@ import numpy as np
 
 from dragoman.contract import LISTED_ROWS
 from export.calibration import OUTPUT
-from export.graph.blocks import Writer, array
+from export.graph.blocks import Postprocessor, array
 from export.graph.builder import GraphBuilder
 from export.graph.precision import Output
 
@@ -28,7 +28,7 @@ MANY_ROWS = 16
 HAS_MANY_ROWS = "has_many_rows"
 
 
-def write_logprobs(writer: Writer, states: str) -> None:
+def write_logprobs(writer: Postprocessor, states: str) -> None:
     """[R, d] -> best_logprobs, best_ids [R, K], wanted_logprobs [R, P], listed_rows [C, d].
 
     Of its source's shortlist, or of all tokens without one; a precision without shortlists takes one as a
@@ -49,7 +49,7 @@ def write_logprobs(writer: Writer, states: str) -> None:
     graph.choose("has_shortlist", shortlisted, complete, BEST | WANTED | LISTED)
 
 
-def _best_of_all(writer: Writer, states: str) -> None:
+def _best_of_all(writer: Postprocessor, states: str) -> None:
     """The vocabulary is projected in parts, each small enough for its logits to stay in a core's cache until
     its best are picked. A part's own log-softmax gives its logsumexp, and those of the parts add up.
     A wanted token is picked among the same numbers.
@@ -82,7 +82,7 @@ def _best_of_all(writer: Writer, states: str) -> None:
     graph.op("Sub", wanted, normaliser, output=graph.named("wanted_logprobs"))
 
 
-def _wanted_of_parts(writer: Writer, found: Mapping[range, str]) -> str:
+def _wanted_of_parts(writer: Postprocessor, found: Mapping[range, str]) -> str:
     """Logits [R, P] of the wanted tokens, each from the part that it is in; [R, P] in every part."""
     graph, parts = writer.graph, _parts(writer)
     if len(found) < len(parts):
@@ -94,7 +94,7 @@ def _wanted_of_parts(writer: Writer, found: Mapping[range, str]) -> str:
     return graph.op("GatherElements", joined, part, attributes={"axis": 1})
 
 
-def _parts(writer: Writer) -> tuple[range, ...]:
+def _parts(writer: Postprocessor) -> tuple[range, ...]:
     """Of the vocabulary, all but the last of whole blocks and equally long."""
     num_tokens = writer.model.config.target_vocab_size
     num_parts = -(-num_tokens // MAX_PART_TOKENS)
@@ -120,7 +120,7 @@ class _Part:
     """[R, P]; they mean something where the wanted token is one of these."""
 
 
-def _best_of_part(writer: Writer, read: tuple[str, str], tokens: range) -> _Part:
+def _best_of_part(writer: Postprocessor, read: tuple[str, str], tokens: range) -> _Part:
     """`read`: states [R, d], and [R, P] places of the wanted tokens, each in the part that it is in."""
     graph, (states, own_places) = writer.graph, read
     first = tokens.start
@@ -150,7 +150,7 @@ def _best_of_part(writer: Writer, read: tuple[str, str], tokens: range) -> _Part
     return _Part(tokens, best_logits, graph.op("Add", places, graph.ints(first)), normaliser, wanted)
 
 
-def _normaliser(writer: Writer, logits: str, logprobs: str, tokens: range) -> str:
+def _normaliser(writer: Postprocessor, logits: str, logprobs: str, tokens: range) -> str:
     """Logsumexp [R, 1] of a part whose best token may be a suppressed one, and so not among the best.
 
     Any token shows it that is not impossible before the softmax: minus infinity less itself is no number.
@@ -161,13 +161,13 @@ def _normaliser(writer: Writer, logits: str, logprobs: str, tokens: range) -> st
     return graph.op("Sub", graph.op("Slice", logits, *ends), graph.op("Slice", logprobs, *ends))
 
 
-def _is_reachable(writer: Writer, tokens: range) -> bool:
+def _is_reachable(writer: Postprocessor, tokens: range) -> bool:
     """Whether any of them is possible before the softmax; a part of others is left out, as it has no sum."""
     bias = array(writer.model.output_bias)[tokens.start : tokens.stop]
     return bool((bias > -np.inf).any())
 
 
-def _forbid(writer: Writer, logprobs: str, tokens: range) -> str:
+def _forbid(writer: Postprocessor, logprobs: str, tokens: range) -> str:
     """Log-probabilities [R, len(tokens)], minus infinity for the suppressed ones; as they are without any."""
     places = [token - tokens.start for token in writer.model.config.suppressed_ids if token in tokens]
     if not places:
@@ -177,7 +177,7 @@ def _forbid(writer: Writer, logprobs: str, tokens: range) -> str:
     return writer.graph.op("Add", logprobs, writer.graph.weight(f"suppressed.{tokens.start}", bias))
 
 
-def _best_of_shortlist(writer: Writer, states: str) -> None:
+def _best_of_shortlist(writer: Postprocessor, states: str) -> None:
     """One product for the tokens on the batch's shortlist; then every row looks at its own source's only.
 
     A row's log-softmax runs over its own source's candidates, so its numbers do not depend on what others
@@ -196,7 +196,7 @@ def _best_of_shortlist(writer: Writer, states: str) -> None:
     graph.op("Gather", "shortlist", listed, output=graph.named("best_ids"))
 
 
-def _suppression(writer: Writer) -> str:
+def _suppression(writer: Postprocessor) -> str:
     """0 for the row's candidates that may be said, minus infinity for the suppressed ones, [R, P]."""
     graph, config = writer.graph, writer.model.config
     bias = np.zeros(config.target_vocab_size, np.float32)
@@ -253,12 +253,12 @@ def _top_by_block(graph: GraphBuilder, values: str, count: str, outputs: tuple[s
     graph.op("Add", places, shift, output=outputs[1])
 
 
-def _logits(writer: Writer, states: str, tokens: range) -> str:
+def _logits(writer: Postprocessor, states: str, tokens: range) -> str:
     """[R, d] -> [R, len(tokens)]."""
     return writer.precision.output(writer.graph, states, _output(writer), tokens)
 
 
-def _output(writer: Writer) -> Output:
+def _output(writer: Postprocessor) -> Output:
     model = writer.model
     name = "embedding" if model.output_weight is None else f"{OUTPUT}.weight"
     return Output(name, array(model.output_projection), array(model.output_bias), _parts(writer))

@@ -7,11 +7,11 @@ import numpy as np
 from onnx import TensorProto
 
 from dragoman import contract
-from export.graph.blocks import Writer
+from export.graph.blocks import Postprocessor
 from export.model.recurrence import Ssru
 
 
-def self_recurrence(writer: Writer, inputs: str, layer: int, unit: Ssru) -> str:
+def self_recurrence(writer: Postprocessor, inputs: str, layer: int, unit: Ssru) -> str:
     """Write one step of `Ssru`: [R, 1, d] -> [R, 1, d].
 
     The cell is float32 in every precision. It is read before it is written, and only once, so that input and
@@ -31,13 +31,13 @@ def self_recurrence(writer: Writer, inputs: str, layer: int, unit: Ssru) -> str:
     return graph.reshape(said, -1, 1, width)
 
 
-def _cast(writer: Writer, value: str, element_type: int) -> str:
+def _cast(writer: Postprocessor, value: str, element_type: int) -> str:
     """Nothing where all is float32."""
     if _real(writer) == TensorProto.FLOAT:
         return value
     return writer.graph.op("Cast", value, attributes={"to": element_type})
 
 
-def _real(writer: Writer) -> int:
+def _real(writer: Postprocessor) -> int:
     """What flows between the operators."""
     return TensorProto.FLOAT16 if writer.precision.real is np.float16 else TensorProto.FLOAT

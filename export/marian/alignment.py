@@ -9,7 +9,7 @@ whether there were alignments.
 from collections.abc import Mapping
 from typing import Any
 
-from dragoman.manifest import Alignment
+from dragoman.manifest import AlignmentHeads
 
 LAYER = "transformer-guided-alignment-layer"
 LAST = "last"
@@ -19,7 +19,7 @@ FIRST_HEAD = 0
 
 def read_alignment(
     options: Mapping[str, Any], decoder_options: Mapping[str, Any], decoder_layers: int
-) -> Alignment | None:
+) -> AlignmentHeads | None:
     """The trained head; None where nothing says that one was, or the layer is none of the model's.
 
     Args:
@@ -35,4 +35,4 @@ def read_alignment(
     number = decoder_layers if layer == LAST else int(layer) if layer.isdecimal() else 0
     if not 1 <= number <= decoder_layers:
         return None
-    return Alignment(number - 1, (FIRST_HEAD,), reads_token=False)
+    return AlignmentHeads(number - 1, (FIRST_HEAD,), reads_token=False)

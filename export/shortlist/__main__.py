@@ -10,8 +10,8 @@ from typing import Any
 from dragoman.bundle import open_bundle
 from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.errors import BundleError
-from dragoman.opening import open_tokenizers
-from dragoman.preparing import Preparer
+from dragoman.loading import open_tokenizers
+from dragoman.pipeline.preparation import Preparer
 from dragoman.translator import Translator
 from export.bundle import ExportError, staged_folder
 from export.shortlist.build import Settings, build_shortlist

@@ -6,9 +6,9 @@ from tqdm import tqdm
 
 from dragoman.bundle import Bundle
 from dragoman.decoding.options import DecodingOptions
-from dragoman.opening import open_tokenizers
-from dragoman.preparing import Preparer
-from dragoman.text.tokenise import Tokenizer
+from dragoman.loading import open_tokenizers
+from dragoman.pipeline.preparation import Preparer
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.translator import Translator
 from dragoman.types import FinishReason
 

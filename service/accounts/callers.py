@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from service.accounts.errors import ScopeMissing
-from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, Key, Limits, Scope
+from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, Key, KeyLimits, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Caller:
     """None for those who come without a key."""
     name: str
     scopes: frozenset[Scope]
-    limits: Limits
+    limits: KeyLimits
 
     def require(self, scope: Scope) -> None:
         """Raises ScopeMissing if the caller may not do this."""

@@ -8,7 +8,7 @@ from sqlalchemy import Row, insert, select, update
 
 from service.accounts.database import Database
 from service.accounts.errors import KeyInvalid, StoreError
-from service.accounts.keys import Key, KeyWishes, Limits, NewKey, Scope, make_key
+from service.accounts.keys import Key, KeyLimits, KeyOptions, NewKey, Scope, make_key
 from service.accounts.tables import KEYS
 
 _TRIES = 8
@@ -21,7 +21,7 @@ class KeyStore:
 
     database: Database
 
-    def create(self, wishes: KeyWishes, now: datetime) -> NewKey:
+    def create(self, wishes: KeyOptions, now: datetime) -> NewKey:
         """Make a key and keep what is needed to know it again.
 
         Raises:
@@ -81,7 +81,7 @@ def _as_key(database: Database, row: Row[Any]) -> Key:
             name=row.name,
             secret_sha256=bytes(row.secret_sha256),
             scopes=frozenset(Scope(scope) for scope in row.scopes.split()),
-            limits=Limits(row.characters_per_month, row.requests_per_minute),
+            limits=KeyLimits(row.characters_per_month, row.requests_per_minute),
             created_at=row.created_at,
             expires_at=row.expires_at,
             revoked_at=row.revoked_at,

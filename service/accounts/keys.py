@@ -43,7 +43,7 @@ DEFAULT_SCOPES = frozenset({Scope.TRANSLATE, Scope.DOCUMENTS, Scope.GLOSSARIES})
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class KeyLimits:
     """How much a key may be used."""
 
     characters_per_month: int | None = None
@@ -58,7 +58,7 @@ class Limits:
                 raise KeyInvalid(name, f"{limit} is not between {least} and {MAX_COUNT}")
 
 
-NO_LIMITS = Limits()
+NO_LIMITS = KeyLimits()
 
 
 def month_of(now: datetime) -> str:
@@ -75,7 +75,7 @@ class Key:
     secret_sha256: bytes = field(repr=False)
     """uint8 [32]: SHA-256 of the secret part as text."""
     scopes: frozenset[Scope]
-    limits: Limits
+    limits: KeyLimits
     created_at: datetime
     expires_at: datetime | None = None
     """UTC, as all times; from then on it is refused. None for never."""
@@ -104,13 +104,13 @@ class PresentedKey:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyWishes:
+class KeyOptions:
     """What a new key shall be like."""
 
     name: str
     """For people: whose key it is, or what for."""
     scopes: frozenset[Scope] = DEFAULT_SCOPES
-    limits: Limits = NO_LIMITS
+    limits: KeyLimits = NO_LIMITS
     expires_at: datetime | None = None
 
     def check(self, now: datetime) -> None:
@@ -125,7 +125,7 @@ class KeyWishes:
             raise KeyInvalid("expires", f"{self.expires_at.isoformat()} is not in the future")
 
 
-def make_key(wishes: KeyWishes, now: datetime) -> NewKey:
+def make_key(wishes: KeyOptions, now: datetime) -> NewKey:
     """A key that nobody has had before, of 256 random bits.
 
     Raises:

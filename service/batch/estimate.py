@@ -8,11 +8,11 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
 
-from dragoman.text.segment import segment
+from dragoman.text.segmentation import segment
 from dragoman.types import Pair
+from service.batch.entry_keys import entry_key
 from service.batch.files import JobFile, read_entries
-from service.batch.keys import entry_key
-from service.batch.lacking import TranslatorOf
+from service.batch.pending_entries import TranslatorOf
 from service.formats.entries import Entry
 from service.markup.marked_up import parse
 from service.markup.options import MarkupError

@@ -56,7 +56,7 @@ FACTS = Table(
 )
 
 
-class Store(Protocol):
+class JournalStore(Protocol):
     """A database with the tables of `METADATA`, as `service.accounts.database.Database` is one."""
 
     @property
@@ -77,7 +77,7 @@ class Store(Protocol):
 class Journal:
     """One job's part of a store. All methods raise what the store raises where it fails."""
 
-    store: Store
+    store: JournalStore
     job: str = ""
     """Empty where a store has one job."""
 

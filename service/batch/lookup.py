@@ -5,8 +5,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from dragoman.types import Pair
+from service.batch.entry_keys import entry_key
 from service.batch.journal import Journal
-from service.batch.keys import entry_key
 from service.batch.texts import Outcome
 from service.formats.entries import Entry
 

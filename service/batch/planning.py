@@ -8,16 +8,16 @@ from dragoman.errors import InputError
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.batch.errors import InputProblem, OutputProblem
+from service.batch.file_mapping import FileMapping
 from service.batch.files import JobFile, read_entries
-from service.batch.places import Place
-from service.desk.detection import MAX_LOOKED_AT
-from service.desk.order import AUTO, UNDETERMINED
-from service.desk.sources import find_source
 from service.formats.entries import Entry, FileOptions, FileProblem
 from service.formats.known import are_alike, is_known, open_format
 from service.formats.limits import FileLimits
 from service.markup.marked_up import parse
 from service.markup.options import MarkupError
+from service.translation.detection import MAX_LOOKED_AT
+from service.translation.request import AUTO, UNDETERMINED
+from service.translation.source_language import resolve_source
 
 LOOKED_AT_ENTRIES = 200
 """From the beginning of a file whose language is to be detected."""
@@ -37,7 +37,9 @@ class LanguageWishes:
     """What reading a file may cost; None where files are trusted."""
 
 
-def plan_files(places: Sequence[Place], wishes: LanguageWishes, router: Router) -> tuple[JobFile, ...]:
+def plan_files(
+    mappings: Sequence[FileMapping], wishes: LanguageWishes, router: Router
+) -> tuple[JobFile, ...]:
     """Open formats and find the languages of all files.
 
     Raises:
@@ -48,7 +50,7 @@ def plan_files(places: Sequence[Place], wishes: LanguageWishes, router: Router) 
     is_auto = wishes.source is not None and wishes.source.lower() == AUTO
     pair = None if is_auto else router.route(wishes.source, wishes.target, wishes.model).pair
     files, problems = [], list[tuple[str, str]]()
-    for place in places:
+    for place in mappings:
         _check_kind(place)
         try:
             files.append(_plan(place, pair or _detect(place, wishes, router), wishes))
@@ -59,7 +61,7 @@ def plan_files(places: Sequence[Place], wishes: LanguageWishes, router: Router) 
     return tuple(files)
 
 
-def _plan(place: Place, pair: Pair, wishes: LanguageWishes) -> JobFile:
+def _plan(place: FileMapping, pair: Pair, wishes: LanguageWishes) -> JobFile:
     try:
         options = FileOptions(pair.source, pair.target, wishes.columns)
         opened = open_format(place.source.name, options, wishes.limits)
@@ -68,19 +70,19 @@ def _plan(place: Place, pair: Pair, wishes: LanguageWishes) -> JobFile:
     return JobFile(place.name, place.source, place.target, opened, pair)
 
 
-def _check_kind(place: Place) -> None:
+def _check_kind(place: FileMapping) -> None:
     is_other = is_known(place.target.name) and not are_alike(place.target.name, place.source.name)
     if is_other:
         problem = f"it would be of the same kind as {place.source.name}; give it such a name"
         raise OutputProblem(str(place.target), problem)
 
 
-def _detect(place: Place, wishes: LanguageWishes, router: Router) -> Pair:
+def _detect(place: FileMapping, wishes: LanguageWishes, router: Router) -> Pair:
     """Of a file that is in the target language already, that language twice."""
     undetermined = Pair(UNDETERMINED, wishes.target or UNDETERMINED)
     file = _plan(place, undetermined, wishes)
     try:
-        found = find_source(beginning_of(file), wishes.target, wishes.model, router.routes)
+        found = resolve_source(beginning_of(file), wishes.target, wishes.model, router.routes)
     except InputError as error:
         if error.field != "text":
             raise

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BatchProgress:
     """Counts entries as often as they occur in the files, but for `num_translated`."""
 
     num_entries: int
@@ -19,7 +19,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BatchReport:
     """What became of a job."""
 
     num_entries: int
@@ -30,9 +30,9 @@ class Report:
     """Distinct entries that were translated in this run; none where a resumed one had only files to write."""
 
 
-OnProgress = Callable[[Progress], object]
+OnProgress = Callable[[BatchProgress], object]
 
 
-def ignore_progress(progress: Progress) -> None:
+def ignore_progress(progress: BatchProgress) -> None:
     """For callers that do not follow a job."""
     del progress

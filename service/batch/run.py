@@ -14,9 +14,9 @@ from threading import Event
 from dragoman.types import Pair
 from service.batch.files import JobFile, Survey, survey_all
 from service.batch.journal import Journal
-from service.batch.lacking import Chunks, LackingPass, TranslatorOf
-from service.batch.progress import OnProgress, Report, ignore_progress
-from service.batch.writing import OnFailure, write_files
+from service.batch.output_files import OnFailure, write_files
+from service.batch.pending_entries import Chunks, PendingEntriesPass, TranslatorOf
+from service.batch.progress import BatchReport, OnProgress, ignore_progress
 from service.formats.isolation import IsolatedFormat
 
 
@@ -40,7 +40,7 @@ def run_job(
     *,
     on_progress: OnProgress = ignore_progress,
     stop: Event | None = None,
-) -> Report:
+) -> BatchReport:
     """Do a job, or go on with it where the journal ends.
 
     Args:
@@ -82,15 +82,15 @@ def translate_lacking(
 ) -> int:
     """Translate what the journal lacks; gives how many distinct entries. Errors are those of `run_job`."""
     num_entries = sum(survey.num_entries for survey in surveys)
-    lacking = LackingPass(journal, num_entries, chunks=job.chunks, on_progress=on_progress, stop=stop)
+    pending = PendingEntriesPass(journal, num_entries, chunks=job.chunks, on_progress=on_progress, stop=stop)
     for pair, files in by_pair(job.files).items():
-        lacking.run(files, pair, translator_of(pair))
-    return lacking.num_translated
+        pending.run(files, pair, translator_of(pair))
+    return pending.num_translated
 
 
 def finish(
     job: Job, surveys: Sequence[Survey], journal: Journal, *, num_translated: int, stop: Event
-) -> Report:
+) -> BatchReport:
     """Write the files, whose entries are all in the journal. Errors are those of `run_job`."""
     tally = write_files(
         job.files,
@@ -101,7 +101,7 @@ def finish(
         stop=stop,
     )
     num_entries = sum(survey.num_entries for survey in surveys)
-    return Report(num_entries, tally.num_failed, tally.num_cut, num_translated)
+    return BatchReport(num_entries, tally.num_failed, tally.num_cut, num_translated)
 
 
 def _facts_of_files(job: Job, surveys: Sequence[Survey]) -> dict[str, str]:

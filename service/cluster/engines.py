@@ -12,11 +12,11 @@ from dragoman.errors import DragomanError
 from dragoman.providers import parse_providers
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.types import Pair
+from service.batch.entry_translator import RoutedEntries, Unchanged
 from service.batch.errors import BatchError
-from service.batch.facts import translator_facts
-from service.batch.lacking import TranslatorOf
+from service.batch.fingerprint import translator_facts
+from service.batch.pending_entries import TranslatorOf
 from service.batch.texts import EntryTranslator
-from service.batch.translating import RoutedEntries, Unchanged
 from service.cluster.errors import ClusterFailed, EngineDiffers
 from service.cluster.partitions import read_partition, write_outcomes
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 
 from service.batch.journal import Journal
-from service.batch.progress import OnProgress, Progress, Report, ignore_progress
+from service.batch.progress import BatchProgress, BatchReport, OnProgress, ignore_progress
 from service.batch.run import Job, begin, finish
 from service.batch.texts import Untranslated
 from service.cluster.engines import NodeEngine
@@ -46,7 +46,7 @@ def run_on_ray(
     *,
     on_progress: OnProgress = ignore_progress,
     stop: Event | None = None,
-) -> Report:
+) -> BatchReport:
     """Do a job, or go on with it where a run before was stopped, be it with a cluster or without.
 
     Args:
@@ -145,5 +145,5 @@ class _Merging:
         self._tell()
 
     def _tell(self) -> None:
-        progress = Progress(self._num_entries, self._num_done, self._num_failed, self.num_translated)
+        progress = BatchProgress(self._num_entries, self._num_done, self._num_failed, self.num_translated)
         self._on_progress(progress)

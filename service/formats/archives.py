@@ -11,8 +11,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from service.formats.entries import Entry
 from service.formats.errors import FileProblem
-from service.formats.passages import end, entries_of
-from service.formats.xml_passages import XmlParts, xml_pieces
+from service.formats.text_units import end, entries_of
+from service.formats.xml_text_units import XmlParts, xml_pieces
 
 MAX_MEMBERS = 10_000
 MAX_NAME_CHARACTERS = 1000

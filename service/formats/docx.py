@@ -17,7 +17,7 @@ from service.formats.archives import XmlMember, read_entries, write_archive
 from service.formats.docx_paragraphs import PARAGRAPHS, WORD_NAMESPACES
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
-from service.formats.passages import Passage
+from service.formats.text_units import TextUnit
 from service.formats.xml_units import Element, Name, xml_units
 
 _CONTENT_TYPES = "[Content_Types].xml"
@@ -67,7 +67,7 @@ def _members(archive: ZipFile) -> Sequence[XmlMember]:
     return [XmlMember(name, partial(_parts, place)) for name, place in before.items()]
 
 
-def _parts(before: str, content: IO[bytes]) -> Iterator[str | Passage]:
+def _parts(before: str, content: IO[bytes]) -> Iterator[str | TextUnit]:
     numbers = count(1)
     for part in xml_units(content, _UNITS):
         yield (

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from service.formats.running import Item, Kind
+from service.formats.inline_runs import Item, Kind
 
 FIELD_NOTE = "field:"
 """Before `begin`, `separate`, `end` and `code` in the notes of fields' marks, which are breaks."""

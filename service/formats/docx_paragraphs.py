@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from service.formats.docx_fields import FIELD_NOTE, with_fields
+from service.formats.inline_runs import Item, Kind, Running, paired, runnings
 from service.formats.nested import Paragraphs, Spelt
-from service.formats.running import Item, Kind, Running, paired, runnings
 from service.formats.xml_units import Aside, Chars, Element
 from service.markup.escaping import escape_xml
 

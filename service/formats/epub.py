@@ -16,9 +16,9 @@ from zipfile import ZipFile
 from service.formats.archives import XmlMember, read_entries, write_archive
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
+from service.formats.inline_runs import folded
 from service.formats.language_tags import is_language, with_language
-from service.formats.passages import Passage, decode, joined
-from service.formats.running import folded
+from service.formats.text_units import TextUnit, decode, joined
 from service.formats.token_blocks import token_blocks
 from service.formats.xml_units import Element, Name, encoding_of, xml_units
 from service.markup.escaping import escape_xml
@@ -87,7 +87,7 @@ class _Book:
         members |= {name: XmlMember(name, partial(self._package, f"{name}, ")) for name in packages}
         return list(members.values())
 
-    def _chapter(self, before: str, kind: str, content: IO[bytes]) -> Iterator[str | Passage]:
+    def _chapter(self, before: str, kind: str, content: IO[bytes]) -> Iterator[str | TextUnit]:
         encoding = encoding_of(content)
         text = decode(content.read(), encoding)
         try:
@@ -100,21 +100,21 @@ class _Book:
             self.is_changed = True
             return self._in_target(chapter.spell(texts))
 
-        yield Passage(chapter.entries, spell, text)
+        yield TextUnit(chapter.entries, spell, text)
 
-    def _package(self, before: str, content: IO[bytes]) -> Iterator[str | Passage]:
+    def _package(self, before: str, content: IO[bytes]) -> Iterator[str | TextUnit]:
         numbers = count(1)
         for part in xml_units(content, frozenset([_TITLE, _LANGUAGE]), allows_doctype=True):
             if isinstance(part, str):
-                yield Passage((), partial(self._unless_unchanged, part, self._in_target(part)))
+                yield TextUnit((), partial(self._unless_unchanged, part, self._in_target(part)))
             elif part.name == _TITLE:
                 yield self._title(part, f"{before}title {next(numbers)}")
             else:
                 is_source = is_language(part.text, self.options.source)
                 said = f"{part.open}{self.options.target}{part.close}" if is_source else part.raw
-                yield Passage((), partial(self._unless_unchanged, part.raw, said))
+                yield TextUnit((), partial(self._unless_unchanged, part.raw, said))
 
-    def _title(self, title: Element, place: str) -> Passage | str:
+    def _title(self, title: Element, place: str) -> TextUnit | str:
         text = folded(title.text).strip()
         if not text or title.elements:
             return title.raw
@@ -123,7 +123,7 @@ class _Book:
             self.is_changed = True
             return f"{self._in_target(title.open)}{escape_xml(folded(texts[0]))}{title.close}"
 
-        return Passage((Entry(text, place),), spell, title.raw)
+        return TextUnit((Entry(text, place),), spell, title.raw)
 
     def _unless_unchanged(self, own: str, said: str, _: Sequence[str]) -> str:
         return said if self.is_changed else own

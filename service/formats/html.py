@@ -11,7 +11,7 @@ from typing import BinaryIO
 from service.formats.entries import Entry, FileOptions
 from service.formats.language_tags import with_language
 from service.formats.pages import read_page
-from service.formats.passages import Passage, end, entries_of, written
+from service.formats.text_units import TextUnit, end, entries_of, written
 from service.formats.token_blocks import token_blocks
 from service.markup.html_tokens import html_tokens
 from service.markup.options import MarkupLanguage, MarkupOptions
@@ -42,7 +42,7 @@ class HtmlFormat:
         return with_language(root[0], self._options.source, self._options.target)
 
 
-def html_parts(html: str, place: str = "") -> list[str | Passage]:
+def html_parts(html: str, place: str = "") -> list[str | TextUnit]:
     """A page or part of one: its blocks, and what is between them.
 
     Args:

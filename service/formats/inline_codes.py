@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from service.formats.running import Item, Kind, Running, paired, runnings
+from service.formats.inline_runs import Item, Kind, Running, paired, runnings
 from service.formats.xml_units import Aside, Chars, Element
 from service.markup.escaping import escape_xml
 

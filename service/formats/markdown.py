@@ -15,11 +15,11 @@ from markdown_it.token import Token
 
 from service.formats.entries import Entry, FileOptions
 from service.formats.html import html_parts
-from service.formats.markdown_lines import Place, find_cell, find_lines
+from service.formats.inline_runs import Running, runnings
+from service.formats.markdown_lines import BlockPosition, find_cell, find_lines
 from service.formats.markdown_parser import MarkdownParser
 from service.formats.markdown_spelling import spell_inline
-from service.formats.passages import Passage, decode, encode, end, entries_of, joined, written
-from service.formats.running import Running, runnings
+from service.formats.text_units import TextUnit, decode, encode, end, entries_of, joined, written
 
 _BYTE_ORDER_MARK = "\ufeff"
 _FRONT_MATTER = re.compile(
@@ -46,7 +46,7 @@ class MarkdownFormat:
         target.write(encode(text, "utf-8"))
 
 
-def _parts(text: str) -> Iterator[str | Passage]:
+def _parts(text: str) -> Iterator[str | TextUnit]:
     num_before = len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0
     front = _FRONT_MATTER.match(text[num_before:])
     num_before += front.end() if front else 0
@@ -68,7 +68,7 @@ class _Page:
         self._cell_end = 0, 0
         """Line, and where in it the last cell of a table ended."""
 
-    def parts(self) -> Iterator[str | Passage]:
+    def parts(self) -> Iterator[str | TextUnit]:
         at = 0
         for token in self._parser.parse("\n".join(self._lines) + "\n"):
             found = self._passage(token)
@@ -79,19 +79,19 @@ class _Page:
                 at = stop
         yield self._text[at:]
 
-    def _passage(self, token: Token) -> tuple[int, int, Passage] | None:
+    def _passage(self, token: Token) -> tuple[int, int, TextUnit] | None:
         if token.map is None:
             return None
         if token.type == "html_block" and token.level == 0:
             return self._html(*token.map)
         return self._inline(token, token.map[0]) if token.type == "inline" and token.content else None
 
-    def _html(self, first: int, last: int) -> tuple[int, int, Passage]:
+    def _html(self, first: int, last: int) -> tuple[int, int, TextUnit]:
         start, stop = self._starts[first], self._starts[last]
         parts = html_parts(self._text[start:stop], f"line {self._first_line + first}, ")
         return start, stop, joined(parts)
 
-    def _inline(self, token: Token, line: int) -> tuple[int, int, Passage] | None:
+    def _inline(self, token: Token, line: int) -> tuple[int, int, TextUnit] | None:
         is_cell = token.meta.get("is_cell", False)
         if is_cell:
             after = self._cell_end[1] if self._cell_end[0] == line else 0
@@ -102,13 +102,13 @@ class _Page:
         start, stop = self._at(place, 0), self._at(place, len(token.content))
         return self._running(token, place, start, stop, is_cell=is_cell)
 
-    def _at(self, place: Place, position: int) -> int:
+    def _at(self, place: BlockPosition, position: int) -> int:
         line, column = place.at(position)
         return self._starts[line] + column
 
     def _running(
-        self, token: Token, place: Place, start: int, stop: int, *, is_cell: bool
-    ) -> tuple[int, int, Passage] | None:
+        self, token: Token, place: BlockPosition, start: int, stop: int, *, is_cell: bool
+    ) -> tuple[int, int, TextUnit] | None:
         parser = self._parser
         items = parser.items(
             token, lambda first, last: self._text[self._at(place, first) : self._at(place, last)]
@@ -122,4 +122,4 @@ class _Page:
             begins_line = not is_cell and not token.meta.get("num_marks", 0)
             return spell_inline(parser, found, texts, is_cell=is_cell, begins_line=begins_line)
 
-        return start, stop, Passage(entries, spell, self._text[start:stop])
+        return start, stop, TextUnit(entries, spell, self._text[start:stop])

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from service.formats.running import Item, Kind
+from service.formats.inline_runs import Item, Kind
 
 DELIMITERS = {"em": "*", "strong": "**", "s": "~~"}
 """By what they mean; `*` may stand within a word, which `_` may not."""

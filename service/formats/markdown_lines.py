@@ -8,7 +8,7 @@ from service.formats.errors import FileProblem
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BlockPosition:
     """Of a block's text: for each of its lines, where that begins in the text and in the document."""
 
     line: int
@@ -27,7 +27,7 @@ class Place:
         return self.at(position)[1]
 
 
-def find_lines(content: str, lines: Sequence[str], first: int, num_marks: int) -> Place:
+def find_lines(content: str, lines: Sequence[str], first: int, num_marks: int) -> BlockPosition:
     """Where the text of a paragraph or a heading stands.
 
     Args:
@@ -53,10 +53,10 @@ def find_lines(content: str, lines: Sequence[str], first: int, num_marks: int) -
         starts.append(at)
         columns.append(tuple([column] * num_left + [column + i for i in range(len(bare) + 1)]))
         at += len(said) + 1
-    return Place(first, tuple(starts), tuple(columns))
+    return BlockPosition(first, tuple(starts), tuple(columns))
 
 
-def find_cell(content: str, lines: Sequence[str], line: int, after: int) -> Place:
+def find_cell(content: str, lines: Sequence[str], line: int, after: int) -> BlockPosition:
     r"""Where the text of a cell stands, in which `\|` is written for `|`.
 
     Args:
@@ -68,7 +68,7 @@ def find_cell(content: str, lines: Sequence[str], line: int, after: int) -> Plac
     for start in range(after, len(lines[line])):
         columns = _matched(content, lines[line], start)
         if columns is not None:
-            return Place(line, (0,), (columns,))
+            return BlockPosition(line, (0,), (columns,))
     raise _not_found(line)
 
 

@@ -10,7 +10,7 @@ from markdown_it.rules_block.reference import reference
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from service.formats.running import Item, Kind, paired
+from service.formats.inline_runs import Item, Kind, paired
 
 _VERBATIM = re.compile(r"\[\^[^\[\]\s]++\](?::[ \t]+)?|\{\{[^{}]*\}\}|\{%[^{}%]*%\}")
 """Footnotes, as many programs know them, and what templates fill in."""

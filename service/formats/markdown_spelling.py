@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from service.formats.inline_runs import Item, Kind, Running
 from service.formats.markdown_emphasis import name_of, spellings
 from service.formats.markdown_parser import MarkdownParser, shape_of
-from service.formats.running import Item, Kind, Running
 
 _SPECIAL = re.compile(
     r"""

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from service.formats.passages import Passage, joined
-from service.formats.running import Item, Running
+from service.formats.inline_runs import Item, Running
+from service.formats.text_units import TextUnit, joined
 from service.formats.xml_units import Element
 
 Spelt = Callable[[Element], str]
@@ -23,7 +23,7 @@ class Paragraphs:
     spell: Callable[[Element, Sequence[Item]], str]
     """A paragraph with that in it."""
 
-    def passage(self, element: Element, place: str) -> Passage:
+    def passage(self, element: Element, place: str) -> TextUnit:
         """A paragraph, and after its entries those of paragraphs in it."""
         nested = list(self._nested(element))
         inner = [self.passage(other, f"{place}, inside") for other in nested]
@@ -44,7 +44,7 @@ class Paragraphs:
                 items += [running] if isinstance(running, Item) else running.with_text(next(given))
             return self.spell(element, items)
 
-        return Passage(own + joined(inner).entries, spell, element.raw)
+        return TextUnit(own + joined(inner).entries, spell, element.raw)
 
     def written(self, element: Element, spelt: Spelt) -> str:
         """An element with the paragraphs in it written otherwise."""

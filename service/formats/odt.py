@@ -15,9 +15,9 @@ from zipfile import ZipFile
 from service.formats.archives import XmlMember, read_entries, write_archive
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
+from service.formats.inline_runs import Item, Kind, Running, folded, paired, runnings
 from service.formats.nested import Paragraphs, Spelt
-from service.formats.passages import Passage
-from service.formats.running import Item, Kind, Running, folded, paired, runnings
+from service.formats.text_units import TextUnit
 from service.formats.xml_units import Aside, Chars, Element, Name, xml_units
 from service.markup.escaping import escape_xml
 
@@ -76,7 +76,7 @@ def _members(archive: ZipFile) -> Sequence[XmlMember]:
     ]
 
 
-def _parts(before: str, content: IO[bytes]) -> Iterator[str | Passage]:
+def _parts(before: str, content: IO[bytes]) -> Iterator[str | TextUnit]:
     numbers = count(1)
     for part in xml_units(content, _UNITS, left_alone=_LEFT_ALONE):
         if isinstance(part, str):

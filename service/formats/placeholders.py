@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from service.formats.running import Item, Kind
+from service.formats.inline_runs import Item, Kind
 
 _CONVERSION = r"(?:\*|\d+)?+(?:\.(?:\*|\d+))?+(?:hh|h|ll|l|L|q|j|z|t)?[diouxXeEfFgGaAcrspn@]"
 PLACEHOLDER = re.compile(

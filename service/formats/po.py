@@ -16,9 +16,9 @@ import polib
 from service.formats.encodings import declared_codec
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
-from service.formats.passages import Passage, decode, encode, end, entries_of, written
+from service.formats.inline_runs import Item, Running, paired, runnings
 from service.formats.placeholders import with_placeholders
-from service.formats.running import Item, Running, paired, runnings
+from service.formats.text_units import TextUnit, decode, encode, end, entries_of, written
 
 _CHARSET = re.compile(rb"^\"Content-Type:[^\"\n]*charset=([A-Za-z0-9_.:-]+)", re.MULTILINE | re.IGNORECASE)
 _FIELD = re.compile(r"\s*msgstr(?:\[(\d+)\])?\s*\"")
@@ -66,7 +66,7 @@ def _encoding(content: bytes) -> str:
     return encoding
 
 
-def _parts(text: str) -> Iterator[str | Passage]:
+def _parts(text: str) -> Iterator[str | TextUnit]:
     lines = text.splitlines(keepends=True)  # as polib cuts them
     catalogue = _read(lines)
     singular_form = _singular_form(catalogue.metadata.get("Plural-Forms", ""))
@@ -168,7 +168,7 @@ def _runnings(text: str, field: _Field) -> list[Running | Item]:
     return list(runnings(items, f"line {field.start + 1}", keeps_space=True))
 
 
-def _passage(found: Sequence[Running | Item], field: _Field, raw: str) -> Passage:
+def _passage(found: Sequence[Running | Item], field: _Field, raw: str) -> TextUnit:
     line_end = raw[len(raw.rstrip("\r\n")) :]
 
     def spell(texts: Sequence[str]) -> str:
@@ -183,7 +183,7 @@ def _passage(found: Sequence[Running | Item], field: _Field, raw: str) -> Passag
         separator = line_end or "\n"
         return separator.join(lines) + line_end
 
-    return Passage(tuple(part.entry for part in found if isinstance(part, Running)), spell)
+    return TextUnit(tuple(part.entry for part in found if isinstance(part, Running)), spell)
 
 
 def _spelt(text: str, tag: str) -> list[str]:

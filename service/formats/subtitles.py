@@ -11,7 +11,7 @@ from functools import partial
 from itertools import groupby, pairwise
 from typing import BinaryIO
 
-from dragoman.text.segment import segment
+from dragoman.text.segmentation import segment
 from service.formats.cue_text import CueText, TagStyle, without_tags
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem

@@ -7,10 +7,10 @@ from typing import IO, BinaryIO
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
 from service.formats.inline_codes import segment_runnings, spell_segment
+from service.formats.inline_runs import Running
 from service.formats.language_tags import is_language
-from service.formats.passages import Passage, entries_of
-from service.formats.running import Running
-from service.formats.xml_passages import write_xml
+from service.formats.text_units import TextUnit, entries_of
+from service.formats.xml_text_units import write_xml
 from service.formats.xml_units import XML_NAMESPACE, Chars, Element, Name, xml_units
 
 _UNIT, _HEADER = Name("", "tu"), Name("", "header")
@@ -39,7 +39,7 @@ class TmxFormat:
         """See `FileFormat`; with entries' own texts too, variants are added. An empty text adds none."""
         write_xml(source, texts, target, self._parts)
 
-    def _parts(self, source: IO[bytes]) -> Iterator[str | Passage]:
+    def _parts(self, source: IO[bytes]) -> Iterator[str | TextUnit]:
         numbers = count(1)
         has_source = False
         number = 0
@@ -66,7 +66,7 @@ class TmxFormat:
                 f"none of its {number} units has a segment in {wanted or UNDETERMINED}; name its language"
             )
 
-    def _unit(self, unit: Element, variant: Element, number: int) -> Passage | str:
+    def _unit(self, unit: Element, variant: Element, number: int) -> TextUnit | str:
         place = f"unit {unit.attribute('tuid') or number}"
         segments = variant.children("seg")
         found = segment_runnings(segments[0], place) if segments else []
@@ -81,7 +81,7 @@ class TmxFormat:
             inner = f"<seg>{spell_segment(found, texts)}</seg>"
             return _with_variant(unit, f'<tuv {attribute}="{self._target}">{inner}</tuv>')
 
-        return Passage(entries, spell)
+        return TextUnit(entries, spell)
 
 
 def _language(variant: Element) -> str:

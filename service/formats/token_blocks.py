@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from itertools import count
 
-from service.formats.passages import Passage
-from service.formats.running import Item, Kind, Running, folded, runnings
+from service.formats.inline_runs import Item, Kind, Running, folded, runnings
+from service.formats.text_units import TextUnit
 from service.markup.escaping import escape
 from service.markup.options import MarkupLanguage
 from service.markup.tokens import MarkupToken
 
 
-def token_blocks(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str) -> list[str | Passage]:
+def token_blocks(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str) -> list[str | TextUnit]:
     """Blocks, and the markup between them.
 
     Args:
@@ -18,7 +18,7 @@ def token_blocks(tokens: Sequence[MarkupToken], language: MarkupLanguage, place:
         language: its own, in which texts are written back.
         place: what the numbers of blocks are told after.
     """
-    parts: list[str | Passage] = []
+    parts: list[str | TextUnit] = []
     numbers = count(1)
     start = 0
     breaks = (i for i, token in enumerate(tokens) if token.kind is Kind.BREAK and not token.ends_line)
@@ -33,7 +33,7 @@ def token_blocks(tokens: Sequence[MarkupToken], language: MarkupLanguage, place:
     return parts
 
 
-def _passage(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str) -> Passage:
+def _passage(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str) -> TextUnit:
     items = [
         Item(Kind.WORD if token.ends_line else token.kind, token.text, token.raw, ends_line=token.ends_line)
         for token in tokens
@@ -53,4 +53,4 @@ def _passage(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str
         return "".join(spelt)
 
     entries = tuple(running.entry for running in found if isinstance(running, Running))
-    return Passage(entries, spell, "".join(token.raw for token in tokens))
+    return TextUnit(entries, spell, "".join(token.raw for token in tokens))

@@ -19,9 +19,9 @@ from service.formats.inline_codes import (
     segment_runnings,
     spell_segment,
 )
-from service.formats.passages import Passage, entries_of, joined
-from service.formats.running import Running
-from service.formats.xml_passages import write_xml
+from service.formats.inline_runs import Running
+from service.formats.text_units import TextUnit, entries_of, joined
+from service.formats.xml_text_units import write_xml
 from service.formats.xml_units import Chars, Element, Name, xml_units
 
 _V1 = ("urn:oasis:names:tc:xliff:document:1.2", "urn:oasis:names:tc:xliff:document:1.1", "")
@@ -53,7 +53,7 @@ class XliffFormat:
         """See `FileFormat`; with entries' own texts too, targets are filled in. An empty text leaves none."""
         write_xml(source, texts, target, self._parts)
 
-    def _parts(self, source: IO[bytes]) -> Iterator[str | Passage]:
+    def _parts(self, source: IO[bytes]) -> Iterator[str | TextUnit]:
         numbers = count(1)
         is_begun = False
         for part in xml_units(source, _UNITS, allows_doctype=True):
@@ -78,13 +78,13 @@ def _no_xliff() -> FileProblem:
     return FileProblem("there is no <xliff> in it, so it is no XLIFF file")
 
 
-def _unit(unit: Element, number: int) -> Passage | str:
+def _unit(unit: Element, number: int) -> TextUnit | str:
     if unit.attribute("translate") == "no":
         return unit.raw
     place = f"unit {unit.attribute('id') or number}"
     if unit.local == "trans-unit":
         return _with_target(unit, place, unit) or unit.raw
-    parts: list[str | Passage] = [unit.open]
+    parts: list[str | TextUnit] = [unit.open]
     for node in unit.nodes:
         is_segment = isinstance(node, Element) and node.name == Name(unit.name.uri, "segment")
         passage = _with_target(node, place, unit) if isinstance(node, Element) and is_segment else None
@@ -92,7 +92,7 @@ def _unit(unit: Element, number: int) -> Passage | str:
     return joined([*parts, unit.close])
 
 
-def _with_target(holder: Element, place: str, unit: Element) -> Passage | None:
+def _with_target(holder: Element, place: str, unit: Element) -> TextUnit | None:
     """What holds a source, with a target; None if there is nothing to do."""
     sources, targets = holder.children("source"), holder.children("target")
     if len(sources) != 1:
@@ -124,7 +124,7 @@ def _with_target(holder: Element, place: str, unit: Element) -> Passage | None:
         opened = holder.open if is_first else _opened(holder.open, is_stated=True)
         return f"{opened}{''.join(_nodes(holder, target))}{holder.close}"
 
-    return Passage(entries, spell)
+    return TextUnit(entries, spell)
 
 
 def _opened(tag: str, *, is_stated: bool) -> str:

@@ -4,41 +4,45 @@ from collections.abc import Callable
 
 from fastapi import APIRouter
 
-from service.desk.desk import Desk
 from service.file_limits import client_file_limits
-from service.front.door import Door
-from service.jobs.desk import JobDesk
-from service.jobs.premises import JobPremises
-from service.jobs.routes import JobDoor, job_routes
-from service.jobs.running import Runner
+from service.http.authentication import Authenticator
+from service.jobs.job_runner import JobRunner
+from service.jobs.job_service import JobService
+from service.jobs.job_storage import JobStorage
+from service.jobs.routes import JobAuthenticator, job_routes
 from service.jobs.worker import Workers
-from service.observing.worker_tally import WorkerTally
 from service.settings import Settings
+from service.telemetry.worker_counters import WorkerCounters
+from service.translation.translation_service import TranslationService
 
 PATH = "/v1/jobs"
 FORM_BYTES = 2**20
 """What a form may have beside its file."""
 
 
-def open_job_desk(premises: JobPremises, desk: Desk, settings: Settings, tally: WorkerTally) -> JobDesk:
+def open_job_service(
+    storage: JobStorage, job_service: TranslationService, settings: Settings, counters: WorkerCounters
+) -> JobService:
     """What all APIs hand their files in at. Its workers work while somebody has them do so.
 
     Raises:
         SettingsError: the limits of files cannot be enforced here.
     """
-    database = premises.store.database
-    runner = Runner(
-        desk.inference.router,
+    database = storage.store.database
+    runner = JobRunner(
+        job_service.inference.router,
         database,
-        desk.detection,
+        job_service.detection,
         settings.job_texts,
         settings.providers,
-        desk.cache_sharing,
+        job_service.cache_sharing,
         client_file_limits(settings),
     )
-    return JobDesk(premises, Workers(premises, runner, settings.jobs_at_a_time, tally), runner)
+    return JobService(storage, Workers(storage, runner, settings.jobs_at_a_time, counters), runner)
 
 
-def jobs_api(jobs: JobDesk, door: Door, settings: Settings, is_stopping: Callable[[], bool]) -> APIRouter:
+def jobs_api(
+    jobs: JobService, authenticator: Authenticator, settings: Settings, is_stopping: Callable[[], bool]
+) -> APIRouter:
     """The routes of `/v1/jobs`."""
-    return job_routes(JobDoor(jobs, door, is_stopping), settings.max_job_bytes)
+    return job_routes(JobAuthenticator(jobs, authenticator, is_stopping), settings.max_job_bytes)

@@ -12,14 +12,14 @@ from functools import partial
 import anyio
 
 from service.accounts.errors import StoreError
-from service.front.errors import SERVER_FAILED, log_unexpected
-from service.front.threads import beside
+from service.http.errors import SERVER_FAILED, log_unexpected
+from service.http.threads import run_in_thread
 from service.jobs.errors import AddressRefused
 from service.jobs.job import Job, WebhookState
 from service.jobs.responses import present_job
 from service.jobs.webhook_queue import WebhookQueue
 from service.jobs.webhooks import MAX_TRIES, DeliveryFailed, Message, WebhookOptions, deliver, pause_after
-from service.observing.worker_tally import WorkerTally
+from service.telemetry.worker_counters import WorkerCounters
 
 MAX_DELIVERIES = 16
 """At a time in this process."""
@@ -36,11 +36,11 @@ class Deliveries:
     """For one event loop."""
 
     def __init__(
-        self, queue: WebhookQueue, options: WebhookOptions, tally: WorkerTally, poll_s: float
+        self, queue: WebhookQueue, options: WebhookOptions, counters: WorkerCounters, poll_s: float
     ) -> None:
         self._queue = queue
         self._options = options
-        self._tally = tally
+        self._counters = counters
         self._poll_s = poll_s
         self._under_way = Counter[str | None]()
         self._has_ended = asyncio.Event()
@@ -68,7 +68,7 @@ class Deliveries:
             return None
         busy = [key for key, count in self._under_way.items() if count >= MAX_DELIVERIES_OF_KEY]
         try:
-            return await beside(lambda: self._queue.claim(HOLD_S, busy))
+            return await run_in_thread(lambda: self._queue.claim(HOLD_S, busy))
         except StoreError as error:
             logger.error("webhooks cannot be looked up: %s", error)  # noqa: TRY400 -- a traceback says no more
             return None
@@ -76,7 +76,7 @@ class Deliveries:
     async def _send(self, job: Job) -> None:
         try:
             note = await self._try(job)
-            await beside(note)
+            await run_in_thread(note)
         except StoreError as error:  # it is due again once the hold is over
             logger.error("job %s: what came of its webhook cannot be kept: %s", job.id, error)  # noqa: TRY400
         finally:
@@ -97,7 +97,7 @@ class Deliveries:
         except Exception as error:  # noqa: BLE001 -- other deliveries are none the worse
             log_unexpected(error)
             return self._try_again(job, SERVER_FAILED)
-        self._tally.webhooks.add(WebhookState.DELIVERED)
+        self._counters.webhooks.add(WebhookState.DELIVERED)
         return partial(self._queue.end, job.id, WebhookState.DELIVERED)
 
     def _try_again(self, job: Job, problem: str) -> Callable[[], None]:
@@ -105,12 +105,12 @@ class Deliveries:
         if pause_s is None:
             return self._give_up(job, problem)
         logger.info("job %s: its end was not told, at try %d: %s", job.id, job.webhook_tries, problem)
-        self._tally.webhooks.add(RETRIED)
+        self._counters.webhooks.add(RETRIED)
         return partial(self._queue.retry, job.id, pause_s, problem)
 
     def _give_up(self, job: Job, problem: str) -> Callable[[], None]:
         logger.warning("job %s: its end is told to nobody: %s", job.id, problem)
-        self._tally.webhooks.add(WebhookState.FAILED)
+        self._counters.webhooks.add(WebhookState.FAILED)
         return partial(self._queue.end, job.id, WebhookState.FAILED, problem)
 
 

@@ -11,13 +11,13 @@ from typing import BinaryIO, TypeVar
 import anyio
 
 from service.accounts.callers import Caller
-from service.front.errors import ApiError, ErrorKind
-from service.front.threads import beside
-from service.jobs.desk import JobDesk, SentFile, asked
+from service.http.errors import ApiError, ErrorKind
+from service.http.threads import run_in_thread
+from service.jobs.cleanup import remove_files
+from service.jobs.document_keys import new_ticket, opens, sha256_of
 from service.jobs.errors import JobUnfinished, NoResult, UnknownDocument, UnknownJob
-from service.jobs.job import Ending, Job, JobWishes, State, is_job_id
-from service.jobs.removal import remove_files
-from service.jobs.tickets import new_ticket, opens, sha256_of
+from service.jobs.job import Ending, Job, JobRequest, JobState, is_job_id
+from service.jobs.job_service import JobService, UploadedFile, asked
 
 SENT = "sent"
 Result = TypeVar("Result")
@@ -32,15 +32,15 @@ class Handed:
 
 
 class Documents:
-    """What a `JobDesk` does for documents. Errors are as there."""
+    """What a `JobService` does for documents. Errors are as there."""
 
-    def __init__(self, desk: JobDesk) -> None:
-        self.desk = desk
-        self._store = desk.premises.store
-        self._blobs = desk.premises.blobs
+    def __init__(self, job_service: JobService) -> None:
+        self.job_service = job_service
+        self._store = job_service.storage.store
+        self._blobs = job_service.storage.blobs
 
     async def add(
-        self, content: BinaryIO, wishes: JobWishes, caller: Caller, *, problem_if_equal: str | None = None
+        self, content: BinaryIO, wishes: JobRequest, caller: Caller, *, problem_if_equal: str | None = None
     ) -> Handed:
         """Take a file in, and charge for it.
 
@@ -56,20 +56,20 @@ class Documents:
             QuotaExceeded: the caller has not so many characters left.
         """
         ticket = new_ticket()
-        async with self.desk.folder() as folder:
+        async with self.job_service.folder() as folder:
             sent = await _sent(folder, content, wishes, ticket)
-            if problem_if_equal is not None and await self.desk.is_in_target(sent):
-                ending = Ending(State.FAILED, problem=problem_if_equal)
-                return Handed(await self.desk.add_ended(sent, caller, ending), ticket)
-            return Handed(await self.desk.add(sent, caller), ticket)
+            if problem_if_equal is not None and await self.job_service.is_in_target(sent):
+                ending = Ending(JobState.FAILED, problem=problem_if_equal)
+                return Handed(await self.job_service.add_ended(sent, caller, ending), ticket)
+            return Handed(await self.job_service.add(sent, caller), ticket)
 
-    async def add_unchanged(self, content: BinaryIO, wishes: JobWishes, caller: Caller) -> Handed:
+    async def add_unchanged(self, content: BinaryIO, wishes: JobRequest, caller: Caller) -> Handed:
         """Take a file in that comes back as it is, and costs nothing."""
-        return await self._add_ended(content, wishes, caller, Ending(State.DONE))
+        return await self._add_ended(content, wishes, caller, Ending(JobState.DONE))
 
-    async def add_failed(self, wishes: JobWishes, caller: Caller, problem: str) -> Handed:
+    async def add_failed(self, wishes: JobRequest, caller: Caller, problem: str) -> Handed:
         """One that cannot be translated, whose sender will ask for it."""
-        return await self._add_ended(BytesIO(), wishes, caller, Ending(State.FAILED, problem=problem))
+        return await self._add_ended(BytesIO(), wishes, caller, Ending(JobState.FAILED, problem=problem))
 
     async def find(self, job_id: str, ticket: str) -> Job:
         """The document that this is the ticket of."""
@@ -82,15 +82,15 @@ class Documents:
     async def ended(self, job: Job) -> Job:
         """A document once it has ended."""
         while not job.has_ended:
-            await self.desk.workers.waiting.for_end(job)
+            await self.job_service.workers.waiting.for_end(job)
             job = await _known(partial(self._store.again, job))
         return job
 
     async def give_up(self, job: Job) -> None:
         """Nobody wants it any more: it costs nothing, and goes as soon as nothing works on it."""
-        job = await self.desk.cancel(job)
+        job = await self.job_service.cancel(job)
         if job.has_ended:
-            await self.desk.remove(job)
+            await self.job_service.remove(job)
 
     async def read(self, job: Job) -> AsyncIterator[bytes]:
         """Its translation, in pieces. What is not there is told at once."""
@@ -102,7 +102,7 @@ class Documents:
 
         async def rest(first: bytes) -> AsyncIterator[bytes]:
             yield first
-            while piece := await beside(lambda: next(pieces, b"")):
+            while piece := await run_in_thread(lambda: next(pieces, b"")):
                 yield piece
 
         return rest(await _known(lambda: next(pieces, b"")))
@@ -118,17 +118,19 @@ class Documents:
                     yield piece
             finally:
                 with anyio.CancelScope(shield=True):
-                    await beside(lambda: remove_files(self.desk.premises, self.desk.runner, job))
+                    await run_in_thread(
+                        lambda: remove_files(self.job_service.storage, self.job_service.runner, job)
+                    )
 
         return whole()
 
     async def _add_ended(
-        self, content: BinaryIO, wishes: JobWishes, caller: Caller, ending: Ending
+        self, content: BinaryIO, wishes: JobRequest, caller: Caller, ending: Ending
     ) -> Handed:
         ticket = new_ticket()
-        async with self.desk.folder() as folder:
+        async with self.job_service.folder() as folder:
             sent = await _sent(folder, content, wishes, ticket)
-            return Handed(await self.desk.add_ended(sent, caller, ending), ticket)
+            return Handed(await self.job_service.add_ended(sent, caller, ending), ticket)
 
 
 def unknown_document() -> ApiError:
@@ -136,7 +138,7 @@ def unknown_document() -> ApiError:
     return ApiError(ErrorKind.NOT_FOUND, str(UnknownDocument()))
 
 
-async def _sent(folder: Path, content: BinaryIO, wishes: JobWishes, ticket: str) -> SentFile:
+async def _sent(folder: Path, content: BinaryIO, wishes: JobRequest, ticket: str) -> UploadedFile:
     path = folder / SENT
 
     def copy() -> None:
@@ -145,7 +147,7 @@ async def _sent(folder: Path, content: BinaryIO, wishes: JobWishes, ticket: str)
             copyfileobj(content, target)
 
     await asked(copy)
-    return SentFile(path, wishes, sha256_of(ticket))
+    return UploadedFile(path, wishes, sha256_of(ticket))
 
 
 async def _known(ask: Callable[[], Result]) -> Result:

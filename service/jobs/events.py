@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
 
 from service.accounts.errors import StoreError
-from service.front.threads import beside
+from service.http.threads import run_in_thread
 from service.jobs.errors import UnknownJob
 from service.jobs.job import Job
 from service.jobs.responses import present_job
@@ -52,7 +52,7 @@ async def job_events(
         if is_stopping():
             return
         try:
-            job = await beside(partial(store.get, job.key_id, job.id))
+            job = await run_in_thread(partial(store.get, job.key_id, job.id))
         except UnknownJob:
             return
         except StoreError:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from service.batch.writing import OnFailure
+from service.batch.output_files import OnFailure
 
 MAX_TIME_MS = 2**48
 ID_LENGTH = 32
 
 
-class State(StrEnum):
+class JobState(StrEnum):
     """Of a job. It ends in one of the last three, and is never anything else afterwards."""
 
     QUEUED = "queued"
@@ -31,11 +31,11 @@ class WebhookState(StrEnum):
     """It was given up, and is not sent again."""
 
 
-ENDED = frozenset({State.DONE, State.FAILED, State.CANCELLED})
+ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
 
 
 @dataclass(frozen=True, slots=True)
-class JobWishes:
+class JobRequest:
     """What is wanted of a file."""
 
     file_name: str
@@ -55,7 +55,7 @@ class NewJob:
 
     id: str
     key_id: str | None
-    wishes: JobWishes
+    wishes: JobRequest
     input_size_bytes: int
     num_entries: int
     num_characters: int
@@ -79,8 +79,8 @@ class Job:
 
     id: str
     key_id: str | None
-    wishes: JobWishes
-    state: State
+    wishes: JobRequest
+    state: JobState
     is_cancelling: bool
     """It is to end and is being worked on."""
     input_size_bytes: int
@@ -128,13 +128,13 @@ class Job:
     @property
     def time_left_s(self) -> float | None:
         """As far as it can be told: not of one that waits."""
-        if self.state is not State.RUNNING or not self.entries_per_s:
+        if self.state is not JobState.RUNNING or not self.entries_per_s:
             return None
         return max(self.num_entries - self.num_done, 0) / self.entries_per_s
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """How far a worker has come."""
 
     num_done: int
@@ -147,7 +147,7 @@ class Progress:
 class Ending:
     """How a job ends."""
 
-    state: State
+    state: JobState
     num_failed: int = 0
     problem: str | None = None
     result: Kept | None = None

@@ -1,6 +1,6 @@
 """What is told of jobs that failed, where their file is not at fault."""
 
-from service.front.errors import SERVER_FAILED
+from service.http.errors import SERVER_FAILED
 
 MODEL_FAILED = "the model cannot be opened; the server's log says why"
 FILE_GONE = "its file is gone"

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field
 
-from service.batch.writing import OnFailure
-from service.jobs.job import Job, State, WebhookState
+from service.batch.output_files import OnFailure
+from service.jobs.job import Job, JobState, WebhookState
 
 
 class JobProgress(BaseModel):
@@ -42,7 +42,7 @@ class JobOut(BaseModel):
     """A file that is translated, or was."""
 
     id: str
-    state: State = Field(
+    state: JobState = Field(
         description="`queued`, `running`; at last `done`, `failed` or `cancelled`, after which it stays so."
     )
     is_cancelling: bool = Field(description="Whether it is about to be cancelled.")

@@ -10,44 +10,46 @@ from fastapi.responses import Response, StreamingResponse
 
 from service.accounts.callers import Caller
 from service.accounts.keys import Scope
-from service.front.documentation import WITH_KEY
-from service.front.door import Door, key_in_headers
-from service.front.errors import RETRY_AFTER, ApiError, ErrorKind, SafeJSONResponse
-from service.front.fields import Fields, field_error
-from service.front.forms import read_urlencoded
-from service.front.multipart import FormError
-from service.jobs import describing
-from service.jobs.desk import JobDesk, SentFile, asked
+from service.http.authentication import Authenticator, key_in_headers
+from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, SafeJSONResponse
+from service.http.fields import Fields, field_error
+from service.http.forms import read_urlencoded
+from service.http.multipart import FormError
+from service.http.openapi_parts import WITH_KEY
+from service.jobs import openapi_parts
 from service.jobs.errors import FileRefused, JobUnfinished, NoResult, UnknownJob
 from service.jobs.events import MAX_STREAMS, EventStream, job_events
-from service.jobs.job import ID_LENGTH, Job, Kept, State, is_job_id
+from service.jobs.job import ID_LENGTH, Job, JobState, Kept, is_job_id
+from service.jobs.job_service import JobService, UploadedFile, asked
 from service.jobs.ranges import Unsatisfiable, is_known, wanted_part
-from service.jobs.receiving import receive
+from service.jobs.request_fields import read_job_request
 from service.jobs.responses import JobOut, JobsResponse, present_job, present_page
 from service.jobs.storage import stored_bytes_of_key
-from service.jobs.wishes import read_wishes
+from service.jobs.upload_form import receive
 
 ONE = "/jobs/{job_id}"
 PAGE_LENGTH, MAX_PAGE_LENGTH = 20, 100
 
 
-class JobDoor:
+class JobAuthenticator:
     """Who comes for jobs, and with what. For one event loop."""
 
-    def __init__(self, desk: JobDesk, door: Door, is_stopping: Callable[[], bool]) -> None:
-        self.desk = desk
-        self.door = door
-        self.store = desk.premises.store
+    def __init__(
+        self, job_service: JobService, authenticator: Authenticator, is_stopping: Callable[[], bool]
+    ) -> None:
+        self.job_service = job_service
+        self.authenticator = authenticator
+        self.store = job_service.storage.store
         self.is_stopping = is_stopping
         self.num_streams = 0
 
-    async def admit(self, connection: Request) -> Caller:
+    async def authenticate(self, connection: Request) -> Caller:
         """Who asks."""
-        return await self.door.admit(connection, key_in_headers(connection), Scope.DOCUMENTS)
+        return await self.authenticator.authenticate(connection, key_in_headers(connection), Scope.DOCUMENTS)
 
     async def find(self, connection: Request) -> Job:
         """The caller's own job that the path names."""
-        caller = await self.admit(connection)
+        caller = await self.authenticate(connection)
         job_id = connection.path_params["job_id"]
         if not is_job_id(job_id):
             raise ApiError(ErrorKind.NOT_FOUND, str(UnknownJob()))
@@ -55,19 +57,19 @@ class JobDoor:
 
     async def add(self, connection: Request, max_bytes: int) -> Job:
         """Take a file in; errors are those that its sender is told."""
-        caller = await self.admit(connection)
+        caller = await self.authenticate(connection)
         await asked(lambda: self.store.check_room(caller.key_id))
-        async with self.desk.folder() as folder:
+        async with self.job_service.folder() as folder:
             received = await receive(connection, folder, max_bytes)
-            wishes = read_wishes(received.fields, received.name, self.desk.premises.webhooks)
-            self.desk.require_pair(wishes)
+            wishes = read_job_request(received.fields, received.name, self.job_service.storage.webhooks)
+            self.job_service.require_pair(wishes)
             try:
-                return await self.desk.add(SentFile(received.path, wishes), caller)
+                return await self.job_service.add(UploadedFile(received.path, wishes), caller)
             except FileRefused as error:
                 raise field_error("file", error.problem) from error
 
 
-def job_routes(jobs: JobDoor, max_bytes: int) -> APIRouter:
+def job_routes(jobs: JobAuthenticator, max_bytes: int) -> APIRouter:
     """All of `/v1/jobs`."""
     routes = APIRouter(prefix="/v1", tags=["jobs"], dependencies=WITH_KEY)
     _add_sending(routes, jobs, max_bytes)
@@ -76,17 +78,18 @@ def job_routes(jobs: JobDoor, max_bytes: int) -> APIRouter:
     return routes
 
 
-def _add_sending(routes: APIRouter, jobs: JobDoor, max_bytes: int) -> None:
+def _add_sending(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int) -> None:
     @routes.post(
         "/jobs",
         operation_id="create_job",
         summary="Have a file translated",
         status_code=202,
         response_model=JobOut,
-        responses=describing.responses(
-            {202: describing.job_answer("The job that was made", describing.RUNNING)}, describing.OF_UPLOAD
+        responses=openapi_parts.responses(
+            {202: openapi_parts.job_answer("The job that was made", openapi_parts.RUNNING)},
+            openapi_parts.OF_UPLOAD,
         ),
-        openapi_extra=dict(describing.UPLOAD),
+        openapi_extra=dict(openapi_parts.UPLOAD),
     )
     async def create(connection: Request) -> Response:
         """A form with the file and what is wanted of it; or JSON lines, with the same in the URL. The file is
@@ -102,26 +105,26 @@ def _add_sending(routes: APIRouter, jobs: JobDoor, max_bytes: int) -> None:
         summary="Cancel a job, or remove one that has ended",
         status_code=202,
         response_model=JobOut,
-        responses=describing.responses(
+        responses=openapi_parts.responses(
             {
-                202: describing.job_answer("It is cancelled, or about to be", describing.RUNNING),
+                202: openapi_parts.job_answer("It is cancelled, or about to be", openapi_parts.RUNNING),
                 204: {"description": "It had ended, and is gone with its files"},
             },
-            describing.OF_ONE,
+            openapi_parts.OF_ONE,
         ),
-        openapi_extra=dict(describing.ONE),
+        openapi_extra=dict(openapi_parts.ONE),
     )
     async def delete(connection: Request) -> Response:
         """What was charged for texts that were not translated is given back."""
         job = await jobs.find(connection)
         if job.has_ended:
-            await jobs.desk.remove(job)
+            await jobs.job_service.remove(job)
             return Response(status_code=204)
-        job = await jobs.desk.cancel(job)
+        job = await jobs.job_service.cancel(job)
         return SafeJSONResponse(present_job(job).model_dump(mode="json"), 202)
 
 
-def _add_asking(routes: APIRouter, jobs: JobDoor) -> None:
+def _add_asking(routes: APIRouter, jobs: JobAuthenticator) -> None:
     store = jobs.store
 
     @routes.get(
@@ -130,14 +133,15 @@ def _add_asking(routes: APIRouter, jobs: JobDoor) -> None:
         summary="The caller's own jobs",
         response_model=JobsResponse,
         response_description="A page of them, the latest first",
-        responses=describing.responses(
-            {200: {"content": {"application/json": {"example": dict(describing.PAGE)}}}}, describing.OF_LIST
+        responses=openapi_parts.responses(
+            {200: {"content": {"application/json": {"example": dict(openapi_parts.PAGE)}}}},
+            openapi_parts.OF_LIST,
         ),
-        openapi_extra=dict(describing.LISTED),
+        openapi_extra=dict(openapi_parts.LISTED),
     )
     async def list_jobs(connection: Request) -> Response:
         """Those who come without a key share theirs."""
-        caller = await jobs.admit(connection)
+        caller = await jobs.authenticate(connection)
         limit, cursor, state = _page_wanted(connection)
         page = await asked(lambda: store.page(caller.key_id, limit + 1, cursor, state))
         stored_bytes = await asked(lambda: stored_bytes_of_key(store.database, caller.key_id))
@@ -150,10 +154,11 @@ def _add_asking(routes: APIRouter, jobs: JobDoor) -> None:
         summary="How far a job is",
         response_model=JobOut,
         response_description="The job as it is now",
-        responses=describing.responses(
-            {200: {"content": {"application/json": {"example": dict(describing.DONE)}}}}, describing.OF_ONE
+        responses=openapi_parts.responses(
+            {200: {"content": {"application/json": {"example": dict(openapi_parts.DONE)}}}},
+            openapi_parts.OF_ONE,
         ),
-        openapi_extra=dict(describing.ONE),
+        openapi_extra=dict(openapi_parts.ONE),
     )
     async def get(connection: Request) -> Response:
         """State, progress, time left, and what went wrong."""
@@ -164,8 +169,8 @@ def _add_asking(routes: APIRouter, jobs: JobDoor) -> None:
         operation_id="follow_job",
         summary="Follow a job",
         response_class=Response,
-        responses=describing.responses({200: describing.events_answer()}, describing.OF_STREAM),
-        openapi_extra=dict(describing.ONE),
+        responses=openapi_parts.responses({200: openapi_parts.events_answer()}, openapi_parts.OF_STREAM),
+        openapi_extra=dict(openapi_parts.ONE),
     )
     async def follow(connection: Request) -> StreamingResponse:
         """Server-sent events until the job ends. A server that stops ends them before: follow it again."""
@@ -176,7 +181,7 @@ def _add_asking(routes: APIRouter, jobs: JobDoor) -> None:
         return EventStream(_counted(jobs, job))
 
 
-async def _counted(jobs: JobDoor, job: Job) -> AsyncIterator[bytes]:
+async def _counted(jobs: JobAuthenticator, job: Job) -> AsyncIterator[bytes]:
     jobs.num_streams += 1
     try:
         async with aclosing(job_events(jobs.store, job, jobs.is_stopping)) as events:
@@ -186,54 +191,58 @@ async def _counted(jobs: JobDoor, job: Job) -> AsyncIterator[bytes]:
         jobs.num_streams -= 1
 
 
-def _add_fetching(routes: APIRouter, jobs: JobDoor) -> None:
+def _add_fetching(routes: APIRouter, jobs: JobAuthenticator) -> None:
     @routes.get(
         f"{ONE}/result",
         operation_id="get_job_result",
         summary="Fetch the translated file",
         response_class=Response,
-        responses=describing.responses(
+        responses=openapi_parts.responses(
             {
-                200: describing.file_answer("The file", describing.OCTETS, "A dog runs."),
-                206: describing.file_answer("A part of it", describing.OCTETS, "A dog"),
+                200: openapi_parts.file_answer("The file", openapi_parts.OCTETS, "A dog runs."),
+                206: openapi_parts.file_answer("A part of it", openapi_parts.OCTETS, "A dog"),
                 304: {"description": "The client has it already"},
             },
-            describing.OF_RESULT,
+            openapi_parts.OF_RESULT,
         ),
-        openapi_extra=dict(describing.RANGED),
+        openapi_extra=dict(openapi_parts.RANGED),
     )
     async def result(connection: Request) -> Response:
         """In the format it came in. Its `ETag` is its SHA-256; it can be fetched in parts."""
         job = await jobs.find(connection)
-        return await _file(connection, jobs, _result_of(job), job.wishes.file_name, describing.OCTETS)
+        return await _file(connection, jobs, _result_of(job), job.wishes.file_name, openapi_parts.OCTETS)
 
     @routes.get(
         f"{ONE}/errors",
         operation_id="get_job_errors",
         summary="What could not be translated",
         response_class=Response,
-        responses=describing.responses(
+        responses=openapi_parts.responses(
             {
-                200: describing.file_answer(
+                200: openapi_parts.file_answer(
                     "A JSON object a line: `file`, `place`, `outcome` (`untranslated`, or `cut` where a "
                     "length limit was reached), `problem`, `text`",
-                    describing.JSON_LINES_OUT,
-                    describing.PROBLEMS,
+                    openapi_parts.JSON_LINES_OUT,
+                    openapi_parts.PROBLEMS,
                 ),
                 304: {"description": "The client has it already"},
-                206: describing.file_answer("A part of it", describing.JSON_LINES_OUT, describing.PROBLEMS),
+                206: openapi_parts.file_answer(
+                    "A part of it", openapi_parts.JSON_LINES_OUT, openapi_parts.PROBLEMS
+                ),
             },
-            describing.OF_RESULT,
+            openapi_parts.OF_RESULT,
         ),
-        openapi_extra=dict(describing.RANGED),
+        openapi_extra=dict(openapi_parts.RANGED),
     )
     async def errors(connection: Request) -> Response:
         """Of a job that is done; empty where all was translated."""
         job = await jobs.find(connection)
         _result_of(job)
         if job.errors is None:
-            return Response(media_type=describing.JSON_LINES_OUT)
-        return await _file(connection, jobs, job.errors, f"{job.id}.errors.jsonl", describing.JSON_LINES_OUT)
+            return Response(media_type=openapi_parts.JSON_LINES_OUT)
+        return await _file(
+            connection, jobs, job.errors, f"{job.id}.errors.jsonl", openapi_parts.JSON_LINES_OUT
+        )
 
 
 def _result_of(job: Job) -> Kept:
@@ -241,13 +250,15 @@ def _result_of(job: Job) -> Kept:
         raise ApiError(ErrorKind.CONFLICT, str(JobUnfinished(job.state)))
     if job.result is None:
         problem = (
-            "the job was cancelled" if job.state is State.CANCELLED else f"the job failed: {job.problem}"
+            "the job was cancelled" if job.state is JobState.CANCELLED else f"the job failed: {job.problem}"
         )
         raise ApiError(ErrorKind.NOT_FOUND, str(NoResult(problem)))
     return job.result
 
 
-async def _file(connection: Request, jobs: JobDoor, kept: Kept, name: str, media_type: str) -> Response:
+async def _file(
+    connection: Request, jobs: JobAuthenticator, kept: Kept, name: str, media_type: str
+) -> Response:
     etag = f'"{kept.sha256 or kept.blob.rpartition("-")[2]}"'
     headers = {
         "ETag": etag,
@@ -268,13 +279,13 @@ async def _file(connection: Request, jobs: JobDoor, kept: Kept, name: str, media
     headers["Content-Length"] = str(part.stop - part.start)
     if not part.is_whole:
         headers["Content-Range"] = part.content_range
-    pieces = jobs.desk.premises.blobs.read(kept.blob, part.start, part.stop)
+    pieces = jobs.job_service.storage.blobs.read(kept.blob, part.start, part.stop)
     # What is not there is told before the answer begins.
     first = await asked(lambda: next(pieces, b""))
     return StreamingResponse(chain((first,), pieces), 200 if part.is_whole else 206, headers, media_type)
 
 
-def _page_wanted(connection: Request) -> tuple[int, str | None, State | None]:
+def _page_wanted(connection: Request) -> tuple[int, str | None, JobState | None]:
     try:
         fields = Fields(form=read_urlencoded(connection.scope["query_string"]))
     except FormError as error:
@@ -289,6 +300,6 @@ def _page_wanted(connection: Request) -> tuple[int, str | None, State | None]:
     if cursor is not None and (len(cursor) != ID_LENGTH or set(cursor) - set("0123456789abcdef")):
         raise field_error("cursor", "must be as a page before gave it")
     state = fields.string("state")
-    if state is not None and state not in set(State):
-        raise field_error("state", f"must be one of {', '.join(State)}")
-    return limit or PAGE_LENGTH, cursor, None if state is None else State(state)
+    if state is not None and state not in set(JobState):
+        raise field_error("state", f"must be one of {', '.join(JobState)}")
+    return limit or PAGE_LENGTH, cursor, None if state is None else JobState(state)

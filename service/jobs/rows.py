@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from service.batch.writing import OnFailure
+from service.batch.output_files import OnFailure
 from service.jobs.errors import JobUnreadable
-from service.jobs.job import Job, JobWishes, Kept, NewJob, State, WebhookState
+from service.jobs.job import Job, JobRequest, JobState, Kept, NewJob, WebhookState
 
 
 def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
     return {
         "id": new.id,
         "key_id": new.key_id,
-        "state": State.QUEUED,
+        "state": JobState.QUEUED,
         "file_name": wishes.file_name,
         "source": wishes.source,
         "target": wishes.target,
@@ -53,7 +53,7 @@ def as_job(row: Row[Any]) -> Job:
 
 
 def _as_job(row: Row[Any]) -> Job:
-    wishes = JobWishes(
+    wishes = JobRequest(
         row.file_name,
         row.source,
         row.target,
@@ -66,7 +66,7 @@ def _as_job(row: Row[Any]) -> Job:
         id=row.id,
         key_id=row.key_id,
         wishes=wishes,
-        state=State(row.state),
+        state=JobState(row.state),
         is_cancelling=bool(row.is_cancelling),
         input_size_bytes=row.input_size_bytes,
         num_characters=row.num_characters,

@@ -3,7 +3,7 @@
 from sqlalchemy import ColumnElement, Connection, func, inspect, select
 
 from service.accounts.database import Database
-from service.jobs.selecting import is_key
+from service.jobs.queries import is_key
 from service.jobs.tables import JOBS
 
 # A translation is about as long as its source, which is kept until then.

@@ -27,10 +27,10 @@ from service.accounts.database import Database
 from service.accounts.keys import month_of
 from service.accounts.usage import Charge, charge_in, refund_in
 from service.jobs.errors import JobsFull, JobUnreadable, LeaseLost, TooManyBytes, TooManyJobs, UnknownJob
-from service.jobs.job import ENDED, Ending, Job, NewJob, Progress, State, new_job_id
+from service.jobs.job import ENDED, Ending, Job, JobState, NewJob, RunProgress, new_job_id
 from service.jobs.problems import MAX_SETBACKS, UNREADABLE
+from service.jobs.queries import is_held, is_key, num_worked_on, of_key
 from service.jobs.rows import as_job, new_row
-from service.jobs.selecting import is_held, is_key, num_worked_on, of_key
 from service.jobs.storage import stored_bytes
 from service.jobs.tables import JOBS, wait_for_others
 
@@ -40,7 +40,7 @@ UPLOAD_S = 3600.0
 """Files older than this whose job was never added are nobody's."""
 MOST_IDS = 500
 """Asked for in one statement."""
-_WORKED_ON = (State.QUEUED, State.RUNNING)
+_WORKED_ON = (JobState.QUEUED, JobState.RUNNING)
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ class JobStore:
         return self._read(JOBS.c.id == job.id)
 
     def page(
-        self, key_id: str | None, limit: int, before: str | None = None, state: State | None = None
+        self, key_id: str | None, limit: int, before: str | None = None, state: JobState | None = None
     ) -> list[Job]:
         """The caller's own, the latest first.
 
@@ -174,8 +174,8 @@ class JobStore:
             claimed: what is taken.
         """
         now = self.clock.now()
-        is_left = and_(JOBS.c.state == State.RUNNING, JOBS.c.leased_until <= now)
-        free = or_(JOBS.c.state == State.QUEUED, is_left)
+        is_left = and_(JOBS.c.state == JobState.RUNNING, JOBS.c.leased_until <= now)
+        free = or_(JOBS.c.state == JobState.QUEUED, is_left)
         if claimed is Claimed.DOCUMENTS:
             free = and_(free, JOBS.c.ticket_sha256.is_not(None))
         order = (num_worked_on(now), JOBS.c.id)
@@ -188,11 +188,11 @@ class JobStore:
             if row is None:
                 return None
             taken: dict[str, Any] = {
-                "state": State.RUNNING,
+                "state": JobState.RUNNING,
                 "worker": worker,
                 "leased_until": self._lease_end(now),
                 "started_at": row.started_at or now,
-                "num_setbacks": row.num_setbacks + (row.state == State.RUNNING),
+                "num_setbacks": row.num_setbacks + (row.state == JobState.RUNNING),
             }
             mine = update(JOBS).where(JOBS.c.id == row.id)
             connection.execute(mine.values(taken))
@@ -200,7 +200,7 @@ class JobStore:
                 return _only(connection, row.id)
             except JobUnreadable as error:  # it must not keep others from being claimed for ever
                 logger.error("%s; it is given up", error)  # noqa: TRY400 -- a traceback says no more
-                given_up = {"state": State.FAILED, "problem": UNREADABLE, "finished_at": now}
+                given_up = {"state": JobState.FAILED, "problem": UNREADABLE, "finished_at": now}
                 connection.execute(mine.values(given_up))
                 return None
 
@@ -210,7 +210,7 @@ class JobStore:
             found = connection.execute(select(JOBS.c.num_setbacks).where(JOBS.c.id == job.id)).scalar()
         return (found or 0) >= MAX_SETBACKS
 
-    def beat(self, job_id: str, worker: str, progress: Progress) -> bool:
+    def beat(self, job_id: str, worker: str, progress: RunProgress) -> bool:
         """Tell how far a worker is, and keep the job for it; gives whether the job is to be given up.
 
         Raises:
@@ -244,7 +244,7 @@ class JobStore:
             num_setbacks: 1 if it is given back because something failed.
         """
         given = {
-            "state": State.QUEUED,
+            "state": JobState.QUEUED,
             "worker": None,
             "leased_until": None,
             "num_setbacks": JOBS.c.num_setbacks + num_setbacks,
@@ -277,8 +277,8 @@ class JobStore:
                 raise UnknownJob
             job = as_job(row)
             mine = update(JOBS).where(JOBS.c.id == job.id)
-            if job.state is State.QUEUED and not job.num_done:
-                ending = Ending(State.CANCELLED, refund_characters=job.num_characters)
+            if job.state is JobState.QUEUED and not job.num_done:
+                ending = Ending(JobState.CANCELLED, refund_characters=job.num_characters)
                 connection.execute(mine.values(self._ended(job, ending, now)))
                 self._refund(connection, job, ending)
             elif not job.has_ended:
@@ -383,10 +383,10 @@ class JobStore:
         if not job.is_document:
             return self.limits.lifetime_s
         # Who cancels a document has gone, and nobody else knows of it.
-        return 0.0 if ending.state is State.CANCELLED else self.limits.document_lifetime_s
+        return 0.0 if ending.state is JobState.CANCELLED else self.limits.document_lifetime_s
 
     def _refund(self, connection: Connection, job: Job, ending: Ending) -> None:
-        documents = int(ending.state is not State.DONE)
+        documents = int(ending.state is not JobState.DONE)
         if job.key_id is not None and (ending.refund_characters or documents):
             refund = Charge(job.key_id, job.charged_month, ending.refund_characters, documents)
             refund_in(connection, refund, self.database.name)

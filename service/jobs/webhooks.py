@@ -15,7 +15,7 @@ from functools import partial
 
 import h11
 
-from service.front.threads import run_on_daemon_thread
+from service.http.threads import run_on_daemon_thread
 from service.jobs.addresses import PORTS, Peer, WebhookUrl, find_peer, parse_webhook_url
 from service.settings import SettingsError
 from service.versions import installed_version

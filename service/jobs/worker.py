@@ -22,20 +22,20 @@ from dragoman.errors import BundleError, InputError, NoRoom, ProviderError, Tran
 from service.accounts.errors import StoreError
 from service.batch.errors import BatchRefused, BatchStopped
 from service.formats.errors import FileProblem
-from service.front.errors import SERVER_FAILED, log_unexpected
-from service.front.threads import beside, run_on_daemon_thread
+from service.http.errors import SERVER_FAILED, log_unexpected
+from service.http.threads import run_in_thread, run_on_daemon_thread
+from service.jobs.cleanup import sweep
 from service.jobs.deliveries import Deliveries
 from service.jobs.errors import JobsFull, LeaseLost, TooManyBytes
-from service.jobs.job import Ending, Job, State
-from service.jobs.premises import JobPremises
+from service.jobs.job import Ending, Job, JobState
+from service.jobs.job_runner import Finished, JobRunner, ProgressReporter, keep
+from service.jobs.job_storage import JobStorage
+from service.jobs.long_polling import EndWaiter
 from service.jobs.problems import FILE_GONE, MANY_SETBACKS, MODEL_FAILED
-from service.jobs.removal import sweep
-from service.jobs.running import Finished, Gauge, Runner, keep
 from service.jobs.store import Claimed
-from service.jobs.waiting import Waiting
 from service.jobs.webhook_queue import WebhookQueue
-from service.observing.logs import traceback_without_messages
-from service.observing.worker_tally import HEARTBEAT_S, WorkerTally
+from service.telemetry.logs import traceback_without_messages
+from service.telemetry.worker_counters import HEARTBEAT_S, WorkerCounters
 
 POLL_S = 1.0
 """Between two looks at whether there is something to do."""
@@ -61,7 +61,7 @@ class _Assignment:
     worker: str
     loop: str
     """Name of the worker's loop."""
-    gauge: Gauge = field(default_factory=Gauge)
+    progress_reporter: ProgressReporter = field(default_factory=ProgressReporter)
     stop: Event = field(default_factory=Event)
     is_lost: Event = field(default_factory=Event)
     """Set when another worker has the job: nothing of it may be changed."""
@@ -71,7 +71,7 @@ class _Assignment:
 class _Outcome:
     """What came of work on a job."""
 
-    ended: State | None = None
+    ended: JobState | None = None
     """None: it goes back, or another has it."""
     is_setback: bool = False
     """Whether it goes back because something failed."""
@@ -82,24 +82,24 @@ class Workers:
 
     def __init__(
         self,
-        premises: JobPremises,
-        runner: Runner,
+        storage: JobStorage,
+        runner: JobRunner,
         jobs_at_a_time: int,
-        tally: WorkerTally | None = None,
+        counters: WorkerCounters | None = None,
         *,
         poll_s: float = POLL_S,
         stop_s: float = STOP_S,
     ) -> None:
-        self._premises = premises
-        self._store = premises.store
+        self._storage = storage
+        self._store = storage.store
         self._runner = runner
         self._jobs_at_a_time = jobs_at_a_time
-        self._tally = tally or WorkerTally()
+        self._counters = counters or WorkerCounters()
         self._poll_s = poll_s
         self._stop_s = stop_s
         self._comings: list[asyncio.Event] = []
         """One for each who takes jobs, so that none hides a coming from the others."""
-        self.waiting = Waiting(premises.store)
+        self.waiting = EndWaiter(storage.store)
         self._is_ending = False
 
     def wake(self) -> None:
@@ -123,10 +123,10 @@ class Workers:
         if not self._jobs_at_a_time:
             return loops
         loops.append(("sweep", self._keep_swept))
-        if self._premises.webhooks is not None:
+        if self._storage.webhooks is not None:
             queue = WebhookQueue(self._store.database, self._store.clock)
-            sending = Deliveries(queue, self._premises.webhooks, self._tally, self._poll_s)
-            loops.append(("webhooks", lambda name: sending.keep_sending(partial(self._tally.beat, name))))
+            sending = Deliveries(queue, self._storage.webhooks, self._counters, self._poll_s)
+            loops.append(("webhooks", lambda name: sending.keep_sending(partial(self._counters.beat, name))))
         takers = [(f"documents-{number + 1}", Claimed.DOCUMENTS) for number in range(DOCUMENTS_AT_A_TIME)]
         takers += [(f"jobs-{number + 1}", Claimed.ANY) for number in range(self._jobs_at_a_time)]
         loops += [(name, partial(self._work, claimed, self._new_coming())) for name, claimed in takers]
@@ -139,30 +139,30 @@ class Workers:
 
     async def _keep_running(self, name: str, loop: Callable[[str], Awaitable[None]]) -> None:
         """Start a loop again whenever it fails. Only what it does by itself counts as a heartbeat."""
-        self._tally.beat(name)
+        self._counters.beat(name)
         while not self._is_ending:
             try:
                 await loop(name)
             except Exception as error:  # noqa: BLE001 -- the loop is what must go on
-                self._tally.restarts.add(name)
+                self._counters.restarts.add(name)
                 traceback = "".join(traceback_without_messages(error))
                 logger.error("the worker loop %s failed and is started again\n%s", name, traceback)  # noqa: TRY400 -- messages may quote texts
                 await asyncio.sleep(SETBACK_PAUSE_POLLS * self._poll_s)
 
     async def _keep_looking(self, name: str) -> None:
-        await self.waiting.keep_looking(partial(self._tally.beat, name))
+        await self.waiting.keep_looking(partial(self._counters.beat, name))
 
     async def _work(self, claimed: Claimed, has_come: asyncio.Event, name: str) -> None:
         while not self._is_ending:
             has_come.clear()
             worker = secrets.token_hex(16)
             job = await self._claim(worker, claimed)
-            self._tally.beat(name)
+            self._counters.beat(name)
             if job is not None:
                 outcome = await self._work_on(_Assignment(job, worker, name))
                 self.waiting.tell(job.id)
                 if outcome.ended is not None:
-                    self._tally.jobs.add(outcome.ended)
+                    self._counters.jobs.add(outcome.ended)
                 if outcome.is_setback:
                     await asyncio.sleep(SETBACK_PAUSE_POLLS * self._poll_s)
             else:
@@ -171,7 +171,7 @@ class Workers:
 
     async def _claim(self, worker: str, claimed: Claimed) -> Job | None:
         try:
-            return await beside(lambda: self._store.claim(worker, claimed))
+            return await run_in_thread(lambda: self._store.claim(worker, claimed))
         except StoreError as error:
             logger.error("no job can be claimed: %s", error)  # noqa: TRY400 -- a traceback says no more
             return None
@@ -201,17 +201,17 @@ class Workers:
         job_id = assignment.job.id
         logger.warning("job %s: its work did not break off within %g s; it goes back", job_id, self._stop_s)
         with suppress(StoreError):  # its lease ends, and somebody else goes on
-            await beside(lambda: self._store.release(job_id, assignment.worker))
+            await run_in_thread(lambda: self._store.release(job_id, assignment.worker))
 
     async def _beat(self, assignment: _Assignment) -> None:
         """A beat that fails is tried again; once the lease is over another may have the job."""
         last_s = time.monotonic()
         while True:
             await asyncio.sleep(min(self._poll_s, self._store.lease_s / BEATS_PER_LEASE))
-            self._tally.beat(assignment.loop)
+            self._counters.beat(assignment.loop)
             job_id = assignment.job.id
             try:
-                is_to_end = await beside(partial(self._beat_once, assignment))
+                is_to_end = await run_in_thread(partial(self._beat_once, assignment))
             except LeaseLost:
                 assignment.is_lost.set()
                 assignment.stop.set()
@@ -228,13 +228,13 @@ class Workers:
                 assignment.stop.set()
 
     def _beat_once(self, assignment: _Assignment) -> bool:
-        return self._store.beat(assignment.job.id, assignment.worker, assignment.gauge.progress)
+        return self._store.beat(assignment.job.id, assignment.worker, assignment.progress_reporter.progress)
 
     def _run(self, assignment: _Assignment) -> _Outcome:
         """On a thread of the job's own. Whatever happens, the job ends or goes back."""
         job, worker = assignment.job, assignment.worker
         try:
-            with TemporaryDirectory(dir=self._premises.scratch.folder) as name:
+            with TemporaryDirectory(dir=self._storage.scratch.folder) as name:
                 ending = self._ending(assignment, Path(name))
                 self._end(assignment, ending)
                 return _Outcome(ending.state)
@@ -261,35 +261,35 @@ class Workers:
         job = assignment.job
         everything = job.num_characters
         if self._store.has_too_many_setbacks(job):  # even to read it may be what fails
-            return Ending(State.FAILED, problem=MANY_SETBACKS, refund_characters=everything)
+            return Ending(JobState.FAILED, problem=MANY_SETBACKS, refund_characters=everything)
         try:
-            source = self._premises.blobs.local(f"{job.id}/{INPUT}", folder)
+            source = self._storage.blobs.local(f"{job.id}/{INPUT}", folder)
         except FileNotFoundError:
-            return Ending(State.FAILED, problem=FILE_GONE, refund_characters=everything)
+            return Ending(JobState.FAILED, problem=FILE_GONE, refund_characters=everything)
         if job.is_cancelling:
-            return self._unfinished(job, source, State.CANCELLED)
+            return self._unfinished(job, source, JobState.CANCELLED)
         try:
-            finished = self._runner.run(job, source, folder, assignment.gauge, assignment.stop)
+            finished = self._runner.run(job, source, folder, assignment.progress_reporter, assignment.stop)
         except BatchStopped:
             if assignment.is_lost.is_set():
                 raise LeaseLost(job.id) from None
             if not self._store.again(job).is_cancelling:
                 raise
-            return self._unfinished(job, source, State.CANCELLED)
+            return self._unfinished(job, source, JobState.CANCELLED)
         except _GOES_ON_LATER:
             raise
         except Exception as error:  # noqa: BLE001 -- told to its owner, and the next job is none the worse
-            return self._unfinished(job, source, State.FAILED, _told(error))
+            return self._unfinished(job, source, JobState.FAILED, _told(error))
         return self._finished(assignment, finished)
 
     def _finished(self, assignment: _Assignment, finished: Finished) -> Ending:
         """The files are kept under names of this worker's own, and count only once the job says so. Of a
         document it is all or nothing.
         """
-        job, worker, blobs = assignment.job, assignment.worker, self._premises.blobs
+        job, worker, blobs = assignment.job, assignment.worker, self._storage.blobs
         if job.is_document and finished.first_failure is not None:
             everything = job.num_characters
-            return Ending(State.FAILED, problem=finished.first_failure, refund_characters=everything)
+            return Ending(JobState.FAILED, problem=finished.first_failure, refund_characters=everything)
         result = keep(f"{job.id}/result-{worker}", finished.result)
         errors = None
         if finished.errors is not None:
@@ -299,16 +299,16 @@ class Workers:
             self._store.check_result(job, num_bytes)
         except (TooManyBytes, JobsFull) as error:
             problem = f"its translation found no room: {error}"
-            return Ending(State.FAILED, problem=problem, refund_characters=finished.refund_characters)
+            return Ending(JobState.FAILED, problem=problem, refund_characters=finished.refund_characters)
         blobs.put(result.blob, finished.result)
         if finished.errors is not None and errors is not None:
             blobs.put(errors.blob, finished.errors)
-        source = assignment.gauge.progress.detected_source
+        source = assignment.progress_reporter.progress.detected_source
         return Ending(
-            State.DONE, finished.num_failed, None, result, errors, finished.refund_characters, source
+            JobState.DONE, finished.num_failed, None, result, errors, finished.refund_characters, source
         )
 
-    def _unfinished(self, job: Job, source: Path, state: State, problem: str | None = None) -> Ending:
+    def _unfinished(self, job: Job, source: Path, state: JobState, problem: str | None = None) -> Ending:
         try:
             num_translated = 0 if job.is_document else self._runner.translated_characters(job, source)
         except (StoreError, OSError):
@@ -318,7 +318,7 @@ class Workers:
         return Ending(state, problem=problem, refund_characters=max(job.num_characters - num_translated, 0))
 
     def _end(self, assignment: _Assignment, ending: Ending) -> None:
-        job, blobs = assignment.job, self._premises.blobs
+        job, blobs = assignment.job, self._storage.blobs
         self._store.end(job, assignment.worker, ending)
         logger.info("job %s is %s", job.id, ending.state)
         # What is left of these when the process dies just here goes with the job.
@@ -330,11 +330,11 @@ class Workers:
             try:
                 # A store of files may hang.
                 await run_on_daemon_thread(
-                    lambda: sweep(self._premises, self._runner, partial(self._tally.beat, name))
+                    lambda: sweep(self._storage, self._runner, partial(self._counters.beat, name))
                 )
             except (StoreError, OSError) as error:
                 logger.error("old jobs cannot be removed: %s", error)  # noqa: TRY400 -- as above
-            self._tally.beat(name, SWEEP_S + HEARTBEAT_S)
+            self._counters.beat(name, SWEEP_S + HEARTBEAT_S)
             await asyncio.sleep(SWEEP_S)
 
 

@@ -15,7 +15,7 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff
 """A word between white space, or a character of a script that puts none between words."""
 
 
-class Found(NamedTuple):
+class AlignedSpan(NamedTuple):
     """A part of the target."""
 
     score: float
@@ -57,7 +57,7 @@ class Alignment:
                 self._links_at[at - self._source.start].append(i)
         self._linked_at = [self._source.start + at for at, links in enumerate(self._links_at) if links]
 
-    def best(self, source: Span, within: Span, taken: Sequence[Span]) -> Found | None:
+    def best(self, source: Span, within: Span, taken: Sequence[Span]) -> AlignedSpan | None:
         """The contiguous part that says most of `source` and least of all else, if any says something of it.
 
         Args:
@@ -66,7 +66,7 @@ class Alignment:
             taken: parts of `within` that are somebody else's, in order.
         """
         inside = self._inside(source, within)
-        best: Found | None = None
+        best: AlignedSpan | None = None
         begin, score, before = 0, 0.0, -1
         for atom in sorted(inside):
             span = Span(self._edges[atom], self._edges[atom + 1])
@@ -80,7 +80,7 @@ class Alignment:
             score += inside[atom]
             before = atom
             if best is None or score > best.score:
-                best = Found(score, Span(begin, span.end))
+                best = AlignedSpan(score, Span(begin, span.end))
         return best
 
     def best_start(self, source: Span, within: Span) -> int:

@@ -14,7 +14,7 @@ from dragoman.types import Translation
 from service.markup.blocks import Block, blocks
 from service.markup.html_tokens import html_tokens
 from service.markup.options import MarkupLanguage, MarkupOptions
-from service.markup.writing import write
+from service.markup.rendering import write
 from service.markup.xml_tokens import xml_tokens
 
 

@@ -9,7 +9,7 @@ import pytest
 from service.accounts.accounts import Accounts, AccountsOptions, Clock
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import KeyWishes, NewKey
+from service.accounts.keys import KeyOptions, NewKey
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 KEY_TTL_S = 10.0
@@ -60,5 +60,5 @@ def keys(database: Database) -> KeyStore:
     return KeyStore(database)
 
 
-def new_key(keys: KeyStore, wishes: KeyWishes | None = None) -> NewKey:
-    return keys.create(wishes or KeyWishes("tests"), NOON)
+def new_key(keys: KeyStore, wishes: KeyOptions | None = None) -> NewKey:
+    return keys.create(wishes or KeyOptions("tests"), NOON)

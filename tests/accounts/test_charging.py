@@ -15,7 +15,7 @@ from service.accounts.callers import ANYONE
 from service.accounts.database import Database
 from service.accounts.errors import QuotaExceeded, StoreError
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import KeyWishes, Limits
+from service.accounts.keys import KeyLimits, KeyOptions
 from service.accounts.usage import Charge, Usage, UsageStore
 from tests.accounts.charging import charge_from_threads
 from tests.accounts.conftest import NOON, Times, new_key, open_accounts
@@ -24,8 +24,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 MONTH = "2026-11"
 
 
-def limited(characters: int | None) -> KeyWishes:
-    return KeyWishes("tests", limits=Limits(characters_per_month=characters))
+def limited(characters: int | None) -> KeyOptions:
+    return KeyOptions("tests", limits=KeyLimits(characters_per_month=characters))
 
 
 def test_charges_add_up_by_key(accounts: Accounts, keys: KeyStore) -> None:

@@ -9,11 +9,14 @@ from service.accounts.accounts import Accounts
 from service.accounts.callers import ANYONE
 from service.accounts.errors import KeyRefused, MissingKey, ScopeMissing, UnknownKey
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import KeyWishes, Limits, Scope
+from service.accounts.keys import KeyLimits, KeyOptions, Scope
 from tests.accounts.conftest import KEY_TTL_S, NOON, Times, new_key, open_accounts
 
-WISHES = KeyWishes(
-    "Ann's", scopes=frozenset({Scope.TRANSLATE}), limits=Limits(1000, 20), expires_at=NOON + timedelta(days=1)
+WISHES = KeyOptions(
+    "Ann's",
+    scopes=frozenset({Scope.TRANSLATE}),
+    limits=KeyLimits(1000, 20),
+    expires_at=NOON + timedelta(days=1),
 )
 
 
@@ -22,7 +25,7 @@ def test_a_caller_is_what_the_key_says(accounts: Accounts, keys: KeyStore) -> No
     caller = accounts.identify(new.presented)
     assert (caller.key_id, caller.name) == (new.key.id, "Ann's")
     assert caller.scopes == {Scope.TRANSLATE}
-    assert caller.limits == Limits(1000, 20)
+    assert caller.limits == KeyLimits(1000, 20)
     assert accounts.identify(new.presented + ":fx") == caller
 
 

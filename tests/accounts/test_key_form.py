@@ -13,8 +13,8 @@ from service.accounts.errors import KeyInvalid
 from service.accounts.keys import (
     DECOY_SHA256,
     Key,
-    KeyWishes,
-    Limits,
+    KeyLimits,
+    KeyOptions,
     PresentedKey,
     Scope,
     is_secret_of,
@@ -27,14 +27,14 @@ SECRET = "A" * 43
 
 
 def test_a_key_has_an_id_of_8_digits_and_a_secret_of_32_bytes() -> None:
-    presented = make_key(KeyWishes("mine"), NOW).presented
+    presented = make_key(KeyOptions("mine"), NOW).presented
     form = re.fullmatch(r"drg_([0-9a-f]{8})_([A-Za-z0-9_-]{43})", presented)
     assert form is not None
     assert len(base64.urlsafe_b64decode(form[2] + "=")) == 32
 
 
 def test_two_keys_have_nothing_in_common() -> None:
-    first, second = (parse_key(make_key(KeyWishes("mine"), NOW).presented) for _ in range(2))
+    first, second = (parse_key(make_key(KeyOptions("mine"), NOW).presented) for _ in range(2))
     assert first is not None
     assert second is not None
     assert first.id != second.id
@@ -42,7 +42,7 @@ def test_two_keys_have_nothing_in_common() -> None:
 
 
 def test_of_a_secret_only_its_sha256_is_kept() -> None:
-    new = make_key(KeyWishes("mine"), NOW)
+    new = make_key(KeyOptions("mine"), NOW)
     secret = new.presented.removeprefix(f"drg_{new.key.id}_")
     assert new.key.secret_sha256 == hashlib.sha256(secret.encode()).digest()
 
@@ -80,7 +80,7 @@ def test_any_text_is_a_key_or_none(presented: str) -> None:
 
 
 def test_a_secret_is_that_of_its_own_key_alone() -> None:
-    mine, other = make_key(KeyWishes("mine"), NOW), make_key(KeyWishes("other"), NOW)
+    mine, other = make_key(KeyOptions("mine"), NOW), make_key(KeyOptions("other"), NOW)
     presented = parse_key(mine.presented)
     assert presented is not None
     assert is_secret_of(presented, mine.key)
@@ -101,7 +101,7 @@ def test_what_is_compared_for_an_unknown_id_opens_nothing(monkeypatch: pytest.Mo
 
 def test_a_key_is_valid_until_it_expires_or_is_revoked() -> None:
     later = NOW + timedelta(hours=1)
-    key = make_key(KeyWishes("mine", expires_at=later), NOW).key
+    key = make_key(KeyOptions("mine", expires_at=later), NOW).key
     assert key.is_valid_at(NOW)
     assert not key.is_valid_at(later)
     revoked = Key(key.id, key.name, key.secret_sha256, key.scopes, key.limits, NOW, None, revoked_at=NOW)
@@ -111,14 +111,14 @@ def test_a_key_is_valid_until_it_expires_or_is_revoked() -> None:
 @pytest.mark.parametrize(
     ("wishes", "field"),
     [
-        (KeyWishes("  "), "name"),
-        (KeyWishes("x" * 201), "name"),
-        (KeyWishes("a\x1b[2Jb"), "name"),
-        (KeyWishes("mine", scopes=frozenset()), "scopes"),
-        (KeyWishes("mine", expires_at=NOW), "expires"),
+        (KeyOptions("  "), "name"),
+        (KeyOptions("x" * 201), "name"),
+        (KeyOptions("a\x1b[2Jb"), "name"),
+        (KeyOptions("mine", scopes=frozenset()), "scopes"),
+        (KeyOptions("mine", expires_at=NOW), "expires"),
     ],
 )
-def test_a_key_that_cannot_be_is_refused_by_its_field(wishes: KeyWishes, field: str) -> None:
+def test_a_key_that_cannot_be_is_refused_by_its_field(wishes: KeyOptions, field: str) -> None:
     with pytest.raises(KeyInvalid) as refused:
         make_key(wishes, NOW)
     assert refused.value.field == field
@@ -136,9 +136,9 @@ def test_a_limit_that_cannot_be_is_refused_by_its_field(
     characters: int | None, requests: int | None, field: str
 ) -> None:
     with pytest.raises(KeyInvalid) as refused:
-        Limits(characters, requests)
+        KeyLimits(characters, requests)
     assert refused.value.field == field
 
 
 def test_a_key_without_wishes_is_not_the_operators() -> None:
-    assert Scope.ADMIN not in make_key(KeyWishes("mine"), NOW).key.scopes
+    assert Scope.ADMIN not in make_key(KeyOptions("mine"), NOW).key.scopes

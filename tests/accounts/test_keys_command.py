@@ -10,8 +10,8 @@ from typer.testing import CliRunner, Result
 
 from service.accounts.accounts import Accounts
 from service.accounts.errors import KeyInvalid, QuotaExceeded, StoreError, UnknownKey
-from service.accounts.keys import DEFAULT_SCOPES, Limits, Scope
-from service.commands.keys import keys
+from service.accounts.keys import DEFAULT_SCOPES, KeyLimits, Scope
+from service.cli_commands.keys import keys
 from service.jobs.webhooks import key_secret, read_secret
 from service.settings import SettingsError
 
@@ -46,7 +46,7 @@ def accounts(tmp_path: Path, command: Command) -> Accounts:
 
 def test_a_key_that_was_made_opens_the_server(command: Command, accounts: Accounts) -> None:
     caller = accounts.identify(made_by(command("create", "Ann")))
-    assert (caller.name, caller.scopes, caller.limits) == ("Ann", DEFAULT_SCOPES, Limits())
+    assert (caller.name, caller.scopes, caller.limits) == ("Ann", DEFAULT_SCOPES, KeyLimits())
 
 
 def test_stdout_is_the_key_alone_and_stderr_never_has_it(command: Command) -> None:
@@ -61,7 +61,7 @@ def test_options_are_what_the_key_may_do(command: Command, accounts: Accounts) -
     limits = ["--characters-per-month", "100", "--requests-per-minute", "5"]
     caller = accounts.identify(made_by(command("create", "Ann", *scopes, *limits)))
     assert caller.scopes == {Scope.TRANSLATE, Scope.ADMIN}
-    assert caller.limits == Limits(100, 5)
+    assert caller.limits == KeyLimits(100, 5)
     with pytest.raises(QuotaExceeded):
         accounts.charge(caller, 101)
 

@@ -16,11 +16,11 @@ from limits.aio.strategies import MovingWindowRateLimiter
 from service.accounts import rates as rates_module
 from service.accounts.callers import ANYONE, Caller
 from service.accounts.errors import RateLimited, RatesInvalid
-from service.accounts.keys import DEFAULT_SCOPES, Limits
+from service.accounts.keys import DEFAULT_SCOPES, KeyLimits
 from service.accounts.rates import RateLimits, Rates, WindowsInMemory, identity_of
 from tests.accounts.conftest import Times
 
-ANN = Caller("0123abcd", "Ann", DEFAULT_SCOPES, Limits())
+ANN = Caller("0123abcd", "Ann", DEFAULT_SCOPES, KeyLimits())
 ADDRESS = "192.0.2.7"
 
 
@@ -174,8 +174,8 @@ def test_a_keys_own_rate_takes_the_place_of_the_default() -> None:
 
     assert asyncio.run(count(ANYONE)) == 2
     assert asyncio.run(count(ANN)) == 2
-    assert asyncio.run(count(replace(ANN, limits=Limits(requests_per_minute=1)))) == 1
-    assert asyncio.run(count(replace(ANN, limits=Limits(requests_per_minute=5)))) == 5
+    assert asyncio.run(count(replace(ANN, limits=KeyLimits(requests_per_minute=1)))) == 1
+    assert asyncio.run(count(replace(ANN, limits=KeyLimits(requests_per_minute=5)))) == 5
 
 
 def test_without_a_default_only_keys_with_a_rate_are_limited() -> None:

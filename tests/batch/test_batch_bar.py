@@ -5,8 +5,8 @@ from contextlib import redirect_stderr
 
 import pytest
 
-from service.batch.progress import Progress
-from service.commands.batch_bar import progress_bar
+from service.batch.progress import BatchProgress
+from service.cli_commands.batch_bar import progress_bar
 
 
 class Terminal(io.StringIO):
@@ -20,8 +20,8 @@ def last_line(terminal: Terminal) -> str:
 
 def test_a_terminal_shows_how_far_a_job_is_and_what_failed() -> None:
     with redirect_stderr(Terminal()) as terminal, progress_bar() as on_progress:
-        on_progress(Progress(100, 0, 0, 0))
-        on_progress(Progress(100, 60, 2, 40))
+        on_progress(BatchProgress(100, 0, 0, 0))
+        on_progress(BatchProgress(100, 60, 2, 40))
 
     assert "60/100" in last_line(terminal)
     assert "entries/s, failed=2]" in last_line(terminal)
@@ -29,8 +29,8 @@ def test_a_terminal_shows_how_far_a_job_is_and_what_failed() -> None:
 
 def test_what_runs_before_did_counts_as_done_and_for_no_speed() -> None:
     with redirect_stderr(Terminal()) as terminal, progress_bar() as on_progress:
-        on_progress(Progress(100, 30, 0, 0))
-        on_progress(Progress(100, 100, 0, 0))
+        on_progress(BatchProgress(100, 30, 0, 0))
+        on_progress(BatchProgress(100, 100, 0, 0))
 
     assert "100/100" in last_line(terminal)
     assert "? entries/s]" in last_line(terminal)
@@ -38,6 +38,6 @@ def test_what_runs_before_did_counts_as_done_and_for_no_speed() -> None:
 
 def test_where_there_is_no_terminal_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     with progress_bar() as on_progress:
-        on_progress(Progress(100, 60, 0, 60))
+        on_progress(BatchProgress(100, 60, 0, 60))
 
     assert capsys.readouterr() == ("", "")

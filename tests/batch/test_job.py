@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from dragoman.types import Pair
 from service.batch.errors import InputChanged, InputProblem, JobCancelled, JournalDamaged, OtherJob
 from service.batch.journal import Journal
-from service.batch.lacking import Chunks, LackingPass
-from service.batch.progress import Progress, Report, ignore_progress
+from service.batch.output_files import OnFailure, tells_of_failures
+from service.batch.pending_entries import Chunks, PendingEntriesPass
+from service.batch.progress import BatchProgress, BatchReport, ignore_progress
 from service.batch.run import Job, run_job
 from service.batch.texts import EntryTranslator
-from service.batch.writing import OnFailure, tells_of_failures
 from service.formats.entries import Entry
 from tests.batch.doubles import PAIR, UpperCase, job_of, journal_in, lines_file
 
@@ -57,7 +57,7 @@ def test_every_line_keeps_its_place_and_each_distinct_one_is_asked_once(
     assert written(job) == [line if line == "unusable" else line.upper() for line in lines]
     assert translator.asked == list(dict.fromkeys(lines))
     failed, cut = lines.count("unusable"), lines.count("cut")
-    assert report == Report(len(lines), failed, cut, len(set(lines)))
+    assert report == BatchReport(len(lines), failed, cut, len(set(lines)))
     assert job.problems_path.exists() == bool(failed or cut)
     assert tells_of_failures(job.problems_path) == bool(failed)
 
@@ -161,7 +161,7 @@ def test_chunks_are_kept_as_they_fill_and_as_time_passes(tmp_path: Path, journal
 
     translator = UpperCase(1)
     translator.on_outcome = tick
-    lacking = LackingPass(
+    lacking = PendingEntriesPass(
         journal,
         len(LINES),
         chunks=Chunks(entries=10, seconds=5.0),
@@ -177,13 +177,13 @@ def test_chunks_are_kept_as_they_fill_and_as_time_passes(tmp_path: Path, journal
 
 def test_progress_ends_with_all_entries(tmp_path: Path, journal: Journal) -> None:
     lines = ["eins", "unusable", *["zwei"] * 50, "unusable"]
-    told: list[Progress] = []
+    told: list[BatchProgress] = []
 
     run_job(
         job_of(tmp_path, lines_file(tmp_path, "a.txt", lines)), UpperCase(), journal, on_progress=told.append
     )
 
-    assert told[-1] == Progress(53, 53, 2, 3)
+    assert told[-1] == BatchProgress(53, 53, 2, 3)
     assert [progress.num_done for progress in told] == sorted(progress.num_done for progress in told)
 
 
@@ -191,7 +191,7 @@ def test_memory_does_not_grow_with_the_entries(tmp_path: Path, journal: Journal)
     """How many entries are alive at once, of those that a file gives."""
     alive, most = 0, 0
 
-    class Counted(str):
+    class EntryCounts(str):
         __slots__ = ()
 
         def __new__(cls, text: str) -> Self:
@@ -207,7 +207,7 @@ def test_memory_does_not_grow_with_the_entries(tmp_path: Path, journal: Journal)
     class Numbers:
         def read(self, source: object) -> Iterator[Entry]:
             del source
-            return (Entry(Counted(f"satz {number}"), "") for number in range(20_000))
+            return (Entry(EntryCounts(f"satz {number}"), "") for number in range(20_000))
 
         def write(self, source: object, texts: Iterator[str], target: object) -> None:
             del source, target

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from service.batch.errors import InputProblem, OutputProblem
-from service.batch.places import Places, find_places
+from service.batch.file_mapping import FileMappings, find_places
 
 
 @pytest.fixture(autouse=True)
@@ -24,12 +24,12 @@ def is_known(name: str) -> bool:
     return name.endswith((".txt", ".md"))
 
 
-def find(*inputs: str, output: str) -> Places:
+def find(*inputs: str, output: str) -> FileMappings:
     return find_places(inputs, output, is_known)
 
 
-def pairs(found: Places) -> dict[str, str]:
-    return {str(place.source): os.path.relpath(place.target) for place in found.places}
+def pairs(found: FileMappings) -> dict[str, str]:
+    return {str(place.source): os.path.relpath(place.target) for place in found.mappings}
 
 
 def test_a_file_becomes_a_file() -> None:
@@ -52,7 +52,7 @@ def test_a_folder_becomes_a_folder_with_its_tree() -> None:
         "docs/deep/c.txt": "en/deep/c.txt",
     }
     assert found.skipped == (Path("docs/image.png"),)
-    assert [place.name for place in found.places] == ["a.txt", "b.md", "deep/c.txt"]
+    assert [place.name for place in found.mappings] == ["a.txt", "b.md", "deep/c.txt"]
 
 
 def test_a_pattern_keeps_the_tree_below_where_it_begins() -> None:
@@ -106,4 +106,4 @@ def test_two_inputs_that_would_have_one_name_are_refused() -> None:
 def test_links_to_folders_are_not_followed() -> None:
     Path("docs/round").symlink_to(Path("docs").resolve())
 
-    assert len(find("docs", output="en").places) == 3
+    assert len(find("docs", output="en").mappings) == 3

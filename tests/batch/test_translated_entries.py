@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.routing.router import Router
+from service.batch.entry_translator import BATCH, RoutedEntries, Unchanged
 from service.batch.texts import Translated, Untranslated
-from service.batch.translating import BATCH, RoutedEntries, Unchanged
 from service.formats.entries import Entry
 from service.markup.options import MarkupLanguage, MarkupOptions
 from tests.service.conftest import TINY_BUNDLE

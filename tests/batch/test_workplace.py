@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from service.batch.errors import JournalDamaged, OutputBusy, OutputProblem
+from service.batch.job_directory import JobDirectory, NothingToResume, StartMode
 from service.batch.texts import Translated
-from service.batch.workplace import NothingToResume, Start, Workplace
 
 KEY = b"1" * 16
 
@@ -22,11 +22,11 @@ def output(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def workplace(output: Path) -> Workplace:
-    return Workplace.beside(str(output))
+def workplace(output: Path) -> JobDirectory:
+    return JobDirectory.beside(str(output))
 
 
-def stop_a_run(workplace: Workplace, *, outcomes: int = 1, start: Start = Start.NEW) -> None:
+def stop_a_run(workplace: JobDirectory, *, outcomes: int = 1, start: StartMode = StartMode.NEW) -> None:
     def run() -> None:
         with workplace.opened([workplace.output], start) as journal:
             journal.begin({"model": "a"})
@@ -38,9 +38,9 @@ def stop_a_run(workplace: Workplace, *, outcomes: int = 1, start: Start = Start.
 
 
 def test_a_run_that_comes_to_its_end_leaves_nothing_beside_its_output(
-    workplace: Workplace, output: Path
+    workplace: JobDirectory, output: Path
 ) -> None:
-    with workplace.locked(), workplace.opened([output], Start.NEW) as journal:
+    with workplace.locked(), workplace.opened([output], StartMode.NEW) as journal:
         journal.begin({"model": "a"})
         output.write_text("whole")
 
@@ -48,92 +48,92 @@ def test_a_run_that_comes_to_its_end_leaves_nothing_beside_its_output(
 
 
 def test_what_a_cluster_left_goes_when_a_run_without_one_comes_to_its_end(
-    workplace: Workplace, output: Path
+    workplace: JobDirectory, output: Path
 ) -> None:
     stop_a_run(workplace)
     workplace.partitions_path.mkdir()
     (workplace.partitions_path / "00000.parquet").write_bytes(b"left")
 
-    with workplace.opened([output], Start.RESUME):
+    with workplace.opened([output], StartMode.RESUME):
         output.write_text("whole")
 
     assert list(output.parent.iterdir()) == [output]
 
 
-def test_a_run_that_is_stopped_leaves_its_journal(workplace: Workplace, output: Path) -> None:
+def test_a_run_that_is_stopped_leaves_its_journal(workplace: JobDirectory, output: Path) -> None:
     stop_a_run(workplace)
 
     with pytest.raises(OutputProblem, match="--resume goes on with it"):
-        workplace.opened([output], Start.NEW).__enter__()
-    with workplace.opened([output], Start.RESUME) as journal:
+        workplace.opened([output], StartMode.NEW).__enter__()
+    with workplace.opened([output], StartMode.RESUME) as journal:
         assert journal.outcomes([KEY]) == {KEY: Translated("eins")}
 
 
-def test_a_run_that_translated_nothing_leaves_nothing(workplace: Workplace, output: Path) -> None:
+def test_a_run_that_translated_nothing_leaves_nothing(workplace: JobDirectory, output: Path) -> None:
     stop_a_run(workplace, outcomes=0)
 
     assert list(output.parent.iterdir()) == []
 
 
-def test_what_was_begun_is_forgotten_when_a_run_begins_anew(workplace: Workplace, output: Path) -> None:
+def test_what_was_begun_is_forgotten_when_a_run_begins_anew(workplace: JobDirectory, output: Path) -> None:
     stop_a_run(workplace)
 
-    with workplace.opened([output], Start.ANEW) as journal:
+    with workplace.opened([output], StartMode.ANEW) as journal:
         assert (journal.num_outcomes(), journal.facts()) == (0, {})
 
 
-def test_a_damaged_journal_can_be_done_without(workplace: Workplace, output: Path) -> None:
+def test_a_damaged_journal_can_be_done_without(workplace: JobDirectory, output: Path) -> None:
     workplace.journal_path.write_text("no database" * 1000)
 
     with pytest.raises(JournalDamaged):
-        workplace.opened([output], Start.RESUME).__enter__()
-    with workplace.opened([output], Start.ANEW) as journal:
+        workplace.opened([output], StartMode.RESUME).__enter__()
+    with workplace.opened([output], StartMode.ANEW) as journal:
         assert journal.num_outcomes() == 0
 
 
 def test_an_output_that_is_there_is_replaced_only_when_that_is_wanted(
-    workplace: Workplace, output: Path
+    workplace: JobDirectory, output: Path
 ) -> None:
     output.write_text("before")
 
     with pytest.raises(OutputProblem, match="is there already; --force"):
-        workplace.opened([output], Start.NEW).__enter__()
+        workplace.opened([output], StartMode.NEW).__enter__()
     assert output.read_text() == "before"
-    with workplace.opened([output], Start.ANEW):
+    with workplace.opened([output], StartMode.ANEW):
         pass
 
 
 def test_a_side_file_that_is_there_is_replaced_only_when_that_is_wanted(
-    workplace: Workplace, output: Path
+    workplace: JobDirectory, output: Path
 ) -> None:
     workplace.problems_path.write_text("before")
 
     with pytest.raises(OutputProblem, match=r"out\.txt\.errors\.jsonl: is there already"):
-        workplace.opened([output], Start.NEW).__enter__()
+        workplace.opened([output], StartMode.NEW).__enter__()
 
 
-def test_to_resume_begins_where_nothing_was_begun(workplace: Workplace, output: Path) -> None:
-    with workplace.opened([output], Start.RESUME) as journal:
+def test_to_resume_begins_where_nothing_was_begun(workplace: JobDirectory, output: Path) -> None:
+    with workplace.opened([output], StartMode.RESUME) as journal:
         assert journal.facts() == {}
 
 
-def test_there_is_nothing_to_resume_where_all_files_are_there(workplace: Workplace, output: Path) -> None:
+def test_there_is_nothing_to_resume_where_all_files_are_there(workplace: JobDirectory, output: Path) -> None:
     output.write_text("whole")
 
     with pytest.raises(NothingToResume):
-        workplace.opened([output], Start.RESUME).__enter__()
+        workplace.opened([output], StartMode.RESUME).__enter__()
 
 
-def test_files_of_which_only_some_are_there_are_not_taken_for_an_earlier_run(workplace: Workplace) -> None:
+def test_files_of_which_only_some_are_there_are_not_taken_for_an_earlier_run(workplace: JobDirectory) -> None:
     folder = workplace.output
     folder.mkdir()
     (folder / "a.txt").write_text("whole")
 
     with pytest.raises(OutputProblem, match="is there already"):
-        workplace.opened([folder / "a.txt", folder / "b.txt"], Start.RESUME).__enter__()
+        workplace.opened([folder / "a.txt", folder / "b.txt"], StartMode.RESUME).__enter__()
 
 
-def test_a_second_run_on_one_output_is_refused_at_once(workplace: Workplace) -> None:
+def test_a_second_run_on_one_output_is_refused_at_once(workplace: JobDirectory) -> None:
     with workplace.locked():
         with multiprocessing.get_context("spawn").Pool(1) as others:
             assert others.apply(is_refused, [str(workplace.output)])
@@ -145,7 +145,7 @@ def test_a_second_run_on_one_output_is_refused_at_once(workplace: Workplace) -> 
 
 def is_refused(output: str) -> bool:
     try:
-        with Workplace.beside(output).locked():
+        with JobDirectory.beside(output).locked():
             return False
     except OutputBusy:
         return True
@@ -156,6 +156,6 @@ def test_a_folder_where_nothing_can_be_written_is_told_of(tmp_path: Path) -> Non
 
     with (
         pytest.raises(OutputProblem, match="nothing can be written beside it"),
-        Workplace.beside(str(tmp_path / "file" / "out.txt")).locked(),
+        JobDirectory.beside(str(tmp_path / "file" / "out.txt")).locked(),
     ):
         pass

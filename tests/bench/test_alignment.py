@@ -21,7 +21,7 @@ from bench.alignment import (
     reversed_pair,
 )
 from dragoman.bundle import open_bundle
-from dragoman.text.tokenise import Tokenizer
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Link, Span
 from export.checkpoint import load_checkpoint
 

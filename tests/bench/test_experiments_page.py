@@ -11,7 +11,7 @@ import pytest
 from bench.experiments.page import (
     NOT_MEASURED,
     PAGE,
-    Places,
+    PagePaths,
     Values,
     all_tables,
     answers,
@@ -73,7 +73,7 @@ def result(*runs: dict[str, Any], timed: tuple[str, ...] = (), plan: Plan = SHAP
 def test_the_page_is_made_of_the_result() -> None:
     page = PAGE.read_text(encoding="utf8")
 
-    assert render(page, all_tables(Places.of_project().read())) == page
+    assert render(page, all_tables(PagePaths.of_project().read())) == page
 
 
 def test_all_that_is_made_stands_on_the_page_once() -> None:
@@ -161,7 +161,7 @@ def test_budgets_are_told_once_for_the_arms_that_share_them() -> None:
 
 def test_a_page_elsewhere_leaves_the_projects_alone(tmp_path: Path) -> None:
     before = PAGE.read_bytes()
-    places = Places.inside(tmp_path)
+    places = PagePaths.inside(tmp_path)
     measured = result(run(BASE.name, 1, 30.0), timed=(BASE.name,))
     places.results(SHAPES.name).write_text(json.dumps(measured), encoding="utf8")
 

@@ -14,11 +14,11 @@ import pytest
 
 from bench.experiments.__main__ import go_on
 from bench.experiments.commands import ExperimentError, Stopped, StopRequest, module_command, run_command
-from bench.experiments.page import Places
+from bench.experiments.page import PagePaths
 from bench.experiments.plan import BASE, TIED, Plan, Run
 from bench.experiments.recipe import Texts
 from bench.experiments.results import Results
-from bench.experiments.running import Execute, Workplace, cache_bytes, count_parameters, steps_of
+from bench.experiments.running import Execute, JobDirectory, cache_bytes, count_parameters, steps_of
 from bench.experiments.scoring import Score
 from bench.experiments.timing import Timing, time_bundles
 from bench.rounds import Spread
@@ -93,8 +93,8 @@ def go(
 ) -> Results:
     """What one call of the command does."""
     folder = tmp_path / "experiments"
-    places = Places.inside(folder)
-    place = Workplace(folder, texts, texts.hashes(), 19, hands)
+    places = PagePaths.inside(folder)
+    place = JobDirectory(folder, texts, texts.hashes(), 19, hands)
     results = Results(places.results(plan.name), plan, place)
     go_on(results, places, at_once, StopRequest(), clock)
     return results
@@ -213,7 +213,7 @@ def test_after_each_run_file_and_page_are_there(tmp_path: Path, texts: Texts) ->
     with pytest.raises(Stopped):
         go(tmp_path, texts, Hands(stopped_at=NUM_STEPS), Clock())
 
-    places = Places.inside(tmp_path / "experiments")
+    places = PagePaths.inside(tmp_path / "experiments")
     content = json.loads(places.results(PLAN.name).read_text(encoding="utf8"))
     assert [run["run"] for run in content["runs"]] == [Run(BASE, 1).name]
     assert content["provenance"]["bundle_sha256"]
@@ -246,7 +246,7 @@ def test_results_of_other_texts_are_not_added_to(tmp_path: Path, texts: Texts) -
 
 
 def test_steps_run_at_the_niceness_that_was_asked_for(tmp_path: Path, texts: Texts) -> None:
-    place = Workplace(tmp_path, texts, texts.hashes(), 7)
+    place = JobDirectory(tmp_path, texts, texts.hashes(), 7)
 
     assert all(step.command[:3] == ("nice", "-n", "7") for step in steps_of(Run(BASE, 1), place))
 

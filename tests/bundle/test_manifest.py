@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dragoman.bundle import read_bundle
 from dragoman.contract import FORMAT_VERSION
 from dragoman.errors import BundleError
-from dragoman.manifest import Alignment, Manifest, manifest_content, parse_manifest
+from dragoman.manifest import AlignmentHeads, Manifest, manifest_content, parse_manifest
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 400) | st.floats() | st.text(),
@@ -259,7 +259,9 @@ def test_an_alignment_names_layer_heads_and_step(
 ) -> None:
     manifest["alignment"]["step"] = step
 
-    assert parse_manifest(manifest, "de-en").alignment == Alignment(1, (3, 0), reads_token=bool(reads_token))
+    assert parse_manifest(manifest, "de-en").alignment == AlignmentHeads(
+        1, (3, 0), reads_token=bool(reads_token)
+    )
 
 
 @pytest.mark.parametrize(

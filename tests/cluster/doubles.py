@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.types import Pair
-from service.batch.lacking import TranslatorOf
+from service.batch.pending_entries import TranslatorOf
 from service.batch.texts import Outcome, Translated, Untranslated
 from service.formats.entries import Entry
 

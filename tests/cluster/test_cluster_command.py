@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from dragoman.decoding.options import DecodingOptions
+from service.batch.job_directory import StartMode
+from service.batch.output_files import OnFailure
 from service.batch.planning import LanguageWishes
-from service.batch.workplace import Start
-from service.batch.writing import OnFailure
-from service.commands.batch_job import run_batch
-from service.commands.batch_wishes import BatchWishes, ClusterWishes
+from service.cli_commands.batch_arguments import BatchArguments, ClusterArguments
+from service.cli_commands.batch_job import run_batch
 from service.settings import Settings
 from tests.service.conftest import forget_settings
 
@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:ray"),
 ]
 TINY = Path(__file__).parents[1] / "tiny"
-ON_RAY = ClusterWishes(None, 1, 1)
+ON_RAY = ClusterArguments(None, 1, 1)
 
 
 @pytest.mark.parametrize(("in_settings", "as_a_wish"), [("second", None), (None, "second")])
@@ -38,14 +38,14 @@ def test_the_model_that_is_named_translates_on_nodes_as_it_does_here(
     source = tmp_path / "in.txt"
     source.write_text("Guten Morgen!\nGute Nacht!\n", encoding="utf8")
 
-    def status_of(output: str, cluster: ClusterWishes | None) -> int:
-        wishes = BatchWishes(
+    def status_of(output: str, cluster: ClusterArguments | None) -> int:
+        wishes = BatchArguments(
             (str(source),),
             str(tmp_path / output),
             LanguageWishes("de", "en", model=as_a_wish),
             DecodingOptions(return_scores=False),
             OnFailure.SOURCE,
-            Start.NEW,
+            StartMode.NEW,
             cluster,
         )
         return run_batch(wishes, settings)

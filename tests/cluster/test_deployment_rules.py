@@ -11,13 +11,13 @@ import pytest
 import typer
 import yaml
 
-from dragoman.batching.meters import QueueState
+from dragoman.scheduling.metrics import QueueState
 from service.cli import app
-from service.observing.engine import EngineMeter
-from service.observing.metrics import Metrics, ServerState
-from service.observing.requests_tally import RequestTally
-from service.observing.worker_tally import WorkerTally
 from service.settings import ENV_PREFIX, Settings, load_settings
+from service.telemetry.engine_metrics import EngineMetricsCollector
+from service.telemetry.metrics import Metrics, ServerState
+from service.telemetry.request_counters import RequestCounters
+from service.telemetry.worker_counters import WorkerCounters
 from tests.cluster.manifests import (
     ADAPTER,
     KUBERAY,
@@ -216,7 +216,9 @@ def _exposed() -> set[str]:
     state = ServerState(
         is_ready=True, num_models=1, num_open_models=1, memory_bytes=1, queue=QueueState(0, 1, 0)
     )
-    families = Metrics(EngineMeter(), RequestTally(), WorkerTally(), lambda: state, None).families()
+    families = Metrics(
+        EngineMetricsCollector(), RequestCounters(), WorkerCounters(), lambda: state, None
+    ).families()
     return {sample.name for family in families for sample in family.samples}
 
 

@@ -4,8 +4,8 @@ from threading import Event
 
 import pytest
 
+from service.batch.entry_keys import entry_key
 from service.batch.errors import JobCancelled
-from service.batch.keys import entry_key
 from service.batch.run import begin
 from service.batch.texts import Translated, Untranslated
 from service.cluster.partitions import read_partition

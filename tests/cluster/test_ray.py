@@ -12,13 +12,13 @@ import pytest
 
 from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.router import Router, TranslatorOptions
+from service.batch.entry_keys import entry_key
+from service.batch.entry_translator import RoutedEntries
 from service.batch.errors import JobCancelled, OtherJob
-from service.batch.facts import translator_facts
-from service.batch.keys import entry_key
-from service.batch.progress import Progress
+from service.batch.fingerprint import translator_facts
+from service.batch.progress import BatchProgress
 from service.batch.run import begin, run_job
 from service.batch.texts import Translated
-from service.batch.translating import RoutedEntries
 from service.cluster import partitions
 from service.cluster.engines import RoutedEngine
 from service.cluster.errors import EngineDiffers, PartitionDamaged
@@ -48,7 +48,7 @@ def test_two_workers_write_what_one_process_writes(new_place: Callable[[str], Pl
     alone, together = new_place("alone"), new_place("together")
     notes = tmp_path / "notes"
     notes.mkdir()
-    seen: list[Progress] = []
+    seen: list[BatchProgress] = []
 
     expected = run_job(alone.job(LINES), upper_case, alone.journal())
     wanted = together.cluster_job(together.job(LINES), DoubleEngine(notes))
@@ -61,7 +61,7 @@ def test_two_workers_write_what_one_process_writes(new_place: Callable[[str], Pl
     assert together.target.read_text().splitlines()[20] == "fail here"
     assert [note.read_text() for note in notes.iterdir()] == ["1", "1"]
     assert seen[0].num_done == 0
-    assert seen[-1] == Progress(len(LINES), len(LINES), 2, report.num_translated)
+    assert seen[-1] == BatchProgress(len(LINES), len(LINES), 2, report.num_translated)
     assert not together.partitions.path.exists()
 
 
@@ -105,7 +105,7 @@ def test_a_worker_that_dies_costs_no_more_than_time(place: Place, tmp_path: Path
     notes.mkdir()
     killed: list[int] = []
 
-    def kill_the_first(progress: Progress) -> None:
+    def kill_the_first(progress: BatchProgress) -> None:
         if progress.num_translated and not killed:
             killed.append(int(next(notes.iterdir()).name))
             os.kill(killed[0], signal.SIGKILL)
@@ -186,7 +186,7 @@ def test_a_partition_that_was_damaged_on_its_way_ends_the_job(
 def test_a_stop_is_heeded_while_engines_open(place: Place) -> None:
     stop = Event()
 
-    def stop_at_once(progress: Progress) -> None:
+    def stop_at_once(progress: BatchProgress) -> None:
         del progress
         stop.set()
 

@@ -137,7 +137,7 @@ class FakeStepper:
 
 
 class FakeReadingStepper(FakeStepper):
-    """Also a `ReadingStepper`. Source i has lengths[i] tokens."""
+    """Also a `ForcedStepper`. Source i has lengths[i] tokens."""
 
     def __init__(self, model: LanguageModel, lengths: Sequence[int], beam_size: int = 1) -> None:
         super().__init__(model, [], beam_size)

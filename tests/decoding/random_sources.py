@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from dragoman.decoding.strategy import Source, SourceLimits
+from dragoman.decoding.strategy import Source, TargetLimits
 from tests.decoding.fake_stepper import EOS, Prefix
 
 LENGTH_PENALTIES = (0.0, 0.6, 1.0, 2.0)
@@ -26,7 +26,7 @@ def sources(draw: st.DrawFn, beam_size: int) -> Source:
     max_tokens = draw(st.integers(num_forced + 1, num_forced + 7))
     return Source(
         ids=(),
-        limits=SourceLimits(max_tokens, min_tokens=draw(st.integers(0, max_tokens))),
+        limits=TargetLimits(max_tokens, min_tokens=draw(st.integers(0, max_tokens))),
         begin=begin,
         length_penalty=draw(st.sampled_from(LENGTH_PENALTIES)),
         num_hypotheses=draw(st.integers(1, beam_size)),

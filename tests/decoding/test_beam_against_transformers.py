@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from transformers import MarianConfig, MarianMTModel
 
 from dragoman.decoding.loop import make_strategy, search
-from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
 from tests.decoding.fake_stepper import Prefix
 
@@ -162,7 +162,7 @@ def source_of(wishes: Wishes, num_hypotheses: int) -> Source:
     forced = wishes.forced_bos_token_id
     return Source(
         ids=(),
-        limits=SourceLimits(MAX_LENGTH - 1, max(wishes.min_length - 1, 0)),
+        limits=TargetLimits(MAX_LENGTH - 1, max(wishes.min_length - 1, 0)),
         begin=(PAD,) if forced is None else (PAD, forced),
         length_penalty=wishes.length_penalty,
         num_hypotheses=num_hypotheses,

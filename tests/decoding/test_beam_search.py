@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman.decoding.beam import inherit
 from dragoman.decoding.loop import make_strategy, search
-from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis
 from tests.decoding import reference_search
 from tests.decoding.fake_stepper import (
@@ -45,7 +45,7 @@ def source_of(
     num_hypotheses: int = 1,
     early_stopping: bool = False,
 ) -> Source:
-    limits = SourceLimits(max_tokens, min_tokens)
+    limits = TargetLimits(max_tokens, min_tokens)
     return Source((), limits, begin, length_penalty, num_hypotheses, early_stopping)
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dragoman.decoding.loop import Found, Lane, open_strategy
-from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.decoding.loop import FinishedSource, Lane, open_strategy
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.types import SearchKind
 from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, Prefix, RandomModel, random_models, sentences
 from tests.decoding.random_sources import sources as random_sources
@@ -24,7 +24,7 @@ def source_of(number: int, beam_size: int) -> Source:
     prefix = ((), (6, 2), (3,))[number % 3]
     return Source(
         ids=(number,),
-        limits=SourceLimits(max_tokens=len(begin) + len(prefix) + 1 + number % 7, min_tokens=number % 3),
+        limits=TargetLimits(max_tokens=len(begin) + len(prefix) + 1 + number % 7, min_tokens=number % 3),
         begin=begin,
         length_penalty=(0.0, 0.6, 1.0, 2.0)[number % 4],
         num_hypotheses=1 + number % beam_size,
@@ -34,7 +34,7 @@ def source_of(number: int, beam_size: int) -> Source:
 
 
 def plain_source(number: int) -> Source:
-    return Source((number,), SourceLimits(9, 0), (BOS,))
+    return Source((number,), TargetLimits(9, 0), (BOS,))
 
 
 def lane_over(stepper: FakeStepper) -> Lane[list[int]]:
@@ -49,14 +49,14 @@ def join(lane: Lane[list[int]], sources: list[Source]) -> None:
     lane.join(sources, [source.ids[0] for source in sources])
 
 
-def search_alone(model: RandomModel, source: Source, beam_size: int) -> list[Found]:
+def search_alone(model: RandomModel, source: Source, beam_size: int) -> list[FinishedSource]:
     lane = lane_over(FakeStepper(model, [], beam_size))
     join(lane, [source])
     return run_to_end(lane)
 
 
-def run_to_end(lane: Lane[list[int]]) -> list[Found]:
-    found: list[Found] = []
+def run_to_end(lane: Lane[list[int]]) -> list[FinishedSource]:
+    found: list[FinishedSource] = []
     while lane.sources:
         found += lane.step()
     return found
@@ -64,9 +64,9 @@ def run_to_end(lane: Lane[list[int]]) -> list[Found]:
 
 def search_as_they_arrive(
     lane: Lane[list[int]], sources: list[Source], delays: list[int], num_dropped: int = 0
-) -> list[Found]:
+) -> list[FinishedSource]:
     """Step `delays[i]` times before source i joins; those that come in one step join together."""
-    found: list[Found] = []
+    found: list[FinishedSource] = []
     together: list[Source] = []
     for source, delay in zip(sources, delays, strict=True):
         if delay and together:
@@ -185,7 +185,7 @@ def test_a_beginning_is_what_the_best_hypothesis_says_so_far(beam_size: int) -> 
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_beginning_has_no_forced_tokens(beam_size: int) -> None:
     lane = lane_over(FakeStepper(sentences(9, [(7, 8, 2, 3, 4), (5,)]), [], beam_size))
-    join(lane, [Source((0,), SourceLimits(9, 0), (BOS, 7, 8)), plain_source(1)])
+    join(lane, [Source((0,), TargetLimits(9, 0), (BOS, 7, 8)), plain_source(1)])
 
     beginnings = []
     for _ in range(5):
@@ -198,7 +198,7 @@ def test_a_beginning_has_no_forced_tokens(beam_size: int) -> None:
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_beginning_has_the_prefix(beam_size: int) -> None:
     lane = lane_over(FakeStepper(sentences(9, [(7, 8, 2, 3, 4)]), [], beam_size))
-    join(lane, [Source((0,), SourceLimits(9, 0), (BOS, 7), prefix=(8, 2))])
+    join(lane, [Source((0,), TargetLimits(9, 0), (BOS, 7), prefix=(8, 2))])
 
     beginnings = []
     for _ in range(5):
@@ -226,7 +226,7 @@ class NaNForOne(FakeStepper):
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_candidates_that_are_not_numbers_fail_only_the_source_they_are_for(beam_size: int) -> None:
     model = RandomModel(9, seed=5)
-    sources = [Source((number,), SourceLimits(7, 6), (BOS,)) for number in range(4)]
+    sources = [Source((number,), TargetLimits(7, 6), (BOS,)) for number in range(4)]
     lane = lane_over(NaNForOne(model, [], beam_size))
     join(lane, sources)
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dragoman.decoding.filters import repeats, round_up
-from dragoman.decoding.loop import Found, Lane, make_strategy, open_strategy, search
+from dragoman.decoding.loop import FinishedSource, Lane, make_strategy, open_strategy, search
 from dragoman.decoding.options import Sampling
-from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.types import Hypothesis, Method, SearchKind
 from tests.decoding import reference_search
 from tests.decoding.fake_stepper import (
@@ -41,7 +41,7 @@ def filtered_sources(draw: st.DrawFn, beam_size: int) -> Source:
     more = draw(st.integers(0, 10))
     return replace(
         source,
-        limits=SourceLimits(source.limits.max_tokens + more, source.limits.min_tokens + more // 2),
+        limits=TargetLimits(source.limits.max_tokens + more, source.limits.min_tokens + more // 2),
         repetition_penalty=draw(st.sampled_from([1.0, 1.2, 3.0])),
         no_repeat_ngram_size=draw(st.sampled_from([0, 1, 2, 3])),
     )
@@ -106,7 +106,7 @@ def test_filters_of_one_source_are_nothing_to_another_whenever_it_joins(
     target = TargetVocabulary(EOS, model.vocab_size)
     lane = Lane(kind, FakeStepper(model, [], beam_size), open_strategy(kind, target))
 
-    found: list[Found] = []
+    found: list[FinishedSource] = []
     for source, delay in zip(sources, delays, strict=True):
         lane.join([source], [source.ids[0]])
         for _ in range(delay):
@@ -125,7 +125,7 @@ def test_filters_of_one_source_are_nothing_to_another_whenever_it_joins(
 @pytest.mark.parametrize("kind", [SearchKind(1), SearchKind(3)], ids=str)
 def test_filters_that_do_nothing_find_what_a_plain_search_does(kind: SearchKind) -> None:
     model = RandomModel(30, seed=4)
-    sources = [Source((), SourceLimits(9, 3), (BOS,)) for _ in range(5)]
+    sources = [Source((), TargetLimits(9, 3), (BOS,)) for _ in range(5)]
     target = TargetVocabulary(EOS, 30)
     stepper = FakeStepper(model, range(5), kind.beam_size)
 
@@ -140,7 +140,7 @@ def test_a_repeated_token_has_its_logprob_times_the_penalty() -> None:
     model = TableModel(4, {(0, ()): {2: 1.0}, (0, (2,)): said_again, (0, (2, 2)): {EOS: 1.0}})
 
     def best(penalty: float) -> Hypothesis:
-        source = Source((), SourceLimits(5, 0), (BOS,), 0.0, repetition_penalty=penalty)
+        source = Source((), TargetLimits(5, 0), (BOS,), 0.0, repetition_penalty=penalty)
         ((hypothesis,),) = search_filtered(model, [source], 2)
         return hypothesis
 
@@ -153,7 +153,7 @@ def test_a_repeated_token_has_its_logprob_times_the_penalty() -> None:
 def test_no_ngram_occurs_twice(size: int) -> None:
     model = RandomModel(12, seed=9, sharpness=4.0)
     sources = [
-        Source((), SourceLimits(25, 9), (BOS, 5), no_repeat_ngram_size=size, num_hypotheses=3)
+        Source((), TargetLimits(25, 9), (BOS, 5), no_repeat_ngram_size=size, num_hypotheses=3)
         for _ in range(20)
     ]
 
@@ -166,7 +166,7 @@ def test_no_ngram_occurs_twice(size: int) -> None:
 
 @pytest.mark.parametrize("beam_size", [1, 2])
 def test_the_end_of_sentence_may_come_although_it_starts_the_decoder(beam_size: int) -> None:
-    source = Source((), SourceLimits(9, 0), (EOS,), no_repeat_ngram_size=1)
+    source = Source((), TargetLimits(9, 0), (EOS,), no_repeat_ngram_size=1)
     model = TableModel(5, {(0, (EOS,)): {2: 1.0}, (0, (EOS, 2)): {EOS: 0.9, 3: 0.1}})
 
     ((hypothesis,),) = search_filtered(model, [source], beam_size)
@@ -179,7 +179,7 @@ def test_the_end_of_sentence_may_come_although_it_starts_the_decoder(beam_size: 
 def test_what_filters_forbid_is_forced_where_it_must_be(method: Method) -> None:
     source = Source(
         (),
-        SourceLimits(9, 0),
+        TargetLimits(9, 0),
         (BOS, 2, 2),
         repetition_penalty=5.0,
         no_repeat_ngram_size=1,
@@ -197,8 +197,8 @@ def test_what_filters_forbid_is_forced_where_it_must_be(method: Method) -> None:
 def test_few_numbers_of_candidates_are_asked_for() -> None:
     stepper = FakeStepper(RandomModel(500, seed=2), [0, 1], 2)
     sources = [
-        Source((), SourceLimits(100, 99), (BOS,), repetition_penalty=1.3),
-        Source((), SourceLimits(100, 99), (BOS,), no_repeat_ngram_size=2),
+        Source((), TargetLimits(100, 99), (BOS,), repetition_penalty=1.3),
+        Source((), TargetLimits(100, 99), (BOS,), no_repeat_ngram_size=2),
     ]
     kind = SearchKind(2, method=Method.FILTERED)
 
@@ -210,7 +210,7 @@ def test_few_numbers_of_candidates_are_asked_for() -> None:
 
 def test_ngrams_alone_ask_for_no_more_than_they_forbid() -> None:
     stepper = FakeStepper(sentences(500, [(2, 3, 2, 4, 2, 5, *range(10, 40))]), [0])
-    source = Source((), SourceLimits(50, 0), (BOS,), no_repeat_ngram_size=2)
+    source = Source((), TargetLimits(50, 0), (BOS,), no_repeat_ngram_size=2)
 
     search(
         stepper, make_strategy([source], SearchKind(1, method=Method.FILTERED), TargetVocabulary(EOS, 500))
@@ -239,13 +239,13 @@ def test_a_faulty_source_that_alone_had_filters_leaves_the_others_as_they_were(b
     kind = SearchKind(beam_size, method=Method.FILTERED)
     target = TargetVocabulary(EOS, 40)
     sources = [
-        Source((number,), SourceLimits(12, 11), (BOS,), repetition_penalty=1.0 if number else 2.0)
+        Source((number,), TargetLimits(12, 11), (BOS,), repetition_penalty=1.0 if number else 2.0)
         for number in range(6)
     ]
     lane = Lane(kind, NaNLater(model, [], beam_size), open_strategy(kind, target))
     lane.join(sources, list(range(6)))
 
-    found: dict[Source, Found] = {}
+    found: dict[Source, FinishedSource] = {}
     while lane.sources:
         found |= {one.source: one for one in lane.step()}
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dragoman.decoding.beam import Beam
 from dragoman.decoding.greedy import Greedy
 from dragoman.decoding.loop import make_strategy, search
-from dragoman.decoding.strategy import Source, SourceLimits, Strategy, TargetVocabulary
+from dragoman.decoding.strategy import Source, Strategy, TargetLimits, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis
 from tests.decoding import reference_search
 from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, RandomModel, random_models, sentences
@@ -52,7 +52,7 @@ def test_a_beam_of_1_equals_greedy(model: RandomModel, sources: list[Source]) ->
 def test_the_end_of_sentence_at_the_last_position_is_a_stop() -> None:
     stepper = FakeStepper(sentences(4, [(2, 3)]), [0])
 
-    (hypothesis,) = search_greedily(stepper, [Source((), SourceLimits(max_tokens=3, min_tokens=0), (BOS,))])
+    (hypothesis,) = search_greedily(stepper, [Source((), TargetLimits(max_tokens=3, min_tokens=0), (BOS,))])
 
     assert hypothesis == Hypothesis((2, 3), 0.0, 3, 0.0, FinishReason.STOP)
 
@@ -60,7 +60,7 @@ def test_the_end_of_sentence_at_the_last_position_is_a_stop() -> None:
 def test_a_sentence_without_room_for_its_end_is_cut_by_length() -> None:
     stepper = FakeStepper(sentences(4, [(2, 3)]), [0])
 
-    (hypothesis,) = search_greedily(stepper, [Source((), SourceLimits(max_tokens=2, min_tokens=0), (BOS,))])
+    (hypothesis,) = search_greedily(stepper, [Source((), TargetLimits(max_tokens=2, min_tokens=0), (BOS,))])
 
     assert hypothesis == Hypothesis((2, 3), 0.0, 2, 0.0, FinishReason.LENGTH)
 
@@ -71,7 +71,7 @@ def test_a_runner_up_is_asked_for_only_while_an_end_may_come_too_early(
 ) -> None:
     stepper = FakeStepper(sentences(5, [(2, 2, 2), (2, 2, 2)]), [0, 1])
 
-    search_greedily(stepper, [Source((), SourceLimits(4, least), (BOS,)) for least in min_tokens])
+    search_greedily(stepper, [Source((), TargetLimits(4, least), (BOS,)) for least in min_tokens])
 
     assert stepper.num_best == num_best
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from dragoman.decoding.forced import ForcedDecodingLane
 from dragoman.decoding.lanes import open_lane
-from dragoman.decoding.loop import AnyLane, Found, Lane, make_strategy, search
+from dragoman.decoding.loop import AnyLane, FinishedSource, Lane, make_strategy, search
 from dragoman.decoding.options import Sampling
-from dragoman.decoding.reading import ReadingLane
-from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.errors import InputError
 from dragoman.types import FinishReason, Hypothesis, Method, Reading, SearchKind
 from tests.decoding.fake_stepper import (
@@ -36,7 +36,7 @@ LENGTHS = (3, 7, 1, 5, 4, 9, 2)
 
 
 def source_of(number: int, given: Prefix, begin: Prefix = (BOS,), max_tokens: int = 20) -> Source:
-    return Source((number,) * LENGTHS[number], SourceLimits(max_tokens, 0), begin, given=given)
+    return Source((number,) * LENGTHS[number], TargetLimits(max_tokens, 0), begin, given=given)
 
 
 def lane_over(kind: SearchKind, stepper: FakeReadingStepper | None = None) -> AnyLane[list[int]]:
@@ -54,8 +54,8 @@ def join(lane: AnyLane[list[int]], sources: list[Source]) -> None:
     lane.join(sources, [source.ids[0] for source in sources])
 
 
-def run_to_end(lane: AnyLane[list[int]]) -> list[Found]:
-    found: list[Found] = []
+def run_to_end(lane: AnyLane[list[int]]) -> list[FinishedSource]:
+    found: list[FinishedSource] = []
     while lane.sources:
         found += lane.step()
     return found
@@ -72,7 +72,7 @@ def given_sources(draw: st.DrawFn, number: int) -> Source:
     room = draw(st.integers(0, 2))
     return Source(
         (number,) * LENGTHS[number],
-        SourceLimits(max(len(begin) - 1 + len(target) + room, len(begin)), 0),
+        TargetLimits(max(len(begin) - 1 + len(target) + room, len(begin)), 0),
         begin,
         length_penalty=draw(st.sampled_from([0.0, 0.6, 1.0])),
         given=tuple(target),
@@ -130,7 +130,7 @@ def test_a_source_is_read_the_same_in_any_company(
     sources = [data.draw(given_sources(number=number)) for number in range(len(delays))]
     lane = lane_over(kind)
 
-    found: list[Found] = []
+    found: list[FinishedSource] = []
     for source, delay in zip(sources, delays, strict=True):
         join(lane, [source])
         for _ in range(delay):
@@ -152,7 +152,7 @@ def test_a_source_is_read_the_same_in_any_company(
 def test_what_a_search_found_is_read_with_the_score_that_it_found(
     begin: Prefix, max_tokens: int, length_penalty: float
 ) -> None:
-    source = Source((0,) * LENGTHS[0], SourceLimits(max_tokens, 0), begin, length_penalty, prefix=(8,))
+    source = Source((0,) * LENGTHS[0], TargetLimits(max_tokens, 0), begin, length_penalty, prefix=(8,))
     ((searched,),) = search(FakeStepper(MODEL, [0], 3), make_strategy([source], 3, TARGET))
 
     (read,) = read_all(SCORE, [replace(source, given=searched.ids)])
@@ -260,14 +260,14 @@ def test_a_target_over_its_limit_is_refused_by_name() -> None:
 
 def test_a_target_that_does_not_begin_with_its_prefix_is_refused() -> None:
     with pytest.raises(ValueError, match="does not begin with"):
-        Source((0,), SourceLimits(9, 0), (BOS,), prefix=(5,), given=(6, 5))
+        Source((0,), TargetLimits(9, 0), (BOS,), prefix=(5,), given=(6, 5))
 
 
 @pytest.mark.parametrize("kind", [SCORE, ALIGN], ids=str)
 def test_what_is_read_has_a_lane_of_its_own(kind: SearchKind) -> None:
     lane = lane_over(kind)
 
-    assert isinstance(lane, ReadingLane)
+    assert isinstance(lane, ForcedDecodingLane)
     assert lane.kind == kind
 
 
@@ -277,7 +277,7 @@ def test_what_is_searched_for_has_a_lane_with_its_strategy(method: Method, num_r
     kind = SearchKind(num_rows, method=method)
     source = Source(
         (0,),
-        SourceLimits(9, 0),
+        TargetLimits(9, 0),
         (BOS,),
         num_hypotheses=num_rows,
         repetition_penalty=2.0,
@@ -297,6 +297,6 @@ def test_what_is_searched_for_has_a_lane_with_its_strategy(method: Method, num_r
 
 def test_a_reading_lane_takes_no_search() -> None:
     with pytest.raises(ValueError, match="not read in lanes"):
-        ReadingLane(SearchKind(1), FakeReadingStepper(MODEL, LENGTHS), TARGET)
+        ForcedDecodingLane(SearchKind(1), FakeReadingStepper(MODEL, LENGTHS), TARGET)
     with pytest.raises(ValueError, match="no method of a search"):
         make_strategy([], SCORE, TARGET)

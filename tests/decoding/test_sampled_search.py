@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
-from dragoman.decoding.loop import Found, Lane, make_strategy, open_strategy, search
+from dragoman.decoding.loop import FinishedSource, Lane, make_strategy, open_strategy, search
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.sampling import draw_columns, segment_seed
-from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
 from tests.decoding.fake_stepper import (
     BOS,
@@ -76,7 +76,7 @@ def counted(
     sources = [
         Source(
             (),
-            SourceLimits(max_tokens, min_tokens),
+            TargetLimits(max_tokens, min_tokens),
             (BOS,),
             num_hypotheses=NUM_DRAWS,
             sampling=sampling,
@@ -179,7 +179,7 @@ def test_candidates_are_as_likely_as_transformers_makes_them(
 def test_nothing_but_the_best_to_draw_among_is_greedy_search(sampling: Sampling) -> None:
     model = RandomModel(20, seed=3)
     target = TargetVocabulary(EOS, 20)
-    sources = [Source((), SourceLimits(9, 2), (BOS,), sampling=sampling, seed=seed) for seed in range(8)]
+    sources = [Source((), TargetLimits(9, 2), (BOS,), sampling=sampling, seed=seed) for seed in range(8)]
 
     drawn = search(
         FakeStepper(model, range(8)), make_strategy(sources, SearchKind(1, method=Method.SAMPLE), target)
@@ -194,7 +194,7 @@ def source_of(number: int, sampling: Sampling, num_draws: int) -> Source:
     num_forced = len(begin) - 1 + len(prefix)
     return Source(
         ids=(number,),
-        limits=SourceLimits(num_forced + 1 + number % 7, min_tokens=number % 3),
+        limits=TargetLimits(num_forced + 1 + number % 7, min_tokens=number % 3),
         begin=begin,
         length_penalty=(0.0, 1.0)[number % 2],
         num_hypotheses=num_draws,
@@ -219,7 +219,7 @@ def test_a_source_gets_the_same_draws_in_any_company(
     sources = [source_of(number, sampling, num_draws) for number, (_, sampling) in enumerate(arrivals)]
     lane = Lane(kind, FakeStepper(model, [], num_draws), open_strategy(kind, target))
 
-    found: list[Found] = []
+    found: list[FinishedSource] = []
     for source, (delay, _) in zip(sources, arrivals, strict=True):
         lane.join([source], [source.ids[0]])
         for _ in range(delay):
@@ -269,7 +269,7 @@ def test_draws_are_counted_and_scored_as_the_model_says_whatever_the_temperature
 
 def test_a_seed_draws_the_same_again_and_another_something_else() -> None:
     model = RandomModel(30, seed=8, sharpness=0.5)
-    limits = SourceLimits(8, 7)
+    limits = TargetLimits(8, 7)
     sources = [
         Source((), limits, (BOS,), num_hypotheses=4, sampling=Sampling(), seed=seed) for seed in (1, 2, 1)
     ]
@@ -282,7 +282,7 @@ def test_a_seed_draws_the_same_again_and_another_something_else() -> None:
 
 def test_an_impossible_step_is_a_hypothesis_that_nothing_is_worse_than() -> None:
     model = TableModel(4, {(0, ()): {2: 1.0}, (0, (2,)): {2: 1.0}})
-    source = Source((), SourceLimits(3, 2), (BOS,), no_repeat_ngram_size=1, sampling=Sampling(top_k=2))
+    source = Source((), TargetLimits(3, 2), (BOS,), no_repeat_ngram_size=1, sampling=Sampling(top_k=2))
 
     ((hypothesis,),) = draw_all(model, [source], 1)
 
@@ -292,7 +292,7 @@ def test_an_impossible_step_is_a_hypothesis_that_nothing_is_worse_than() -> None
 def test_as_many_candidates_as_the_widest_source_draws_among_are_asked_for() -> None:
     stepper = FakeStepper(RandomModel(100, seed=1), [0, 1])
     sources = [
-        Source((), SourceLimits(length, length), (BOS,), sampling=sampling)
+        Source((), TargetLimits(length, length), (BOS,), sampling=sampling)
         for length, sampling in ((4, Sampling(top_k=10)), (2, Sampling()))
     ]
 
@@ -306,7 +306,7 @@ def test_a_source_that_does_not_say_how_to_draw_is_refused() -> None:
     strategy = open_strategy(SearchKind(1, method=Method.SAMPLE), TargetVocabulary(EOS, 9))
 
     with pytest.raises(ValueError, match="how its targets are drawn"):
-        strategy.join([Source((), SourceLimits(9, 0), (BOS,))])
+        strategy.join([Source((), TargetLimits(9, 0), (BOS,))])
 
     assert list(strategy.sources) == []
 

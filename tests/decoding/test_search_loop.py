@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 from dragoman.decoding.loop import make_strategy, search
 from dragoman.decoding.slots import fill_holes
-from dragoman.decoding.strategy import Source, SourceLimits, Strategy, TargetVocabulary
+from dragoman.decoding.strategy import Source, Strategy, TargetLimits, TargetVocabulary
 from dragoman.errors import InputError
 from dragoman.types import Hypothesis
 from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, RandomModel, random_models, sentences
 
 
-def limits_of(source: int) -> SourceLimits:
+def limits_of(source: int) -> TargetLimits:
     """Limits that differ between sources."""
-    return SourceLimits(max_tokens=2 + source % 6, min_tokens=source % 3)
+    return TargetLimits(max_tokens=2 + source % 6, min_tokens=source % 3)
 
 
 def search_sources(model: RandomModel, numbers: list[int], beam_size: int) -> dict[int, list[Hypothesis]]:
@@ -26,7 +26,7 @@ def search_sources(model: RandomModel, numbers: list[int], beam_size: int) -> di
     return dict(zip(numbers, results, strict=True))
 
 
-def strategy_for(limits: list[SourceLimits], beam_size: int, vocab_size: int = 9) -> Strategy:
+def strategy_for(limits: list[TargetLimits], beam_size: int, vocab_size: int = 9) -> Strategy:
     sources = [Source((), limit, (BOS,)) for limit in limits]
     return make_strategy(sources, beam_size, TargetVocabulary(EOS, vocab_size))
 
@@ -51,7 +51,7 @@ def test_a_source_gets_the_same_hypotheses_alone_and_in_company(
 def test_finished_sources_leave_at_once_and_the_last_ones_fill_their_holes(beam_size: int) -> None:
     targets: list[tuple[int, ...]] = [(), (2, 2, 2), (), (3, 3), (4, 4)]
     stepper = FakeStepper(sentences(5, targets), range(5), beam_size)
-    strategy = strategy_for([SourceLimits(9, 0)] * 5, beam_size, vocab_size=5)
+    strategy = strategy_for([TargetLimits(9, 0)] * 5, beam_size, vocab_size=5)
 
     results = search(stepper, strategy)
 
@@ -104,7 +104,7 @@ class FaultyStepper(FakeStepper):
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_what_the_stepper_raises_reaches_the_caller(beam_size: int) -> None:
     fault = RuntimeError("out of memory")
-    strategy = strategy_for([SourceLimits(9, 9)], beam_size)
+    strategy = strategy_for([TargetLimits(9, 9)], beam_size)
 
     with pytest.raises(RuntimeError) as raised:
         search(FaultyStepper(beam_size, fault), strategy)
@@ -114,7 +114,7 @@ def test_what_the_stepper_raises_reaches_the_caller(beam_size: int) -> None:
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_logprobs_that_are_not_numbers_end_the_search(beam_size: int) -> None:
-    strategy = strategy_for([SourceLimits(9, 9)], beam_size)
+    strategy = strategy_for([TargetLimits(9, 9)], beam_size)
 
     with pytest.raises(FloatingPointError, match="not numbers"):
         search(FaultyStepper(beam_size, None), strategy)
@@ -130,7 +130,7 @@ def test_logprobs_that_are_not_numbers_end_the_search(beam_size: int) -> None:
 )
 def test_limits_that_no_target_can_keep_are_refused(max_tokens: int, min_tokens: int, message: str) -> None:
     with pytest.raises(InputError) as raised:
-        SourceLimits(max_tokens, min_tokens)
+        TargetLimits(max_tokens, min_tokens)
 
     assert str(raised.value) == message
 
@@ -142,18 +142,18 @@ def test_a_vocabulary_of_only_the_end_of_sentence_is_refused() -> None:
 
 def test_a_source_whose_forced_tokens_fill_its_limit_is_refused() -> None:
     with pytest.raises(InputError) as raised:
-        Source((), SourceLimits(2, 0), (BOS, 5, 6))
+        Source((), TargetLimits(2, 0), (BOS, 5, 6))
 
     assert raised.value.field == "max_length"
     assert raised.value.problem == (
         "2 leaves no room after the 2 tokens that a target begins with; at least 3 are needed"
     )
-    Source((), SourceLimits(3, 0), (BOS, 5, 6))
+    Source((), TargetLimits(3, 0), (BOS, 5, 6))
 
 
 def test_a_target_that_begins_with_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="at least"):
-        Source((), SourceLimits(2, 0), ())
+        Source((), TargetLimits(2, 0), ())
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -162,7 +162,7 @@ def test_the_steppers_candidates_are_not_written_to_where_tokens_are_forced_or_e
     beam_size: int, min_tokens: int
 ) -> None:
     strategy = strategy_for([], beam_size)
-    limits = SourceLimits(9, min_tokens)
+    limits = TargetLimits(9, min_tokens)
     strategy.join([Source((), limits, (BOS, 5)), Source((), limits, (BOS,))])
     shape = (2 * beam_size, strategy.num_best)
     logprobs, ids = np.full(shape, -1.0, np.float32), np.full(shape, EOS)
@@ -176,7 +176,7 @@ def test_the_steppers_candidates_are_not_written_to_where_tokens_are_forced_or_e
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_forced_end_of_sentence_is_refused_before_anything_joins(beam_size: int) -> None:
     strategy = strategy_for([], beam_size)
-    good, bad = (Source((), SourceLimits(9, 0), begin) for begin in ((EOS, 2), (BOS, EOS)))
+    good, bad = (Source((), TargetLimits(9, 0), begin) for begin in ((EOS, 2), (BOS, EOS)))
 
     with pytest.raises(ValueError, match="ends a target"):
         strategy.join([good, bad])

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.decoding.loop import make_strategy, search
 from dragoman.decoding.options import Sampling
-from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.errors import InputError
 from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
 from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, TableModel
@@ -38,7 +38,7 @@ MODEL = TableModel(
 def source_of(prefix: tuple[int, ...], begin: tuple[int, ...] = (BOS,), max_tokens: int = 9) -> Source:
     return Source(
         (0,),
-        SourceLimits(max_tokens, 0),
+        TargetLimits(max_tokens, 0),
         begin,
         repetition_penalty=1.5,
         prefix=prefix,

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dragoman.decoding.loop import Found, Lane, make_strategy, open_strategy, search
+from dragoman.decoding.loop import FinishedSource, Lane, make_strategy, open_strategy, search
 from dragoman.decoding.options import Sampling
-from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
 from tests.decoding import reference_search
 from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, LanguageModel, Prefix, RandomModel, TableModel
@@ -48,7 +48,7 @@ def sources(draw: st.DrawFn, beam_size: int) -> Source:
     max_tokens = num_forced + draw(st.integers(1, 9))
     return Source(
         ids=(),
-        limits=SourceLimits(max_tokens, draw(st.integers(0, max_tokens))),
+        limits=TargetLimits(max_tokens, draw(st.integers(0, max_tokens))),
         begin=(BOS,),
         num_hypotheses=draw(st.integers(1, beam_size)),
         prefix=ids_of(prefix),
@@ -211,7 +211,7 @@ def test_what_may_follow_for_one_source_is_nothing_to_another_whenever_it_joins(
     wanted = [replace(draw_source(data, kind), ids=(number,)) for number in range(len(delays))]
     lane = Lane(kind, FakeStepper(model, [], kind.beam_size), open_strategy(kind, TARGET))
 
-    found: list[Found] = []
+    found: list[FinishedSource] = []
     for source, delay in zip(wanted, delays, strict=True):
         lane.join([source], [source.ids[0]])
         for _ in range(delay):
@@ -231,7 +231,7 @@ def test_what_may_follow_for_one_source_is_nothing_to_another_whenever_it_joins(
 @settings(deadline=None, max_examples=30)
 def test_where_no_byte_is_likely_nothing_changes(beam_size: int, seed: int) -> None:
     model = Biased(RandomModel(SIZE, seed), np.float32(20.0))
-    wanted = [Source((), SourceLimits(9, 1), (BOS,), num_hypotheses=beam_size) for _ in range(3)]
+    wanted = [Source((), TargetLimits(9, 1), (BOS,), num_hypotheses=beam_size) for _ in range(3)]
 
     def found(target: TargetVocabulary) -> list[list[Hypothesis]]:
         return search(FakeStepper(model, range(3), beam_size), make_strategy(wanted, beam_size, target))
@@ -254,7 +254,7 @@ def test_no_sentence_ends_within_a_character(beam_size: int) -> None:
 
     ((best, *_),) = search(
         FakeStepper(model, [0], beam_size),
-        make_strategy([Source((), SourceLimits(8, 1), (BOS,))], beam_size, TARGET),
+        make_strategy([Source((), TargetLimits(8, 1), (BOS,))], beam_size, TARGET),
     )
 
     assert best.ids == (e2, x82, xac)
@@ -268,7 +268,7 @@ def test_where_nothing_may_follow_the_target_goes_on_with_what_there_is() -> Non
     model = TableModel(SIZE, {(0, ()): {e2: 1.0}, (0, (e2,)): {x82: 1.0}, (0, (e2, x82)): {word: 1.0}})
 
     ((best,),) = search(
-        FakeStepper(model, [0]), make_strategy([Source((), SourceLimits(8, 1), (BOS,))], 1, TARGET)
+        FakeStepper(model, [0]), make_strategy([Source((), TargetLimits(8, 1), (BOS,))], 1, TARGET)
     )
 
     assert best.ids == (e2, x82, word)

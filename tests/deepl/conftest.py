@@ -12,11 +12,11 @@ import pytest
 
 from dragoman import Translator
 from dragoman.bundle import open_bundle
-from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyWishes, Limits, Scope
+from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyLimits, KeyOptions, Scope
 from service.accounts.usage import Usage, UsageStore
 from tests.routing.doubles import DoubleBundles, write_bundle
 from tests.service.conftest import SIZE_BYTES, TINY_BUNDLE, forget_settings, ready_client, router_of
@@ -45,10 +45,10 @@ class Keys:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def make(self, limits: Limits = NO_LIMITS, scopes: frozenset[Scope] = DEFAULT_SCOPES) -> str:
+    def make(self, limits: KeyLimits = NO_LIMITS, scopes: frozenset[Scope] = DEFAULT_SCOPES) -> str:
         database = Database.open(self.url)
         try:
-            return KeyStore(database).create(KeyWishes("test", scopes, limits), datetime.now(UTC)).presented
+            return KeyStore(database).create(KeyOptions("test", scopes, limits), datetime.now(UTC)).presented
         finally:
             database.close()
 

@@ -10,9 +10,9 @@ import pytest
 from deepl import __main__ as deepl_command
 from deepl.api_data import ModelType
 
-from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
-from service.accounts.keys import Limits
+from service.accounts.keys import KeyLimits
 from tests.deepl.conftest import ClientOf, Keys, error_of, translate
 from tests.routing.doubles import DoubleBundles, until, write_bundle
 from tests.service.conftest import SIZE_BYTES, ready_client
@@ -58,7 +58,7 @@ def test_a_model_between_variants_is_used(keyless: httpx.Client) -> None:
 
 
 def test_what_comes_back_unchanged_is_within_all_limits(http: httpx.Client, keys: Keys) -> None:
-    auth = {"Authorization": f"DeepL-Auth-Key {keys.make(Limits(characters_per_month=4))}"}
+    auth = {"Authorization": f"DeepL-Auth-Key {keys.make(KeyLimits(characters_per_month=4))}"}
     wanted = {"text": ["Hallo"], "source_lang": "EN", "target_lang": "EN-US"}
     assert error_of(http.post("/v2/translate", json=wanted, headers=auth))[0] == 456
     many = {**wanted, "text": ["x"] * 1001}

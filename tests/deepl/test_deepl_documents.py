@@ -11,8 +11,8 @@ import docx
 import httpx
 import pytest
 
-from service.accounts.keys import Limits, Scope
-from service.jobs.running import CHUNKS
+from service.accounts.keys import KeyLimits, Scope
+from service.jobs.job_runner import CHUNKS
 from service.jobs.worker import DOCUMENTS_AT_A_TIME
 from tests.deepl.conftest import ClientOf, Keys, error_of
 from tests.routing.doubles import until
@@ -202,7 +202,7 @@ def test_a_document_is_had_by_its_sender_with_its_own_key_alone(
 
 
 def test_a_document_over_the_quota_is_refused_at_once(client_of: ClientOf, keys: Keys) -> None:
-    key = keys.make(Limits(characters_per_month=10))
+    key = keys.make(KeyLimits(characters_per_month=10))
     client = client_of(key)
     with pytest.raises(deepl.QuotaExceededException):
         client.translate_document_upload("x" * 11, target_lang="EN-GB", filename="a.txt")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.accounts.keys import Limits, Scope
-from service.deepl.answers import owns, respond
-from service.front.errors import ApiError, ErrorKind
+from service.accounts.keys import KeyLimits, Scope
+from service.api.deepl.responses import owns, respond
+from service.http.errors import ApiError, ErrorKind
 from tests.deepl.conftest import ClientOf, Keys, error_of, translate
 
 Auth = dict[str, str]
@@ -62,7 +62,7 @@ def test_every_key_may_see_languages_and_its_usage(client_of: ClientOf, keys: Ke
 
 
 def test_a_used_up_quota_is_a_quota_exceeded_exception(client_of: ClientOf, keys: Keys) -> None:
-    key = keys.make(Limits(characters_per_month=10))
+    key = keys.make(KeyLimits(characters_per_month=10))
     client = client_of(key)
     client.translate_text("x" * 10, target_lang="EN-GB")
     with pytest.raises(deepl.QuotaExceededException, match="10 of 10"):
@@ -73,7 +73,7 @@ def test_a_used_up_quota_is_a_quota_exceeded_exception(client_of: ClientOf, keys
 
 
 def test_too_many_requests_are_a_too_many_requests_exception(client_of: ClientOf, keys: Keys) -> None:
-    client = client_of(keys.make(Limits(requests_per_minute=1)))
+    client = client_of(keys.make(KeyLimits(requests_per_minute=1)))
     client.get_usage()
     with pytest.raises(deepl.TooManyRequestsException):
         client.translate_text("Hallo", target_lang="EN-GB")

@@ -9,9 +9,15 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from service.front.errors import STATUSES
-from service.native.requests import DetectRequest, SamplingIn, ScoreRequest, StreamRequest, TranslateRequest
-from service.native.responses import SegmentEvent, TokensEvent, TranslationOut
+from service.api.native.requests import (
+    DetectRequest,
+    SamplingIn,
+    ScoreRequest,
+    StreamRequest,
+    TranslateRequest,
+)
+from service.api.native.responses import SegmentEvent, TokensEvent, TranslationOut
+from service.http.errors import STATUSES
 from service.openapi import whole_document
 
 PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf8")

@@ -8,7 +8,7 @@ import pytest
 from dragoman import DecodingOptions, Translator
 from dragoman.bundle import open_bundle
 from dragoman.decoding.options import Sampling
-from dragoman.opening import open_shortlist, open_tokenizers
+from dragoman.loading import open_shortlist, open_tokenizers
 
 MODELS = Path(__file__).parents[2] / "models"
 OPTIONS = {

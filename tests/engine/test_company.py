@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from dragoman.bundle import open_bundle
 from dragoman.decoding.lanes import open_lane
-from dragoman.decoding.loop import AnyLane, Found
+from dragoman.decoding.loop import AnyLane, FinishedSource
 from dragoman.decoding.options import Sampling
-from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.session import SessionOptions
-from dragoman.opening import open_tokenizers
+from dragoman.loading import open_tokenizers
 from dragoman.types import Method, SearchKind
 
 PROJECT = Path(__file__).parents[2]
@@ -77,7 +77,7 @@ class Engine:
                 self.target.eos_id,
             ]
             most = int(rng.integers(1, min(50, self.manifest.limits.max_target_tokens)))
-            limits = SourceLimits(most, int(rng.integers(0, most + 1)))
+            limits = TargetLimits(most, int(rng.integers(0, most + 1)))
             begin = (self.begin, *rng.integers(4, 40, int(rng.integers(0, min(3, most)))).tolist())
             stops_early = bool(rng.integers(2))
             sources.append(Source(ids, limits, begin, 1.0, beam_size, early_stopping=stops_early))
@@ -103,8 +103,8 @@ def engine(request: pytest.FixtureRequest) -> Engine:
     return Engine(request.param)
 
 
-def run_to_end(lane: AnyLane[CrossKV]) -> list[Found]:
-    found: list[Found] = []
+def run_to_end(lane: AnyLane[CrossKV]) -> list[FinishedSource]:
+    found: list[FinishedSource] = []
     while lane.sources:
         found += lane.step()
     return found
@@ -112,10 +112,10 @@ def run_to_end(lane: AnyLane[CrossKV]) -> list[Found]:
 
 def search_in_company(
     engine: Engine, sources: list[Source], kind: SearchKind, rng: np.random.Generator
-) -> list[Found]:
+) -> list[FinishedSource]:
     """Groups of random size join a running lane after random numbers of steps."""
     lane = engine.open_lane(kind)
-    found: list[Found] = []
+    found: list[FinishedSource] = []
     begin = 0
     while begin < len(sources):
         end = begin + int(rng.integers(1, 9))
@@ -170,6 +170,6 @@ def test_so_does_one_that_is_filtered_drawn_or_read(engine: Engine, kind: Search
                 )
 
 
-def without_readings(found: Found) -> Found:
+def without_readings(found: FinishedSource) -> FinishedSource:
     """Readings are equal by identity only."""
     return replace(found, hypotheses=[replace(each, reading=None) for each in found.hypotheses])

@@ -4,8 +4,9 @@ import time
 
 import pytest
 
-from dragoman import DecodingOptions, Translator, pacing
-from dragoman.pacing import PAUSE_S, WORK_S, Pacer
+from dragoman import DecodingOptions, Translator
+from dragoman.pipeline import pacing
+from dragoman.pipeline.pacing import PAUSE_S, WORK_S, Pacer
 
 GREEDY = DecodingOptions(beam_size=1)
 LINES = "Ja.\n" * (pacing.LARGE_CHARACTERS // 4)

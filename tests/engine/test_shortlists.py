@@ -12,7 +12,7 @@ from dragoman import BundleError, DecodingOptions, Translation, Translator
 from dragoman.bundle import read_bundle, sha256_of
 from dragoman.manifest import FileRecord, Manifest
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
-from dragoman.text.tokenise import Tokenizer
+from dragoman.text.tokenizer import Tokenizer
 from export.bundle import write_manifest
 from export.shortlist.install import write_shortlist
 

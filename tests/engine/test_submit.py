@@ -228,7 +228,7 @@ def test_stopping_a_list_early_gives_up_the_rest(single: Translator) -> None:
     outcomes.close()  # type: ignore[attr-defined] # a generator
 
     assert single.submit("Nein.").result(TIMEOUT_S).text == "No."
-    assert len(single._scheduler._desk.waiting) == 0
+    assert len(single._scheduler._shared.waiting) == 0
 
 
 def test_a_translator_left_open_does_not_hold_up_the_exit() -> None:

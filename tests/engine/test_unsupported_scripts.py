@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman import DecodingOptions, FinishReason, Translator
-from dragoman.rejoin import joint_finish_reason
+from dragoman.pipeline.assembly import joint_finish_reason
 
 DE_EN = Path(__file__).parents[2] / "models" / "de-en"
 FOREIGN = [

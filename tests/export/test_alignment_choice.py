@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.bundle import read_bundle
-from dragoman.manifest import Alignment, Limits
+from dragoman.manifest import AlignmentHeads, ModelLimits
 from export import trained
 from export.__main__ import chosen_alignment
 from export.alignment import default_alignment
@@ -18,25 +18,25 @@ from export.model import ModelConfig
 from export.original import Original, WantedLanguages
 
 CHECKPOINT = Path(__file__).parents[1] / "tiny" / "checkpoint"
-TRAINED = Alignment(0, (3,), reads_token=True)
+TRAINED = AlignmentHeads(0, (3,), reads_token=True)
 
 
-def original(alignment: Alignment | None = None) -> Original:
+def original(alignment: AlignmentHeads | None = None) -> Original:
     """Two decoder layers of five heads."""
     return dataclasses.replace(trained.load(CHECKPOINT, WantedLanguages()), alignment=alignment)
 
 
-def written(folder: Path, model: Original, alignment: Alignment | None) -> Alignment:
-    facts = BundleFacts("tiny", "CC0-1.0", Limits(48, 64), alignment=alignment)
+def written(folder: Path, model: Original, alignment: AlignmentHeads | None) -> AlignmentHeads:
+    facts = BundleFacts("tiny", "CC0-1.0", ModelLimits(48, 64), alignment=alignment)
     write_bundle(folder, model, "fp32", facts, [])
     return read_bundle(folder).manifest.alignment
 
 
 def test_a_bundle_names_what_was_asked_for_or_trained_or_the_default(tmp_path: Path) -> None:
-    asked = Alignment(1, (4, 0), reads_token=False)
+    asked = AlignmentHeads(1, (4, 0), reads_token=False)
     folders = (tmp_path / str(number) for number in itertools.count())
 
-    def name(model: Original, alignment: Alignment | None) -> Alignment:
+    def name(model: Original, alignment: AlignmentHeads | None) -> AlignmentHeads:
         folder = next(folders)
         folder.mkdir()
         return written(folder, model, alignment)
@@ -49,15 +49,15 @@ def test_a_bundle_names_what_was_asked_for_or_trained_or_the_default(tmp_path: P
 @pytest.mark.parametrize(
     ("alignment", "problem"),
     [
-        (Alignment(2, (0,), reads_token=True), "alignment layer 2: the decoder's layers are 0 to 1"),
-        (Alignment(-1, (0,), reads_token=True), "alignment layer -1: the decoder's layers are 0 to 1"),
-        (Alignment(0, (), reads_token=True), "alignment heads must be one or more, each named once"),
-        (Alignment(0, (1, 1), reads_token=True), "alignment heads must be one or more, each named once"),
-        (Alignment(0, (5,), reads_token=True), "alignment head 5: a layer's heads are 0 to 4"),
+        (AlignmentHeads(2, (0,), reads_token=True), "alignment layer 2: the decoder's layers are 0 to 1"),
+        (AlignmentHeads(-1, (0,), reads_token=True), "alignment layer -1: the decoder's layers are 0 to 1"),
+        (AlignmentHeads(0, (), reads_token=True), "alignment heads must be one or more, each named once"),
+        (AlignmentHeads(0, (1, 1), reads_token=True), "alignment heads must be one or more, each named once"),
+        (AlignmentHeads(0, (5,), reads_token=True), "alignment head 5: a layer's heads are 0 to 4"),
     ],
 )
 def test_attention_that_the_model_has_not_is_refused(
-    alignment: Alignment, problem: str, tmp_path: Path
+    alignment: AlignmentHeads, problem: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ExportError) as caught:
         written(tmp_path, original(), alignment)
@@ -70,13 +70,13 @@ def test_attention_that_the_model_has_not_is_refused(
     ("arguments", "expected"),
     [
         ((None, None, None), TRAINED),
-        ((None, None, "saying"), Alignment(0, (3,), reads_token=False)),
-        ((None, (1, 2), None), Alignment(0, (1, 2), reads_token=True)),
-        ((1, None, None), Alignment(1, (0, 1, 2, 3, 4), reads_token=True)),
-        ((1, (4,), "saying"), Alignment(1, (4,), reads_token=False)),
+        ((None, None, "saying"), AlignmentHeads(0, (3,), reads_token=False)),
+        ((None, (1, 2), None), AlignmentHeads(0, (1, 2), reads_token=True)),
+        ((1, None, None), AlignmentHeads(1, (0, 1, 2, 3, 4), reads_token=True)),
+        ((1, (4,), "saying"), AlignmentHeads(1, (4,), reads_token=False)),
     ],
 )
-def test_what_the_command_does_not_say_is_as_trained(arguments: Any, expected: Alignment) -> None:
+def test_what_the_command_does_not_say_is_as_trained(arguments: Any, expected: AlignmentHeads) -> None:
     """But for the heads of another layer: those of the trained one mean nothing there."""
     layer, heads, step = arguments
 
@@ -119,6 +119,6 @@ LAYER = "transformer-guided-alignment-layer"
 def test_marian_names_the_layer_whose_first_head_it_trained(
     options: dict[str, Any], decoder_options: dict[str, Any], layer: int | None
 ) -> None:
-    expected = None if layer is None else Alignment(layer, (0,), reads_token=False)
+    expected = None if layer is None else AlignmentHeads(layer, (0,), reads_token=False)
 
     assert read_alignment(options, decoder_options, 6) == expected

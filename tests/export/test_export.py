@@ -17,7 +17,7 @@ from dragoman import Translator
 from dragoman.bundle import open_bundle, read_bundle, sha256_of
 from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.languages import Languages, TargetLanguage
-from dragoman.manifest import DecodingDefaults, FileRecord, Limits
+from dragoman.manifest import DecodingDefaults, FileRecord, ModelLimits
 from dragoman.types import Pair
 from export import trained
 from export.bundle import (
@@ -47,7 +47,7 @@ TEXTS = [Text(Pair("de", "en"), SENTENCES)]
 
 
 def facts() -> BundleFacts:
-    return BundleFacts("tiny", "CC0-1.0", Limits(48, 64))
+    return BundleFacts("tiny", "CC0-1.0", ModelLimits(48, 64))
 
 
 def original() -> Original:
@@ -95,7 +95,7 @@ def test_the_command_writes_a_validated_bundle(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     manifest = open_bundle(bundle).manifest
     assert (manifest.name, manifest.precision, manifest.licence) == ("de-en", "fp32", "CC0-1.0")
-    assert manifest.limits == Limits(60, 64)
+    assert manifest.limits == ModelLimits(60, 64)
     assert [path.name for path in bundle.parent.iterdir()] == ["de-en"], "nothing temporary is left behind"
 
 
@@ -121,7 +121,7 @@ def test_limits_beyond_the_models_positions_are_refused_with_all_reasons(tmp_pat
     with pytest.raises(
         ExportError, match=r"head size 4 .* limits of 100 tokens exceed the model's 64 positions"
     ):
-        check_exportable(config, languages, DecodingDefaults(), Limits(100, 64))
+        check_exportable(config, languages, DecodingDefaults(), ModelLimits(100, 64))
     done = run_export(CHECKPOINT, tmp_path / "x", "--max-source-tokens", "100")
     assert done.returncode == 1
     assert "exceed the model's 64 positions" in done.stderr
@@ -132,16 +132,16 @@ def test_forced_tokens_take_positions_beyond_the_limit() -> None:
     targets = {"en": TargetLanguage((), (), (2, 5, 6))}
     languages = Languages(original().languages.sources, targets)
 
-    check_exportable(config, languages, DecodingDefaults(), Limits(64, 62))
+    check_exportable(config, languages, DecodingDefaults(), ModelLimits(64, 62))
     with pytest.raises(ExportError, match="limits of 65 tokens exceed"):
-        check_exportable(config, languages, DecodingDefaults(), Limits(64, 63))
+        check_exportable(config, languages, DecodingDefaults(), ModelLimits(64, 63))
 
 
 def test_a_search_of_the_models_own_that_the_engine_does_not_have_is_refused() -> None:
     config, languages = ModelConfig(10, 10, d_model=16, heads=2), original().languages
 
     with pytest.raises(ExportError, match="the model's own search: beam_size: 40 is not between 1 and 32"):
-        check_exportable(config, languages, DecodingDefaults(beam_size=40), Limits(8, 8))
+        check_exportable(config, languages, DecodingDefaults(beam_size=40), ModelLimits(8, 8))
 
 
 def test_a_folder_without_a_model_is_named_with_what_was_looked_for(tmp_path: Path) -> None:

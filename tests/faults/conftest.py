@@ -136,6 +136,6 @@ def meddler() -> Iterator[Meddler]:
 @contextmanager
 def meddled_router(meddler: Meddler, queue_size: int, replicas: int) -> Iterator[Router]:
     """The tiny model with the real engine."""
-    options = TranslatorOptions(replicas=replicas, queue_size=queue_size, meter=meddler)
+    options = TranslatorOptions(replicas=replicas, queue_size=queue_size, engine_metrics=meddler)
     with Router.open({"tiny": TINY_BUNDLE}, translators=options) as router:
         yield router

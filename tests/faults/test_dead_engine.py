@@ -18,7 +18,7 @@ TEXT = "Das Kind spielt im Garten."
 def client(meddler: Meddler) -> Iterator[httpx.Client]:
     with (
         meddled_router(meddler, queue_size=1000, replicas=2) as router,
-        ready_client(router, recall_segments=0) as client,
+        ready_client(router, segment_cache_size=0) as client,
     ):
         yield client
 

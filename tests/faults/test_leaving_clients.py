@@ -21,7 +21,7 @@ OK = httpx.codes.OK
 
 @pytest.fixture
 def server(start_server: StartServer) -> Server:
-    return start_server(recall_segments=0, log_level="warning")
+    return start_server(segment_cache_size=0, log_level="warning")
 
 
 def long_request(number: int) -> bytes:

@@ -54,7 +54,7 @@ def test_twice_what_the_queue_takes_is_taken_or_refused_and_then_all_is_well(med
 def test_under_a_crowd_every_request_is_answered_and_a_refusal_says_when_to_come_back(
     start_server: StartServer,
 ) -> None:
-    server = start_server(queue_size=QUEUE_SIZE, replicas=1, recall_segments=0)
+    server = start_server(queue_size=QUEUE_SIZE, replicas=1, segment_cache_size=0)
     answered: Counter[int] = Counter()
 
     def ask_often(client_number: int) -> list[httpx.Response]:

@@ -23,7 +23,7 @@ def models(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(start_server: StartServer, models: Path) -> Server:
-    return start_server(model=None, models_dir=models, reload_endpoint=True, recall_segments=0, replicas=1)
+    return start_server(model=None, models_dir=models, reload_endpoint=True, segment_cache_size=0, replicas=1)
 
 
 def spoil_manifest(folder: Path) -> None:

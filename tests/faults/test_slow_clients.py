@@ -71,7 +71,7 @@ def dribble(server: Server, beginnings: list[bytes], meanwhile: Callable[[], Non
 
 @pytest.fixture
 def server(start_server: StartServer) -> Server:
-    return start_server(client_timeout_s=PATIENCE_S, recall_segments=0, log_level="warning")
+    return start_server(client_timeout_s=PATIENCE_S, segment_cache_size=0, log_level="warning")
 
 
 def test_who_dribbles_a_head_is_cut_off_and_who_dribbles_a_body_is_told_and_others_are_answered(

@@ -38,7 +38,7 @@ def begin_to_ask(
 def test_told_to_stop_under_load_it_answers_all_it_took_and_says_that_it_is_not_ready(
     start_server: StartServer,
 ) -> None:
-    server = start_server(drain_s=3, recall_segments=0)
+    server = start_server(drain_s=3, segment_cache_size=0)
     has_enough = threading.Event()
     with ThreadPoolExecutor(NUM_CLIENTS) as clients:
         asking = begin_to_ask(clients, server, has_enough)
@@ -59,7 +59,7 @@ def test_told_to_stop_under_load_it_answers_all_it_took_and_says_that_it_is_not_
 
 
 def test_what_takes_longer_than_the_drain_is_answered_all_the_same(start_server: StartServer) -> None:
-    server = start_server(drain_s=0.1, recall_segments=0, replicas=1)
+    server = start_server(drain_s=0.1, segment_cache_size=0, replicas=1)
     with ThreadPoolExecutor(4) as clients:
         texts = [f"Nummer {number}. " + "Das Kind spielt im Garten. " * 200 for number in range(4)]
         asking = [clients.submit(ask, server, text=text, beam_size=8) for text in texts]

@@ -14,7 +14,7 @@ from dragoman.bundle import open_bundle
 from dragoman.errors import BundleError
 from dragoman.manifest import MANIFEST_FILE
 from dragoman.shortlist import MAGIC, Shortlist
-from dragoman.text.tokenise import Tokenizer
+from dragoman.text.tokenizer import Tokenizer
 from service.accounts.errors import GlossaryInvalid
 from service.accounts.glossary_entries import EntriesFormat, parse_entries, read_tsv, write_tsv
 from service.batch.errors import JournalDamaged, JournalFailed, OtherJob

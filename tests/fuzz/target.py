@@ -12,7 +12,7 @@ import httpx
 from hypothesis import strategies as st
 
 from dragoman.bundle import open_bundle
-from dragoman.text.tokenise import Tokenizer
+from dragoman.text.tokenizer import Tokenizer
 from tests.routing.doubles import write_bundle
 from tests.service.conftest import ready_client, router_of
 from tests.service.doubles import DoubleTranslator

@@ -3,9 +3,9 @@
 from contextlib import suppress
 
 from dragoman.errors import InputError
-from dragoman.text.normalise import normalise_segment, normalised_places
-from dragoman.text.segment import segment, segment_to_fit
-from dragoman.text.validity import check_text
+from dragoman.text.normalization import normalise_segment, normalised_places
+from dragoman.text.segmentation import segment, segment_to_fit
+from dragoman.text.validation import check_text
 from dragoman.types import Span, Splitting
 from tests.fuzz.target import TEXTS, Target, World, decode
 

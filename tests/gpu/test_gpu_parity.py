@@ -12,9 +12,9 @@ from dragoman.bundle import open_bundle
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder
 from dragoman.graphs.session import SessionOptions
-from dragoman.manifest import Limits
+from dragoman.manifest import ModelLimits
 from dragoman.providers import EXECUTION_PROVIDERS, Provider
-from dragoman.text.tokenise import Tokenizer
+from dragoman.text.tokenizer import Tokenizer
 from export import trained
 from export.bundle import BundleFacts, write_bundle
 from export.original import WantedLanguages
@@ -44,7 +44,7 @@ AS_DEVICE = pytest.param(SessionOptions(keeps_memory_on_device=True), id="cpu-as
 @pytest.fixture(scope="module")
 def fp16(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fp16")
-    facts = BundleFacts("tiny-fp16", "none", Limits(48, 64))
+    facts = BundleFacts("tiny-fp16", "none", ModelLimits(48, 64))
     write_bundle(folder, trained.load(TINY / "checkpoint", WantedLanguages()), "fp16", facts, [])
     return folder
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from numpy.typing import NDArray
 
-from dragoman.graphs.candidates import MOST_ROWS_TO_KEEP_FOR, WIDTH_MULTIPLE, Candidates
+from dragoman.graphs.batch_shortlist import MOST_ROWS_TO_KEEP_FOR, WIDTH_MULTIPLE, BatchShortlist
 
 VOCAB = 300
 WIDTH = 8
@@ -36,7 +36,7 @@ class RunningBatch(RuleBasedStateMachine):
     @initialize(beam_size=st.integers(1, 4))
     def begin(self, beam_size: int) -> None:
         self.beam_size = beam_size
-        self.candidates = Candidates(beam_size, VOCAB, WIDTH)
+        self.candidates = BatchShortlist(beam_size, VOCAB, WIDTH)
 
     @rule(lists=st.lists(shortlists, min_size=1, max_size=4))
     def join(self, lists: list[Ids]) -> None:
@@ -136,7 +136,7 @@ TestRunningBatch.settings = settings(deadline=None, max_examples=60, stateful_st
     ("num_tokens", "width"), [(1, 64), (63, 64), (64, 64), (65, 128), (128, 128), (129, 192)]
 )
 def test_the_width_is_the_next_multiple_of_64(num_tokens: int, width: int) -> None:
-    candidates = Candidates(2, VOCAB, WIDTH)
+    candidates = BatchShortlist(2, VOCAB, WIDTH)
 
     candidates.join([evenly_spaced(7, 1, num_tokens), evenly_spaced(0, 9, 1)])
 
@@ -144,7 +144,7 @@ def test_the_width_is_the_next_multiple_of_64(num_tokens: int, width: int) -> No
 
 
 def test_without_shortlists_every_row_has_none() -> None:
-    candidates = Candidates(3, VOCAB, WIDTH)
+    candidates = BatchShortlist(3, VOCAB, WIDTH)
 
     candidates.join(())
     inputs = candidates.inputs(6)

@@ -11,7 +11,7 @@ from onnxruntime import InferenceSession, IOBinding, OrtValue
 
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.decoding.loop import Lane, open_strategy
-from dragoman.decoding.strategy import Source, SourceLimits, TargetVocabulary
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.errors import BundleError
 from dragoman.graphs.caches import Cells, SelfCaches
 from dragoman.graphs.decoder import Decoder
@@ -84,7 +84,7 @@ def random_sources(bundle: Bundle, beam_size: int) -> list[Source]:
     for length in rng.integers(1, 40, NUM_SOURCES).tolist():
         ids = [*rng.integers(4, manifest.sizes.source_vocab, length).tolist(), manifest.special_ids.eos]
         most = int(rng.integers(1, 64))
-        sources.append(Source(ids, SourceLimits(most, int(rng.integers(0, most + 1))), (2,), 1.0, beam_size))
+        sources.append(Source(ids, TargetLimits(most, int(rng.integers(0, most + 1))), (2,), 1.0, beam_size))
     return sources
 
 

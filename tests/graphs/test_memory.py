@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from onnxruntime import OrtValue
 
 from dragoman.contract import CELL_DTYPE, CacheDType, padded_width
+from dragoman.graphs.attention import ATTENTION_GRAPH
 from dragoman.graphs.caches import Cells, CrossCaches, SelfCaches
 from dragoman.graphs.device import FOLDER, ROW_GRAPHS, Device, DeviceMemory
 from dragoman.graphs.encoder import CrossKV
 from dragoman.graphs.memory import Host, HostMemory, Memory
-from dragoman.graphs.reading import ATTENTION_GRAPH
 from dragoman.graphs.session import SessionOptions, new_session
 from export import row_graphs
 

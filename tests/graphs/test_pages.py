@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.graphs.pages import HUGE_PAGE_BYTES, _added, compacted_memory
+from dragoman.graphs.process_memory import HUGE_PAGE_BYTES, _added, compacted_memory
 
 Cuts = st.lists(st.integers(0, 60), unique=True).map(sorted)
 

@@ -17,7 +17,7 @@ from transformers import (
 )
 
 from dragoman.errors import UnsupportedPair
-from dragoman.text.tokenise import Tokenizer
+from dragoman.text.tokenizer import Tokenizer
 from export import huggingface
 from export.original import Original, TokenizerSource, WantedLanguages
 from tests.huggingface.make_models import (

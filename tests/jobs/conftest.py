@@ -15,7 +15,7 @@ from dragoman.bundle import open_bundle
 from service.accounts.accounts import Clock
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import KeyWishes, Limits
+from service.accounts.keys import KeyLimits, KeyOptions
 from service.accounts.tables import USAGE
 from service.jobs.store import JobStore
 from service.jobs.tables import make_tables
@@ -102,7 +102,7 @@ def new_key(database_url: str, name: str = "someone", characters_per_month: int 
     """A key as its holder presents it."""
     database = Database.open(database_url)
     try:
-        wishes = KeyWishes(name, limits=Limits(characters_per_month=characters_per_month))
+        wishes = KeyOptions(name, limits=KeyLimits(characters_per_month=characters_per_month))
         return KeyStore(database).create(wishes, NOON).presented
     finally:
         database.close()

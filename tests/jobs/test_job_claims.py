@@ -9,13 +9,23 @@ from service.accounts.accounts import SYSTEM_CLOCK
 from service.accounts.database import Database
 from service.accounts.errors import SchemaUnknown
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import KeyWishes
+from service.accounts.keys import KeyOptions
 from service.accounts.usage import UsageStore
+from service.jobs.document_keys import new_ticket, opens, sha256_of
 from service.jobs.errors import JobsFull, TooManyJobs, UnknownJob
-from service.jobs.job import Ending, Job, JobWishes, Kept, NewJob, Progress, State, WebhookState, new_job_id
+from service.jobs.job import (
+    Ending,
+    Job,
+    JobRequest,
+    JobState,
+    Kept,
+    NewJob,
+    RunProgress,
+    WebhookState,
+    new_job_id,
+)
 from service.jobs.store import Claimed, JobLimits, JobStore
 from service.jobs.tables import SCHEMA_VERSION, STEPS, make_tables
-from service.jobs.tickets import new_ticket, opens, sha256_of
 from service.jobs.webhook_queue import WebhookQueue
 from tests.accounts.conftest import NOON, Times
 from tests.jobs.conftest import LEASE_S, pass_s
@@ -25,13 +35,13 @@ MONTH = "2026-11"
 
 def add(store: JobStore, key_id: str | None = None, ticket: str | None = None) -> Job:
     hashed = None if ticket is None else sha256_of(ticket)
-    wishes = JobWishes("a.txt", None, "en")
+    wishes = JobRequest("a.txt", None, "en")
     return store.add(NewJob(new_job_id(store.clock.now()), key_id, wishes, 100, 10, 80, hashed))
 
 
 @pytest.fixture
 def new_key_id(database: Database) -> Iterator[str]:
-    return (KeyStore(database).create(KeyWishes("someone"), NOON).key.id for _ in range(10))
+    return (KeyStore(database).create(KeyOptions("someone"), NOON).key.id for _ in range(10))
 
 
 def claimed(store: JobStore, worker: str, what: Claimed = Claimed.ANY) -> Job:
@@ -106,13 +116,13 @@ def test_a_document_is_kept_for_its_own_time_and_one_that_is_given_up_not_at_all
     store: JobStore, times: Times
 ) -> None:
     kept, given_up = add(store, ticket=new_ticket()), add(store, ticket=new_ticket())
-    assert store.cancel(given_up).state is State.CANCELLED
+    assert store.cancel(given_up).state is JobState.CANCELLED
     assert [job.id for job in store.expired()] == [given_up.id]
     with pytest.raises(UnknownJob):
         store.get_document(given_up.id)
-    store.end(claimed(store, "worker"), "worker", Ending(State.DONE, result=Kept("r", 1, "s")))
+    store.end(claimed(store, "worker"), "worker", Ending(JobState.DONE, result=Kept("r", 1, "s")))
     pass_s(times, store.limits.document_lifetime_s - 1)
-    assert store.get_document(kept.id).state is State.DONE
+    assert store.get_document(kept.id).state is JobState.DONE
 
     pass_s(times, 1)
     with pytest.raises(UnknownJob):
@@ -127,11 +137,11 @@ def test_what_there_is_nothing_to_do_for_costs_nothing_but_room(
     key_id = next(new_key_id)
 
     def add_ended() -> Job:
-        new = NewJob(new_job_id(NOON), key_id, JobWishes("a.txt", "en", "en"), 100, 0, 0, sha256_of("x"))
-        return small.add_ended(new, Ending(State.DONE, result=Kept("r", 200, "s")))
+        new = NewJob(new_job_id(NOON), key_id, JobRequest("a.txt", "en", "en"), 100, 0, 0, sha256_of("x"))
+        return small.add_ended(new, Ending(JobState.DONE, result=Kept("r", 200, "s")))
 
     done = add_ended()
-    assert (done.state, done.result) == (State.DONE, Kept("r", 200, "s"))
+    assert (done.state, done.result) == (JobState.DONE, Kept("r", 200, "s"))
     assert UsageStore(database).of_month(key_id, MONTH).requests == 0
     assert store.claim("worker") is None
     with pytest.raises(JobsFull):
@@ -140,8 +150,8 @@ def test_what_there_is_nothing_to_do_for_costs_nothing_but_room(
 
 def test_a_source_that_was_detected_is_kept(store: JobStore) -> None:
     first, second = add(store), add(store)
-    store.beat(claimed(store, "one").id, "one", Progress(0, 0, None, "de"))
-    store.end(claimed(store, "two"), "two", Ending(State.DONE, detected_source="fr"))
+    store.beat(claimed(store, "one").id, "one", RunProgress(0, 0, None, "de"))
+    store.end(claimed(store, "two"), "two", Ending(JobState.DONE, detected_source="fr"))
 
     assert sorted(str(store.again(job).detected_source) for job in (first, second)) == ["de", "fr"]
     assert store.again(first).wishes.source is None

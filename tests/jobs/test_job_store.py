@@ -8,10 +8,20 @@ from sqlalchemy import select, update
 from service.accounts.database import Database
 from service.accounts.errors import QuotaExceeded
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import KeyWishes
+from service.accounts.keys import KeyOptions
 from service.accounts.usage import Usage, UsageStore
 from service.jobs.errors import JobsFull, LeaseLost, TooManyJobs, UnknownJob
-from service.jobs.job import Ending, Job, JobWishes, Kept, NewJob, Progress, State, WebhookState, new_job_id
+from service.jobs.job import (
+    Ending,
+    Job,
+    JobRequest,
+    JobState,
+    Kept,
+    NewJob,
+    RunProgress,
+    WebhookState,
+    new_job_id,
+)
 from service.jobs.problems import MAX_SETBACKS
 from service.jobs.store import JobLimits, JobStore
 from service.jobs.tables import JOBS
@@ -23,14 +33,14 @@ MONTH = "2026-11"
 
 
 def add(store: JobStore, key_id: str | None = None, limit: int | None = None, webhook: bool = False) -> Job:  # noqa: FBT001, FBT002 -- a test's
-    wishes = JobWishes("a.txt", "de", "en", webhook_url="https://example.com/" if webhook else None)
+    wishes = JobRequest("a.txt", "de", "en", webhook_url="https://example.com/" if webhook else None)
     now = store.clock.now()
     return store.add(NewJob(new_job_id(now), key_id, wishes, 100, 10, 80), limit)
 
 
 @pytest.fixture
 def key_id(database: Database) -> str:
-    return KeyStore(database).create(KeyWishes("someone"), NOON).key.id
+    return KeyStore(database).create(KeyOptions("someone"), NOON).key.id
 
 
 def used(database: Database, key_id: str) -> Usage:
@@ -44,12 +54,12 @@ def claimed(store: JobStore, worker: str) -> Job:
 
 
 def test_a_job_comes_back_as_it_was_added(store: JobStore) -> None:
-    wishes = JobWishes("ü.csv", None, "en", "m", ("title", "2"), webhook_url="https://example.com/?a=b")
+    wishes = JobRequest("ü.csv", None, "en", "m", ("title", "2"), webhook_url="https://example.com/?a=b")
     added = store.add(NewJob("0" * 32, None, wishes, 5, 6, 7))
 
     assert store.get(None, "0" * 32) == added
     assert added.wishes == wishes
-    assert (added.state, added.num_entries, added.num_characters) == (State.QUEUED, 6, 7)
+    assert (added.state, added.num_entries, added.num_characters) == (JobState.QUEUED, 6, 7)
 
 
 def test_jobs_are_claimed_in_the_order_they_came(store: JobStore, times: Times) -> None:
@@ -88,10 +98,10 @@ def test_a_job_is_another_workers_once_its_lease_is_over(store: JobStore, times:
     pass_s(times, 1)
     assert claimed(store, "second").id == job_id
     with pytest.raises(LeaseLost):
-        store.beat(job_id, "first", Progress(1, 0))
+        store.beat(job_id, "first", RunProgress(1, 0))
     with pytest.raises(LeaseLost):
-        store.end(store.get(None, job_id), "first", Ending(State.DONE))
-    assert store.get(None, job_id).state is State.RUNNING
+        store.end(store.get(None, job_id), "first", Ending(JobState.DONE))
+    assert store.get(None, job_id).state is JobState.RUNNING
 
 
 def test_who_beats_keeps_its_job(store: JobStore, times: Times) -> None:
@@ -99,7 +109,7 @@ def test_who_beats_keeps_its_job(store: JobStore, times: Times) -> None:
     claimed(store, "first")
     for num_done in range(5):
         pass_s(times, LEASE_S - 1)
-        assert store.beat(job_id, "first", Progress(num_done, 0, 2.0)) is False
+        assert store.beat(job_id, "first", RunProgress(num_done, 0, 2.0)) is False
     assert store.claim("second") is None
 
     job = store.get(None, job_id)
@@ -109,10 +119,10 @@ def test_who_beats_keeps_its_job(store: JobStore, times: Times) -> None:
 def test_progress_does_not_go_back_when_another_takes_over(store: JobStore, times: Times) -> None:
     job_id = add(store).id
     claimed(store, "first")
-    store.beat(job_id, "first", Progress(7, 2))
+    store.beat(job_id, "first", RunProgress(7, 2))
     pass_s(times, LEASE_S)
     claimed(store, "second")
-    store.beat(job_id, "second", Progress(3, 1))
+    store.beat(job_id, "second", RunProgress(3, 1))
 
     assert (store.get(None, job_id).num_done, store.get(None, job_id).num_failed) == (7, 2)
 
@@ -127,7 +137,7 @@ def test_what_kills_its_workers_is_known_and_what_gets_further_is_not_it(
     claimed(store, "last")
     assert store.has_too_many_setbacks(job)
 
-    store.beat(job.id, "last", Progress(1, 0))
+    store.beat(job.id, "last", RunProgress(1, 0))
     assert not store.has_too_many_setbacks(job)
 
 
@@ -156,9 +166,9 @@ def test_a_job_is_charged_with_its_document_or_not_added(
 def test_what_was_not_translated_is_given_back_once(store: JobStore, database: Database, key_id: str) -> None:
     add(store, key_id)
     job = claimed(store, "worker")
-    store.end(job, "worker", Ending(State.FAILED, problem="why", refund_characters=50))
+    store.end(job, "worker", Ending(JobState.FAILED, problem="why", refund_characters=50))
     with pytest.raises(LeaseLost):
-        store.end(job, "worker", Ending(State.FAILED, problem="why", refund_characters=50))
+        store.end(job, "worker", Ending(JobState.FAILED, problem="why", refund_characters=50))
 
     assert used(database, key_id) == Usage(MONTH, 30, 1, 0)
     assert store.get(key_id, job.id).problem == "why"
@@ -169,7 +179,7 @@ def test_a_job_that_waits_is_cancelled_at_once_and_costs_nothing(
 ) -> None:
     job = add(store, key_id)
     for _ in range(2):
-        assert store.cancel(job).state is State.CANCELLED
+        assert store.cancel(job).state is JobState.CANCELLED
 
     assert used(database, key_id) == Usage(MONTH, 0, 1, 0)
     assert store.claim("worker") is None
@@ -180,8 +190,8 @@ def test_a_worker_is_told_that_its_job_is_to_end(store: JobStore) -> None:
     claimed(store, "worker")
     told = store.cancel(store.get(None, job_id))
 
-    assert (told.state, told.is_cancelling) == (State.RUNNING, True)
-    assert store.beat(job_id, "worker", Progress(0, 0)) is True
+    assert (told.state, told.is_cancelling) == (JobState.RUNNING, True)
+    assert store.beat(job_id, "worker", RunProgress(0, 0)) is True
 
 
 def test_a_key_has_its_own_jobs_alone(store: JobStore, key_id: str) -> None:
@@ -191,7 +201,7 @@ def test_a_key_has_its_own_jobs_alone(store: JobStore, key_id: str) -> None:
     assert [job.id for job in store.page(None, 10)] == [nobodys.id]
     with pytest.raises(UnknownJob):
         store.get(None, mine.id)
-    assert store.get(key_id, mine.id).state is State.QUEUED
+    assert store.get(key_id, mine.id).state is JobState.QUEUED
 
 
 def test_no_more_jobs_wait_than_may(database: Database, store: JobStore, key_id: str) -> None:
@@ -217,7 +227,7 @@ def test_no_more_bytes_are_kept_than_may_be(database: Database, store: JobStore)
 
 def test_a_job_goes_when_its_time_is_over(store: JobStore, times: Times) -> None:
     job = add(store)
-    store.end(claimed(store, "worker"), "worker", Ending(State.DONE, result=Kept("r", 1, "s")))
+    store.end(claimed(store, "worker"), "worker", Ending(JobState.DONE, result=Kept("r", 1, "s")))
     pass_s(times, store.limits.lifetime_s - 1)
     assert store.expired() == []
 
@@ -244,7 +254,7 @@ def test_an_end_is_told_by_one_at_a_time_and_again_when_it_is_due(store: JobStor
     add(store, webhook=True)
     assert queue.claim(60) is None
     job = claimed(store, "worker")
-    store.end(job, "worker", Ending(State.DONE))
+    store.end(job, "worker", Ending(JobState.DONE))
 
     first = queue.claim(60)
     assert first is not None
@@ -269,7 +279,7 @@ def test_pages_follow_each_other_to_the_end(store: JobStore, times: Times) -> No
     first = store.page(None, 2)
     rest = store.page(None, 10, before=first[-1].id)
     assert [job.id for job in [*first, *rest]] == ids
-    assert store.page(None, 10, state=State.DONE) == []
+    assert store.page(None, 10, state=JobState.DONE) == []
 
 
 def test_rows_keep_no_input_size_once_it_is_gone(database: Database, store: JobStore) -> None:
@@ -285,7 +295,7 @@ def test_messages_of_busy_keys_are_not_claimed(database: Database, store: JobSto
     for key in (key_id, None):
         add(store, key, webhook=True)
         job = claimed(store, "worker")
-        store.end(job, "worker", Ending(State.DONE))
+        store.end(job, "worker", Ending(JobState.DONE))
 
     assert queue.claim(60, [key_id, None]) is None
     first, second = queue.claim(60, [key_id]), queue.claim(60, [None])

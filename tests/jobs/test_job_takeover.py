@@ -12,8 +12,8 @@ import pytest
 
 from service.accounts.database import Database
 from service.batch.journal import Journal
-from service.jobs.job import Job, JobWishes, NewJob, State, new_job_id
-from service.jobs.premises import JobPremises
+from service.jobs.job import Job, JobRequest, JobState, NewJob, new_job_id
+from service.jobs.job_storage import JobStorage
 from service.jobs.store import JobStore
 from tests.jobs.working import LEASE_S, open_premises
 from tests.routing.doubles import until
@@ -23,7 +23,7 @@ NUM_LINES = 250
 
 
 @pytest.fixture
-def premises(any_url: str, tmp_path: Path) -> Iterator[JobPremises]:
+def services(any_url: str, tmp_path: Path) -> Iterator[JobStorage]:
     with ExitStack() as opened:
         yield open_premises(any_url, tmp_path / "files", opened)
 
@@ -40,13 +40,13 @@ def worker(url: str, files: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.wait(60)
 
 
-def add(premises: JobPremises, folder: Path, num_lines: int = NUM_LINES) -> Job:
-    store = premises.store
+def add(services: JobStorage, folder: Path, num_lines: int = NUM_LINES) -> Job:
+    store = services.store
     job_id = new_job_id(store.clock.now())
     sent = folder / "sent.txt"
     sent.write_text("".join(f"zeile {number}\n" for number in range(num_lines)), encoding="utf8")
-    premises.blobs.put(f"{job_id}/input", sent)
-    wishes = JobWishes("a.txt", "de", "en")
+    services.blobs.put(f"{job_id}/input", sent)
+    wishes = JobRequest("a.txt", "de", "en")
     return store.add(NewJob(job_id, None, wishes, sent.stat().st_size, num_lines, 10 * num_lines))
 
 
@@ -54,32 +54,32 @@ def num_kept(database: Database, job: Job) -> int:
     return Journal(database, job.id).num_outcomes()
 
 
-def state(store: JobStore, job: Job) -> State:
+def state(store: JobStore, job: Job) -> JobState:
     return store.get(None, job.id).state
 
 
-def content(premises: JobPremises, job: Job) -> bytes:
-    kept = premises.store.get(None, job.id).result
+def content(services: JobStorage, job: Job) -> bytes:
+    kept = services.store.get(None, job.id).result
     assert kept is not None
-    return b"".join(premises.blobs.read(kept.blob, 0, kept.size_bytes))
+    return b"".join(services.blobs.read(kept.blob, 0, kept.size_bytes))
 
 
 def test_a_killed_workers_job_goes_on_from_its_last_chunk(
-    premises: JobPremises, any_url: str, tmp_path: Path
+    services: JobStorage, any_url: str, tmp_path: Path
 ) -> None:
-    store, files = premises.store, tmp_path / "files"
-    job = add(premises, tmp_path)
+    store, files = services.store, tmp_path / "files"
+    job = add(services, tmp_path)
     with worker(any_url, files) as first:
         until(lambda: num_kept(store.database, job) > 0)
         first.send_signal(signal.SIGKILL)
         first.wait(60)
-    assert state(store, job) is State.RUNNING
+    assert state(store, job) is JobState.RUNNING
     num_before = num_kept(store.database, job)
     assert 0 < num_before < NUM_LINES
 
     with worker(any_url, files):
-        until(lambda: state(store, job) is State.DONE)
-    assert content(premises, job) == "".join(f"ZEILE {number}\n" for number in range(NUM_LINES)).encode()
+        until(lambda: state(store, job) is JobState.DONE)
+    assert content(services, job) == "".join(f"ZEILE {number}\n" for number in range(NUM_LINES)).encode()
     told = (files / "translated").read_text(encoding="utf8").splitlines()
     # What was under way when it was killed was begun twice, and nothing that was kept.
     assert num_before <= len(told) - NUM_LINES + num_before < NUM_LINES
@@ -88,31 +88,29 @@ def test_a_killed_workers_job_goes_on_from_its_last_chunk(
 
 @pytest.mark.parametrize("any_url", ["sqlite"], indirect=True)
 def test_a_worker_that_wakes_up_late_changes_nothing(
-    premises: JobPremises, any_url: str, tmp_path: Path
+    services: JobStorage, any_url: str, tmp_path: Path
 ) -> None:
-    store, files = premises.store, tmp_path / "files"
-    job = add(premises, tmp_path)
+    store, files = services.store, tmp_path / "files"
+    job = add(services, tmp_path)
     with worker(any_url, files) as first:
         until(lambda: num_kept(store.database, job) > 0)
         first.send_signal(signal.SIGSTOP)
         with worker(any_url, files):
-            until(lambda: state(store, job) is State.DONE)
-            whole = content(premises, job)
+            until(lambda: state(store, job) is JobState.DONE)
+            whole = content(services, job)
         first.send_signal(signal.SIGCONT)
         time.sleep(2 * LEASE_S)
 
-    assert store.get(None, job.id).state is State.DONE
-    assert content(premises, job) == whole
+    assert store.get(None, job.id).state is JobState.DONE
+    assert content(services, job) == whole
 
 
-def test_two_workers_share_jobs_and_do_none_twice(
-    premises: JobPremises, any_url: str, tmp_path: Path
-) -> None:
-    store, files = premises.store, tmp_path / "files"
-    jobs = [add(premises, tmp_path, 10) for _ in range(8)]
+def test_two_workers_share_jobs_and_do_none_twice(services: JobStorage, any_url: str, tmp_path: Path) -> None:
+    store, files = services.store, tmp_path / "files"
+    jobs = [add(services, tmp_path, 10) for _ in range(8)]
     with worker(any_url, files), worker(any_url, files):
-        until(lambda: all(state(store, job) is State.DONE for job in jobs))
+        until(lambda: all(state(store, job) is JobState.DONE for job in jobs))
 
     expected = "".join(f"ZEILE {number}\n" for number in range(10)).encode()
-    assert [content(premises, job) for job in jobs] == [expected] * len(jobs)
+    assert [content(services, job) for job in jobs] == [expected] * len(jobs)
     assert len((files / "translated").read_text(encoding="utf8").splitlines()) == 10 * len(jobs)

@@ -10,15 +10,15 @@ import pytest
 from dragoman.routing.router import Router
 from service.accounts.accounts import Clock
 from service.accounts.database import Database
-from service.desk.sources import Detection
 from service.jobs.blobs import FolderBlobs, open_blobs
-from service.jobs.job import Ending, JobWishes, Kept, NewJob, State, new_job_id
-from service.jobs.premises import JobPremises, Scratch
+from service.jobs.cleanup import sweep
+from service.jobs.job import Ending, JobRequest, JobState, Kept, NewJob, new_job_id
+from service.jobs.job_runner import JobRunner
+from service.jobs.job_storage import JobStorage, Scratch
 from service.jobs.problems import MAX_SETBACKS
-from service.jobs.removal import sweep
-from service.jobs.running import Runner
 from service.jobs.store import UPLOAD_S, JobStore
 from service.jobs.tables import make_tables
+from service.translation.source_language import DetectionMode
 from tests.accounts.conftest import Times
 from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, pass_s, send, used
 from tests.routing.doubles import until
@@ -27,52 +27,52 @@ from tests.service.doubles import DoubleTranslator
 
 
 @pytest.fixture
-def premises(tmp_path: Path, times: Times) -> Iterator[JobPremises]:
+def services(tmp_path: Path, times: Times) -> Iterator[JobStorage]:
     with ExitStack() as opened:
         database = Database.open(f"sqlite:///{tmp_path / 'jobs.db'}")
         opened.callback(database.close)
         make_tables(database)
         store = JobStore(database, clock=Clock(lambda: times.now))
-        yield JobPremises(store, open_blobs(str(tmp_path / "files")), Scratch(opened), None)
+        yield JobStorage(store, open_blobs(str(tmp_path / "files")), Scratch(opened), None)
 
 
 @pytest.fixture
-def runner(premises: JobPremises) -> Iterator[Runner]:
+def runner(services: JobStorage) -> Iterator[JobRunner]:
     with Router.open({"tiny": TINY_BUNDLE}) as router:
-        yield Runner(router, premises.store.database, Detection.OFF, 8)
+        yield JobRunner(router, services.store.database, DetectionMode.OFF, 8)
 
 
 def test_what_is_over_goes_and_so_does_what_is_nobodys(
-    premises: JobPremises, runner: Runner, times: Times, tmp_path: Path
+    services: JobStorage, runner: JobRunner, times: Times, tmp_path: Path
 ) -> None:
-    store, sent = premises.store, tmp_path / "sent"
+    store, sent = services.store, tmp_path / "sent"
     sent.write_bytes(b"x")
     over, nobodys = new_job_id(times.now), new_job_id(times.now)
-    store.add(NewJob(over, None, JobWishes("a.txt", "de", "en"), 1, 1, 1))
+    store.add(NewJob(over, None, JobRequest("a.txt", "de", "en"), 1, 1, 1))
     for name in (f"{over}/result", f"{nobodys}/input"):
-        premises.blobs.put(name, sent)
+        services.blobs.put(name, sent)
     job = store.claim("worker")
     assert job is not None
-    store.end(job, "worker", Ending(State.DONE, result=Kept(f"{over}/result", 1, "")))
-    sweep(premises, runner)
-    assert set(premises.blobs.jobs()) == {over, nobodys}
+    store.end(job, "worker", Ending(JobState.DONE, result=Kept(f"{over}/result", 1, "")))
+    sweep(services, runner)
+    assert set(services.blobs.jobs()) == {over, nobodys}
 
     pass_s(times, UPLOAD_S + 1)  # by now it would have been added
-    sweep(premises, runner)
-    assert premises.blobs.jobs() == [over]
+    sweep(services, runner)
+    assert services.blobs.jobs() == [over]
     pass_s(times, store.limits.lifetime_s)
-    sweep(premises, runner)
-    assert premises.blobs.jobs() == []
+    sweep(services, runner)
+    assert services.blobs.jobs() == []
     assert store.page(None, 10) == []
 
 
 def test_files_that_cannot_be_removed_keep_no_others_from_it(
-    premises: JobPremises, runner: Runner, times: Times, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    services: JobStorage, runner: JobRunner, times: Times, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "sent").write_bytes(b"x")
     ids = [new_job_id(times.now) for _ in range(6)]
     for job_id in ids:
-        premises.blobs.put(f"{job_id}/input", tmp_path / "sent")
+        services.blobs.put(f"{job_id}/input", tmp_path / "sent")
     remove = FolderBlobs.remove
 
     def fail_for_some(blobs: FolderBlobs, job_id: str) -> None:
@@ -82,9 +82,9 @@ def test_files_that_cannot_be_removed_keep_no_others_from_it(
 
     monkeypatch.setattr(FolderBlobs, "remove", fail_for_some)
     pass_s(times, UPLOAD_S + 1)
-    sweep(premises, runner)
+    sweep(services, runner)
 
-    assert set(premises.blobs.jobs()) == set(ids[::2])
+    assert set(services.blobs.jobs()) == set(ids[::2])
 
 
 def test_a_full_disk_is_waited_for_and_then_the_job_goes_on(
@@ -107,9 +107,9 @@ def test_a_full_disk_is_waited_for_and_then_the_job_goes_on(
     assert (job["state"], num_tries) == ("done", 2)
 
 
-def test_a_job_that_never_gets_further_fails(premises: JobPremises, times: Times) -> None:
-    store = premises.store
-    job = store.add(NewJob(new_job_id(times.now), None, JobWishes("a.txt", "de", "en"), 1, 1, 1))
+def test_a_job_that_never_gets_further_fails(services: JobStorage, times: Times) -> None:
+    store = services.store
+    job = store.add(NewJob(new_job_id(times.now), None, JobRequest("a.txt", "de", "en"), 1, 1, 1))
     for number in range(MAX_SETBACKS):
         assert not store.has_too_many_setbacks(job)
         store.claim(str(number))
@@ -140,7 +140,7 @@ def test_a_server_that_stops_gives_its_job_back(
     database = Database.open(database_url)
     left = JobStore(database).get(None, job["id"])
     database.close()
-    assert (left.state, left.worker) == (State.QUEUED, None)
+    assert (left.state, left.worker) == (JobState.QUEUED, None)
 
 
 def test_a_job_that_was_given_back_is_cancelled_for_what_was_done(

@@ -7,10 +7,10 @@ import httpx
 import pytest
 
 from service.accounts.database import Database
-from service.front.errors import ApiError, ErrorKind
-from service.front.uploads import UploadLimits, Uploads, client_of
+from service.http.errors import ApiError, ErrorKind
+from service.http.uploads import UploadLimits, Uploads, client_of
 from service.jobs.errors import JobsFull, TooManyBytes
-from service.jobs.job import Ending, JobWishes, Kept, NewJob, State, new_job_id
+from service.jobs.job import Ending, JobRequest, JobState, Kept, NewJob, new_job_id
 from service.jobs.storage import stored_bytes_by_key, stored_bytes_of_key
 from service.jobs.store import JobLimits, JobStore
 from tests.jobs.conftest import ServeJobs, bearer, ended, new_key, post, send
@@ -36,7 +36,7 @@ def test_the_files_of_a_key_take_no_more_bytes_than_they_may(
 
 
 def new_job(store: JobStore, size_bytes: int = 100) -> NewJob:
-    return NewJob(new_job_id(store.clock.now()), None, JobWishes("a.txt", "de", "en"), size_bytes, 1, 1)
+    return NewJob(new_job_id(store.clock.now()), None, JobRequest("a.txt", "de", "en"), size_bytes, 1, 1)
 
 
 def test_what_tells_of_errors_counts_and_a_result_that_finds_no_room_is_not_kept(
@@ -51,7 +51,7 @@ def test_what_tells_of_errors_counts_and_a_result_that_finds_no_room_is_not_kept
 
     taken = store.claim("worker")
     assert taken is not None
-    store.end(taken, "worker", Ending(State.DONE, result=Kept("r", 50, ""), errors=Kept("e", 150)))
+    store.end(taken, "worker", Ending(JobState.DONE, result=Kept("r", 50, ""), errors=Kept("e", 150)))
     assert stored_bytes_by_key(database) == {None: 200}
     with pytest.raises(JobsFull):
         JobStore(database, JobLimits(max_bytes=399), store.clock).add(new_job(store))

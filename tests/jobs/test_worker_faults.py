@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from service.jobs import worker
-from service.jobs.running import Runner
+from service.jobs.job_runner import JobRunner
 from service.jobs.store import JobStore
 from service.jobs.webhook_queue import WebhookQueue
 from tests.jobs.conftest import SECRET, ServeJobs, ended, look, send
@@ -63,8 +63,8 @@ def test_no_delivery_ends_the_workers(
         (WebhookQueue, "claim"),
         (JobStore, "expired"),
         (JobStore, "unfinished"),
-        (Runner, "run"),
-        (Runner, "journal"),
+        (JobRunner, "run"),
+        (JobRunner, "journal"),
     ],
 )
 def test_no_exception_of_one_job_or_sweep_ends_the_workers(

@@ -13,18 +13,18 @@ import pytest
 from dragoman.routing.router import Router
 from service.accounts.accounts import Clock
 from service.accounts.database import Database
-from service.desk.sources import Detection
-from service.front.errors import ApiError
-from service.front.readiness import Readiness
+from service.http.errors import ApiError
+from service.http.readiness import Readiness
 from service.jobs.blobs import FolderBlobs, open_blobs
-from service.jobs.job import Ending, Job, JobWishes, NewJob, State, WebhookState, new_job_id
-from service.jobs.premises import JobPremises, Scratch
-from service.jobs.running import Runner
+from service.jobs.job import Ending, Job, JobRequest, JobState, NewJob, WebhookState, new_job_id
+from service.jobs.job_runner import JobRunner
+from service.jobs.job_storage import JobStorage, Scratch
 from service.jobs.store import JobStore
 from service.jobs.tables import make_tables
 from service.jobs.webhooks import MAX_TRIES, WebhookOptions
 from service.jobs.worker import Workers
-from service.observing.worker_tally import HEARTBEAT_S, WorkerTally
+from service.telemetry.worker_counters import HEARTBEAT_S, WorkerCounters
+from service.translation.source_language import DetectionMode
 from tests.accounts.conftest import Times
 from tests.jobs.conftest import SECRET, ServeJobs, bearer, ended, look, new_key, send
 from tests.jobs.test_webhooks import receiving
@@ -35,20 +35,20 @@ POLL_S = 0.01
 
 
 @pytest.fixture
-def premises(tmp_path: Path, times: Times) -> Iterator[JobPremises]:
+def services(tmp_path: Path, times: Times) -> Iterator[JobStorage]:
     with ExitStack() as opened:
         database = Database.open(f"sqlite:///{tmp_path / 'jobs.db'}")
         opened.callback(database.close)
         make_tables(database)
         store = JobStore(database, clock=Clock(lambda: times.now))
         options = WebhookOptions(b"x" * 16, allows_private=True, max_attempt_s=3600)
-        yield JobPremises(store, open_blobs(str(tmp_path / "files")), Scratch(opened), options)
+        yield JobStorage(store, open_blobs(str(tmp_path / "files")), Scratch(opened), options)
 
 
 @pytest.fixture
-def runner(premises: JobPremises) -> Iterator[Runner]:
+def runner(services: JobStorage) -> Iterator[JobRunner]:
     with Router.open({"tiny": TINY_BUNDLE}) as router:
-        yield Runner(router, premises.store.database, Detection.OFF, 8)
+        yield JobRunner(router, services.store.database, DetectionMode.OFF, 8)
 
 
 @contextmanager
@@ -77,33 +77,35 @@ def tar_pit() -> Iterator[tuple[str, threading.Event]]:
                 connection.close()
 
 
-def add(premises: JobPremises, webhook_url: str | None = None) -> Job:
-    wishes = JobWishes("a.txt", "de", "en", webhook_url=webhook_url)
-    return premises.store.add(NewJob(new_job_id(premises.store.clock.now()), None, wishes, 1, 1, 1))
+def add(services: JobStorage, webhook_url: str | None = None) -> Job:
+    wishes = JobRequest("a.txt", "de", "en", webhook_url=webhook_url)
+    return services.store.add(NewJob(new_job_id(services.store.clock.now()), None, wishes, 1, 1, 1))
 
 
 async def reached(event: threading.Event) -> None:
     assert await asyncio.to_thread(event.wait, TIMEOUT_S)
 
 
-def test_a_server_that_stops_waits_for_no_delivery_that_hangs(premises: JobPremises, runner: Runner) -> None:
+def test_a_server_that_stops_waits_for_no_delivery_that_hangs(
+    services: JobStorage, runner: JobRunner
+) -> None:
     with tar_pit() as (url, has_come):
-        job = add(premises, url)
-        taken = premises.store.claim("worker")
+        job = add(services, url)
+        taken = services.store.claim("worker")
         assert taken is not None
-        premises.store.end(taken, "worker", Ending(State.DONE))
+        services.store.end(taken, "worker", Ending(JobState.DONE))
 
         async def work() -> None:
-            async with Workers(premises, runner, 1, poll_s=POLL_S).working():
+            async with Workers(services, runner, 1, poll_s=POLL_S).working():
                 await reached(has_come)
 
         asyncio.run(work())  # a try may last for an hour
 
-    assert premises.store.again(job).webhook_state is WebhookState.PENDING
+    assert services.store.again(job).webhook_state is WebhookState.PENDING
 
 
 def test_a_server_that_stops_waits_for_no_job_that_hangs_and_gives_it_back(
-    premises: JobPremises, runner: Runner, monkeypatch: pytest.MonkeyPatch
+    services: JobStorage, runner: JobRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     has_begun, may_go_on = threading.Event(), threading.Event()
 
@@ -113,25 +115,25 @@ def test_a_server_that_stops_waits_for_no_job_that_hangs_and_gives_it_back(
         return folder / name
 
     monkeypatch.setattr(FolderBlobs, "local", hang)
-    job = add(premises)
+    job = add(services)
 
     async def work() -> None:
-        async with Workers(premises, runner, 1, poll_s=POLL_S, stop_s=0.1).working():
+        async with Workers(services, runner, 1, poll_s=POLL_S, stop_s=0.1).working():
             await reached(has_begun)
 
     asyncio.run(work())
     try:
         assert not may_go_on.is_set()
-        assert premises.store.again(job).state is State.QUEUED
+        assert services.store.again(job).state is JobState.QUEUED
     finally:
         may_go_on.set()
 
 
 def test_a_loop_that_is_stuck_makes_the_server_not_ready(
-    premises: JobPremises, runner: Runner, monkeypatch: pytest.MonkeyPatch
+    services: JobStorage, runner: JobRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now_s = 0.0
-    tally = WorkerTally(lambda: now_s)
+    tally = WorkerCounters(lambda: now_s)
     is_stuck, may_go_on = threading.Event(), threading.Event()
 
     def hang(*_: object) -> None:
@@ -142,7 +144,7 @@ def test_a_loop_that_is_stuck_makes_the_server_not_ready(
 
     async def work() -> dict[str, float]:
         nonlocal now_s
-        async with Workers(replace(premises, webhooks=None), runner, 1, tally, poll_s=POLL_S).working():
+        async with Workers(replace(services, webhooks=None), runner, 1, tally, poll_s=POLL_S).working():
             await reached(is_stuck)
             assert tally.silent() == {}
             now_s = HEARTBEAT_S + 1
@@ -159,7 +161,7 @@ def test_a_loop_that_is_stuck_makes_the_server_not_ready(
 
 def test_readiness_names_the_workers_that_are_silent(serve_double: ServeJobs) -> None:
     now_s = 0.0
-    tally = WorkerTally(lambda: now_s)
+    tally = WorkerCounters(lambda: now_s)
     tally.beat("jobs-1")
     tally.beat("sweep", 3600)
 
@@ -196,28 +198,28 @@ def test_slow_receivers_of_one_key_hold_up_no_other_key(serve_double: ServeJobs,
         assert 'dragoman_webhook_tries_total{outcome="delivered"} 1.0' in client.get("/metrics").text
 
 
-def told(premises: JobPremises, runner: Runner, url: str, options: WebhookOptions) -> Job:
+def told(services: JobStorage, runner: JobRunner, url: str, options: WebhookOptions) -> Job:
     """A job that has ended, once no more tries are made to tell so."""
-    job = add(premises, url)
-    taken = premises.store.claim("worker")
+    job = add(services, url)
+    taken = services.store.claim("worker")
     assert taken is not None
-    premises.store.end(taken, "worker", Ending(State.DONE))
+    services.store.end(taken, "worker", Ending(JobState.DONE))
 
     async def work() -> None:
-        async with Workers(replace(premises, webhooks=options), runner, 1, poll_s=POLL_S).working():
-            is_over = lambda: premises.store.again(job).webhook_state is not WebhookState.PENDING  # noqa: E731
+        async with Workers(replace(services, webhooks=options), runner, 1, poll_s=POLL_S).working():
+            is_over = lambda: services.store.again(job).webhook_state is not WebhookState.PENDING  # noqa: E731
             await asyncio.to_thread(until, is_over)
 
     asyncio.run(work())
-    return premises.store.again(job)
+    return services.store.again(job)
 
 
 def test_a_message_that_is_never_taken_is_given_up_and_the_job_says_so(
-    premises: JobPremises, runner: Runner
+    services: JobStorage, runner: JobRunner
 ) -> None:
     with receiving(500) as receiver:
         options = WebhookOptions(b"x" * 16, allows_private=True, first_pause_s=0.0)
-        job = told(premises, runner, receiver.url, options)
+        job = told(services, runner, receiver.url, options)
 
     assert (job.webhook_state, job.webhook_tries) == (WebhookState.FAILED, MAX_TRIES)
     assert len(receiver.seen) == MAX_TRIES
@@ -226,8 +228,8 @@ def test_a_message_that_is_never_taken_is_given_up_and_the_job_says_so(
 
 
 def test_an_address_that_must_not_be_sent_to_is_given_up_at_once(
-    premises: JobPremises, runner: Runner
+    services: JobStorage, runner: JobRunner
 ) -> None:
-    job = told(premises, runner, "http://127.0.0.1:9/", WebhookOptions(b"x" * 16))
+    job = told(services, runner, "http://127.0.0.1:9/", WebhookOptions(b"x" * 16))
 
     assert (job.webhook_state, job.webhook_tries) == (WebhookState.FAILED, 1)

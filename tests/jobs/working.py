@@ -14,15 +14,15 @@ from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.accounts.database import Database
 from service.batch.texts import EntryTranslator, Outcome, Translated
-from service.desk.sources import Detection
 from service.formats.entries import Entry
 from service.jobs.blobs import open_blobs
 from service.jobs.job import Job
-from service.jobs.premises import JobPremises, Scratch
-from service.jobs.running import Runner
+from service.jobs.job_runner import JobRunner
+from service.jobs.job_storage import JobStorage, Scratch
 from service.jobs.store import JobStore
 from service.jobs.tables import make_tables
 from service.jobs.worker import Workers
+from service.translation.source_language import DetectionMode
 
 TINY_BUNDLE = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8"
 LEASE_S = 2.0
@@ -44,7 +44,7 @@ class Noting:
             yield Translated(entry.text.upper())
 
 
-class NotingRunner(Runner):
+class NotingRunner(JobRunner):
     """A runner with that for a translator."""
 
     def _translator(self, pair: Pair, job: Job) -> EntryTranslator:
@@ -52,27 +52,27 @@ class NotingRunner(Runner):
         return Noting(Path(sys.argv[2]) / "translated")
 
 
-def open_premises(url: str, files: Path, opened: ExitStack) -> JobPremises:
+def open_premises(url: str, files: Path, opened: ExitStack) -> JobStorage:
     """Where jobs are kept, on short leases."""
     database = Database.open(url)
     opened.callback(database.close)
     make_tables(database)
-    return JobPremises(JobStore(database, lease_s=LEASE_S), open_blobs(str(files)), Scratch(opened), None)
+    return JobStorage(JobStore(database, lease_s=LEASE_S), open_blobs(str(files)), Scratch(opened), None)
 
 
-async def work(premises: JobPremises, runner: Runner) -> None:
+async def work(services: JobStorage, runner: JobRunner) -> None:
     """Until killed."""
-    async with Workers(premises, runner, jobs_at_a_time=1, poll_s=0.1).working():
+    async with Workers(services, runner, jobs_at_a_time=1, poll_s=0.1).working():
         await asyncio.sleep(3600)
 
 
 def main() -> None:
     """See above."""
     with ExitStack() as opened:
-        premises = open_premises(sys.argv[1], Path(sys.argv[2]), opened)
+        services = open_premises(sys.argv[1], Path(sys.argv[2]), opened)
         router = opened.enter_context(Router.open({"tiny": TINY_BUNDLE}))
-        runner = NotingRunner(router, premises.store.database, Detection.OFF, 8)
-        asyncio.run(work(premises, runner))
+        runner = NotingRunner(router, services.store.database, DetectionMode.OFF, 8)
+        asyncio.run(work(services, runner))
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 from dragoman import Translator
-from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyWishes, Limits, Scope
+from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyLimits, KeyOptions, Scope
 from tests.routing.doubles import DoubleBundles, write_bundle
 from tests.service.conftest import SIZE_BYTES, TINY_BUNDLE, forget_settings, ready_client, router_of
 
@@ -94,10 +94,10 @@ def database_url(tmp_path: Path) -> str:
 def make_key(database_url: str) -> MakeKey:
     """Make a key with these limits."""
 
-    def make(limits: Limits = NO_LIMITS, scopes: frozenset[Scope] = DEFAULT_SCOPES) -> str:
+    def make(limits: KeyLimits = NO_LIMITS, scopes: frozenset[Scope] = DEFAULT_SCOPES) -> str:
         database = Database.open(database_url, timeout_s=5.0)
         try:
-            return KeyStore(database).create(KeyWishes("test", scopes, limits), datetime.now(UTC)).presented
+            return KeyStore(database).create(KeyOptions("test", scopes, limits), datetime.now(UTC)).presented
         finally:
             database.close()
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Routes
+from service.api.libretranslate.languages import catalogue, name_of
 from service.formats.known import SUFFIXES
-from service.libretranslate.languages import catalogue, name_of
 from tests.libretranslate.conftest import Serve, error_of
 from tests.routing.doubles import DoubleBundles, offer, write_bundle
 from tests.service.conftest import SIZE_BYTES, ready_client

@@ -8,7 +8,7 @@ from deep_translator import LibreTranslator
 from deep_translator.exceptions import AuthorizationException, ServerException
 from libretranslatepy import LibreTranslateAPI
 
-from service.accounts.keys import Limits
+from service.accounts.keys import KeyLimits
 from tests.libretranslate.conftest import MakeKey, Serve
 
 GERMAN = "Das ist ein schönes Haus am Ufer des Flusses"
@@ -60,7 +60,7 @@ def test_deep_translator_is_told_of_its_key_and_of_rates(
     serve: Serve, database_url: str, make_key: MakeKey
 ) -> None:
     client = serve(database_url=database_url, requires_key=True)
-    key = make_key(Limits(requests_per_minute=1))
+    key = make_key(KeyLimits(requests_per_minute=1))
 
     def translate(api_key: str) -> str:
         address = f"{client.base_url}/"

@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from dragoman.bundle import open_bundle
-from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
-from service.accounts.keys import Limits, Scope
+from service.accounts.keys import KeyLimits, Scope
 from tests.libretranslate.conftest import MakeKey, Serve, error_of
 from tests.routing.doubles import DoubleBundles, until
 from tests.service.conftest import SIZE_BYTES, ready_client, router_of
@@ -145,7 +145,7 @@ def test_files_may_be_larger_than_other_bodies(serve: Serve) -> None:
 
 def test_files_need_a_key_that_is_for_them(serve: Serve, database_url: str, make_key: MakeKey) -> None:
     client = serve(database_url=database_url, requires_key=True)
-    key, other = make_key(Limits(characters_per_month=5)), make_key(scopes=frozenset({Scope.TRANSLATE}))
+    key, other = make_key(KeyLimits(characters_per_month=5)), make_key(scopes=frozenset({Scope.TRANSLATE}))
 
     assert error_of(send(client, "a.txt", b"Hallo"))[0] == 400
     assert error_of(send(client, "a.txt", b"Hallo", {**PAIR, "api_key": other}))[0] == 403
@@ -204,7 +204,7 @@ def test_a_file_that_fails_costs_nothing_and_is_not_kept(
     serve: Serve, database_url: str, make_key: MakeKey, tmp_path: Path
 ) -> None:
     client = serve(database_url=database_url, requires_key=True)
-    key = make_key(Limits(characters_per_month=20))
+    key = make_key(KeyLimits(characters_per_month=20))
     for _ in range(3):
         assert error_of(send(client, "a.txt", b"gut\nunusable\n", {**PAIR, "api_key": key}))[0] == 400
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.front.bodies import Body
-from service.front.forms import Upload, read_multipart
+from service.http.forms import Upload, read_multipart
+from service.http.request_bodies import Body
 from tests.libretranslate.conftest import error_of
 
 JSON = "application/json"

@@ -5,9 +5,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
-from service.accounts.keys import Limits, Scope
+from service.accounts.keys import KeyLimits, Scope
 from service.settings import load_settings
 from tests.libretranslate.conftest import MakeKey, Serve, error_of, translate
 from tests.routing.doubles import DoubleBundles, until
@@ -192,7 +192,7 @@ def test_too_many_requests_are_told_the_limit_and_when_to_come_back(serve: Serve
 
 def test_a_quota_that_is_used_up_is_403(serve: Serve, database_url: str, make_key: MakeKey) -> None:
     client = serve(database_url=database_url)
-    key = make_key(Limits(characters_per_month=8))
+    key = make_key(KeyLimits(characters_per_month=8))
     translate(client, api_key=key)
 
     refused = client.post("/translate", json={**BODY, "api_key": key})

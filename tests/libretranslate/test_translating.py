@@ -6,11 +6,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
-from service.desk.order import Answer
-from service.libretranslate.requests import Pair, Wishes
-from service.libretranslate.responses import present_answers
+from service.api.libretranslate.requests import LibreTranslateParameters, Pair
+from service.api.libretranslate.responses import present_answers
+from service.translation.request import TranslationResult
 from tests.libretranslate.conftest import Serve, error_of, translate
 from tests.routing.doubles import DoubleBundles, write_bundle
 from tests.service.conftest import SIZE_BYTES, ready_client
@@ -156,8 +156,8 @@ def test_alternatives_come_best_first_without_the_best_of_all(client: httpx.Clie
 
 
 def test_alternatives_that_say_the_same_are_told_once() -> None:
-    answer = Answer("best", "de", "en", None, None, (), ("other", "best", "other", "third"))
-    wishes = Wishes(("x",), False, Pair("de", "en", is_copied=False), False, 4)  # noqa: FBT003 -- a record
+    answer = TranslationResult("best", "de", "en", None, None, (), ("other", "best", "other", "third"))
+    wishes = LibreTranslateParameters(("x",), False, Pair("de", "en", is_copied=False), False, 4)  # noqa: FBT003 -- a record
 
     assert present_answers([answer], wishes)["alternatives"] == ["other", "third"]
 

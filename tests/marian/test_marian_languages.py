@@ -10,7 +10,7 @@ from export.original import ImportRefusedError, WantedLanguages
 from tests.marian.conftest import Tokenizers, Written, write_model
 from tests.marian.written import Variant, pieces_of, save_vocabulary
 
-NOBODY = WantedLanguages()
+NO_CALLBACKS = WantedLanguages()
 README = """# opus-2021-02-19.zip
 
 * dataset: opus
@@ -45,7 +45,7 @@ def _with_targets(release: Written, tokenizers: Tokenizers, tokens: tuple[str, .
 
 def test_nothing_is_guessed(release: Written) -> None:
     with pytest.raises(ImportRefusedError) as refused:
-        load(release.folder, NOBODY)
+        load(release.folder, NO_CALLBACKS)
 
     source, target = refused.value.problems
     assert "give --source-lang" in source
@@ -75,7 +75,7 @@ def test_a_source_ends_in_its_own_end_of_sentence_and_a_target_begins_with_zeros
 def test_a_readme_names_them(readme: str, release: Written) -> None:
     (release.folder / "README.md").write_text(readme, encoding="utf8")
 
-    assert _codes(load(release.folder, NOBODY).languages) == (["de"], ["en"])
+    assert _codes(load(release.folder, NO_CALLBACKS).languages) == (["de"], ["en"])
 
 
 def test_releases_that_contradict_each_other_name_none(release: Written) -> None:
@@ -83,7 +83,7 @@ def test_releases_that_contradict_each_other_name_none(release: Written) -> None
     (release.folder / "README.md").write_text(two, encoding="utf8")
 
     with pytest.raises(ImportRefusedError, match="--source-lang"):
-        load(release.folder, NOBODY)
+        load(release.folder, NO_CALLBACKS)
 
 
 def test_a_description_in_yaml_names_them(release: Written) -> None:
@@ -93,7 +93,7 @@ def test_a_description_in_yaml_names_them(release: Written) -> None:
         encoding="utf8",
     )
 
-    assert _codes(load(release.folder, NOBODY).languages) == (["de", "nl"], ["en"])
+    assert _codes(load(release.folder, NO_CALLBACKS).languages) == (["de", "nl"], ["en"])
 
 
 @pytest.mark.parametrize("name", ["opus-mt-de-en", "deu-eng"])
@@ -102,7 +102,7 @@ def test_a_folders_name_counts_where_it_is_a_pair_of_languages(
 ) -> None:
     write_model(tmp_path / name, Variant(), tokenizers)
 
-    assert _codes(load(tmp_path / name, NOBODY).languages) == (["de"], ["en"])
+    assert _codes(load(tmp_path / name, NO_CALLBACKS).languages) == (["de"], ["en"])
 
 
 @pytest.mark.parametrize("name", ["en-roa", "my-own", "de-en-2", "model"])
@@ -112,7 +112,7 @@ def test_a_folders_name_does_not_count_where_it_may_mean_something_else(
     write_model(tmp_path / name, Variant(), tokenizers)
 
     with pytest.raises(ImportRefusedError, match="--source-lang"):
-        load(tmp_path / name, NOBODY)
+        load(tmp_path / name, NO_CALLBACKS)
 
 
 def test_the_caller_is_right_whatever_the_files_say(release: Written) -> None:
@@ -161,7 +161,7 @@ def test_several_targets_without_tokens_to_choose_with_are_refused(release: Writ
     (release.folder / "README.md").write_text(README.replace(" eng\n", " eng fra\n"), encoding="utf8")
 
     with pytest.raises(ImportRefusedError, match="eng, fra cannot all be its target"):
-        load(release.folder, NOBODY)
+        load(release.folder, NO_CALLBACKS)
     assert list(load(release.folder, WantedLanguages((), ("fr",))).languages.targets) == ["fr"]
 
 

@@ -14,7 +14,7 @@ from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder
 from dragoman.graphs.session import SessionOptions
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
-from dragoman.manifest import Alignment, DecodingDefaults, Limits
+from dragoman.manifest import AlignmentHeads, DecodingDefaults, ModelLimits
 from export.bundle import BundleFacts, write_bundle
 from export.calibration import Sample
 from export.model import ModelConfig, Transformer
@@ -55,11 +55,11 @@ def random_model(shape: dict[str, Any]) -> Transformer:
     return model
 
 
-def write(folder: Path, model: Transformer, precision: str, alignment: Alignment | None = None) -> Path:
+def write(folder: Path, model: Transformer, precision: str, alignment: AlignmentHeads | None = None) -> Path:
     """Export into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     original = Original("random", model, TOKENIZER, TOKENIZER, LANGUAGES, DecodingDefaults(), None, None, {})
-    facts = BundleFacts("random", "none", Limits(100, 100), alignment=alignment)
+    facts = BundleFacts("random", "none", ModelLimits(100, 100), alignment=alignment)
     write_bundle(folder, original, precision, facts, SAMPLES)
     return folder
 

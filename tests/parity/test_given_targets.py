@@ -12,7 +12,7 @@ from dragoman.bundle import open_bundle
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import Encoder
 from dragoman.graphs.session import SessionOptions
-from dragoman.manifest import Alignment
+from dragoman.manifest import AlignmentHeads
 from dragoman.types import Method, SearchKind
 from export.graph import projection
 from export.graph.precision import CALIBRATED, PRECISIONS
@@ -35,8 +35,8 @@ from tests.parity.random_bundles import (
 READING = SearchKind(1, method=Method.SCORE)
 SSRU: dict[str, Any] = {"autoregression": "ssru", "norm": "post"}
 SHAPES: list[dict[str, Any]] = [{}, {**OWN_TARGET, "norm": "post"}, {"share_kv": True}, SSRU]
-LAST_OF_TWO = Alignment(1, (2,), reads_token=False)
-SOME_OF_FIRST = Alignment(0, (3, 0), reads_token=True)
+LAST_OF_TWO = AlignmentHeads(1, (2,), reads_token=False)
+SOME_OF_FIRST = AlignmentHeads(0, (3, 0), reads_token=True)
 MOST_LOGPROB = {"fp32": 1e-4, "fp16": 4e-2, "int8": 1.0, "int4": 1.0}
 MOST_ATTENTION = {"fp32": 1e-5, "fp16": 4e-3, "int8": 0.1, "int4": 0.15}
 """Every weight of a head that was mixed up with another would differ by more."""
@@ -51,7 +51,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def expected_attention(
-    model: Transformer, sources: list[list[int]], targets: Ids, alignment: Alignment
+    model: Transformer, sources: list[list[int]], targets: Ids, alignment: AlignmentHeads
 ) -> Logprobs:
     """The model's own at every step, [R, T, S], from the queries and keys that its attention sees."""
     seen: list[Logprobs] = []

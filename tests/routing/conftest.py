@@ -9,11 +9,11 @@ import pytest
 
 from dragoman.bundle import Bundle, read_bundle
 from dragoman.manifest import MANIFEST_FILE
-from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.bundle_pool import BundlePool
+from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router, RouterOptions
-from dragoman.routing.shelf import Shelf
 from tests.routing.doubles import DoubleBundles, DoubleTranslator, write_bundle
-from tests.routing.shelves import SIZES, MakeShelf, size_of
+from tests.routing.pools import SIZES, MakeShelf, size_of
 
 SIZE_BYTES = 10
 """What every bundle of the router's is reckoned to take."""
@@ -53,16 +53,16 @@ def make_shelf(bundles: DoubleBundles, stocked: Mapping[str, Bundle]) -> Iterato
     """A shelf with everything on it and room for so much."""
     shelves = []
 
-    def make(budget_bytes: int | None = None) -> Shelf[DoubleTranslator]:
-        shelf = Shelf(bundles.open, size_of, budget_bytes)
-        shelf.stock(stocked)
-        shelves.append(shelf)
-        return shelf
+    def make(budget_bytes: int | None = None) -> BundlePool[DoubleTranslator]:
+        pool = BundlePool(bundles.open, size_of, budget_bytes)
+        pool.stock(stocked)
+        shelves.append(pool)
+        return pool
 
     yield make
     bundles.may_open.set()
-    for shelf in shelves:
-        shelf.close()
+    for pool in shelves:
+        pool.close()
 
 
 @pytest.fixture

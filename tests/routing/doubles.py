@@ -8,8 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
-from dragoman.batching.fair_queue import Flow
-from dragoman.batching.meters import NoMeter, QueueState
 from dragoman.bundle import open_bundle, sha256_of
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
 from dragoman.decoding.options import DecodingOptions
@@ -18,15 +16,17 @@ from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import (
     DecodingDefaults,
     FileRecord,
-    Limits,
     Manifest,
+    ModelLimits,
     Sizes,
     SpecialIds,
     TokenizerFiles,
     parse_manifest,
 )
-from dragoman.pending import resolve
+from dragoman.pipeline.pending_translation import resolve
 from dragoman.routing.routes import Offer
+from dragoman.scheduling.fair_queue import Flow
+from dragoman.scheduling.metrics import NoMetrics, QueueState
 from dragoman.types import (
     Alternative,
     FinishReason,
@@ -81,7 +81,7 @@ def write_bundle(
         "autoregression": "attention",
         "sizes": asdict(Sizes(2, 4, 16, 1000, 1200)),
         "special_ids": asdict(SpecialIds(0, 1, 3)),
-        "limits": asdict(Limits(256, 200)),
+        "limits": asdict(ModelLimits(256, 200)),
         "source_tokenizer": asdict(TokenizerFiles("source.model", None, normalises=True)),
         "target_tokenizer": asdict(TokenizerFiles("target.model", None, normalises=True)),
         "decoding": asdict(DecodingDefaults()),
@@ -97,7 +97,7 @@ def write_bundle(
     return folder
 
 
-class Meddler(NoMeter):
+class Meddler(NoMetrics):
     """Sits in the engine's steps, where it may raise or wait."""
 
     def __init__(self) -> None:

@@ -10,11 +10,11 @@ from dragoman.routing.router import Router
 from dragoman.translator import Translator
 from tests.routing.conftest import TINY_BUNDLE
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, Meddler, until
-from tests.routing.shelves import MakeShelf, get, use
+from tests.routing.pools import MakeShelf, get, use
 
 
 @pytest.fixture
-def meter() -> Meddler:
+def engine_metrics() -> Meddler:
     return Meddler()
 
 
@@ -24,21 +24,21 @@ def opened() -> list[Translator]:
 
 
 @pytest.fixture
-def real_router(meter: Meddler, opened: list[Translator]) -> Iterator[Router]:
+def real_router(engine_metrics: Meddler, opened: list[Translator]) -> Iterator[Router]:
     """Over the tiny model, whose engine can be made to fail."""
 
     def open_bundle(path: Path) -> Translator:
-        opened.append(Translator.open(path, replicas=2, meter=meter))
+        opened.append(Translator.open(path, replicas=2, engine_metrics=engine_metrics))
         return opened[-1]
 
     with Router(lambda: {"tiny": TINY_BUNDLE}, open_bundle, lambda _: 1) as router:
         yield router
 
 
-def test_a_translator_is_closed_once_a_step_has_failed_or_it_was_closed(meter: Meddler) -> None:
-    with Translator.open(TINY_BUNDLE, replicas=1, meter=meter) as translator:
+def test_a_translator_is_closed_once_a_step_has_failed_or_it_was_closed(engine_metrics: Meddler) -> None:
+    with Translator.open(TINY_BUNDLE, replicas=1, engine_metrics=engine_metrics) as translator:
         seen = [translator.is_closed]
-        meter.is_armed = True
+        engine_metrics.is_armed = True
         with pytest.raises(MemoryError):
             translator.submit("Ja.").result(TIMEOUT_S)
         seen.append(translator.is_closed)
@@ -49,13 +49,13 @@ def test_a_translator_is_closed_once_a_step_has_failed_or_it_was_closed(meter: M
 
 
 def test_what_a_dying_engine_had_fails_and_the_next_text_is_translated(
-    real_router: Router, meter: Meddler, opened: list[Translator]
+    real_router: Router, engine_metrics: Meddler, opened: list[Translator]
 ) -> None:
     wanted = real_router.translate("Das Kind spielt im Garten.").translation.text
-    meter.may_go_on.clear()
-    meter.is_armed = True
+    engine_metrics.may_go_on.clear()
+    engine_metrics.is_armed = True
     under_way = [real_router.submit("Das Kind spielt im Garten.\n" * 20) for _ in range(8)]
-    meter.may_go_on.set()
+    engine_metrics.may_go_on.set()
 
     errors = [future.exception(TIMEOUT_S) for future in under_way]
 
@@ -67,11 +67,11 @@ def test_what_a_dying_engine_had_fails_and_the_next_text_is_translated(
 
 
 def test_a_target_is_read_by_the_engine_that_took_a_dead_ones_place(
-    real_router: Router, meter: Meddler
+    real_router: Router, engine_metrics: Meddler
 ) -> None:
     route = real_router.route()
     wanted = real_router.score(route, "Ja.", "Yes.").result(TIMEOUT_S)
-    meter.is_armed = True
+    engine_metrics.is_armed = True
     with pytest.raises(MemoryError):
         real_router.score(route, "Ja.", "Yes.").result(TIMEOUT_S)
 
@@ -81,72 +81,72 @@ def test_a_target_is_read_by_the_engine_that_took_a_dead_ones_place(
 def test_a_dead_bundle_is_opened_anew_once_however_many_ask(
     make_shelf: MakeShelf, bundles: DoubleBundles
 ) -> None:
-    shelf = make_shelf()
-    use(shelf, "a").is_closed = True
+    pool = make_shelf()
+    use(pool, "a").is_closed = True
     bundles.may_open.clear()
-    asked = [shelf.lease("a") for _ in range(8)]
+    asked = [pool.handle("a") for _ in range(8)]
     bundles.may_open.set()
 
-    assert len({lease.result(TIMEOUT_S).opened for lease in asked}) == 1
+    assert len({handle.result(TIMEOUT_S).opened for handle in asked}) == 1
     assert bundles.names == ["a", "a"]
-    until(lambda: shelf.used_bytes == 10)
+    until(lambda: pool.used_bytes == 10)
 
 
 def test_a_dead_bundles_memory_counts_until_its_last_user_gave_it_back(
     make_shelf: MakeShelf, bundles: DoubleBundles
 ) -> None:
-    shelf = make_shelf(15)
-    last_user = get(shelf, "a")
+    pool = make_shelf(15)
+    last_user = get(pool, "a")
     last_user.opened.is_closed = True
 
-    waiting = shelf.lease("a")
+    waiting = pool.handle("a")
     assert not waiting.done()
-    assert (bundles.names, shelf.used_bytes) == (["a"], 10)
+    assert (bundles.names, pool.used_bytes) == (["a"], 10)
     last_user.release()
 
     with waiting.result(TIMEOUT_S) as anew:
         assert not anew.is_closed
-    assert (bundles.names, shelf.used_bytes) == (["a", "a"], 10)
+    assert (bundles.names, pool.used_bytes) == (["a", "a"], 10)
 
 
 def test_where_there_is_room_nobody_waits_for_a_dead_bundles_users(make_shelf: MakeShelf) -> None:
-    shelf = make_shelf()
-    last_user = get(shelf, "a")
+    pool = make_shelf()
+    last_user = get(pool, "a")
     last_user.opened.is_closed = True
 
-    anew = get(shelf, "a")
+    anew = get(pool, "a")
 
-    assert shelf.used_bytes == 20
+    assert pool.used_bytes == 20
     last_user.release()
-    until(lambda: shelf.used_bytes == 10)
+    until(lambda: pool.used_bytes == 10)
     assert not anew.opened.is_closed
 
 
 def test_a_dead_bundle_takes_no_room_of_those_that_live(
     make_shelf: MakeShelf, bundles: DoubleBundles
 ) -> None:
-    shelf = make_shelf(25)
-    alive = use(shelf, "b")
-    use(shelf, "a").is_closed = True
+    pool = make_shelf(25)
+    alive = use(pool, "b")
+    use(pool, "a").is_closed = True
 
-    use(shelf, "a")
+    use(pool, "a")
 
-    assert use(shelf, "b") is alive
+    assert use(pool, "b") is alive
     assert bundles.names == ["b", "a", "a"]
-    assert shelf.used_bytes == 20
+    assert pool.used_bytes == 20
 
 
 def test_a_bundle_that_is_dead_as_soon_as_it_is_open_is_not_opened_for_ever(
     make_shelf: MakeShelf, bundles: DoubleBundles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shelf = make_shelf()
+    pool = make_shelf()
     monkeypatch.setattr(
         DoubleTranslator, "is_closed", property(lambda _: True, lambda *_: None), raising=False
     )
 
     for _ in range(2):
         with pytest.raises(TranslatorClosed, match="a was closed before anybody used it"):
-            get(shelf, "a")
+            get(pool, "a")
 
     assert bundles.num_opening == 1
 

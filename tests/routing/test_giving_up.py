@@ -13,11 +13,11 @@ import pytest
 from dragoman.bundle import open_bundle, read_bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import BundleError, DeadlineExceeded, InputError, NoRoom, TranslatorClosed
-from dragoman.routing.inspection import bundle_folders
-from dragoman.routing.journey import NOBODY, Journey, PairTranslator, Wishes
+from dragoman.routing.bundle_pool import BundlePool
+from dragoman.routing.bundle_scan import bundle_folders
+from dragoman.routing.pivot_translation import NO_CALLBACKS, EngineRequest, PairTranslator, PivotTranslation
 from dragoman.routing.router import PREPARING_THREADS, Router, RouterOptions
 from dragoman.routing.routes import Offer, find_route
-from dragoman.routing.shelf import Shelf
 from dragoman.types import Priority
 from tests.routing.conftest import SIZE_BYTES
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until
@@ -138,26 +138,26 @@ def test_a_text_given_up_before_its_bundle_was_open_is_not_begun(
     models: Path, bundles: DoubleBundles
 ) -> None:
     bundle = read_bundle(models / "de-en")
-    shelf = Shelf[PairTranslator](bundles.open, lambda _: SIZE_BYTES, None)
-    shelf.stock({"de-en": bundle})
+    pool = BundlePool[PairTranslator](bundles.open, lambda _: SIZE_BYTES, None)
+    pool.stock({"de-en": bundle})
     route = find_route([Offer("de-en", "de-en", bundle.manifest.languages)], "de", "en")
     later: list[Callable[[], None]] = []
 
     def run_later(work: Callable[[], None]) -> None:
         later.append(work)
 
-    wishes = Wishes.beginning_now(DecodingOptions(), Priority.INTERACTIVE, None, NOBODY)
-    journey = Journey(route, wishes, shelf, run_later)
-    journey.begin("Hallo")
+    wishes = EngineRequest.beginning_now(DecodingOptions(), Priority.INTERACTIVE, None, NO_CALLBACKS)
+    pivot_translation = PivotTranslation(route, wishes, pool, run_later)
+    pivot_translation.begin("Hallo")
     until(lambda: bool(later))
 
-    assert journey.future.cancel()
+    assert pivot_translation.future.cancel()
     later.pop()()
 
     assert bundles.named("de-en").seen == []
-    shelf.stock({})
+    pool.stock({})
     until(lambda: bundles.open_names == [])
-    shelf.close()
+    pool.close()
 
 
 @only_one_fits

@@ -7,7 +7,7 @@ import pytest
 from dragoman.bundle import read_bundle
 from dragoman.contract import CacheDType
 from dragoman.manifest import FileRecord, Manifest, Sizes
-from dragoman.routing.memory import reckoned_bytes, size_bytes
+from dragoman.routing.memory import estimated_bytes, size_bytes
 from tests.routing.doubles import write_bundle
 
 SMALL, OPUS = Sizes(2, 8, 32, 8000, 8000), Sizes(6, 8, 64, 32000, 32000)
@@ -51,7 +51,7 @@ def test_the_reckoning_is_rather_more_than_less_than_what_was_measured(
     described = of_size(manifest, files_mb, precision, cache_dtype, sizes)
 
     for replicas, measured in measured_mb.items():
-        assert 0.93 <= reckoned_bytes(described, replicas) / 1e6 / measured <= 1.25
+        assert 0.93 <= estimated_bytes(described, replicas) / 1e6 / measured <= 1.25
 
 
 def test_the_size_is_that_of_all_files(manifest: Manifest) -> None:

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman import DecodingOptions
-from dragoman.rejoin import Piece, rejoin
+from dragoman.pipeline.assembly import SegmentOutput, rejoin
 from dragoman.routing.results import text_to_go_on
-from dragoman.text.segment import Document, segment
+from dragoman.text.segmentation import Document, segment
 from dragoman.types import FinishReason, Hypothesis, Translation
 
 BREAKS = "\t\n\r\x0b\x0c\x85\u2028\u2029"
@@ -16,7 +16,10 @@ targets = st.text("ab. " + BREAKS, min_size=1, max_size=5).filter(lambda text: b
 
 def translation(texts: list[str], between: list[str]) -> Translation:
     document = Document(tuple(texts), tuple(between))
-    pieces = [Piece("x", 1, (Hypothesis((3,), -1.0, 2, -0.5, FinishReason.STOP),), (text,)) for text in texts]
+    pieces = [
+        SegmentOutput("x", 1, (Hypothesis((3,), -1.0, 2, -0.5, FinishReason.STOP),), (text,))
+        for text in texts
+    ]
     return rejoin(document, pieces, DecodingOptions().resolve(4, 1.0, early_stopping=False))
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.batching.meters import NO_METER
 from dragoman.bundle import read_bundle
 from dragoman.errors import BundleError, InputError, UnsupportedPair
-from dragoman.routing.inspection import bundle_folders
-from dragoman.routing.memory import reckoned_bytes
+from dragoman.routing.bundle_scan import bundle_folders
+from dragoman.routing.memory import estimated_bytes
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
+from dragoman.scheduling.metrics import NO_METRICS
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
 
 SIZE_BYTES = 10
@@ -230,8 +230,8 @@ def test_every_option_of_a_translator_is_handed_on(models: Path, monkeypatch: py
             "threads": 2,
             "queue_size": 100,
             "providers": ("cuda", "cpu"),
-            "recall_segments": 50,
-            "meter": NO_METER,
+            "segment_cache_size": 50,
+            "engine_metrics": NO_METRICS,
         }
     ]
-    assert reckoned["a"] == reckoned_bytes(router.models()[0].manifest, 3)
+    assert reckoned["a"] == estimated_bytes(router.models()[0].manifest, 3)

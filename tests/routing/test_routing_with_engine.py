@@ -66,7 +66,7 @@ def test_a_pivot_gives_what_both_give_one_after_the_other(
 
 def test_bundles_that_do_not_fit_together_take_turns(tiny_models: Path, tiny: dict[str, Translator]) -> None:
     translators = TranslatorOptions(replicas=1)
-    budget_bytes = translators.reckon_bytes(tiny["de-en"].manifest)
+    budget_bytes = translators.estimate_bytes(tiny["de-en"].manifest)
     options = RouterOptions(budget_bytes=budget_bytes)
 
     with Router.open(tiny_models, translators=translators, options=options) as router:
@@ -149,4 +149,10 @@ def test_a_translated_text_leaves_nothing_to_the_collector_of_cycles(router: Rou
         gc.set_debug(0)
         gc.garbage.clear()
 
-    assert not left & {"Future", "Ticket", "Journey", "PendingText", "RoutedTranslation"}
+    assert not left & {
+        "Future",
+        "SegmentRequest",
+        "PivotTranslation",
+        "PendingTranslation",
+        "RoutedTranslation",
+    }

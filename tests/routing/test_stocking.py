@@ -8,64 +8,64 @@ import pytest
 
 from dragoman.bundle import Bundle, read_bundle
 from dragoman.errors import BundleError, NoRoom, TranslatorClosed
-from dragoman.routing.shelf import Shelf
+from dragoman.routing.bundle_pool import BundlePool
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until, write_bundle
-from tests.routing.shelves import MakeShelf, get, in_seconds, rewritten, size_of, use
+from tests.routing.pools import MakeShelf, get, in_seconds, rewritten, size_of, use
 
 
 def test_a_failure_to_open_is_everybodys_and_not_repeated_until_the_next_look(
     make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
 ) -> None:
-    shelf = make_shelf(15)
+    pool = make_shelf(15)
     bundles.may_open.clear()
     bundles.failure = BundleError("a", ("is damaged",))
-    asked = [shelf.lease("a") for _ in range(3)]
+    asked = [pool.handle("a") for _ in range(3)]
     bundles.may_open.set()
 
-    for lease in [*asked, shelf.lease("a")]:
+    for handle in [*asked, pool.handle("a")]:
         with pytest.raises(BundleError, match="is damaged"):
-            lease.result(TIMEOUT_S)
+            handle.result(TIMEOUT_S)
     assert bundles.num_opening == 1
-    assert shelf.used_bytes == 0
+    assert pool.used_bytes == 0
 
     bundles.failure = None
-    shelf.stock(stocked)
-    assert not use(shelf, "a").is_closed
+    pool.stock(stocked)
+    assert not use(pool, "a").is_closed
 
 
 def test_what_is_not_there_is_said(make_shelf: MakeShelf) -> None:
     with pytest.raises(BundleError, match="bundle d: it was removed"):
-        make_shelf().lease("d").result(0)
+        make_shelf().handle("d").result(0)
 
 
 def test_a_changed_bundle_is_opened_anew_and_the_old_one_ends_with_its_users(
     make_shelf: MakeShelf, stocked: Mapping[str, Bundle]
 ) -> None:
-    shelf = make_shelf(35)
-    in_use = get(shelf, "a")
-    other = use(shelf, "b")
+    pool = make_shelf(35)
+    in_use = get(pool, "a")
+    other = use(pool, "b")
     old = in_use.opened
 
-    shelf.stock({**stocked, "a": rewritten(stocked, "a")})
+    pool.stock({**stocked, "a": rewritten(stocked, "a")})
 
-    new = use(shelf, "a")
+    new = use(pool, "a")
     assert new is not old
     assert new.manifest != old.manifest
     assert not old.is_closed
-    assert use(shelf, "b") is other
+    assert use(pool, "b") is other
     in_use.release()
     until(lambda: old.is_closed)
-    assert use(shelf, "a") is new
+    assert use(pool, "a") is new
 
 
 def test_where_there_is_no_room_for_both_the_new_one_waits_for_the_old(
     make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
 ) -> None:
-    shelf = make_shelf(15)
-    in_use = get(shelf, "a")
-    shelf.stock({**stocked, "a": rewritten(stocked, "a")})
+    pool = make_shelf(15)
+    in_use = get(pool, "a")
+    pool.stock({**stocked, "a": rewritten(stocked, "a")})
 
-    waiting = shelf.lease("a")
+    waiting = pool.handle("a")
     assert not waiting.done()
     in_use.release()
 
@@ -75,12 +75,12 @@ def test_where_there_is_no_room_for_both_the_new_one_waits_for_the_old(
 def test_a_bundle_changed_while_it_is_opened_is_opened_again(
     make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
 ) -> None:
-    shelf = make_shelf(35)
+    pool = make_shelf(35)
     bundles.may_open.clear()
-    waiting = shelf.lease("a")
+    waiting = pool.handle("a")
     until(lambda: bundles.num_opening == 1)
     new = rewritten(stocked, "a")
-    shelf.stock({**stocked, "a": new})
+    pool.stock({**stocked, "a": new})
     bundles.may_open.set()
 
     assert waiting.result(TIMEOUT_S).opened.manifest == new.manifest
@@ -90,56 +90,56 @@ def test_a_bundle_changed_while_it_is_opened_is_opened_again(
 def test_a_removed_bundle_is_closed_when_it_is_free(
     make_shelf: MakeShelf, stocked: Mapping[str, Bundle]
 ) -> None:
-    shelf = make_shelf()
-    in_use, free = get(shelf, "a"), use(shelf, "b")
+    pool = make_shelf()
+    in_use, free = get(pool, "a"), use(pool, "b")
     left = {name: bundle for name, bundle in stocked.items() if name not in {"a", "b"}}
 
-    shelf.stock(left)
+    pool.stock(left)
 
     until(lambda: free.is_closed)
     assert not in_use.opened.is_closed
     with pytest.raises(BundleError, match="was removed"):
-        shelf.lease("a").result(0)
+        pool.handle("a").result(0)
     removed = in_use.opened
     in_use.release()
     until(lambda: removed.is_closed)
-    assert shelf.bundles().keys() == left.keys()
+    assert pool.bundles().keys() == left.keys()
 
 
 def test_a_damaged_folder_leaves_the_open_bundle_and_takes_one_that_is_not(
     make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
 ) -> None:
-    shelf = make_shelf(25)
-    double = use(shelf, "a")
+    pool = make_shelf(25)
+    double = use(pool, "a")
     left = {name: bundle for name, bundle in stocked.items() if name not in {"a", "b"}}
 
-    shelf.stock(left, damaged=["a", "b"])
+    pool.stock(left, damaged=["a", "b"])
 
-    assert shelf.bundles().keys() == {"a", "c", "big"}
-    use(shelf, "c")
+    assert pool.bundles().keys() == {"a", "c", "big"}
+    use(pool, "c")
     with pytest.raises(NoRoom):  # a cannot be opened again, and so it stays
-        shelf.lease("big", in_seconds(0.05)).result(TIMEOUT_S)
-    assert use(shelf, "a") is double
+        pool.handle("big", in_seconds(0.05)).result(TIMEOUT_S)
+    assert use(pool, "a") is double
 
-    shelf.stock(stocked)
-    use(shelf, "big")
+    pool.stock(stocked)
+    use(pool, "big")
     assert bundles.open_names == ["big"]
 
 
 def test_what_was_opened_is_what_there_is(make_shelf: MakeShelf, stocked: Mapping[str, Bundle]) -> None:
     """A folder may be replaced after it was looked at and before it is opened."""
-    shelf = make_shelf()
-    version = shelf.version
+    pool = make_shelf()
+    version = pool.version
     folder = stocked["a"].path
     folder.rename(folder.with_name("old"))
     write_bundle(folder, "a", ["fr"], ["cs"])
 
-    double = use(shelf, "a")
+    double = use(pool, "a")
 
-    assert shelf.bundles()["a"].manifest == double.manifest != stocked["a"].manifest
-    assert shelf.version > version
-    shelf.stock({**stocked, "a": shelf.bundles()["a"]})
-    assert use(shelf, "a") is double
+    assert pool.bundles()["a"].manifest == double.manifest != stocked["a"].manifest
+    assert pool.version > version
+    pool.stock({**stocked, "a": pool.bundles()["a"]})
+    assert use(pool, "a") is double
 
 
 def test_a_bundle_replaced_while_it_is_opened_is_opened_again(
@@ -155,37 +155,37 @@ def test_a_bundle_replaced_while_it_is_opened_is_opened_again(
             raise BundleError("a", ("files of two bundles",))
         return bundles.open(path)
 
-    shelf = Shelf(open_slowly, size_of, None)
-    shelf.stock(stocked)
+    pool = BundlePool(open_slowly, size_of, None)
+    pool.stock(stocked)
 
-    assert use(shelf, "a").manifest == read_bundle(stocked["a"].path).manifest
+    assert use(pool, "a").manifest == read_bundle(stocked["a"].path).manifest
     assert len(tried) == 2
-    shelf.close()
+    pool.close()
 
 
 def test_closing_fails_who_waits_and_closes_all(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    shelf = make_shelf(15)
-    in_use = get(shelf, "a")
-    waiting = shelf.lease("b")
+    pool = make_shelf(15)
+    in_use = get(pool, "a")
+    waiting = pool.handle("b")
 
-    shelf.close()
+    pool.close()
 
     with pytest.raises(TranslatorClosed):
         waiting.result(0)
     with pytest.raises(TranslatorClosed):
-        shelf.lease("a")
+        pool.handle("a")
     assert bundles.open_names == []
     in_use.release()
-    shelf.close()
+    pool.close()
 
 
 def test_closing_waits_for_what_is_being_opened(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    shelf = make_shelf()
+    pool = make_shelf()
     bundles.may_open.clear()
-    shelf.lease("a")
+    pool.handle("a")
     until(lambda: bundles.num_opening == 1)
     with ThreadPoolExecutor(1) as closer:
-        closing = closer.submit(shelf.close)
+        closing = closer.submit(pool.close)
         bundles.may_open.set()
         closing.result(TIMEOUT_S)
 

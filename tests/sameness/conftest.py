@@ -9,7 +9,7 @@ import pytest
 from transformers import logging
 
 from dragoman import Translator
-from dragoman.preparing import Preparer
+from dragoman.pipeline.preparation import Preparer
 from dragoman.types import Pair
 from export import huggingface
 from export.original import WantedLanguages

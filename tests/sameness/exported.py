@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from dragoman import DecodingOptions, FinishReason, Hypothesis, Translator
-from dragoman.manifest import Limits
-from dragoman.text.tokenise import Tokenizer
+from dragoman.manifest import ModelLimits
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Pair
 from export import huggingface
 from export.bundle import BundleFacts, write_bundle, write_tokenizer
@@ -19,7 +19,7 @@ BATCH_SOURCES = 50
 MAX_TOKENS = 40
 """Of a target, the token that starts the decoder not counted."""
 
-LIMITS = Limits(100, MAX_TOKENS)
+LIMITS = ModelLimits(100, MAX_TOKENS)
 GENTLE = 0.3
 TAUGHT_STEPS = 150
 IGNORED = -100

@@ -15,8 +15,8 @@ import uvicorn
 
 from dragoman import Translator
 from dragoman.bundle import open_bundle
-from dragoman.routing.inspection import bundle_folders
-from dragoman.routing.journey import PairTranslator
+from dragoman.routing.bundle_scan import bundle_folders
+from dragoman.routing.pivot_translation import PairTranslator
 from dragoman.routing.router import Router, RouterOptions
 from service.app import create_app
 from service.engine import preloaded

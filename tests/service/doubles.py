@@ -22,11 +22,11 @@ from dragoman import (
     Translation,
     Translator,
 )
-from dragoman.batching.fair_queue import Flow
-from dragoman.batching.meters import NO_METER, Meter, QueueState
 from dragoman.bundle import open_bundle
 from dragoman.manifest import Manifest
 from dragoman.providers import Provider
+from dragoman.scheduling.fair_queue import Flow
+from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
 from dragoman.types import Pair, SegmentTranslation
 from service import cli
 from tests.routing.doubles import DEFAULTS, TIMEOUT_S, line_segments, scored, started, tell
@@ -164,15 +164,15 @@ def open_double(
     replicas: int | None = None,
     threads: int = 1,
     queue_size: int = 1,
-    recall_segments: int = 0,
+    segment_cache_size: int = 0,
     providers: Sequence[Provider] = ("cpu",),
-    meter: Meter = NO_METER,
+    engine_metrics: EngineMetrics = NO_METRICS,
 ) -> DoubleTranslator:
     """In place of Translator.open; the bundle is verified all the same."""
     assert min(replicas or 1, threads, queue_size) >= 1
-    assert recall_segments >= 0
+    assert segment_cache_size >= 0
     assert tuple(providers) == ("cpu",)
-    assert meter is not None
+    assert engine_metrics is not None
     return DoubleTranslator(open_bundle(Path(path)).manifest)
 
 

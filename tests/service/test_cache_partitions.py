@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dragoman.batching.meters import NoMeter
-from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyWishes
+from dragoman.scheduling.metrics import NoMetrics
+from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyOptions
 from service.accounts.stores import Stores
 from service.engine import open_router
 from service.settings import load_settings
@@ -30,7 +30,8 @@ def callers(database_url: str) -> list[Headers]:
     """Two with keys, and one without."""
     with Stores.open(database_url) as stores:
         keys = [
-            stores.keys.create(KeyWishes(name, DEFAULT_SCOPES, NO_LIMITS), datetime.now(UTC)) for name in "ab"
+            stores.keys.create(KeyOptions(name, DEFAULT_SCOPES, NO_LIMITS), datetime.now(UTC))
+            for name in "ab"
         ]
     return [*({"Authorization": f"Bearer {key.presented}"} for key in keys), {}]
 
@@ -59,12 +60,12 @@ def send_job(client: httpx.Client, headers: Headers) -> None:
     until(lambda: client.get(path, headers=headers).json()["state"] == "done")
 
 
-class CountingMeter(NoMeter):
+class CountingMeter(NoMetrics):
     """Counts segments that were known."""
 
     num_known = 0
 
-    def recalled(self) -> None:
+    def found_in_cache(self) -> None:
         self.num_known += 1
 
 
@@ -101,10 +102,10 @@ def test_a_shared_memory_has_one_partition(
 @pytest.mark.parametrize(("setting", "num_known"), [("off", 0), ("shared", 1), ("per_key", 1)])
 def test_without_a_cache_nothing_is_remembered(setting: str, num_known: int) -> None:
     settings = load_settings(overrides={"model": str(TINY_BUNDLE), "segment_cache": setting, "replicas": 1})
-    meter = CountingMeter()
-    with open_router(settings, meter) as router:
+    engine_metrics = CountingMeter()
+    with open_router(settings, engine_metrics) as router:
         assert router.translate("Guten Morgen.") == router.translate("Guten Morgen.")
-    assert meter.num_known == num_known
+    assert engine_metrics.num_known == num_known
 
 
 def test_equal_orders_of_several_keys_are_not_joined(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dragoman import BundleError
-from dragoman.batching.meters import NoMeter
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
+from dragoman.scheduling.metrics import NoMetrics
 from service.engine import find_models, open_router, preloaded
 from service.settings import SettingsError, load_settings
 from tests.routing.doubles import write_bundle
@@ -101,20 +101,20 @@ def test_every_setting_reaches_the_engine(several: Path, monkeypatch: pytest.Mon
         "threads": 2,
         "queue_size": 100,
         "providers": "cuda,cpu",
-        "recall_segments": 50,
+        "segment_cache_size": 50,
         "memory_budget_bytes": 123,
         "pivots": "fr,en",
     }
 
     open_router(load_settings(overrides={"models_dir": several, **wishes}))
 
-    assert isinstance(given.pop("meter"), NoMeter)
+    assert isinstance(given.pop("engine_metrics"), NoMetrics)
     assert given == {
         "replicas": 3,
         "threads": 2,
         "queue_size": 100,
         "providers": ("cuda", "cpu"),
-        "recall_segments": 50,
+        "segment_cache_size": 50,
         "budget_bytes": 123,
         "pivots": ("fr", "en"),
     }

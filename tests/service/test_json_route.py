@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.front.errors import ErrorForms, install_error_handlers
-from service.front.json_route import JsonRoute
+from service.http.errors import ErrorForms, install_error_handlers
+from service.http.json_route import JsonRoute
 
 
-class Asked(BaseModel):
+class AwaitedSegment(BaseModel):
     """A body."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -30,7 +30,7 @@ class Told(BaseModel):
     count: int = 0
 
 
-async def tell(asked: Asked, _connection: Request) -> Told:
+async def tell(asked: AwaitedSegment, _connection: Request) -> Told:
     if asked.count > 1:
         return Told(text=asked.text, count=asked.count)
     return Told(text=asked.text)

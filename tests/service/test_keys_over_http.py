@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.accounts.keys import KeyWishes, Limits, Scope
+from service.accounts.keys import KeyLimits, KeyOptions, Scope
 from service.accounts.stores import Stores
 from tests.routing.doubles import until
 from tests.service.conftest import Serve
@@ -28,7 +28,7 @@ def bearer(database_url: str) -> MakeKey:
     """A new key as the header that presents it."""
 
     def make(*scopes: Scope, **limits: int) -> dict[str, str]:
-        wishes = KeyWishes("somebody", frozenset(scopes or {Scope.TRANSLATE}), Limits(**limits))
+        wishes = KeyOptions("somebody", frozenset(scopes or {Scope.TRANSLATE}), KeyLimits(**limits))
         with Stores.open(database_url) as stores:
             new = stores.keys.create(wishes, datetime.now(UTC))
         return {"Authorization": f"Bearer {new.presented}"}

@@ -22,13 +22,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
-from service.accounts.keys import DEFAULT_SCOPES, KeyWishes, Limits
+from service.accounts.keys import DEFAULT_SCOPES, KeyLimits, KeyOptions
 from service.accounts.stores import Stores
-from service.front.bodies import MAX_PARSED_AT_ONCE_BYTES, PIECE_BYTES, SPOOL_BYTES, Body, parsed, read_body
-from service.front.errors import ErrorForms
-from service.front.forms import read_multipart, read_urlencoded
-from service.front.limits import BodyLimit, BodyLimits
-from service.front.multipart import FormError
+from service.http.errors import ErrorForms
+from service.http.forms import read_multipart, read_urlencoded
+from service.http.limits import BodyLimit, BodyLimits
+from service.http.multipart import FormError
+from service.http.request_bodies import (
+    MAX_PARSED_AT_ONCE_BYTES,
+    PIECE_BYTES,
+    SPOOL_BYTES,
+    Body,
+    parsed,
+    read_body,
+)
 from tests.routing.doubles import TIMEOUT_S, until
 from tests.service.conftest import Serve
 from tests.service.test_hostile_requests import JSON, assert_is_error
@@ -111,7 +118,7 @@ def test_a_body_is_not_awaited_from_whom_comes_too_often(
 ) -> None:
     client = serve(database_url=database_url)
     with Stores.open(database_url) as stores:
-        wishes = KeyWishes("often", DEFAULT_SCOPES, Limits(requests_per_minute=1))
+        wishes = KeyOptions("often", DEFAULT_SCOPES, KeyLimits(requests_per_minute=1))
         key = stores.keys.create(wishes, datetime.now(UTC)).presented
     client.post("/v1/translate", json={"text": "ja"}, headers={"X-API-Key": key})
 
@@ -129,7 +136,7 @@ def test_a_body_with_another_key_than_the_head_is_refused(
 ) -> None:
     client = serve(database_url=database_url, requires_key=True)
     with Stores.open(database_url) as stores:
-        one, other = (stores.keys.create(KeyWishes(name), datetime.now(UTC)).presented for name in "ab")
+        one, other = (stores.keys.create(KeyOptions(name), datetime.now(UTC)).presented for name in "ab")
     body = {"q": "ja", "source": "de", "target": "en", "text": "ja", "target_lang": "EN"}
 
     def status(key: str) -> int:

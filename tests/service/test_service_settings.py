@@ -90,7 +90,7 @@ def test_unknown_names_in_the_file_are_refused(tmp_path: Path, line: str) -> Non
         ("replicas", "0"),
         ("threads", "0"),
         ("queue_size", "0"),
-        ("recall_segments", "-1"),
+        ("segment_cache_size", "-1"),
         ("request_timeout_s", "0"),
         ("request_timeout_s", "inf"),
         ("max_body_bytes", "0"),

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from dragoman import BundleError
-from dragoman.routing.inspection import bundle_folders
+from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
 from service.settings import load_settings
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle

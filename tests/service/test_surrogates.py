@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from dragoman import InputError, Translator
-from service.desk.detection import detect
-from service.front.errors import MAX_LISTED_PROBLEMS, ApiError
-from service.front.surrogates import check_surrogates
+from service.http.errors import MAX_LISTED_PROBLEMS, ApiError
+from service.http.surrogates import check_surrogates
+from service.translation.detection import detect
 from tests.service.conftest import TINY_BUNDLE, ready_client, router_of
 
 JSON = {"Content-Type": "application/json"}

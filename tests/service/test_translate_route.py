@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from dragoman.decoding.options import Sampling
-from service.native.requests import TranslateRequest
+from service.api.native.requests import TranslateRequest
 
 URL = "/v1/translate"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sentencepiece
 
-from dragoman.text.tokenise import Tokenizer
+from dragoman.text.tokenizer import Tokenizer
 
 VOCAB_SIZE = 360
 

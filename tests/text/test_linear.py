@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import dragoman.text
 from dragoman.text import boundaries
-from dragoman.text.normalise import normalise_segment, normalised_places
-from dragoman.text.segment import WINDOW_CHARS, segment, segment_to_fit
-from dragoman.text.tokenise import Tokenizer
+from dragoman.text.normalization import normalise_segment, normalised_places
+from dragoman.text.segmentation import WINDOW_CHARS, segment, segment_to_fit
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import words_of
 from dragoman.types import Span, Splitting
 

@@ -6,8 +6,8 @@ import unicodedata
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.normalise import normalise_segment, normalised_places
-from dragoman.text.tokenise import Tokenizer
+from dragoman.text.normalization import normalise_segment, normalised_places
+from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import words_of
 from dragoman.types import Span
 

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dragoman.errors import InputError
-from dragoman.text.segment import (
+from dragoman.text.segmentation import (
     MAX_WORD_CHARACTERS,
     MAX_WORD_TOKENS,
     WINDOW_CHARS,
@@ -15,7 +15,7 @@ from dragoman.text.segment import (
     segment_to_fit,
     split_to_fit,
 )
-from dragoman.text.tokenise import Tokenizer
+from dragoman.text.tokenizer import Tokenizer
 
 SHARED_TOKENIZER = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDY = st.lists(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.segment import segment, segment_to_fit
+from dragoman.text.segmentation import segment, segment_to_fit
 from dragoman.types import Splitting
 
 TEXT = " Guten Morgen! Es ist\nfrüh.\n\nUnd kalt. "

@@ -16,8 +16,8 @@ from pathlib import Path
 import torch
 from torch.nn import functional
 
-from dragoman.manifest import Limits
-from dragoman.text.tokenise import Tokenizer
+from dragoman.manifest import ModelLimits
+from dragoman.text.tokenizer import Tokenizer
 from export import trained
 from export.bundle import BundleFacts, staged_folder, write_bundle
 from export.calibration import Sample
@@ -66,7 +66,7 @@ def export(checkpoint: Path) -> None:
     pieces = Tokenizer.load(checkpoint / "source.spm").encode([pair.source for pair in pairs])
     samples = [Sample([*source, config.eos_id], (config.bos_id,)) for source in pieces]
     for precision in ("fp32", "int8", "int4"):
-        limits = Limits(max_source_tokens=48, max_target_tokens=64)
+        limits = ModelLimits(max_source_tokens=48, max_target_tokens=64)
         facts = BundleFacts(f"tiny-{precision}", LICENCE, limits)
         with staged_folder(HERE / f"bundle-{precision}") as staging:
             write_bundle(staging, original, precision, facts, samples)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.normalise import normalise_segment
+from dragoman.text.normalization import normalise_segment
 from training.corpus import Pair, is_clean
 from training.variants import dates, formats, lexicon
 from training.variants.drawing import Maker, stream

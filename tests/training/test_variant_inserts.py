@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.normalise import normalise_segment
+from dragoman.text.normalization import normalise_segment
 from tests.training.conftest import ENGLISH_TO_GERMAN, GERMAN_TO_ENGLISH
 from training.corpus import Pair
 from training.variants.drawing import stream

@@ -9,7 +9,7 @@ import sentencepiece
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.normalise import normalise_segment
+from dragoman.text.normalization import normalise_segment
 from training.config import TrainingConfig
 from training.corpus import Pair
 from training.errors import VocabularyError

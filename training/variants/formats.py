@@ -33,7 +33,7 @@ _COUNTED = (
     Bilingual("Jahre", "years"),
     Bilingual("Sekunden", "seconds"),
     Bilingual("Kilometer", "kilometres"),
-    Bilingual("Meter", "metres"),
+    Bilingual("EngineMetrics", "metres"),
     Bilingual("Personen", "people"),
     Bilingual("Seiten", "pages"),
     Bilingual("Dateien", "files"),

@@ -1,0 +1,198 @@
+"""Reading: a given target goes through the decoder, to learn what the model makes of it.
+
+Shapes: B sources, one row each, S tokens of a source, T tokens of its target that are said.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.decoding.loop import FinishedSource
+from dragoman.decoding.scoring import normalised_score
+from dragoman.decoding.slots import fill_holes
+from dragoman.decoding.strategy import Source, TargetVocabulary
+from dragoman.types import FinishReason, Hypothesis, Method, Reading, SearchKind
+
+Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
+"""What the encoder made of some sources, as a stepper takes it."""
+
+
+class ForcedStepper(Protocol[Encoded_contra]):
+    """Runs one decoder step for all rows, of which each reads a target of its own."""
+
+    def join(self, encoded: Encoded_contra) -> None:
+        """Take more sources in: a row each, that has read nothing, after all other rows."""
+        ...
+
+    def read(
+        self, last_ids: NDArray[np.int64], wanted_ids: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32]]:
+        """Extend every row by one token.
+
+        Args:
+            last_ids: int64 [R], the token that each row reads.
+            wanted_ids: int64 [R], the token that comes after it; None where nobody asks how probable it is.
+
+        Returns:
+            The log-probability of each row's wanted token over the whole vocabulary, float32 [R], None
+            without `wanted_ids`; and the attention of the step to the row's source, float32 [R, S], 0 beyond
+            it. Theirs until the next step only.
+        """
+        ...
+
+    def select(self, rows: NDArray[np.int64]) -> None:
+        """Continue with fewer rows: new row i carries on from old row rows[i], int64 [R']."""
+        ...
+
+
+@dataclass(slots=True)
+class _Reader:
+    """A source with its target, and what has been read of it."""
+
+    source: Source
+    ids: tuple[int, ...]
+    """What the row reads, and last what it only says."""
+    num_steps: int = 0
+    logprobs: list[float] = field(default_factory=list)
+    """Of what is said after `Source.begin`."""
+    attention: list[NDArray[np.float32]] = field(default_factory=list)
+    """Of the steps that say it, [S] each."""
+
+    @property
+    def last_id(self) -> int:
+        return self.ids[self.num_steps]
+
+    @property
+    def wanted_id(self) -> int:
+        return self.ids[self.num_steps + 1]
+
+    @property
+    def is_done(self) -> bool:
+        return self.num_steps + 1 == len(self.ids)
+
+    def take(self, logprob: float | None, attention: NDArray[np.float32]) -> None:
+        """What a step made of the next token; what `Source.begin` forces does not count."""
+        if self.num_steps >= self.source.num_left_out:
+            is_forced = self.num_steps < self.source.num_forced
+            if logprob is not None:
+                self.logprobs.append(0.0 if is_forced else logprob)
+            self.attention.append(attention[: len(self.source.ids)].copy())
+        self.num_steps += 1
+
+
+class ForcedDecodingLane(Generic[Encoded_contra]):
+    """Sources whose targets are given, read side by side; they join and leave between steps.
+
+    A row reads what begins its target, then the given tokens, and says each of them one step before it
+    reads it; what it says last is the end of sentence, unless the target is as long as its limit, as one that
+    a search has cut is. What is found for a source is one hypothesis with the given ids, counted and scored
+    as a search would, whose `reading` has an entry for each token said after what `Source.begin` forces, the
+    end of sentence included: its log-probability (method `score` alone; 0 for those of `Source.prefix`), and
+    what the step that says it, which reads the token before it, attends to. Without log-probabilities
+    `logprob` and `score` are 0.
+
+    What is found depends neither on the sources beside it nor on when it joined, if the stepper's rows do
+    not depend on each other. For one thread.
+    """
+
+    def __init__(
+        self, kind: SearchKind, stepper: ForcedStepper[Encoded_contra], target: TargetVocabulary
+    ) -> None:
+        """One row a source.
+
+        Raises:
+            ValueError: the kind is another.
+        """
+        if kind.method not in {Method.SCORE, Method.ALIGN} or kind.beam_size != 1:
+            raise ValueError(f"targets are not read in lanes of {kind}")
+        self.kind = kind
+        self._stepper = stepper
+        self._target = target
+        self._readers: list[_Reader] = []
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """Those whose targets are read, by slot."""
+        return [reader.source for reader in self._readers]
+
+    def join(self, sources: Sequence[Source], encoded: Encoded_contra) -> None:
+        """Begin to read more sources' targets; `encoded` holds as many, in the same order.
+
+        Raises:
+            ValueError: a source has no target to read, or an end of sentence within it.
+        """
+        self._target.check_begins(sources)
+        readers = [_Reader(source, self._ids(source)) for source in sources]
+        self._stepper.join(encoded)
+        self._readers += readers
+
+    def step(self) -> list[FinishedSource]:
+        """One token further; returns the sources that are done with it. At least one must be there."""
+        readers = self._readers
+        last_ids = np.array([reader.last_id for reader in readers], np.int64)
+        wanted_ids = None
+        if self.kind.method is Method.SCORE:
+            wanted_ids = np.array([reader.wanted_id for reader in readers], np.int64)
+        logprobs, attention = self._stepper.read(last_ids, wanted_ids)
+        is_faulty: NDArray[np.bool_] = np.logical_or.reduce(np.isnan(attention), axis=1)
+        if logprobs is not None:
+            is_faulty |= np.isnan(logprobs)
+        for row, reader in enumerate(readers):
+            reader.take(None if logprobs is None else float(logprobs[row]), attention[row])
+        is_leaving = is_faulty | np.array([reader.is_done for reader in readers])
+        if not is_leaving.any():
+            return []
+        found = [_found(readers[row], bool(is_faulty[row])) for row in np.flatnonzero(is_leaving).tolist()]
+        self._leave(is_leaving)
+        return found
+
+    def drop(self, sources: Collection[Source]) -> None:
+        """Give sources up; those that are not here are none of its business."""
+        is_leaving = np.array([source in sources for source in self.sources], np.bool_)
+        if is_leaving.any():
+            self._leave(is_leaving)
+
+    def beginning(self, slot: int) -> list[int]:
+        """The given ids that the source in a slot has come to."""
+        reader = self._readers[slot]
+        num_said = max(reader.num_steps - reader.source.num_left_out, 0)
+        return list((reader.source.given or ())[:num_said])
+
+    def _ids(self, source: Source) -> tuple[int, ...]:
+        if source.given is None:
+            raise ValueError("a source of this method must name the target to be read")
+        if self._target.eos_id in source.given:
+            raise ValueError(f"{source.given} has the end of sentence, {self._target.eos_id}, within it")
+        ids = (*source.begin, *source.given)
+        return ids if len(ids) > source.limits.max_tokens else (*ids, self._target.eos_id)
+
+    def _leave(self, is_leaving: NDArray[np.bool_]) -> None:
+        rows = fill_holes(is_leaving)
+        self._readers = [self._readers[row] for row in rows.tolist()]
+        self._stepper.select(rows)
+
+
+def _found(reader: _Reader, is_faulty: bool) -> FinishedSource:  # noqa: FBT001 -- a value that is handed on, not a mode
+    if is_faulty:
+        problem = "the decoder step returned log-probabilities or attention that are not numbers"
+        return FinishedSource(reader.source, [], FloatingPointError(problem))
+    source = reader.source
+    ids = source.given or ()
+    num_tokens = len(reader.ids) - 1
+    logprob = math.fsum(reader.logprobs)
+    attention = np.array(reader.attention)
+    attention.flags.writeable = False  # it may be recalled for others
+    is_stopped = num_tokens > source.num_left_out + len(ids)
+    hypothesis = Hypothesis(
+        ids=ids,
+        logprob=logprob,
+        num_tokens=num_tokens,
+        score=normalised_score(logprob, num_tokens, source.length_penalty),
+        finish_reason=FinishReason.STOP if is_stopped else FinishReason.LENGTH,
+        reading=Reading(tuple(reader.logprobs), attention),
+    )
+    return FinishedSource(source, [hypothesis])

@@ -1,0 +1,132 @@
+"""The shortlists of a running batch, as the decoder graph reads them.
+
+One shortlist serves the batch, the union of its sources'; each row looks at its own source's tokens only, so
+that its numbers do not depend on what others brought. Shapes: B sources, R rows, C tokens on the batch's
+shortlist, P tokens on the longest shortlist of a source, N model width.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.contract import KEPT_ROWS
+from dragoman.decoding.slots import rows_of
+
+WIDTH_MULTIPLE = 64
+"""P is a multiple of this, and so never below the candidates that a search asks for."""
+MOST_ROWS_TO_KEEP_FOR = 8
+"""Beyond these a step took longer with rows of the output projection that were kept than with rows just
+gathered, which are still in the core's cache."""
+
+Ids = NDArray[np.int64]
+
+
+def every_token(num_rows: int, num_wanted: int, width: int) -> dict[str, NDArray[Any]]:
+    """The decoder graph's inputs where no row has a shortlist; wanted tokens are the caller's to write.
+
+    Args:
+        num_rows: R.
+        num_wanted: tokens whose log-probability is wanted in each row, 1 or 0.
+        width: N.
+    """
+    return {
+        "has_shortlist": np.array(False),  # noqa: FBT003 -- the value
+        "shortlist": np.zeros(0, np.int64),
+        "candidates": np.zeros((num_rows, num_wanted), np.int64),
+        "candidate_bias": np.zeros((num_rows, num_wanted), np.float32),
+        KEPT_ROWS: np.zeros((0, width), np.uint8),
+    }
+
+
+def no_token(num_rows: int, width: int) -> dict[str, NDArray[Any]]:
+    """The decoder graph's inputs where none is looked at: there is a shortlist, and nothing is on it."""
+    return every_token(num_rows, 0, width) | {"has_shortlist": np.array(True)}  # noqa: FBT003 -- the value
+
+
+class BatchShortlist:
+    """Which tokens each row may use next; empty as long as no shortlist joins."""
+
+    def __init__(self, beam_size: int, vocab_size: int, width: int) -> None:
+        self._beam_size = beam_size
+        self._width = width
+        self._own: list[Ids] = []  # by source
+        self._places = np.zeros(vocab_size, np.int64)  # of the tokens that are on the batch's shortlist
+        self._shortlist: Ids = np.zeros(0, np.int64)
+        self._rows: Ids = np.zeros((0, 0), np.int64)
+        self._bias: NDArray[np.float32] = np.zeros((0, 0), np.float32)
+        self._is_laid_out = True
+        self._kept = np.zeros((0, width), np.uint8)  # rows of the output projection, of the shortlist
+        self._are_kept = False
+
+    @property
+    def shortlist(self) -> Ids:
+        """int64 [C], ascending."""
+        self._lay_out()
+        return self._shortlist
+
+    def join(self, lists: Sequence[Ids]) -> None:
+        """Take in more sources' shortlists, after all others."""
+        self._own += lists
+        # Several join before the next step: the layout is made then, once for all of them.
+        self._is_laid_out = False
+
+    def keep(self, slots: Ids) -> None:
+        """Source i becomes what source slots[i] was; the batch's shortlist may name more than they need."""
+        self._own = [self._own[slot] for slot in slots.tolist()]
+        if self._is_laid_out:
+            (moved,) = (slots != np.arange(len(slots))).nonzero()
+            new, old = rows_of(moved, self._beam_size), rows_of(slots[moved], self._beam_size)
+            self._rows[new], self._bias[new] = self._rows[old], self._bias[old]
+
+    def inputs(self, num_rows: int) -> dict[str, NDArray[Any]]:
+        """The decoder graph's inputs; valid until sources join, also when rows change places."""
+        shortlist = self.shortlist
+        if not len(shortlist):
+            return every_token(num_rows, 0, self._width)
+        return {
+            "has_shortlist": np.array(True),  # noqa: FBT003 -- the value
+            "shortlist": shortlist,
+            "candidates": self._rows[:num_rows],
+            "candidate_bias": self._bias[:num_rows],
+            KEPT_ROWS: self._kept if self._are_kept and self._is_worth_it(num_rows) else self._kept[:0],
+        }
+
+    def room_to_keep(self, num_rows: int) -> NDArray[np.uint8] | None:
+        """Where the next step is to leave the rows of the output projection that the shortlist names.
+
+        Returns:
+            uint8 [C, N], whose owner says `keep_rows` when they lie there; None where they are not wanted.
+        """
+        if self._are_kept or not len(self.shortlist) or not self._is_worth_it(num_rows):
+            return None
+        self._kept = np.empty((len(self.shortlist), self._width), np.uint8)
+        return self._kept
+
+    def keep_rows(self) -> None:
+        """They lie where there was room for them: `inputs` has them until sources join."""
+        self._are_kept = True
+
+    def _is_worth_it(self, num_rows: int) -> bool:
+        return num_rows <= MOST_ROWS_TO_KEEP_FOR
+
+    def _lay_out(self) -> None:
+        """Find the batch's shortlist, and on it the places of each row's own tokens."""
+        if self._is_laid_out:
+            return
+        self._is_laid_out = True
+        self._are_kept = False
+        listed = np.concatenate(self._own) if self._own else np.zeros(0, np.int64)
+        is_listed = np.zeros(len(self._places), np.bool_)
+        is_listed[listed] = True
+        self._shortlist = np.flatnonzero(is_listed).astype(np.int64, copy=False)
+        self._places[self._shortlist] = np.arange(len(self._shortlist))
+        lengths = np.array([len(own) for own in self._own], np.int64)
+        width = -(-int(lengths.max(initial=0)) // WIDTH_MULTIPLE) * WIDTH_MULTIPLE
+        is_own = np.arange(width) < lengths[:, None]
+        places = np.zeros(is_own.shape, np.int64)
+        places[is_own] = self._places[listed]
+        bias = np.where(is_own, np.float32(0), np.float32(-np.inf))
+        self._rows = places.repeat(self._beam_size, axis=0)
+        self._bias = bias.repeat(self._beam_size, axis=0)

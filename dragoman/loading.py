@@ -1,0 +1,96 @@
+"""What a translator is made of besides its graphs: read from a bundle, or chosen for where it runs."""
+
+from dragoman.bundle import Bundle
+from dragoman.contract import SHORTLIST_PRECISIONS
+from dragoman.cpus import available_cpus
+from dragoman.errors import BundleError
+from dragoman.graphs.session import SessionOptions
+from dragoman.manifest import Manifest, TokenizerFiles
+from dragoman.scheduling.policy import Capacity
+from dragoman.scheduling.scheduler import SchedulerOptions
+from dragoman.shortlist import SHORTLIST_FILE, Shortlist
+from dragoman.text.tokenizer import Tokenizer
+
+GPU_CAPACITY = Capacity(
+    max_rows=1024, max_sources=256, budget_tokens=32768, encoder_tokens=8192, max_jobs_beside=64
+)
+"""A guess, never measured: a step of few rows leaves most of a GPU idle."""
+
+
+def scheduler_options(session: SessionOptions, replicas: int | None, queue_size: int) -> SchedulerOptions:
+    """How much runs and waits.
+
+    Args:
+        session: where graphs run.
+        replicas: None for one on a GPU, else for as many as there are CPUs for their threads.
+        queue_size: segments of submitted texts that may wait.
+    """
+    if replicas is None:
+        replicas = 1 if session.is_gpu else max(1, available_cpus() // session.threads)
+    return SchedulerOptions(replicas, queue_size, GPU_CAPACITY if session.is_gpu else Capacity())
+
+
+def open_tokenizers(bundle: Bundle) -> tuple[Tokenizer, Tokenizer]:
+    """The source's and the target's.
+
+    Raises:
+        BundleError: one has another number of pieces than the model, so that its ids would mean nothing.
+    """
+    manifest, sizes = bundle.manifest, bundle.manifest.sizes
+    source = _open_tokenizer(bundle, manifest.source_tokenizer)
+    target = source
+    if manifest.target_tokenizer != manifest.source_tokenizer:
+        target = _open_tokenizer(bundle, manifest.target_tokenizer)
+    found = (
+        (manifest.source_tokenizer, source.vocab_size, sizes.source_vocab),
+        (manifest.target_tokenizer, target.vocab_size, sizes.target_vocab),
+    )
+    problems = [
+        f"{files.vocabulary or files.model} has {has} pieces, the manifest says {wanted}"
+        for files, has, wanted in found
+        if has != wanted
+    ]
+    problems += _unknown_ids(manifest)
+    if problems:
+        raise BundleError(str(bundle.path), tuple(problems))
+    return source, target
+
+
+def _open_tokenizer(bundle: Bundle, files: TokenizerFiles) -> Tokenizer:
+    vocabulary = None if files.vocabulary is None else bundle.file(files.vocabulary)
+    return Tokenizer.load(bundle.file(files.model), vocabulary, normalises=files.normalises)
+
+
+def _unknown_ids(manifest: Manifest) -> list[str]:
+    """Languages that put ids around a text which no vocabulary has."""
+    sizes, languages = manifest.sizes, manifest.languages
+    used = [
+        (f"sources.{code}", max((*source.before, *source.after), default=0), sizes.source_vocab)
+        for code, source in languages.sources.items()
+    ]
+    for code, target in languages.targets.items():
+        used.append((f"targets.{code}", max(target.source_before, default=0), sizes.source_vocab))
+        used.append((f"targets.{code}", max(target.begin), sizes.target_vocab))
+    return [
+        f"languages.{field}: id {largest} in a vocabulary of {size}"
+        for field, largest, size in used
+        if largest >= size
+    ]
+
+
+def open_shortlist(bundle: Bundle) -> Shortlist | None:
+    """The bundle's, if it has one.
+
+    Raises:
+        BundleError: it has one that its graphs cannot use.
+    """
+    manifest = bundle.manifest
+    if SHORTLIST_FILE not in manifest.files:
+        return None
+    if manifest.precision not in SHORTLIST_PRECISIONS:
+        precisions = " and ".join(SHORTLIST_PRECISIONS)
+        problem = f"{SHORTLIST_FILE} is for {precisions} bundles, this one is {manifest.precision}"
+        raise BundleError(str(bundle.path), (problem,))
+    sizes = manifest.sizes
+    path = bundle.file(SHORTLIST_FILE)
+    return Shortlist.load(path, sizes.source_vocab, sizes.target_vocab, manifest.special_ids.eos)

@@ -1,0 +1,122 @@
+"""Segments' hypotheses to whole translations."""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from dragoman.decoding.options import SearchOptions
+from dragoman.decoding.scoring import text_score
+from dragoman.text.segmentation import Document
+from dragoman.types import (
+    Alternative,
+    FinishReason,
+    Hypothesis,
+    Link,
+    SegmentTranslation,
+    Span,
+    Token,
+    Translation,
+)
+
+BY_WEIGHT = (FinishReason.LENGTH, FinishReason.UNSUPPORTED, FinishReason.STOP)
+"""Finish reasons of parts, of which the first is that of the whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentOutput:
+    """A segment and what the search found for it; nothing where it stands unchanged."""
+
+    source: str
+    num_source_tokens: int
+    hypotheses: tuple[Hypothesis, ...]
+    targets: tuple[str, ...]
+    """The hypotheses as text."""
+    links: tuple[Link, ...] | None = None
+    """Of `source` and the best target, by places in these two; None when not asked for."""
+    tokens: tuple[Token, ...] | None = None
+    """Of the best target; None when not asked for."""
+    copied_as: FinishReason = FinishReason.COPIED
+    """Why there are no hypotheses, where there are none."""
+
+    def target(self, rank: int) -> str:
+        """Text of the n-th best hypothesis, or of the last one there is."""
+        return self.targets[min(rank, len(self.targets) - 1)] if self.targets else self.source
+
+    def hypothesis(self, rank: int) -> Hypothesis:
+        return self.hypotheses[min(rank, len(self.hypotheses) - 1)]
+
+
+def rejoin(document: Document, pieces: Sequence[SegmentOutput], options: SearchOptions) -> Translation:
+    """Put translated segments back into the gaps they came from."""
+    most = max((len(piece.hypotheses) for piece in pieces), default=0)
+    alternatives = tuple(
+        Alternative(
+            text=document.rejoin([piece.target(rank) for piece in pieces]),
+            score=_score(pieces, rank, options),
+        )
+        for rank in range(max(1, most))
+    )
+    segments = tuple(map(SegmentLocator(document, options).present, pieces))
+    return Translation(
+        text=alternatives[0].text,
+        score=alternatives[0].score,
+        finish_reason=joint_finish_reason([segment.finish_reason for segment in segments]),
+        segments=segments,
+        alternatives=alternatives,
+        confidence=_confidence(pieces) if options.return_scores else None,
+    )
+
+
+class SegmentLocator:
+    """Segments of a document with their best hypotheses, in order, each with where it stands."""
+
+    def __init__(self, document: Document, options: SearchOptions) -> None:
+        self._gaps = iter(document.gaps)
+        self._options = options
+        self._source_end = self._end = 0  # of the segment before
+
+    def present(self, piece: SegmentOutput) -> SegmentTranslation:
+        """The next segment."""
+        best = piece.hypotheses[0] if piece.hypotheses else None
+        score = 0.0 if best is None else best.score
+        gap_len = len(next(self._gaps))
+        source_start, start = self._source_end + gap_len, self._end + gap_len
+        self._source_end, self._end = source_start + len(piece.source), start + len(piece.target(0))
+        return SegmentTranslation(
+            source=piece.source,
+            text=piece.target(0),
+            score=score if self._options.return_scores else None,
+            finish_reason=piece.copied_as if best is None else best.finish_reason,
+            num_source_tokens=piece.num_source_tokens,
+            num_target_tokens=0 if best is None else best.num_tokens,
+            source_span=Span(source_start, self._source_end),
+            span=Span(start, self._end),
+            links=None if piece.links is None else tuple(_move(piece.links, source_start, start)),
+            tokens=piece.tokens,
+        )
+
+
+def _move(links: Iterable[Link], source_by: int, target_by: int) -> Iterator[Link]:
+    for (source_start, source_end), (start, end) in links:
+        yield Link(
+            Span(source_start + source_by, source_end + source_by), Span(start + target_by, end + target_by)
+        )
+
+
+def _score(pieces: Sequence[SegmentOutput], rank: int, options: SearchOptions) -> float | None:
+    if not options.return_scores:
+        return None
+    hypotheses = [piece.hypothesis(rank) for piece in pieces if piece.hypotheses]
+    return text_score(hypotheses, options.length_penalty) if hypotheses else 0.0
+
+
+def _confidence(pieces: Sequence[SegmentOutput]) -> float:
+    best = [piece.hypothesis(0) for piece in pieces if piece.hypotheses]
+    if not best and any(piece.copied_as is FinishReason.UNSUPPORTED for piece in pieces):
+        return 0.0
+    return math.exp(text_score(best, length_penalty=1.0))
+
+
+def joint_finish_reason(reasons: Collection[FinishReason]) -> FinishReason:
+    """Of parts taken together: what a reader most needs to know of any of them."""
+    return next((reason for reason in BY_WEIGHT if reason in reasons), FinishReason.COPIED)

@@ -1,0 +1,84 @@
+"""Hypotheses to text, with the words and tokens of those that were read."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.decoding.options import SearchOptions
+from dragoman.manifest import AlignmentHeads
+from dragoman.pipeline.assembly import SegmentOutput
+from dragoman.pipeline.preparation import PreparedText, Preparer
+from dragoman.pipeline.word_alignment import link_words
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.words import words_of
+from dragoman.types import FinishReason, Hypothesis, Link, Pair, Reading, SegmentTranslation, Span, Token
+
+END_OF_SENTENCE = "</s>"
+"""How the last token of a target is shown."""
+
+
+class Postprocessor:
+    """Puts segments and what was found for them together. Safe for several threads."""
+
+    def __init__(
+        self, preparer: Preparer, source: Tokenizer, target: Tokenizer, alignment: AlignmentHeads
+    ) -> None:
+        self._preparer = preparer
+        self._source = source
+        self._target = target
+        self._alignment = alignment
+
+    def piece(
+        self, text: PreparedText, index: int, found: Sequence[Hypothesis], options: SearchOptions
+    ) -> SegmentOutput:
+        """A segment of a text, by its position, and its hypotheses, best first; none if it stays as it is."""
+        segment, source = text.document.segments[index], text.sources[index]
+        targets = tuple(self._target.decode([hypothesis.ids for hypothesis in found]))
+        reading = found[0].reading if found else None
+        links = tokens = None
+        if options.return_alignment:
+            links = () if reading is None else self.links(segment, targets[0], text.pair, found[0])
+        if options.return_tokens:
+            tokens = () if reading is None else self.tokens(found[0], reading)
+        if isinstance(source, FinishReason):
+            return SegmentOutput(segment, 0, (), (), links, tokens, source)
+        return SegmentOutput(segment, len(source.ids), tuple(found), targets, links, tokens)
+
+    def scored(
+        self, texts: tuple[str, str], ids: Sequence[int], read: Hypothesis, pair: Pair
+    ) -> SegmentTranslation:
+        """A segment and a target that somebody else made."""
+        source, target = texts
+        return SegmentTranslation(
+            source=source,
+            text=target,
+            score=read.score,
+            finish_reason=read.finish_reason,
+            num_source_tokens=len(ids),
+            num_target_tokens=read.num_tokens,
+            source_span=Span(0, len(source)),
+            span=Span(0, len(target)),
+            links=self.links(source, target, pair, read),
+            tokens=() if read.reading is None else self.tokens(read, read.reading),
+        )
+
+    def links(self, source: str, target: str, pair: Pair, read: Hypothesis) -> tuple[Link, ...]:
+        """Words of a segment and of its target that say the same; none where nothing was read."""
+        if read.reading is None:
+            return ()
+        attention = self._by_piece(read.reading.attention, pair, len(read.ids))
+        source_words = words_of(source, self._source.source_spans(source))
+        return link_words(attention, source_words, words_of(target, self._target.target_spans(read.ids)))
+
+    def tokens(self, read: Hypothesis, reading: Reading) -> tuple[Token, ...]:
+        """A target's tokens with their log-probabilities."""
+        names = [*self._target.pieces(read.ids), END_OF_SENTENCE]
+        return tuple(Token(name, logprob) for name, logprob in zip(names, reading.logprobs, strict=False))
+
+    def _by_piece(self, attention: NDArray[np.float32], pair: Pair, num_pieces: int) -> NDArray[np.float32]:
+        """What each target piece says of each source piece, float32 [target pieces, source pieces]."""
+        before, after = self._preparer.around(pair)
+        rows = np.arange(num_pieces) + self._alignment.reads_token
+        rows = np.minimum(rows, len(attention) - 1)  # what the limit cut off was never read
+        return attention[rows, len(before) : attention.shape[1] - len(after)]

@@ -1,0 +1,157 @@
+"""A text on its way into the search: cut into segments, and these into ids."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dragoman.decoding.options import SearchOptions
+from dragoman.decoding.strategy import TargetLimits
+from dragoman.errors import InputError
+from dragoman.languages import Languages
+from dragoman.manifest import ModelLimits
+from dragoman.pipeline.pacing import never_pause
+from dragoman.text.segmentation import Document, has_letters, segment_to_fit
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.text.validation import check_text
+from dragoman.types import FinishReason, Pair, Splitting
+
+Ids = list[int]
+UNSUPPORTED_FROM = 0.5
+"""Share of a segment's letters that the vocabulary lacks, from which on a model has nothing to go by. It
+lacks nearly all of a script that it was not trained on; foreign names in a sentence stay below."""
+MAX_RUNAWAY_TOKENS = 512
+"""Most target tokens where the caller sets no limit; a source with nearly as many may have a quarter more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentInput:
+    """A segment that is searched for."""
+
+    number: int
+    """Position among those of its text."""
+    ids: Ids
+    has_replacement: bool = False
+    """Whether U+FFFD, the replacement character, is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedText:
+    """A text ready to be searched for."""
+
+    document: Document
+    sources: tuple[SegmentInput | FinishReason, ...]
+    """For each segment; a reason for one that is not searched for, but stays as it is."""
+    pair: Pair
+
+    @property
+    def to_search(self) -> list[SegmentInput]:
+        return [source for source in self.sources if isinstance(source, SegmentInput)]
+
+
+class Preparer:
+    """Text to segments to ids, as a bundle's languages and limits want them. Safe for several threads."""
+
+    def __init__(self, languages: Languages, limits: ModelLimits, tokenizer: Tokenizer) -> None:
+        self._languages = languages
+        self._limits = limits
+        self._tokenizer = tokenizer
+
+    def prepare(
+        self,
+        text: str,
+        pair: Pair,
+        item: int | None,
+        splitting: Splitting = Splitting.SENTENCES,
+        pause: Callable[[], None] = never_pause,
+    ) -> PreparedText | InputError:
+        """Take a text apart.
+
+        Args:
+            text: of any length.
+            pair: one that the bundle serves, in its own codes.
+            item: position in the caller's list, for the error; None where there is no list.
+            splitting: where it is cut.
+            pause: called between pieces of work, so that other threads may go on.
+        """
+        before, after = self.around(pair)
+        most = self._limits.max_source_tokens - len(before) - len(after)
+        pieces: dict[str, Ids] = {}
+
+        def count_tokens(segment: str) -> int:
+            pause()
+            if segment not in pieces:
+                (pieces[segment],) = self._tokenizer.encode([segment])
+            return len(pieces[segment])
+
+        try:
+            check_text(text, item)
+            document = segment_to_fit(text, pair.source, count_tokens, most, splitting)
+        except InputError as error:
+            return InputError(error.field, error.problem, item)
+        sources: list[SegmentInput | FinishReason] = []
+        num_searched = 0
+        for segment in document.segments:
+            pause()
+            source = self._source(segment, pieces, pair, num_searched)
+            sources.append(source)
+            num_searched += isinstance(source, SegmentInput)
+        return PreparedText(document, tuple(sources), pair)
+
+    def prepare_one(self, segment: str, pair: Pair, field: str) -> Ids:
+        """A segment that is not cut, as ids with all that its languages put around them.
+
+        Raises:
+            InputError: naming the field; it cannot be read, there is nothing in it, or it is too long.
+        """
+        try:
+            check_text(segment, None)
+        except InputError as error:
+            raise InputError(field, error.problem) from error
+        (ids,) = self.encode([segment], pair)
+        most = self._limits.max_source_tokens
+        if len(ids) > most:
+            raise InputError(field, f"{len(ids)} tokens are over this model's limit of {most} a segment")
+        return ids
+
+    def _source(
+        self, segment: str, pieces: Mapping[str, Ids], pair: Pair, number: int
+    ) -> SegmentInput | FinishReason:
+        """What is searched for, or why it stays as it is. `pieces` has every segment with letters."""
+        if not has_letters(segment):
+            return FinishReason.COPIED
+        if self._tokenizer.unknown_share(segment, pieces[segment]) >= UNSUPPORTED_FROM:
+            return FinishReason.UNSUPPORTED
+        before, after = self.around(pair)
+        ids = [*before, *pieces[segment], *after]
+        return SegmentInput(number, ids, has_replacement="\N{REPLACEMENT CHARACTER}" in segment)
+
+    def most_target_limits(self, pair: Pair) -> TargetLimits:
+        """As long as the model's targets may be."""
+        num_forced = len(self.begin(pair)) - 1
+        return TargetLimits(self._limits.max_target_tokens + num_forced, num_forced)
+
+    def encode(self, segments: Sequence[str], pair: Pair) -> list[Ids]:
+        """Segments to ids, with all that the languages put around them; limits are not looked at."""
+        before, after = self.around(pair)
+        return [[*before, *pieces, *after] for pieces in self._tokenizer.encode(segments)]
+
+    def around(self, pair: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Ids before and after the pieces of a source."""
+        source, target = self._languages.sources[pair.source], self._languages.targets[pair.target]
+        return (*target.source_before, *source.before), source.after
+
+    def begin(self, pair: Pair) -> tuple[int, ...]:
+        """Ids that a target begins with."""
+        return self._languages.targets[pair.target].begin
+
+    def target_limits(
+        self, source: Sequence[int], pair: Pair, options: SearchOptions, prefix_len: int
+    ) -> TargetLimits:
+        """A translation seldom has twice its source's tokens; a loop would have no end.
+
+        Ids that the pair forces count among a search's tokens, but not among those that a caller limits.
+        """
+        num_forced = len(self.begin(pair)) - 1
+        runaway = max(MAX_RUNAWAY_TOKENS, len(source) * 5 // 4 + 20)
+        default = max(min(2 * len(source) + 20, runaway) + prefix_len, options.min_length)
+        most = options.max_length or min(default, self._limits.max_target_tokens)
+        return TargetLimits(max_tokens=most + num_forced, min_tokens=max(1, options.min_length) + num_forced)

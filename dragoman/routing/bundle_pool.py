@@ -1,0 +1,390 @@
+"""Bundles by name: opened on first use, kept within a memory budget, closed when room is wanted.
+
+A bundle is leased. Leases of an open bundle are granted at once; others wait in the order they were asked
+for, and who has waited longest decides what leaves: bundles that nobody uses, the least recently used first,
+and if these do not make enough room, bundles in use, which take no new users until they are free. So nothing
+is closed in use, and no bundle waits for ever while others are asked for all the time.
+"""
+
+import gc
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from dragoman.bundle import Bundle
+from dragoman.errors import BundleError, DeadlineExceeded, NoRoom, TranslatorClosed
+from dragoman.graphs.process_memory import compacted_memory
+from dragoman.manifest import Manifest
+from dragoman.pipeline.pending_translation import resolve
+from dragoman.routing.bundle_scan import open_settled
+from dragoman.routing.pool_entries import Opened, PoolEntry, choose_leaving
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T", bound=Opened)
+
+
+class BundleHandle(Generic[T]):
+    """An open bundle, which stays open until this is given back. A context manager."""
+
+    def __init__(self, opened: T, give_back: Callable[[], None]) -> None:
+        self.opened = opened
+        """Not to be used after `release`."""
+        self._give_back = give_back
+        self._is_released = False
+
+    def release(self) -> None:
+        """Give the bundle back; idempotent, quick, and safe on any thread."""
+        if not self._is_released:
+            self._is_released = True
+            del self.opened  # whoever still holds the lease does not hold the bundle
+            self._give_back()
+
+    def __enter__(self) -> T:
+        return self.opened
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+@dataclass(eq=False, slots=True)
+class _Entry:
+    """A bundle that may be asked for."""
+
+    bundle: Bundle
+    size_bytes: int
+    failure: Exception | None = None
+    """Why it could not be opened; it is not tried again until the shelf is stocked anew."""
+
+
+@dataclass(eq=False, slots=True)
+class _Waiter(Generic[T]):
+    name: str
+    asked_s: float
+    deadline_s: float
+    future: Future[BundleHandle[T]]
+
+
+class BundlePool(Generic[T]):
+    """Safe to use from several threads. `close` ends its thread, which else lives as long as the process."""
+
+    def __init__(
+        self,
+        open_bundle: Callable[[Path], T],
+        estimate_bytes: Callable[[Manifest], int],
+        budget_bytes: int | None,
+    ) -> None:
+        """An empty shelf.
+
+        Args:
+            open_bundle: opens a folder; called on a thread of its own, for several bundles at once.
+            estimate_bytes: memory that a bundle takes when it is open.
+            budget_bytes: that all may take together; None for no limit.
+        """
+        self._open_bundle = open_bundle
+        self._reckon_bytes = estimate_bytes
+        self._budget_bytes = math.inf if budget_bytes is None else budget_bytes
+        self._changed = threading.Condition()
+        self._entries: dict[str, _Entry] = {}
+        self._places: list[PoolEntry[T]] = []
+        self._current: dict[str, PoolEntry[T]] = {}
+        self._leaving: Collection[PoolEntry[T]] = ()
+        self._waiters: list[_Waiter[T]] = []
+        self._keeper: threading.Thread | None = None
+        self._openers: set[threading.Thread] = set()
+        self._is_closed = False
+        self._clock = 0
+        self.version = 0
+        """Grows whenever `bundles` may have changed."""
+
+    def bundles(self) -> dict[str, Bundle]:
+        """What may be asked for, by name."""
+        with self._changed:
+            return {name: entry.bundle for name, entry in self._entries.items()}
+
+    def open_names(self) -> frozenset[str]:
+        """Bundles that are open now."""
+        with self._changed:
+            return frozenset(name for name, place in self._current.items() if place.opened is not None)
+
+    def opened(self) -> tuple[T, ...]:
+        """Bundles that are open now. They are not leased: they may be closed at any time."""
+        with self._changed:
+            return tuple(place.opened for place in self._places if place.opened is not None)
+
+    @property
+    def used_bytes(self) -> int:
+        """Memory that open bundles are reckoned to take, those that are being opened or closed included."""
+        with self._changed:
+            return sum(place.size_bytes for place in self._places)
+
+    def stock(self, bundles: Mapping[str, Bundle], damaged: Collection[str] = ()) -> None:
+        """Put other bundles in the place of what was there.
+
+        What has changed or is missing takes no new users and is closed after the last. What could not be
+        opened may be tried again.
+
+        Args:
+            bundles: all that may be asked for, by name.
+            damaged: names of folders that cannot be opened. A bundle that was opened before stays, and
+                stays open.
+        """
+        with self._changed:
+            entries = {name: self._entry(name, bundle) for name, bundle in bundles.items()}
+            for name in damaged:
+                if name in self._current and name not in entries:
+                    entries[name] = self._entries[name]
+            for name, place in tuple(self._current.items()):
+                place.is_kept = name in damaged
+                if entries.get(name) is not self._entries[name]:
+                    self._retire(place)
+            self._entries = entries
+            self.version += 1
+            self._changed.notify_all()
+
+    def handle(self, name: str, deadline_s: float = math.inf) -> Future[BundleHandle[T]]:
+        """Ask for a bundle.
+
+        Args:
+            name: of the bundle.
+            deadline_s: on `time.monotonic`'s clock, after which it is not wanted any more.
+
+        Returns:
+            The lease, done at once if the bundle is open; else its callbacks run on the shelf's thread and
+            must be quick. It fails with what opening raised, with `BundleError` if there is no such bundle or
+            it alone is over the budget, with `NoRoom`, or with `DeadlineExceeded` while it was being opened.
+
+        Raises:
+            TranslatorClosed: the shelf is closed.
+        """
+        waiter = _Waiter[T](name, time.monotonic(), deadline_s, Future())
+        with self._changed:
+            if self._is_closed:
+                raise TranslatorClosed("the shelf is closed")
+            outcome = self._refusal(waiter) or self._grant(waiter)
+            if outcome is None:
+                self._waiters.append(waiter)
+                self._start_keeper()
+                self._changed.notify_all()
+        if outcome is not None:
+            _deliver(waiter, outcome)
+        else:
+            waiter.future.add_done_callback(self._look_up)
+        return waiter.future
+
+    def close(self) -> None:
+        """Close every bundle, in use or not, and end the threads. Not for callbacks to call. Idempotent."""
+        with self._changed:
+            self._is_closed = True
+            waiters, self._waiters = self._waiters, []
+            self._changed.notify_all()
+            threads = [*self._openers, *([] if self._keeper is None else [self._keeper])]
+        for waiter in waiters:
+            _deliver(waiter, TranslatorClosed("the shelf was closed before the bundle was open"))
+        for thread in threads:
+            thread.join()
+        for place in tuple(self._places):
+            self._clear(place)
+
+    def _look_up(self, asked: Future[BundleHandle[T]]) -> None:
+        """Who has given up waiting makes nobody leave."""
+        if asked.cancelled():
+            with self._changed:
+                self._changed.notify_all()
+
+    # On the shelf's own threads.
+
+    def _keep(self) -> None:
+        while True:
+            with self._changed:
+                task = self._next_task()
+            if task is None:
+                return
+            try:
+                task()
+            except Exception:  # the shelf goes on: others wait for it
+                logger.exception("a bundle could not be closed")
+
+    def _open(self, place: PoolEntry[T], entry: _Entry) -> None:
+        outcome: T | Exception
+        try:
+            outcome = open_settled(self._open_bundle, entry.bundle.path)
+            if outcome.is_closed:
+                outcome = TranslatorClosed(f"{place.name} was closed before anybody used it")
+        except Exception as error:  # noqa: BLE001 -- whoever waits for the bundle sees it
+            outcome = error
+        with self._changed:
+            self._openers.discard(threading.current_thread())
+            if isinstance(outcome, Exception):
+                entry.failure = outcome
+                self._places.remove(place)
+                if place.is_current:
+                    self._retire(place)
+            else:
+                place.opened = outcome
+                if place.is_current and outcome.manifest != entry.bundle.manifest:
+                    self._correct(place, Bundle(entry.bundle.path, outcome.manifest))
+            self._changed.notify_all()
+
+    def _clear(self, place: PoolEntry[T]) -> None:
+        """Close a bundle, and only then count its memory as free."""
+        try:
+            with compacted_memory():  # what falls free goes back to the system
+                opened, place.opened = place.opened, None
+                if opened is not None:
+                    opened.close()
+                del opened
+                gc.collect()  # texts that were translated hang together in cycles, and hold the bundle
+        finally:
+            with self._changed:
+                self._places.remove(place)
+                self._changed.notify_all()
+
+    # With the lock held, from here on.
+
+    def _entry(self, name: str, bundle: Bundle) -> _Entry:
+        """The entry there is, if the bundle is the same."""
+        known = self._entries.get(name)
+        if known is None or known.bundle != bundle:
+            return _Entry(bundle, self._reckon_bytes(bundle.manifest))
+        known.failure = None
+        return known
+
+    def _retire(self, place: PoolEntry[T]) -> None:
+        place.is_current = False
+        del self._current[place.name]
+
+    def _refusal(self, waiter: _Waiter[T]) -> Exception | None:
+        """Why it is of no use to wait."""
+        entry = self._entries.get(waiter.name)
+        if entry is None:
+            return BundleError(waiter.name, ("it was removed",))
+        if entry.failure is not None:
+            return entry.failure.with_traceback(None)
+        if entry.size_bytes > self._budget_bytes:
+            problem = (
+                f"it takes about {entry.size_bytes} bytes of memory, the budget is {self._budget_bytes}; "
+                "allow more, or use fewer replicas or a smaller model"
+            )
+            return BundleError(waiter.name, (problem,))
+        if time.monotonic() < waiter.deadline_s:
+            return None
+        place = self._current.get(waiter.name)
+        if self._budget_bytes == math.inf or (place is not None and place not in self._leaving):
+            return DeadlineExceeded(waiter.deadline_s - waiter.asked_s)
+        return NoRoom(waiter.name, entry.size_bytes, int(self._budget_bytes))
+
+    def _grant(self, waiter: _Waiter[T]) -> BundleHandle[T] | None:
+        place = self._current.get(waiter.name)
+        if place is None or place.opened is None or place in self._leaving:
+            return None
+        if place.opened.is_closed:
+            self._retire(place)  # its users have failed, or are about to; the next one opens the bundle anew
+            return None
+        place.num_users += 1
+        self._touch(place)
+        return BundleHandle(place.opened, partial(self._give_back, place))
+
+    def _touch(self, place: PoolEntry[T]) -> None:
+        self._clock += 1
+        place.last_used = self._clock
+
+    def _give_back(self, place: PoolEntry[T]) -> None:
+        with self._changed:
+            place.num_users -= 1
+            self._touch(place)
+            if self._waiters or not place.is_current:
+                self._changed.notify_all()
+
+    def _correct(self, place: PoolEntry[T], bundle: Bundle) -> None:
+        """The folder was changed before it was opened: what was opened is what there is."""
+        self._entries[place.name] = entry = self._entry(place.name, bundle)
+        place.size_bytes = entry.size_bytes
+        self.version += 1
+
+    def _next_task(self) -> Callable[[], None] | None:
+        """What the keeper does next; waits until there is something. None when the shelf is closed."""
+        while not self._is_closed:
+            outcomes, head = self._serve_waiters()
+            if outcomes:
+                return partial(_deliver_all, outcomes)
+            if not any(place.num_users for place in self._leaving):
+                for place in self._leaving:
+                    self._retire(place)
+                self._leaving = ()
+            for place in self._places:
+                if not place.is_current and not place.num_users and place.opened is not None:
+                    return partial(self._clear, place)
+            if head is None or not self._begin_opening(head):
+                self._changed.wait(self._patience_s())
+        return None
+
+    def _serve_waiters(self) -> tuple[list[tuple[_Waiter[T], BundleHandle[T] | Exception]], str | None]:
+        """Grant and refuse in the order of asking. The first whose bundle has no place is the head: it says
+        what is to leave, and what is to leave is granted to nobody after it.
+        """
+        outcomes: list[tuple[_Waiter[T], BundleHandle[T] | Exception]] = []
+        waiting: list[_Waiter[T]] = []
+        head = None
+        self._leaving = ()
+        for waiter in self._waiters:
+            if waiter.future.cancelled():
+                continue
+            outcome = self._refusal(waiter) or self._grant(waiter)
+            if outcome is not None:
+                outcomes.append((waiter, outcome))
+                continue
+            waiting.append(waiter)
+            if head is None and waiter.name not in self._current:
+                head = waiter.name
+                self._leaving = self._make_way(self._entries[head].size_bytes)
+        self._waiters = waiting
+        return outcomes, head
+
+    def _make_way(self, wanted_bytes: int) -> list[PoolEntry[T]]:
+        """Who leaves so that so much is free; what is closed anyway needs no help."""
+        staying_bytes = sum(place.size_bytes for place in self._places if place.is_current)
+        return choose_leaving(self._places, staying_bytes + wanted_bytes - self._budget_bytes)
+
+    def _begin_opening(self, name: str) -> bool:
+        """Open a bundle beside, if there is room for it."""
+        entry = self._entries[name]
+        used_bytes = sum(place.size_bytes for place in self._places)
+        if used_bytes + entry.size_bytes > self._budget_bytes:
+            return False
+        place = PoolEntry[T](name, entry.size_bytes)
+        self._places.append(place)
+        self._current[name] = place
+        opener = threading.Thread(target=self._open, args=(place, entry), name=f"dragoman-open-{name}")
+        self._openers.add(opener)
+        opener.start()
+        return True
+
+    def _start_keeper(self) -> None:
+        if self._keeper is None:
+            self._keeper = threading.Thread(target=self._keep, name="dragoman-shelf", daemon=True)
+            self._keeper.start()
+
+    def _patience_s(self) -> float | None:
+        """Until somebody's deadline passes."""
+        deadline_s = min((waiter.deadline_s for waiter in self._waiters), default=math.inf)
+        return None if deadline_s == math.inf else max(0.0, deadline_s - time.monotonic())
+
+
+def _deliver_all(outcomes: Iterable[tuple[_Waiter[T], BundleHandle[T] | Exception]]) -> None:
+    for waiter, outcome in outcomes:
+        _deliver(waiter, outcome)
+
+
+def _deliver(waiter: _Waiter[T], outcome: BundleHandle[T] | Exception) -> None:
+    if not resolve(waiter.future, outcome) and isinstance(outcome, BundleHandle):
+        outcome.release()

@@ -1,0 +1,408 @@
+"""Which waiting sources join a running search next, and which are encoded together: pure policy.
+
+Sources are of two tiers, which never take each other's last places: light ones, of requests with little to
+translate, and bulk. The order within a tier is that of a fair queue (`fair_queue.py`), interactive sources
+before jobs. What is next and has no room lets others pass, but after `MAX_PASSED_OVER` admissions nothing of
+its tier is admitted before it, so no source waits for ever. After as many, a job no longer waits for
+interactive sources.
+"""
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from itertools import islice
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from dragoman.contract import padded_width
+from dragoman.scheduling.fair_queue import FairQueue, Flow
+from dragoman.types import Priority, SearchKind
+
+MAX_PASSED_OVER = 16
+"""Admissions that a source may see go to others before it goes first."""
+LOOK_AHEAD = 256
+"""Sources of a priority, those that are next, among which those of like length are looked for."""
+LOOK_AHEAD_PER_ROW = 4
+"""The same, for each row that is free: where there is room for few, few are looked at."""
+PATIENCE_STEPS = 16
+"""Steps after which a few free places are filled, when more would fill them all."""
+WORTHWHILE_SHARE = 4
+"""One place in so many must be free before sources join at high load: the encoder is for batches."""
+
+
+RUN_TOKENS = 16
+"""A run of the encoder costs as much besides as this many source tokens, for small and large models alike."""
+LIGHT_TOKENS = 128
+"""Source tokens of a request up to which its segments are light: about five sentences."""
+RESERVED_SHARE = 4
+"""One row in so many, and one source in so many, is kept for each tier beside what the other may fill."""
+
+
+class Tier(IntEnum):
+    """Which places a source takes, and whose steps it waits for."""
+
+    LIGHT = 0
+    """Of an interactive request with little to translate, which should be answered at once."""
+    BULK = 1
+    """Of a large request or a job, which gets what is left."""
+
+
+def tier_of(priority: Priority, num_tokens: int) -> Tier:
+    """Return the tier of a request's segments, by the source tokens of all of them."""
+    is_light = priority is Priority.INTERACTIVE and num_tokens <= LIGHT_TOKENS
+    return Tier.LIGHT if is_light else Tier.BULK
+
+
+def queue_room(tier: Tier, queue_size: int, num_waiting: int, num_of_owner: int) -> int:
+    """Return how many sources of a request may begin to wait, so that no client fills the queue.
+
+    A quarter of the queue is kept for light sources. An owner whose sources wait already may have half.
+
+    Args:
+        tier: of the request.
+        queue_size: sources that may wait.
+        num_waiting: those that do.
+        num_of_owner: those of the request's owner; 0 where owners are not known.
+    """
+    room = queue_size - num_waiting
+    if tier is Tier.BULK:
+        room -= queue_size // RESERVED_SHARE
+    if num_of_owner:
+        room = min(room, queue_size // 2 - num_of_owner)
+    return room
+
+
+class WaitingSource(Protocol):
+    """What the policy knows of a source that waits. Compared by identity."""
+
+    @property
+    def num_tokens(self) -> int: ...
+    @property
+    def kind(self) -> SearchKind: ...
+    @property
+    def flow(self) -> Flow:
+        """Its request."""
+        ...
+
+    @property
+    def priority(self) -> Priority: ...
+    @property
+    def tier(self) -> Tier: ...
+    @property
+    def deadline_s(self) -> float:
+        """On the clock that `expire` is given; infinity for none."""
+        ...
+
+
+W = TypeVar("W", bound=WaitingSource)
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What one replica takes at once."""
+
+    max_rows: int = 128
+    """Hypotheses of a tier. At least the largest beam."""
+    max_sources: int = 64
+    """Of a tier."""
+    budget_tokens: int = 8192
+    """Source tokens of a lane, padding included: sources times the longest. A longer source runs alone."""
+    encoder_tokens: int = 256
+    """Source tokens encoded together, padding included: more of them no longer fit into a core's cache, and a
+    light source waits for as long as that takes."""
+    max_jobs_beside: int = 1
+    """Sources of jobs while interactive ones come: each makes every step longer. Not below one, so that jobs
+    go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneLoad:
+    """The sources of one kind that run."""
+
+    num_sources: int
+    width: int
+    """Tokens of the longest."""
+
+
+Load = Mapping[SearchKind, LaneLoad]
+"""What runs of a tier on a replica."""
+
+
+class Beside(NamedTuple):
+    """What runs of the other tier on a replica."""
+
+    num_rows: int = 0
+    num_sources: int = 0
+
+    def plus(self, beam_sizes: Iterable[int]) -> "Beside":
+        """With more sources, by their rows."""
+        sizes = tuple(beam_sizes)
+        return Beside(self.num_rows + sum(sizes), self.num_sources + len(sizes))
+
+
+NOTHING_BESIDE = Beside()
+
+
+def is_time_to_join(num_waiting: int, num_running: int, capacity: Capacity, steps_since_join: int) -> bool:
+    """Whether to look for sources to admit now.
+
+    At low load at once. At high load only when several places are free, or after a few steps, so that the
+    encoder runs for batches and not for every place that falls free.
+    """
+    num_free = capacity.max_sources - num_running
+    if not num_waiting or not num_running:
+        return bool(num_waiting)
+    if num_waiting <= num_free or num_free * WORTHWHILE_SHARE >= capacity.max_sources:
+        return True
+    return num_free > 0 and steps_since_join >= PATIENCE_STEPS
+
+
+def fair_share(num_waiting: int, running: Sequence[int], replica: int) -> int:
+    """Most sources that a replica may take so that none is idle while another has several.
+
+    Args:
+        num_waiting: sources.
+        running: sources on each replica.
+        replica: index into `running`.
+    """
+    return -(-(num_waiting + sum(running)) // len(running)) - running[replica]
+
+
+def encoder_batches(lengths: Sequence[int], budget_tokens: int) -> list[list[int]]:
+    """Group sources of like length, so that runs of the encoder and padding together cost least.
+
+    A batch is a rectangle, as wide as its longest source padded (`padded_width`), and a run costs
+    `RUN_TOKENS` besides. Some best grouping takes sources in order of length, so one pass over the places to
+    cut finds it.
+
+    Args:
+        lengths: tokens of each source.
+        budget_tokens: most tokens of a batch, padding included; a source longer than that is alone.
+
+    Returns:
+        Batches of indices into `lengths`: each index once, longest first.
+    """
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    widths = [padded_width(lengths[index]) for index in order]
+    costs = [0.0] + [math.inf] * len(order)  # of the longest sources, as many as the index says
+    begins = [0] * (len(order) + 1)  # where the last batch of them begins
+    for begin, width in enumerate(widths):
+        most = min(len(order), begin + max(1, budget_tokens // width))
+        base = costs[begin] + RUN_TOKENS
+        for end in range(begin + 1, most + 1):
+            cost = base + width * (end - begin)
+            if cost < costs[end]:
+                costs[end], begins[end] = cost, begin
+    batches: list[list[int]] = []
+    end = len(order)
+    while end:
+        batches.append(order[begins[end] : end])
+        end = begins[end]
+    return batches[::-1]
+
+
+class WaitingList(Generic[W]):
+    """Sources that wait, and the choice among them. Not for several threads at once."""
+
+    def __init__(self, capacity: Capacity) -> None:
+        self._capacity = capacity
+        self._num_admissions = 0  # of bulk: only that is what jobs wait for
+        self.num_arrivals = 0
+        self._queues: dict[tuple[Tier, Priority], FairQueue[W]] = {
+            (tier, priority): FairQueue() for tier in Tier for priority in Priority
+        }
+        self._admissions_before: dict[
+            W, tuple[int, int]
+        ] = {}  # of a job: its number, and admissions until then
+        self._passed_over: dict[W, int] = {}  # of what was next and had no room: how often
+        self._next_deadline_s = math.inf
+
+    def __len__(self) -> int:
+        return sum(map(len, self._queues.values()))
+
+    def num_waiting(self, tier: Tier) -> int:
+        """Sources of a tier."""
+        return sum(len(self._queues[tier, priority]) for priority in Priority)
+
+    def num_of(self, owner: Hashable) -> int:
+        """Count the sources of an owner."""
+        return sum(queue.num_of(owner) for queue in self._queues.values())
+
+    @property
+    def has_jobs(self) -> bool:
+        """Whether a source of a job waits."""
+        return bool(self._admissions_before)
+
+    @property
+    def next_deadline_s(self) -> float:
+        """No deadline of a source that waits is before this."""
+        return self._next_deadline_s
+
+    def add(self, source: W) -> None:
+        """Let a source wait, after all of its request."""
+        self._queues[source.tier, source.priority].add(source)
+        if source.priority is Priority.JOB:
+            self._admissions_before[source] = (self.num_arrivals, self._num_admissions)
+        self.num_arrivals += 1
+        self._next_deadline_s = min(self._next_deadline_s, source.deadline_s)
+
+    def remove(self, source: W) -> bool:
+        """Forget a source; whether it was waiting."""
+        self._admissions_before.pop(source, None)
+        self._passed_over.pop(source, None)
+        return self._queues[source.tier, source.priority].remove(source)
+
+    def clear(self) -> list[W]:
+        """Take out all."""
+        removed = self._all()
+        for source in removed:
+            self.remove(source)
+        return removed
+
+    def expire(self, now_s: float) -> list[W]:
+        """Take out the sources whose deadline has come."""
+        if now_s < self._next_deadline_s:
+            return []
+        waiting = self._all()
+        expired = [source for source in waiting if source.deadline_s <= now_s]
+        for source in expired:
+            self.remove(source)
+        later = (source.deadline_s for source in waiting if source.deadline_s > now_s)
+        self._next_deadline_s = min(later, default=math.inf)
+        return expired
+
+    def admit(
+        self, tier: Tier, load: Load, most: int, most_jobs: float = math.inf, beside: Beside = NOTHING_BESIDE
+    ) -> list[W]:
+        """Take out the sources of a tier that join next.
+
+        Args:
+            tier: whose.
+            load: what runs of it.
+            most: sources to take at most.
+            most_jobs: of these, sources of jobs.
+            beside: what runs of the other tier.
+
+        Returns:
+            Sources for which there is room; perhaps none.
+        """
+        room = _Room(self._capacity, load, most, most_jobs, beside)
+        considered = max(0, min(LOOK_AHEAD, room.free_rows * LOOK_AHEAD_PER_ROW))
+        groups = {
+            priority: list(islice(self._queues[tier, priority].in_order(), considered))
+            for priority in Priority
+        }
+        admitted: list[W] = []
+        for source in self._overdue(groups):
+            if room.bars(source):
+                continue
+            if not room.has_room(source):
+                break
+            admitted.append(room.take(source))
+        else:
+            urgent = set(admitted)
+            for group in groups.values():
+                admitted += _choose([source for source in group if source not in urgent], room)
+        for source in admitted:
+            self._queues[tier, source.priority].take(source)
+            self._admissions_before.pop(source, None)
+            self._passed_over.pop(source, None)
+        if admitted:
+            self._num_admissions += tier is Tier.BULK
+            for source in groups[Priority.INTERACTIVE][:1]:
+                if source not in admitted:
+                    self._passed_over[source] = self._passed_over.get(source, 0) + 1
+        return admitted
+
+    def _all(self) -> list[W]:
+        """Every source, by arrival within a request."""
+        return [source for queue in self._queues.values() for source in queue]
+
+    def _overdue(self, groups: Mapping[Priority, Sequence[W]]) -> Iterator[W]:
+        """Those that nothing goes before: what was next for too long, then jobs that were passed over."""
+        for source in groups[Priority.INTERACTIVE][:1]:
+            if self._passed_over.get(source, 0) >= MAX_PASSED_OVER:
+                yield source
+        befores = ((self._admissions_before[source], source) for source in groups[Priority.JOB])
+        late = [
+            (arrival, source)
+            for (arrival, before), source in befores
+            if self._num_admissions - before >= MAX_PASSED_OVER
+        ]
+        yield from (source for _, source in sorted(late, key=lambda entry: entry[0]))
+
+
+@dataclass(slots=True)
+class _Room:
+    """What is still free on a replica for a tier while sources are chosen."""
+
+    capacity: Capacity
+    load: Load
+    most: int
+    most_jobs: float
+    beside: Beside
+    lanes: dict[SearchKind, LaneLoad] = field(init=False)
+    free_rows: int = field(init=False)
+    num_sources: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lanes = dict(self.load)
+        capacity, beside = self.capacity, self.beside
+        num_rows = sum(kind.beam_size * lane.num_sources for kind, lane in self.lanes.items())
+        self.num_sources = sum(lane.num_sources for lane in self.lanes.values())
+        self.free_rows = min(
+            capacity.max_rows, capacity.max_rows + capacity.max_rows // RESERVED_SHARE - beside.num_rows
+        )
+        free_sources = min(
+            capacity.max_sources,
+            capacity.max_sources + capacity.max_sources // RESERVED_SHARE - beside.num_sources,
+        )
+        if not self.num_sources:
+            # Whatever runs beside it: a tier with nothing to do always has room for one source.
+            self.free_rows, free_sources = max(1, self.free_rows), max(1, free_sources)
+        self.free_rows -= num_rows
+        self.most = min(self.most, free_sources - self.num_sources)
+
+    def bars(self, source: WaitingSource) -> bool:
+        return source.priority is Priority.JOB and self.most_jobs < 1
+
+    def has_room(self, source: WaitingSource) -> bool:
+        if self.most < 1 or self.bars(source):
+            return False
+        if not self.num_sources:
+            return True
+        lane = self._lane(source)
+        padded = (lane.num_sources + 1) * max(lane.width, source.num_tokens)
+        return source.kind.beam_size <= self.free_rows and (
+            not lane.num_sources or padded <= self.capacity.budget_tokens
+        )
+
+    def is_widened_by(self, source: WaitingSource) -> bool:
+        return source.num_tokens > self._lane(source).width
+
+    def take(self, source: W) -> W:
+        lane = self._lane(source)
+        self.lanes[source.kind] = LaneLoad(lane.num_sources + 1, max(lane.width, source.num_tokens))
+        self.free_rows -= source.kind.beam_size
+        self.num_sources += 1
+        self.most -= 1
+        self.most_jobs -= source.priority is Priority.JOB
+        return source
+
+    def _lane(self, source: WaitingSource) -> LaneLoad:
+        return self.lanes.get(source.kind, LaneLoad(0, 0))
+
+
+def _choose(group: Iterable[W], room: _Room) -> list[W]:
+    """The first of a group; then those that make no lane wider; then those that widen it least."""
+    chosen: list[W] = []
+    wide: list[W] = []
+    for source in group:
+        if room.most < 1 or room.free_rows < 1:
+            return chosen
+        if chosen and room.is_widened_by(source):
+            wide.append(source)
+        elif room.has_room(source):
+            chosen.append(room.take(source))
+    narrowest_first = sorted(wide, key=lambda source: source.num_tokens)
+    return chosen + [room.take(source) for source in narrowest_first if room.has_room(source)]

@@ -1,0 +1,410 @@
+"""One replica: its lanes, and the sources that run in them. No threads here: the scheduler's call it.
+
+Light sources and bulk have lanes of their own, which take turns: a step with few rows takes a fraction of the
+time of one with many, and light sources need not wait for the others'.
+"""
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from dragoman.decoding.loop import AnyLane
+from dragoman.decoding.strategy import Source
+from dragoman.errors import DeadlineExceeded
+from dragoman.scheduling.fair_queue import Flow
+from dragoman.scheduling.metrics import NO_METRICS, Ending, EngineMetrics, SegmentRecord
+from dragoman.scheduling.policy import (
+    Beside,
+    Capacity,
+    LaneLoad,
+    Load,
+    Tier,
+    encoder_batches,
+    is_time_to_join,
+)
+from dragoman.scheduling.turns import Turns, step_cost
+from dragoman.types import Hypothesis, Method, Priority, SearchKind
+
+MAX_IDLE_LANES = 2
+"""Lanes without sources whose memory is kept for the next of their kind."""
+READINGS = (Method.SCORE, Method.ALIGN)
+"""Methods that are given the target, and find no token."""
+
+Encoded = TypeVar("Encoded")
+Outcome = list[Hypothesis] | Exception
+
+
+@dataclass(slots=True, eq=False)
+class SegmentRequest:
+    """A source on its way through the scheduler, and whom to tell. Compared by identity."""
+
+    source: Source
+    kind: SearchKind
+    priority: Priority
+    on_done: Callable[[Outcome], None]
+    """Called once, on a thread of the engine, unless the ticket was cancelled first; must be quick."""
+    flow: Flow = field(default_factory=Flow)
+    """Its request."""
+    tier: Tier = Tier.LIGHT
+    """Set by the scheduler when the ticket begins to wait."""
+    on_step: Callable[[list[int]], None] | None = None
+    """Called after each step with the target ids so far of the best hypothesis. What it raises fails the
+    source."""
+    deadline_s: float = math.inf
+    """On the clock of `time.monotonic`."""
+    timeout_s: float = math.inf
+    """What the deadline came from, for the error's text."""
+    is_fed: bool = False
+    is_cancelled: bool = False
+    num_reported: int = 0
+    """Ids that `on_step` was called with: a source that is searched for again says nothing twice."""
+    asked_s: float = 0.0
+    """When it began to wait, on the same clock as its deadline."""
+    joined_s: float | None = None
+    """When a replica took it."""
+    mark: object = None
+    """A meter's, see `EngineMetrics.mark`."""
+
+    @property
+    def num_tokens(self) -> int:
+        return len(self.source.ids)
+
+    def finish(self, outcome: Outcome) -> None:
+        """Tell the outcome."""
+        if not self.is_cancelled:
+            self.on_done(outcome)
+
+    def record(self, outcome: Outcome | None) -> SegmentRecord:
+        """What a meter is told of it now that it leaves; without an outcome it was given up."""
+        best = outcome[0] if isinstance(outcome, list) and outcome else None
+        return SegmentRecord(
+            kind=self.kind,
+            ending=Ending.CANCELLED if self.is_cancelled else _ending(outcome),
+            asked_s=self.asked_s,
+            joined_s=self.joined_s,
+            left_s=time.monotonic(),
+            num_source_tokens=self.num_tokens,
+            num_target_tokens=0 if best is None else best.num_tokens,
+            finish_reason=None if best is None else best.finish_reason,
+            mark=self.mark,
+        )
+
+
+def _ending(outcome: Outcome | None) -> Ending:
+    match outcome:
+        case None:
+            return Ending.CANCELLED
+        case DeadlineExceeded():
+            return Ending.EXPIRED
+        case Exception():
+            return Ending.FAILED
+        case _:
+            return Ending.DONE
+
+
+@dataclass(slots=True, eq=False)
+class _TierWork(Generic[Encoded]):
+    """What a replica does for a tier."""
+
+    lanes: dict[SearchKind, AnyLane[Encoded]] = field(default_factory=dict)
+    apart: list[AnyLane[Encoded]] = field(default_factory=list)
+    """Of one source each, which may have made a step fail."""
+    to_encode: deque[list[SegmentRequest]] = field(default_factory=deque)
+    """Batches that have joined and are encoded next, each in a turn of its own."""
+    beginning: list[SegmentRequest] = field(default_factory=list)
+    """Those that have made no step yet."""
+    steps_since_join: int = 0
+    num_sources: int = 0
+
+    def all_lanes(self) -> Iterator[AnyLane[Encoded]]:
+        return (lane for lanes in (self.lanes.values(), self.apart) for lane in lanes)
+
+    def num_rows(self) -> int:
+        """In lanes."""
+        return sum(len(lane.sources) * lane.kind.beam_size for lane in self.all_lanes())
+
+    def next_cost(self) -> int:
+        """Of the next piece of work; 0 for none."""
+        if self.to_encode:
+            batch = self.to_encode[0]
+            return len(batch) * max(request.num_tokens for request in batch)
+        return step_cost(self.num_rows()) if self.num_sources else 0
+
+    def load(self) -> Load:
+        """What runs, or is encoded next."""
+        loads: dict[SearchKind, LaneLoad] = {}
+
+        def add(kind: SearchKind, lengths: Sequence[int]) -> None:
+            before = loads.get(kind, LaneLoad(0, 0))
+            width = max(lengths, default=0)
+            loads[kind] = LaneLoad(before.num_sources + len(lengths), max(before.width, width))
+
+        for lane in self.all_lanes():
+            add(lane.kind, [len(source.ids) for source in lane.sources])
+        for batch in self.to_encode:
+            add(batch[0].kind, [request.num_tokens for request in batch])
+        return loads
+
+    def drop(self, requests: Sequence[SegmentRequest]) -> None:
+        """Let go of sources, if they are here."""
+        sources = {request.source for request in requests}
+        for lane in self.all_lanes():
+            lane.drop(sources)
+        remaining = ([one for one in batch if one.source not in sources] for batch in self.to_encode)
+        self.to_encode = deque(batch for batch in remaining if batch)
+
+
+class Replica(Generic[Encoded]):
+    """Searches for the sources that joined it, in one lane for each kind of search. For one thread."""
+
+    def __init__(
+        self,
+        encode: Callable[[Sequence[Sequence[int]]], Encoded],
+        open_lane: Callable[[SearchKind], AnyLane[Encoded]],
+        capacity: Capacity,
+        engine_metrics: EngineMetrics = NO_METRICS,
+    ) -> None:
+        self._encode = encode
+        self._open_lane = open_lane
+        self._capacity = capacity
+        self._engine_metrics = engine_metrics
+        self._work: dict[Tier, _TierWork[Encoded]] = {tier: _TierWork() for tier in Tier}
+        self._turns = Turns()
+        self._requests: dict[Source, SegmentRequest] = {}
+        self._next_deadline_s = math.inf
+        self._num_watched = 0
+        self._num_cancels_seen = 0
+        self._refused_at = -1
+
+    @property
+    def num_sources(self) -> int:
+        """That run here."""
+        return len(self._requests)
+
+    def num_sources_of(self, tier: Tier) -> int:
+        """The same, of a tier."""
+        return self._work[tier].num_sources
+
+    @property
+    def num_jobs(self) -> int:
+        """Sources of jobs that run here."""
+        return sum(request.priority is Priority.JOB for request in self._requests.values())
+
+    def load(self, tier: Tier) -> Load:
+        """What runs of a tier."""
+        return self._work[tier].load()
+
+    def beside(self, tier: Tier) -> Beside:
+        """What runs of the other tier."""
+        load = self._work[Tier.BULK if tier is Tier.LIGHT else Tier.LIGHT].load()
+        num_rows = sum(kind.beam_size * lane.num_sources for kind, lane in load.items())
+        return Beside(num_rows, sum(lane.num_sources for lane in load.values()))
+
+    def may_admit(self, num_arrivals: int) -> bool:
+        """Whether any of those that wait may have room.
+
+        Args:
+            num_arrivals: sources that ever waited; as long as it stays, those refused are the same ones.
+        """
+        return num_arrivals != self._refused_at
+
+    def wants_more(self, tier: Tier, num_waiting: int) -> bool:
+        """Whether it is time to look for sources of a tier that may join, so many of which wait."""
+        work = self._work[tier]
+        return is_time_to_join(num_waiting, work.num_sources, self._capacity, work.steps_since_join)
+
+    def refuse(self, num_arrivals: int) -> None:
+        """None of those that wait had room: look again when others came, or when one of its own has left."""
+        self._refused_at = num_arrivals
+
+    def join(self, requests: Sequence[SegmentRequest]) -> None:
+        """Take sources in, to encode them and to search for them in the turns that follow."""
+        by_kind: dict[tuple[Tier, SearchKind], list[SegmentRequest]] = {}
+        now_s = time.monotonic()
+        for request in requests:
+            request.joined_s = now_s
+            self._register(request)
+            by_kind.setdefault((request.tier, request.kind), []).append(request)
+        for (tier, kind), group in by_kind.items():
+            work = self._work[tier]
+            work.steps_since_join = 0
+            self._engine_metrics.joined(kind, [now_s - request.asked_s for request in group])
+            if kind.method not in READINGS:
+                work.beginning += group
+            lengths = [request.num_tokens for request in group]
+            batches = encoder_batches(lengths, self._capacity.encoder_tokens)
+            work.to_encode += ([group[index] for index in batch] for batch in batches)
+
+    def step(self) -> None:
+        """Do one piece of work: encode sources that have joined, or one token further in the lanes of a tier.
+
+        What is done is handed out; a source that cannot be encoded fails alone.
+        """
+        tier = self._turns.next(*(self._work[tier].next_cost() for tier in (Tier.LIGHT, Tier.BULK)))
+        work = self._work[tier]
+        if work.to_encode:
+            self._join_together(work, work.to_encode.popleft())
+        else:
+            self._step_lanes(work)
+
+    def _step_lanes(self, work: _TierWork[Encoded]) -> None:
+        work.steps_since_join += 1
+        began_s, num_sources, num_rows = time.monotonic(), work.num_sources, work.num_rows()
+        beginning = [request for request in work.beginning if request.source in self._requests]
+        work.beginning.clear()
+        for lane in tuple(work.all_lanes()):
+            if lane.sources:
+                self._step(work, lane)
+        ended_s = time.monotonic()
+        if beginning:
+            self._engine_metrics.began([ended_s - request.asked_s for request in beginning])
+        self._engine_metrics.stepped(num_rows, num_sources, self._capacity.max_rows, ended_s - began_s)
+        work.apart = [lane for lane in work.apart if lane.sources]
+        idle = [kind for kind, lane in work.lanes.items() if not lane.sources]
+        for kind in idle[:-MAX_IDLE_LANES]:
+            del work.lanes[kind]
+
+    def give_up(self, num_cancels: int) -> None:
+        """Drop the sources that were cancelled, or whose deadline has come.
+
+        Args:
+            num_cancels: another number than at the last call if any was cancelled.
+        """
+        if num_cancels != self._num_cancels_seen:
+            self._num_cancels_seen = num_cancels
+            cancelled = [request for request in self._requests.values() if request.is_cancelled]
+            self._drop(cancelled)
+            if cancelled:
+                self._engine_metrics.left([request.record(None) for request in cancelled])
+        if self._next_deadline_s < math.inf and (now_s := time.monotonic()) >= self._next_deadline_s:
+            late = [request for request in self._requests.values() if request.deadline_s <= now_s]
+            self._drop(late)
+            self._hand_out([(request, DeadlineExceeded(request.timeout_s)) for request in late])
+            remaining = (request.deadline_s for request in self._requests.values())
+            self._next_deadline_s = min(remaining, default=math.inf)
+
+    def release(self) -> list[SegmentRequest]:
+        """Let go of everything; the tickets that ran here."""
+        requests = list(self._requests.values())
+        self._work = {tier: _TierWork() for tier in Tier}
+        self._requests.clear()
+        return requests
+
+    def _join_together(self, work: _TierWork[Encoded], requests: Sequence[SegmentRequest]) -> None:
+        try:
+            encoded = self._encode([request.source.ids for request in requests])
+        except Exception as error:  # noqa: BLE001 -- whatever it is, it is told to whom it concerns
+            self._join_apart(work, requests, error)
+            return
+        kind = requests[0].kind
+        lane = work.lanes.get(kind)
+        if lane is None:
+            lane = work.lanes[kind] = self._open_lane(kind)
+        self._enter(work, lane, requests, encoded)
+
+    def _join_apart(
+        self, work: _TierWork[Encoded], requests: Sequence[SegmentRequest], error: Exception
+    ) -> None:
+        """After an error that concerns one of several: each again, in a lane of its own."""
+        if len(requests) == 1:
+            self._hand_out([(requests[0], error)])
+            return
+        for request in requests:
+            try:
+                encoded = self._encode([request.source.ids])
+            except Exception as own_error:  # noqa: BLE001 -- the same
+                self._hand_out([(request, own_error)])
+                continue
+            lane = self._open_lane(request.kind)
+            work.apart.append(lane)
+            self._enter(work, lane, [request], encoded)
+
+    def _enter(
+        self,
+        work: _TierWork[Encoded],
+        lane: AnyLane[Encoded],
+        requests: Sequence[SegmentRequest],
+        encoded: Encoded,
+    ) -> None:
+        try:
+            lane.join([request.source for request in requests], encoded)
+        except Exception as error:  # noqa: BLE001 -- the same; most likely there is no memory
+            there = [self._requests[source] for source in lane.sources]
+            self._break_up(work, lane, list(dict.fromkeys([*there, *requests])), error)
+
+    def _step(self, work: _TierWork[Encoded], lane: AnyLane[Encoded]) -> None:
+        try:
+            found = lane.step()
+        except Exception as error:  # noqa: BLE001 -- the same
+            self._break_up(work, lane, [self._requests[source] for source in lane.sources], error)
+            return
+        self._hand_out([(self._requests[one.source], one.error or one.hypotheses) for one in found])
+        if self._num_watched:
+            self._report(lane)
+
+    def _break_up(
+        self,
+        work: _TierWork[Encoded],
+        lane: AnyLane[Encoded],
+        requests: Sequence[SegmentRequest],
+        error: Exception,
+    ) -> None:
+        """A step failed: its sources begin again, each alone, so that only the one at fault fails.
+
+        What was found does not change, since no source's hypotheses depend on its company.
+        """
+        if work.lanes.get(lane.kind) is lane:
+            del work.lanes[lane.kind]
+        else:
+            work.apart = [other for other in work.apart if other is not lane]
+        self._join_apart(work, requests, error)
+
+    def _report(self, lane: AnyLane[Encoded]) -> None:
+        """Tell those that watch how far their source has come."""
+        faults: list[tuple[SegmentRequest, Exception]] = []
+        for slot, source in enumerate(lane.sources):
+            request = self._requests[source]
+            if request.on_step is None or request.is_cancelled:
+                continue
+            ids = lane.beginning(slot)
+            if len(ids) <= request.num_reported:
+                continue
+            request.num_reported = len(ids)
+            try:
+                request.on_step(ids)
+            except Exception as fault:  # noqa: BLE001 -- a caller's own code: it fails the caller's text
+                faults.append((request, fault))
+        self._drop([request for request, _ in faults])
+        self._hand_out(faults)
+
+    def _register(self, request: SegmentRequest) -> None:
+        self._requests[request.source] = request
+        self._num_watched += request.on_step is not None
+        self._work[request.tier].num_sources += 1
+        self._next_deadline_s = min(self._next_deadline_s, request.deadline_s)
+
+    def _forget(self, request: SegmentRequest) -> None:
+        self._refused_at = -1
+        if self._requests.pop(request.source, None) is not None:
+            self._num_watched -= request.on_step is not None
+            self._work[request.tier].num_sources -= 1
+
+    def _hand_out(self, outcomes: Sequence[tuple[SegmentRequest, Outcome]]) -> None:
+        if not outcomes:
+            return
+        for request, _ in outcomes:
+            self._forget(request)
+        self._engine_metrics.left([request.record(outcome) for request, outcome in outcomes])
+        for request, outcome in outcomes:
+            request.finish(outcome)
+
+    def _drop(self, requests: Sequence[SegmentRequest]) -> None:
+        if not requests:
+            return
+        for work in self._work.values():
+            work.drop(requests)
+        for request in requests:
+            self._forget(request)

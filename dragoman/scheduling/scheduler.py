@@ -1,0 +1,399 @@
+"""The engine's threads: one per replica, all fed from one waiting list.
+
+A replica repeats: admit sources that wait, then encode some of them or make one step, hand out what is done.
+It sleeps when there is nothing to do.
+"""
+
+import math
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from dragoman.decoding.loop import AnyLane
+from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
+from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
+from dragoman.scheduling.policy import Capacity, Tier, WaitingList, fair_share, queue_room, tier_of
+from dragoman.scheduling.replica import Outcome, Replica, SegmentRequest
+from dragoman.types import Hypothesis, Priority, SearchKind
+
+RECENT_S = 1.0
+"""After an interactive source: more are expected, and jobs make room for them."""
+MAX_FED = 512
+"""Sources of lists that wait; more are taken when these have joined. They leave the queue to others."""
+
+Encoded = TypeVar("Encoded")
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerOptions:
+    """How much runs and waits."""
+
+    replicas: int
+    queue_size: int
+    """Sources that may wait because of `submit`."""
+    capacity: Capacity = field(default_factory=Capacity)
+    engine_metrics: EngineMetrics = NO_METRICS
+    """Is told what is done."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("replicas", self.replicas), ("queue_size", self.queue_size)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, not {value}")
+
+
+class Scheduler(Generic[Encoded]):
+    """Searches for sources on its replicas' threads. Safe to use from several threads.
+
+    Threads start with the first source. They end with `close`, when the scheduler is collected, or before the
+    interpreter exits. A process that forks must do so before its first source.
+    """
+
+    def __init__(
+        self,
+        encode: Callable[[Sequence[Sequence[int]]], Encoded],
+        open_lane: Callable[[SearchKind], AnyLane[Encoded]],
+        options: SchedulerOptions,
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            encode: called with ids of several sources; from several threads at once.
+            open_lane: makes a lane without sources for a beam size.
+            options: replicas, queue size, capacity.
+        """
+        self._shared = _SharedState(options)
+        replicas = [
+            Replica(encode, open_lane, options.capacity, options.engine_metrics)
+            for _ in range(options.replicas)
+        ]
+        self._engine_metrics = options.engine_metrics
+        self._replicas = replicas
+        self._threads: list[threading.Thread] = []
+        # The threads know the desk and their replica but not this object, so that it can be collected.
+        self._finalizer = weakref.finalize(self, _stop, self._shared, self._threads)
+
+    def submit(self, requests: Sequence[SegmentRequest]) -> None:
+        """Let sources of one request wait, all or none.
+
+        Raises:
+            Overloaded: the queue has no room for them (`queue_room`). An empty queue has room for any number.
+            TranslatorClosed: closed before.
+        """
+        mark = self._engine_metrics.mark()
+        for request in requests:
+            request.mark = mark
+        try:
+            with self._shared.lock:
+                self._start()
+                self._shared.accept(requests)
+        except Overloaded:
+            self._engine_metrics.refused(len(requests))
+            raise
+
+    def go_on(self, requests: Sequence[SegmentRequest]) -> None:
+        """Let sources wait, however many do: they are the rest of work that was accepted before.
+
+        One that cannot, since the scheduler was closed, is failed with `TranslatorClosed`.
+        """
+        with self._shared.lock:
+            is_closed = self._shared.is_closed
+            if not is_closed:
+                self._start()
+                self._shared.add(requests)
+        for request in requests if is_closed else ():
+            request.finish(TranslatorClosed("the translator was closed before this was done"))
+
+    def feed(self, requests: Sequence[SegmentRequest]) -> None:
+        """Let sources of a list wait, as room comes; returns when all do.
+
+        Raises:
+            TranslatorClosed: closed before all did; every ticket is failed then.
+        """
+        shared = self._shared
+        with shared.lock:
+            self._start()
+            for request in requests:
+                request.is_fed = True
+            _count_tokens(requests)
+            done = 0
+            while done < len(requests):
+                while shared.num_fed >= MAX_FED and not shared.is_closed:
+                    shared.room.wait()
+                if shared.is_closed:
+                    raise TranslatorClosed("the translator was closed")
+                batch = requests[done : done + MAX_FED - shared.num_fed]
+                shared.add(batch)
+                done += len(batch)
+
+    def cancel(self, requests: Iterable[SegmentRequest]) -> None:
+        """Give sources up: those that wait at once, those that run before their next step.
+
+        No outcome follows.
+        """
+        with self._shared.lock:
+            removed = self._shared.cancel(requests)
+        if removed:
+            self._engine_metrics.left([request.record(None) for request in removed])
+
+    def queue(self) -> QueueState:
+        """What waits and runs now."""
+        with self._shared.lock:
+            num_waiting = self._shared.num_submitted
+        num_running = sum(replica.num_sources for replica in self._replicas)
+        return QueueState(num_waiting, self._shared.options.queue_size, num_running)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is taken any more: by `close`, or by a fault on a replica's thread."""
+        return self._shared.is_closed
+
+    def close(self) -> None:
+        """Fail what waits or runs with `TranslatorClosed` and end the threads. Idempotent."""
+        self._finalizer()
+
+    def _start(self) -> None:
+        """Start the threads, if none runs. With the lock held."""
+        if self._shared.is_closed:
+            raise TranslatorClosed("the translator is closed")
+        if self._threads:
+            return
+        for number, replica in enumerate(self._replicas):
+            thread = threading.Thread(
+                target=_serve, args=(self._shared, replica, number), name=f"dragoman-{number}", daemon=True
+            )
+            self._threads.append(thread)
+            thread.start()
+
+
+class _SharedState:
+    """What the replicas share: who waits, who was given up, whether it is time to go home.
+
+    Methods are called with `lock` held.
+    """
+
+    def __init__(self, options: SchedulerOptions) -> None:
+        self.options = options
+        self.lock = threading.Lock()
+        self.sleepers: list[threading.Condition] = []
+        """Of replicas with nothing to do. The last to sleep wakes first: its memory is still warm."""
+        self.room = threading.Condition(self.lock)
+        """Notified when fed sources have left the waiting list."""
+        self.is_closed = False
+        self.num_fed = 0
+        self.num_cancels = 0
+        """Grows when a source that runs is given up: replicas then look for theirs."""
+        self.running = {tier: [0] * options.replicas for tier in Tier}
+        self.last_interactive_s = -math.inf
+        self.waiting: WaitingList[SegmentRequest] = WaitingList(options.capacity)
+
+    @property
+    def num_submitted(self) -> int:
+        """Sources that wait and are of no list."""
+        return len(self.waiting) - self.num_fed
+
+    def accept(self, requests: Sequence[SegmentRequest]) -> None:
+        num_waiting, queue_size = self.num_submitted, self.options.queue_size
+        if num_waiting and requests:
+            flow = requests[0].flow
+            num_tokens = sum(request.num_tokens for request in requests)
+            tier = tier_of(requests[0].priority, flow.num_tokens + num_tokens)
+            num_of_owner = 0 if flow.owner is None else self.waiting.num_of(flow.owner)
+            if len(requests) > queue_room(tier, queue_size, num_waiting, num_of_owner):
+                raise Overloaded(num_waiting, queue_size, len(requests), num_of_owner)
+        _count_tokens(requests)
+        self.add(requests)
+
+    def add(self, requests: Sequence[SegmentRequest]) -> None:
+        now_s = time.monotonic()
+        for request in requests:
+            if not request.is_cancelled:
+                request.asked_s = now_s
+                request.tier = tier_of(request.priority, request.flow.num_tokens)
+                if request.priority is Priority.INTERACTIVE:
+                    self.last_interactive_s = now_s
+                self.waiting.add(request)
+                self.num_fed += request.is_fed
+        for _ in range(min(len(requests), len(self.sleepers))):
+            self.sleepers.pop().notify()
+
+    def cancel(self, requests: Iterable[SegmentRequest]) -> list[SegmentRequest]:
+        """Those that waited, which are taken out."""
+        removed = []
+        for request in requests:
+            request.is_cancelled = True
+            if self.waiting.remove(request):
+                removed.append(request)
+            else:
+                self.num_cancels += 1
+        self._count_out(removed)
+        return removed
+
+    def expire(self) -> list[SegmentRequest]:
+        """Take out what has waited beyond its deadline."""
+        if self.waiting.next_deadline_s == math.inf:
+            return []
+        expired = self.waiting.expire(time.monotonic())
+        self._count_out(expired)
+        return expired
+
+    def admit(self, replica: Replica[Encoded], number: int) -> list[SegmentRequest]:
+        """Take out what joins a replica now."""
+        for tier in Tier:
+            self.running[tier][number] = replica.num_sources_of(tier)
+        num_arrivals = self.waiting.num_arrivals
+        if not replica.may_admit(num_arrivals):
+            return []
+        admitted: list[SegmentRequest] = []
+        is_refused = True
+        for tier in Tier:
+            num_waiting = self.waiting.num_waiting(tier)
+            if not num_waiting:
+                continue
+            share = fair_share(num_waiting, self.running[tier], number)
+            if share < 1 or not replica.wants_more(tier, num_waiting):
+                is_refused = False
+                continue
+            beside = replica.beside(tier).plus(request.kind.beam_size for request in admitted)
+            most_jobs = self._most_jobs(replica)
+            found = self.waiting.admit(tier, replica.load(tier), share, most_jobs, beside)
+            self.running[tier][number] += len(found)
+            admitted += found
+        if is_refused and not admitted:
+            replica.refuse(num_arrivals)
+        self._count_out(admitted)
+        return admitted
+
+    def _most_jobs(self, replica: Replica[Encoded]) -> float:
+        """Sources of jobs that a replica may take now: few where others wait for their answers."""
+        if not self.waiting.has_jobs:
+            return math.inf
+        num_jobs = replica.num_jobs
+        is_recent = time.monotonic() - self.last_interactive_s < RECENT_S
+        if not is_recent and num_jobs == replica.num_sources:
+            return math.inf
+        return self.options.capacity.max_jobs_beside - num_jobs
+
+    def sleep(self) -> None:
+        """Wait for something to do."""
+        awake = threading.Condition(self.lock)
+        self.sleepers.append(awake)
+        awake.wait()
+
+    def close(self) -> list[SegmentRequest]:
+        """Take out all; replicas and feeders notice."""
+        self.is_closed = True
+        self.num_fed = 0
+        while self.sleepers:
+            self.sleepers.pop().notify()
+        self.room.notify_all()
+        return self.waiting.clear()
+
+    def _count_out(self, requests: Iterable[SegmentRequest]) -> None:
+        num_fed = sum(request.is_fed for request in requests)
+        if num_fed:
+            self.num_fed -= num_fed
+            self.room.notify_all()
+
+
+def _count_tokens(requests: Iterable[SegmentRequest]) -> None:
+    """Let requests know how much they are, before their segments are told light from bulk."""
+    for request in requests:
+        request.flow.num_tokens += request.num_tokens
+
+
+def _serve(shared: _SharedState, replica: Replica[Encoded], number: int) -> None:
+    """A replica's thread."""
+    error: Exception = TranslatorClosed("the translator was closed before this was translated")
+    try:
+        while _take(shared, replica, number):
+            replica.step()
+    except Exception as fault:  # noqa: BLE001 -- a fault of the engine's own must not leave callers waiting for ever
+        error = fault
+    with shared.lock:
+        waiting = shared.close()
+    _finish_all(shared, (*waiting, *replica.release()), lambda _: error)
+
+
+def _take(shared: _SharedState, replica: Replica[Encoded], number: int) -> bool:
+    """Let what may join, join; sleep while there is nothing to do at all. False when closed."""
+    while True:
+        # Looked at without the lock, for the sake of the steps: what comes now is seen one step later.
+        if replica.num_sources and not (len(shared.waiting) or shared.is_closed):
+            replica.give_up(shared.num_cancels)
+            if replica.num_sources:
+                return True
+        with shared.lock:
+            if shared.is_closed:
+                return False
+            expired = shared.expire()
+            admitted = shared.admit(replica, number)
+            if not (expired or admitted or replica.num_sources):
+                shared.sleep()
+                continue
+        _finish_all(shared, expired, lambda request: DeadlineExceeded(request.timeout_s))
+        replica.join(admitted)
+        replica.give_up(shared.num_cancels)
+        if replica.num_sources:
+            return True
+
+
+def _finish_all(
+    shared: _SharedState, requests: Sequence[SegmentRequest], fail: Callable[[SegmentRequest], Exception]
+) -> None:
+    """Tell the meter and then their callers of tickets that get no hypotheses."""
+    failed = [(request, fail(request)) for request in requests]
+    if failed:
+        shared.options.engine_metrics.left([request.record(error) for request, error in failed])
+    for request, error in failed:
+        request.finish(error)
+
+
+def _stop(shared: _SharedState, threads: list[threading.Thread]) -> None:
+    """Close the desk and wait for the threads: on request, on collection, or at exit."""
+    with shared.lock:
+        waiting = shared.close()
+    _finish_all(
+        shared, waiting, lambda _: TranslatorClosed("the translator was closed before this was translated")
+    )
+    for thread in threads:
+        # A callback may close from a replica's own thread; after a fork there is none to wait for.
+        if thread is not threading.current_thread() and thread.is_alive():
+            thread.join()
+
+
+class OutcomeCollector:
+    """The outcomes of several sources, for one caller who waits for them."""
+
+    def __init__(self, count: int) -> None:
+        self._outcomes: list[Outcome] = [[] for _ in range(count)]
+        self._num_missing = count
+        self._lock = threading.Lock()
+        self._is_complete = threading.Event()
+        if not count:
+            self._is_complete.set()
+
+    def receiver(self, index: int) -> Callable[[Outcome], None]:
+        """Takes the outcome of one source, from any thread."""
+
+        def receive(outcome: Outcome) -> None:
+            with self._lock:
+                self._outcomes[index] = outcome
+                self._num_missing -= 1
+                is_complete = not self._num_missing
+            if is_complete:
+                self._is_complete.set()
+
+        return receive
+
+    def results(self) -> list[list[Hypothesis]]:
+        """Wait for all; raises the first error among them."""
+        self._is_complete.wait()
+        results: list[list[Hypothesis]] = []
+        for outcome in self._outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+            results.append(outcome)
+        return results

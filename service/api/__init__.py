@@ -1,0 +1,1 @@
+"""The HTTP APIs: Dragoman's own, LibreTranslate's and DeepL's."""

@@ -1,0 +1,52 @@
+"""All of it, as the application takes it in."""
+
+from fastapi import APIRouter, Depends
+from fastapi.security import APIKeyHeader, APIKeyQuery
+
+from service.api.deepl.catalogue import catalogue_routes
+from service.api.deepl.documents import document_routes
+from service.api.deepl.glossaries import glossary_routes
+from service.api.deepl.responses import FORM, ROOT
+from service.api.deepl.translation import translation_routes
+from service.api.deepl.unsupported import unserved_routes
+from service.http.openapi_parts import operation_ids
+from service.services import Api, Services
+
+DOCUMENT_PATHS = frozenset({f"{ROOT}/document", f"{ROOT}/glossaries"})
+"""Where more comes than texts: DeepL's clients may send 10 MiB of a glossary."""
+KEY_HEADER = APIKeyHeader(
+    name="Authorization",
+    scheme_name="DeepL",
+    description="`DeepL-Auth-Key KEY`, where the server wants a key.",
+    auto_error=False,
+)
+KEY_IN_QUERY = APIKeyQuery(
+    name="auth_key",
+    scheme_name="DeepLQuery",
+    description="The key as a field `auth_key`, of the URL or of the body.",
+    auto_error=False,
+)
+"""Both for the document alone; `entrance` reads them."""
+
+
+def deepl_api(services: Services) -> Api:
+    """DeepL's paths, all under `/v2`; those under `/v3` are refused."""
+    translation_service, authenticator = services.translation_service, services.authenticator
+    routes = APIRouter(
+        prefix=ROOT,
+        dependencies=[Depends(KEY_HEADER), Depends(KEY_IN_QUERY)],
+        generate_unique_id_function=operation_ids("deepl"),
+    )
+    for each in (
+        translation_routes(translation_service, authenticator),
+        catalogue_routes(translation_service, authenticator),
+        glossary_routes(
+            translation_service, authenticator, stores_new=services.settings.glossaries == "stored"
+        ),
+        document_routes(translation_service, authenticator, services.documents),
+    ):
+        routes.include_router(each)
+    every = APIRouter()
+    every.include_router(routes)
+    every.include_router(unserved_routes(authenticator))
+    return Api(every, FORM, DOCUMENT_PATHS)

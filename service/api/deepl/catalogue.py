@@ -1,0 +1,58 @@
+"""What there is, and what of it was used."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from service.api.deepl.authentication import enter
+from service.api.deepl.languages import name_of, source_codes, target_codes
+from service.api.deepl.openapi_parts import LANGUAGES, USAGE
+from service.api.deepl.responses import DeepLRoute
+from service.http.authentication import Authenticator
+from service.http.errors import SafeJSONResponse
+from service.http.fields import field_error
+from service.http.threads import run_in_thread
+from service.translation.translation_service import TranslationService
+
+SOURCE, TARGET = "source", "target"
+UNLIMITED_CHARACTERS = 10**12
+"""What DeepL says of an account without a limit, as its clients expect a number."""
+
+
+def catalogue_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
+    """Languages and usage, for every key."""
+    router = APIRouter(route_class=DeepLRoute)
+
+    @router.get("/languages", summary="The languages served", openapi_extra=LANGUAGES)
+    async def languages(connection: Request) -> Response:
+        """Of sources unless `type` says `target`. It may be in the URL or in a form, as clients have it."""
+        _, fields = await enter(connection, authenticator, scope=None)
+        side = fields.string("type") or SOURCE
+        if side not in {SOURCE, TARGET}:
+            raise field_error("type", f"must be one of {SOURCE}, {TARGET}")
+        routes = translation_service.inference.router.routes
+        codes = target_codes(routes) if side == TARGET else source_codes(routes)
+        return SafeJSONResponse([_present(code, side) for code in codes])
+
+    @router.get("/usage", summary="Characters used this month", openapi_extra=USAGE)
+    async def usage(connection: Request) -> Response:
+        """By the key that asks. Calendar months count, in UTC."""
+        caller, _ = await enter(connection, authenticator, scope=None)
+        used = await run_in_thread(lambda: authenticator.accounts.usage(caller))
+        limit = caller.limits.characters_per_month
+        return SafeJSONResponse(
+            {
+                "character_count": used.characters,
+                "character_limit": UNLIMITED_CHARACTERS if limit is None else limit,
+            }
+        )
+
+    return router
+
+
+def _present(code: str, side: str) -> dict[str, Any]:
+    presented: dict[str, Any] = {"language": code.upper(), "name": name_of(code)}
+    if side == TARGET:
+        presented["supports_formality"] = False
+    return presented

@@ -1,0 +1,170 @@
+"""Documents: sent in, asked after, fetched once."""
+
+from math import ceil
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response, StreamingResponse
+
+from service.accounts.callers import Caller
+from service.accounts.keys import Scope
+from service.api.deepl.authentication import enter
+from service.api.deepl.languages import are_variants
+from service.api.deepl.openapi_parts import DOCUMENT_RESULT, DOCUMENT_STATUS, UPLOAD
+from service.api.deepl.parameters import read_document_parameters
+from service.api.deepl.responses import DeepLRoute, WordedError
+from service.formats.errors import FileProblem
+from service.formats.known import are_alike
+from service.http.authentication import Authenticator
+from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
+from service.http.fields import Fields, field_error
+from service.http.forms import Upload
+from service.http.readiness import require_ready
+from service.jobs.documents import Documents, Handed, unknown_document
+from service.jobs.errors import FileRefused
+from service.jobs.job import Job, JobRequest, JobState
+from service.jobs.job_service import JobService
+from service.translation.translation_service import TranslationService
+
+EQUAL_LANGUAGES = "Source and target language are equal."
+INVALID_FILE = "Invalid file data."
+ASSUMED_CHARACTERS_PER_S = 500
+"""Until a document's own rate is measured: about one core's with a small model."""
+ONE = "/document/{document_id}"
+OCTETS = "application/octet-stream"
+STATUSES = {
+    JobState.QUEUED: "queued",
+    JobState.RUNNING: "translating",
+    JobState.DONE: "done",
+    JobState.FAILED: "error",
+    JobState.CANCELLED: "error",
+}
+
+
+def document_routes(
+    translation_service: TranslationService, authenticator: Authenticator, documents: Documents | None
+) -> APIRouter:
+    """A document belongs to the key it was sent with, and is had with a key of its own besides.
+
+    Args:
+        translation_service: tells whether the server can translate.
+        authenticator: who may come in.
+        documents: where they are handed in; None where none are translated.
+    """
+    router = APIRouter(route_class=DeepLRoute)
+    if documents is None:
+        return router
+
+    @router.post("/document", summary="Send a document in", openapi_extra=UPLOAD)
+    async def upload(connection: Request) -> Response:
+        """It is translated while its sender does something else."""
+        require_ready(translation_service.inference)
+        caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
+        handed = await _hand_in(documents, fields, caller)
+        return SafeJSONResponse({"document_id": handed.job.id.upper(), "document_key": handed.ticket.upper()})
+
+    async def find(connection: Request) -> Job:
+        caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
+        key = fields.string("document_key")
+        if not key:
+            raise field_error("document_key", "is missing; it came in answer to the document")
+        job = await documents.find(connection.path_params["document_id"].lower(), key.lower())
+        if job.key_id != caller.key_id:
+            raise unknown_document()
+        return job
+
+    @router.post(ONE, summary="Ask after a document", openapi_extra=DOCUMENT_STATUS)
+    async def status(connection: Request) -> Response:
+        """Whether it is done."""
+        return SafeJSONResponse(_present(await find(connection)))
+
+    @router.post(
+        f"{ONE}/result", summary="Fetch a document", response_class=Response, openapi_extra=DOCUMENT_RESULT
+    )
+    async def result(connection: Request) -> Response:
+        """Once: after that it is gone."""
+        job = await find(connection)
+        if job.result is None:
+            raise _without_result(job)
+        headers = {
+            "Content-Length": str(job.result.size_bytes),
+            # https://www.rfc-editor.org/info/rfc6266
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(job.wishes.file_name, safe='')}",
+        }
+        return StreamingResponse(await documents.take(job), media_type=OCTETS, headers=headers)
+
+    return router
+
+
+async def _hand_in(documents: Documents, fields: Fields, caller: Caller) -> Handed:
+    file = _read_file(fields)
+    wishes = read_document_parameters(fields, file.name)
+    _check_output_format(fields, wishes)
+    if not _has_work(documents.job_service, wishes):
+        return await documents.add_failed(wishes, caller, EQUAL_LANGUAGES)
+    try:
+        return await documents.add(file.file, wishes, caller, problem_if_equal=EQUAL_LANGUAGES)
+    except FileRefused as error:
+        raise WordedError(ErrorKind.INVALID_INPUT, INVALID_FILE, detail=str(error)) from error
+
+
+def _read_file(fields: Fields) -> Upload:
+    file = fields.upload("file")
+    if file is None:
+        raise field_error("file", "is missing; send one as multipart/form-data")
+    return file
+
+
+def _check_output_format(fields: Fields, wishes: JobRequest) -> None:
+    output_format = fields.string("output_format")
+    if not output_format:
+        return
+    try:
+        is_own = are_alike(f".{output_format}", wishes.file_name)
+    except FileProblem as error:
+        raise field_error("output_format", error.problem) from error
+    if not is_own:
+        raise field_error("output_format", "must be the document's own; none is made into another")
+
+
+def _has_work(translation_service: JobService, wishes: JobRequest) -> bool:
+    """Whether there is something to do: not between a language and itself.
+
+    Raises:
+        InputError: the pair is not served.
+    """
+    if are_variants(wishes.source, wishes.target, translation_service.runner.router.routes):
+        return False
+    translation_service.require_pair(wishes)
+    return True
+
+
+def _present(job: Job) -> dict[str, Any]:
+    presented: dict[str, Any] = {"document_id": job.id.upper(), "status": STATUSES[job.state]}
+    if not job.has_ended:
+        presented["seconds_remaining"] = _seconds_remaining(job)
+    if job.state is JobState.DONE:
+        presented["billed_characters"] = job.num_characters
+    if STATUSES[job.state] == "error":
+        presented["error_message"] = presented["message"] = _problem(job)
+    return presented
+
+
+def _seconds_remaining(job: Job) -> int:
+    """As measured, or else as its length has it; what waits before it is not counted."""
+    time_left_s = job.time_left_s
+    if time_left_s is None:
+        time_left_s = job.num_characters / ASSUMED_CHARACTERS_PER_S
+    return max(ceil(time_left_s), 1)
+
+
+def _problem(job: Job) -> str:
+    return job.problem or "it was cancelled"
+
+
+def _without_result(job: Job) -> ApiError:
+    if job.has_ended:
+        return ApiError(ErrorKind.NOT_FOUND, f"there is no translation: {_problem(job)}")
+    problem = f"the document is {STATUSES[job.state]}; ask again when it is done"
+    return ApiError(ErrorKind.NOT_READY, problem)

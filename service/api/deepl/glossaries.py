@@ -1,0 +1,166 @@
+"""Glossaries: stored where the operator wants it, listed, read and deleted. No translation uses them.
+
+A client that makes one expects it to be used. Refusing it there is clearer than refusing every translation
+that names it.
+"""
+
+from collections.abc import Callable
+from datetime import UTC
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from service.accounts.callers import Caller
+from service.accounts.errors import NoDatabase, UnknownGlossary
+from service.accounts.glossaries import Glossary, NewGlossary
+from service.accounts.glossary_entries import EntriesFormat
+from service.accounts.keys import Scope
+from service.api.deepl.authentication import enter
+from service.api.deepl.languages import PairsServed, base_of
+from service.api.deepl.openapi_parts import (
+    CREATE_GLOSSARY,
+    DELETE_GLOSSARY,
+    GLOSSARY,
+    GLOSSARY_ENTRIES,
+    GLOSSARY_LANGUAGE_PAIRS,
+    LIST_GLOSSARIES,
+)
+from service.api.deepl.responses import DeepLRoute, WordedError
+from service.http.authentication import Authenticator
+from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
+from service.http.fields import Fields, field_error
+from service.http.threads import run_in_thread
+from service.translation.translation_service import TranslationService
+
+CREATED, NO_CONTENT = 201, 204
+NOT_STORED = "Glossaries are not supported."
+HOW_TO_STORE = (
+    "translations here do not use them; send texts without one, or have the server's operator set "
+    "glossaries = stored to keep them for later"
+)
+ONE = "/glossaries/{glossary_id}"
+TSV = "text/tab-separated-values"
+ACCEPTED = frozenset({TSV, "text/*", "*/*"})
+
+Result = TypeVar("Result")
+
+
+def glossary_routes(
+    translation_service: TranslationService, authenticator: Authenticator, *, stores_new: bool
+) -> APIRouter:
+    """All of a key's own.
+
+    Args:
+        translation_service: knows the pairs that are served.
+        authenticator: who may come in.
+        stores_new: whether a new one is stored; else it is refused, and no pair is said to be served.
+    """
+    router = APIRouter(route_class=DeepLRoute)
+    pairs = PairsServed(translation_service.inference)
+
+    @router.get(
+        "/glossary-language-pairs", summary="Pairs of glossaries", openapi_extra=GLOSSARY_LANGUAGE_PAIRS
+    )
+    async def language_pairs(connection: Request) -> Response:
+        """All that is translated, where glossaries are stored; else none."""
+        await enter(connection, authenticator, scope=None)
+        if not stores_new:
+            return SafeJSONResponse({"supported_languages": []})
+        served = [{"source_lang": source, "target_lang": target} for source, target in await pairs.current()]
+        return SafeJSONResponse({"supported_languages": served})
+
+    @router.post("/glossaries", status_code=CREATED, summary="Keep a glossary", openapi_extra=CREATE_GLOSSARY)
+    async def create(connection: Request) -> Response:
+        """Of terms in one language and what they are in another."""
+        caller, fields = await enter(connection, authenticator, Scope.GLOSSARIES)
+        if not stores_new:
+            raise WordedError(ErrorKind.MALFORMED, NOT_STORED, detail=HOW_TO_STORE)
+        new = _new_glossary(fields)
+        if (new.source, new.target) not in await pairs.current():
+            raise field_error(
+                "target_lang", f"{new.source[:40]} is not translated into {new.target[:40]} here"
+            )
+        made = await run_in_thread(lambda: authenticator.accounts.add_glossary(caller, new))
+        return SafeJSONResponse(_present(made), CREATED)
+
+    @router.get("/glossaries", summary="All glossaries", openapi_extra=LIST_GLOSSARIES)
+    async def all_glossaries(connection: Request) -> Response:
+        """The oldest first."""
+        caller, _ = await enter(connection, authenticator, Scope.GLOSSARIES)
+        found = await run_in_thread(lambda: authenticator.accounts.list_glossaries(caller))
+        return SafeJSONResponse({"glossaries": [_present(glossary) for glossary in found]})
+
+    _add_routes_of_one(router, authenticator)
+    return router
+
+
+def _add_routes_of_one(router: APIRouter, authenticator: Authenticator) -> None:
+    async def find(connection: Request, look: Callable[[Caller, str], Result]) -> Result:
+        caller, _ = await enter(connection, authenticator, Scope.GLOSSARIES)
+        glossary_id = str(connection.path_params["glossary_id"])
+        return await _known(lambda: look(caller, glossary_id), glossary_id)
+
+    @router.get(ONE, summary="One glossary", openapi_extra=GLOSSARY)
+    async def one(connection: Request) -> Response:
+        """All there is to know but its entries."""
+        return SafeJSONResponse(_present(await find(connection, authenticator.accounts.get_glossary)))
+
+    @router.get(
+        f"{ONE}/entries",
+        summary="A glossary's entries",
+        response_class=Response,
+        openapi_extra=GLOSSARY_ENTRIES,
+    )
+    async def entries(connection: Request) -> Response:
+        """Source term, tab, target term, line feed."""
+        _require_tsv(connection)
+        return Response(await find(connection, authenticator.accounts.glossary_tsv), media_type=TSV)
+
+    @router.delete(ONE, status_code=NO_CONTENT, summary="Delete a glossary", openapi_extra=DELETE_GLOSSARY)
+    async def delete(connection: Request) -> Response:
+        """For good."""
+        await find(connection, authenticator.accounts.delete_glossary)
+        return Response(status_code=NO_CONTENT)
+
+
+async def _known(look: Callable[[], Result], glossary_id: str) -> Result:
+    """Where none can be kept, there is none of any id."""
+    try:
+        return await run_in_thread(look)
+    except NoDatabase as error:
+        raise UnknownGlossary(glossary_id) from error
+
+
+def _new_glossary(fields: Fields) -> NewGlossary:
+    values = []
+    for name in ("name", "source_lang", "target_lang", "entries", "entries_format"):
+        value = fields.string(name)
+        if value is None:
+            raise field_error(name, "is missing")
+        values.append(value)
+    name, source, target, entries, entries_format = values
+    if entries_format not in tuple(EntriesFormat):
+        raise field_error("entries_format", f"must be one of {', '.join(EntriesFormat)}")
+    # A glossary is of all regions of a language.
+    languages = (base_of(source).lower(), base_of(target).lower())
+    return NewGlossary(name, *languages, entries, EntriesFormat(entries_format))
+
+
+def _require_tsv(connection: Request) -> None:
+    accepted = connection.headers.get("accept", TSV).split(",")
+    if not any(each.split(";")[0].strip().lower() in ACCEPTED for each in accepted):
+        raise ApiError(ErrorKind.UNSUPPORTED_MEDIA_TYPE, f"entries are {TSV}; accept that")
+
+
+def _present(glossary: Glossary) -> dict[str, Any]:
+    created_at = glossary.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return {
+        "glossary_id": glossary.id,
+        "name": glossary.name,
+        "ready": False,  # clients take it for "may be used in translations"
+        "source_lang": glossary.source,
+        "target_lang": glossary.target,
+        "creation_time": created_at,  # clients want fractions of a second
+        "entry_count": glossary.entry_count,
+    }

@@ -1,0 +1,79 @@
+"""Languages as DeepL's clients name them: upper case, targets of English and Portuguese by countries."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from langcodes import Language
+from langcodes.tag_parser import LanguageTagError
+
+from dragoman.errors import UnsupportedPair
+from dragoman.routing.routes import Routes
+from service.translation.inference import Inference
+
+REGIONS = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT")}
+"""What clients offer as targets in place of these; a model of `en` is asked for either."""
+
+
+def base_of(code: str) -> str:
+    """As sources are named: `PT` for `pt-BR`."""
+    return code.replace("_", "-").split("-")[0].upper()
+
+
+@lru_cache(1024)
+def name_of(code: str) -> str:
+    """In English; the code where there is no name."""
+    try:
+        language = Language.get(code)
+    except LanguageTagError:
+        return code
+    return language.display_name("en") if language.is_valid() else code
+
+
+def source_codes(routes: Routes) -> list[str]:
+    """Of all languages that something translates from."""
+    return sorted({base_of(code).lower() for code in routes.sources()})
+
+
+def target_codes(routes: Routes) -> list[str]:
+    """Of all languages that something translates into."""
+    return sorted({each for code in routes.targets() for each in REGIONS.get(code, (code,))})
+
+
+def are_variants(source: str | None, target: str | None, routes: Routes) -> bool:
+    """Whether two codes are of one language, as `EN` and `EN-US`, and no model translates between them.
+
+    Raises:
+        UnsupportedPair: they are, and nothing translates into the target from anywhere.
+    """
+    if source is None or target is None or base_of(source) != base_of(target):
+        return False
+    try:
+        routes.find(source, target)
+    except UnsupportedPair:
+        routes.sources_of(target)
+        return True
+    return False
+
+
+class PairsServed:
+    """All that is translated, by languages in lower case without regions. For one event loop."""
+
+    def __init__(self, inference: Inference) -> None:
+        self._inference = inference
+        self._known: tuple[Routes, Sequence[tuple[str, str]]] | None = None
+
+    async def current(self) -> Sequence[tuple[str, str]]:
+        """Found anew when models have come or gone; for hundreds of languages this takes a moment."""
+        routes = self._inference.router.routes
+        if self._known is None or self._known[0] is not routes:
+            self._known = (routes, await self._inference.run_in_thread(lambda: _pairs(routes)))
+        return self._known[1]
+
+
+def _pairs(routes: Routes) -> list[tuple[str, str]]:
+    found = {
+        (base_of(source).lower(), base_of(target).lower())
+        for source in routes.sources()
+        for target, _ in routes.all_from(source)
+    }
+    return sorted(found)

@@ -1,0 +1,89 @@
+"""Texts in, translations out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from service.accounts.callers import Caller
+from service.accounts.keys import Scope
+from service.api.deepl.authentication import enter
+from service.api.deepl.languages import are_variants, base_of
+from service.api.deepl.openapi_parts import TRANSLATE_BY_URL, TRANSLATE_IN_BODY
+from service.api.deepl.parameters import DeepLParameters, read_parameters
+from service.api.deepl.responses import DeepLRoute
+from service.http.authentication import Authenticator
+from service.http.disconnection import while_connected
+from service.http.errors import FieldProblem, SafeJSONResponse, invalid_input
+from service.http.readiness import require_ready
+from service.translation.request import UNDETERMINED, TranslationRequest, TranslationResult
+from service.translation.translation_service import TextsRejectedError, TranslationService
+
+
+def translation_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
+    """POST, and GET for the oldest clients."""
+    router = APIRouter(route_class=DeepLRoute)
+
+    async def translate(connection: Request) -> Response:
+        require_ready(translation_service.inference)
+        caller, fields = await enter(connection, authenticator, Scope.TRANSLATE)
+        wishes = read_parameters(fields)
+        try:
+            answers = await while_connected(
+                connection, _translate(translation_service, wishes.translation_request, caller)
+            )
+        except TextsRejectedError as error:
+            problems = [
+                FieldProblem(field=_name(item, wishes.translation_request), problem=problem)
+                for item, problem in error.problems
+            ]
+            raise invalid_input(problems, total=len(problems)) from error
+        return SafeJSONResponse({"translations": present(answers, wishes)})
+
+    @router.post("/translate", summary="Translate texts", openapi_extra=TRANSLATE_IN_BODY)
+    async def translate_posted(connection: Request) -> Response:
+        """Each text on its own, in their order; if any cannot be translated, the request fails."""
+        return await translate(connection)
+
+    @router.get("/translate", summary="Translate texts in the URL", openapi_extra=TRANSLATE_BY_URL)
+    async def translate_got(connection: Request) -> Response:
+        """As the POST."""
+        return await translate(connection)
+
+    return router
+
+
+async def _translate(
+    translation_service: TranslationService, translation_request: TranslationRequest, caller: Caller
+) -> list[TranslationResult]:
+    if are_variants(
+        translation_request.source, translation_request.target, translation_service.inference.router.routes
+    ):
+        return await translation_service.leave_unchanged(translation_request, caller)
+    return await translation_service.translate(translation_request, caller)
+
+
+def present(answers: Sequence[TranslationResult], wishes: DeepLParameters) -> list[dict[str, Any]]:
+    """Answers as DeepL's clients read them."""
+    return [
+        _present(answer, text, wishes)
+        for answer, text in zip(answers, wishes.translation_request.texts, strict=True)
+    ]
+
+
+def _present(answer: TranslationResult, text: str, wishes: DeepLParameters) -> dict[str, Any]:
+    # A text of no language, as one of digits, is one of the target language as well.
+    source = answer.target if answer.source == UNDETERMINED else answer.source
+    presented: dict[str, Any] = {"detected_source_language": base_of(source), "text": answer.text}
+    if wishes.shows_billed_characters:
+        presented["billed_characters"] = len(text)
+    if wishes.model_type_used is not None:
+        presented["model_type_used"] = wishes.model_type_used
+    if wishes.tag_handling_version is not None:
+        presented["tag_handling_version"] = wishes.tag_handling_version
+    return presented
+
+
+def _name(item: int, translation_request: TranslationRequest) -> str:
+    return "text" if len(translation_request.texts) == 1 else f"text[{item}]"

@@ -1,0 +1,71 @@
+"""LibreTranslate's API: its routes, and what they have in common."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.openapi.utils import get_openapi
+from starlette.responses import Response
+
+from service.api.libretranslate.errors import PATHS, TRANSLATE_FILE, error_form
+from service.api.libretranslate.files import file_routes
+from service.api.libretranslate.languages import Catalogues
+from service.api.libretranslate.openapi_parts import answered, responses
+from service.api.libretranslate.server_info import server_routes
+from service.api.libretranslate.texts import text_routes
+from service.http.errors import ErrorKind, SafeJSONResponse
+from service.http.openapi_parts import operation_ids
+from service.services import Api, Services
+from service.versions import installed_version
+
+CORS: Mapping[str, str] = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type",
+}
+
+
+def libretranslate_api(services: Services) -> Api:
+    """All of it, on the paths that LibreTranslate has it on.
+
+    Any page may call it from a browser, as its clients expect, unless the settings name the pages that may.
+    """
+    headers: Mapping[str, str] = {} if services.settings.cors_origins else CORS
+    catalogues = Catalogues(services.translation_service.inference)
+    routes = APIRouter(tags=["libretranslate"], generate_unique_id_function=operation_ids("libretranslate"))
+    for part in (text_routes, file_routes, server_routes):
+        routes.include_router(part(services, catalogues, headers))
+    _add_specification(routes, headers)
+    _add_preflights(routes, headers)
+    return Api(routes, error_form(headers), frozenset({TRANSLATE_FILE}))
+
+
+def _add_specification(routes: APIRouter, headers: Mapping[str, str]) -> None:
+    known: dict[str, Any] = {}
+
+    @routes.get(
+        "/spec",
+        summary="This API as OpenAPI",
+        responses=responses(
+            answered(dict[str, Any], "The document", {"its beginning": {"openapi": "3.1.0"}}),
+            [ErrorKind.INTERNAL],
+        ),
+    )
+    async def specification() -> Response:
+        """Of these routes alone; `/openapi.json` has all that the server offers."""
+        if not known:
+            described = get_openapi(
+                title="LibreTranslate's API", version=installed_version("dragoman"), routes=routes.routes
+            )
+            known.update(described)
+        return SafeJSONResponse(known, headers=headers)
+
+
+def _add_preflights(routes: APIRouter, headers: Mapping[str, str]) -> None:
+    """What a browser asks before it sends JSON to another origin."""
+
+    async def preflight() -> Response:
+        return Response(headers=dict(headers))
+
+    for path in PATHS:
+        routes.add_api_route(path, preflight, methods=["OPTIONS"], include_in_schema=False)

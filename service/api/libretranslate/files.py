@@ -1,0 +1,149 @@
+"""Routes that translate files, and that give them out."""
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+import anyio
+from fastapi import APIRouter, Request
+from starlette.responses import Response, StreamingResponse
+
+from service.accounts.callers import Caller
+from service.accounts.keys import Scope
+from service.api.libretranslate.errors import (
+    DOWNLOADS,
+    TRANSLATE_FILE,
+    disabled,
+    enter,
+    missing,
+    refused,
+    required,
+)
+from service.api.libretranslate.languages import Catalogues
+from service.api.libretranslate.openapi_parts import (
+    BYTES,
+    FILE_NAME,
+    FILE_TO_TRANSLATE,
+    OF_WORK,
+    WITH_ANY_KEY,
+    answered,
+    file_body,
+    responses,
+)
+from service.api.libretranslate.requests import Pair, find_pair
+from service.api.libretranslate.responses import TranslatedFile
+from service.formats.known import installed_suffixes, is_known
+from service.http.disconnection import while_connected
+from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
+from service.http.fields import Fields
+from service.http.forms import Upload
+from service.http.readiness import require_ready
+from service.jobs.documents import Documents, Handed
+from service.jobs.errors import FileRefused
+from service.jobs.job import ID_LENGTH, Job, JobRequest, JobState
+from service.jobs.problems import SERVERS_FAULTS
+from service.jobs.request_fields import own_name, without_folders
+from service.services import Services
+
+MAX_NAME_LENGTH = 150
+"""Characters at the end of a file's name that its address and its download have; each may become 12 there."""
+
+FETCHED_FROM = {
+    "a letter": {"translatedFileUrl": f"http://127.0.0.1:8000/download_file/019ab7c1{'0' * 88}.letter.txt"}
+}
+FILE = {"type": "string", "contentMediaType": BYTES}
+
+
+def file_routes(services: Services, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
+    """Files in, files out; arguments as for texts."""
+    routes = APIRouter()
+    authenticator, documents = services.authenticator, services.documents
+
+    @routes.post(
+        TRANSLATE_FILE,
+        summary="Translate a file",
+        dependencies=WITH_ANY_KEY,
+        responses=responses(answered(TranslatedFile, "Where it can be fetched", FETCHED_FROM), OF_WORK),
+        openapi_extra=file_body(FILE_TO_TRANSLATE),
+    )
+    async def translate_file(request: Request) -> Response:
+        """A file of any kind that `/frontend/settings` names. The answer comes when it is translated."""
+        if documents is None:
+            raise disabled("Files translation are disabled")
+        require_ready(services.translation_service.inference)
+        caller, fields = await enter(authenticator, request, Scope.DOCUMENTS)
+        upload = _read_upload(fields)
+        pair = find_pair(required(fields, "source"), required(fields, "target"), await catalogues.current())
+        handed = await _hand_in(documents, upload, pair, caller)
+        await _await_translation(documents, handed.job, request)
+        name = quote(handed.job.wishes.file_name, safe="")
+        url = f"{request.base_url}{DOWNLOADS[1:]}/{handed.job.id}{handed.ticket}.{name}"
+        return SafeJSONResponse({"translatedFileUrl": url}, headers=headers)
+
+    @routes.get(
+        f"{DOWNLOADS}/{{name:path}}",
+        summary="Fetch a translated file",
+        response_class=Response,
+        responses=responses(
+            {"description": "The file", "content": {BYTES: {"schema": FILE, "example": "A dog runs."}}},
+            (ErrorKind.FORBIDDEN, ErrorKind.NOT_FOUND, ErrorKind.INTERNAL),
+        ),
+        openapi_extra={"parameters": [FILE_NAME]},
+    )
+    async def download_file(request: Request) -> Response:
+        """Whoever has its address may fetch it, until it is erased."""
+        if documents is None:
+            raise disabled("Files translation are disabled")
+        address = str(request.path_params["name"]).partition(".")[0]
+        job = await documents.find(address[:ID_LENGTH], address[ID_LENGTH:])
+        pieces = await documents.read(job)
+        # A page that somebody had translated must not run as one of this server's.
+        own = {
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(job.wishes.file_name, safe='')}",
+            "X-Content-Type-Options": "nosniff",
+        }
+        return StreamingResponse(pieces, media_type=BYTES, headers={**headers, **own})
+
+    return routes
+
+
+async def _hand_in(documents: Documents, upload: Upload, pair: Pair, caller: Caller) -> Handed:
+    wishes = JobRequest(own_name(_shown(upload.name)), pair.source, pair.target)
+    if pair.is_copied:
+        return await documents.add_unchanged(upload.file, wishes, caller)
+    documents.job_service.require_pair(wishes)
+    try:
+        return await documents.add(upload.file, wishes, caller)
+    except FileRefused as error:
+        raise refused(str(error)) from error
+
+
+async def _await_translation(documents: Documents, job: Job, request: Request) -> None:
+    """A client that leaves has its file given up."""
+    try:
+        ended = await while_connected(request, documents.ended(job))
+    except BaseException:
+        with anyio.CancelScope(shield=True):
+            await documents.give_up(job)
+        raise
+    if ended.state is JobState.DONE:
+        return
+    await documents.give_up(ended)
+    problem = ended.problem or "it was cancelled"
+    raise ApiError(ErrorKind.INTERNAL, problem) if problem in SERVERS_FAULTS else refused(problem)
+
+
+def _read_upload(fields: Fields) -> Upload:
+    upload = fields.upload("file")
+    if upload is None:
+        raise missing("file")
+    if not upload.name:
+        raise refused("empty file")
+    if not is_known(upload.name):
+        known = ", ".join(installed_suffixes())
+        raise refused(f"file format not supported: {_shown(upload.name)!a}; known are {known}")
+    return upload
+
+
+def _shown(file_name: str) -> str:
+    """A file's own name, without folders that it may have."""
+    return without_folders(file_name)[-MAX_NAME_LENGTH:]

@@ -1,0 +1,132 @@
+"""Languages as LibreTranslate's clients name them: their codes, old and new, and what they are in English."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+from langcodes import Language
+from langcodes.tag_parser import LanguageTagError
+
+from dragoman.errors import UnsupportedPair
+from dragoman.languages import SourceLanguage, TargetLanguage, find_language
+from dragoman.routing.routes import MAX_NAME_LENGTH, Routes
+from service.translation.inference import Inference
+
+NEW_CODES: Mapping[str, str] = {"pb": "pt-BR", "zh": "zh-Hans", "zt": "zh-Hant"}
+"""Codes that LibreTranslate's models have, and the ones that it gives and takes for them since 1.6."""
+OLD_CODES = {new.lower(): old for old, new in NEW_CODES.items()}
+SCRIPTS_OF_REGIONS: Mapping[str, str] = {
+    "zh-cn": "zh-hans",
+    "zh-sg": "zh-hans",
+    "zh-hk": "zh-hant",
+    "zh-mo": "zh-hant",
+    "zh-tw": "zh-hant",
+}
+"""Regions that clients name where they mean a script, as Mastodon does for its readers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A language as clients see it."""
+
+    code: str
+    name: str
+    targets: tuple[str, ...]
+    """Codes of languages that it is translated into; its own among them, which leaves texts as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The languages of some routes, both those translated from and those translated into."""
+
+    routes: Routes
+    served: Mapping[str, SourceLanguage | TargetLanguage]
+    """By the models' own codes."""
+    listed: tuple[Listed, ...]
+    """By their names."""
+
+    def resolve(self, asked: str) -> str | None:
+        """The model's own code of a language, however it is written.
+
+        A code that is served goes before one that only resembles it: `zh-Hant` is `zt` rather than `zh`.
+        """
+        if len(asked) > MAX_NAME_LENGTH:
+            return None
+        spellings = _spellings(asked)
+        codes = {code.lower(): code for code in self.served}
+        exact = (codes.get(spelling) for spelling in spellings)
+        alike = (find_language(spelling, self.served) for spelling in spellings)
+        return next((code for code in chain(exact, alike) if code is not None), None)
+
+    def sources(self) -> list[Listed]:
+        """What something translates from."""
+        return self._listed_among(self.routes.sources())
+
+    def targets(self) -> list[Listed]:
+        """What something translates into."""
+        return self._listed_among(self.routes.targets())
+
+    def has_route(self, source: str, target: str) -> bool:
+        """Whether anything translates from one into the other, both by the models' own codes."""
+        try:
+            self.routes.find(source, target)
+        except UnsupportedPair:
+            return False
+        return True
+
+    def _listed_among(self, codes: Iterable[str]) -> list[Listed]:
+        among = {present_code(code) for code in codes}
+        return [language for language in self.listed if language.code in among]
+
+
+class Catalogues:
+    """The catalogue of the routes there are now. For one event loop."""
+
+    def __init__(self, inference: Inference) -> None:
+        self._inference = inference
+        self._known: Catalogue | None = None
+
+    async def current(self) -> Catalogue:
+        """Made anew when models have come or gone; for hundreds of languages this takes a moment."""
+        routes = self._inference.router.routes
+        if self._known is None or self._known.routes is not routes:
+            self._known = await self._inference.run_in_thread(lambda: catalogue(routes))
+        return self._known
+
+
+def catalogue(routes: Routes) -> Catalogue:
+    """All languages of some routes."""
+    served: dict[str, SourceLanguage | TargetLanguage] = {}
+    for offer in routes.offers:
+        for languages in (offer.languages.sources, offer.languages.targets):
+            for code, language in languages.items():
+                served.setdefault(code, language)
+    targets: dict[str, set[str]] = {}
+    for code in served:
+        reached = targets.setdefault(present_code(code), {present_code(code)})
+        reached.update(present_code(target) for target, _ in routes.all_from(code))
+    listed = [Listed(code, name_of(code), tuple(sorted(reached))) for code, reached in targets.items()]
+    return Catalogue(
+        routes, served, tuple(sorted(listed, key=lambda language: (language.name, language.code)))
+    )
+
+
+def present_code(code: str) -> str:
+    """A model's code as clients get it."""
+    return NEW_CODES.get(code.lower(), code)
+
+
+def name_of(code: str) -> str:
+    """A language in English, from CLDR and the IANA registry; its code if there is no name."""
+    try:
+        language = Language.get(code)
+        return language.display_name("en") if language.is_valid() else code
+    except LanguageTagError:
+        return code
+
+
+def _spellings(asked: str) -> list[str]:
+    plain = asked.replace("_", "-").lower()
+    written = [plain, SCRIPTS_OF_REGIONS.get(plain, plain)]
+    others = [codes[each].lower() for each in written for codes in (NEW_CODES, OLD_CODES) if each in codes]
+    return list(dict.fromkeys([*written, *others]))

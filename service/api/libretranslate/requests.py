@@ -1,0 +1,142 @@
+"""What clients send."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dragoman import DecodingOptions
+from dragoman.decoding.options import MAX_BEAM_SIZE
+from service.api.libretranslate.errors import missing, not_supported, refused, required
+from service.api.libretranslate.languages import Catalogue, name_of, present_code
+from service.http.errors import ApiError, ErrorKind
+from service.http.fields import Fields
+from service.http.limits import TextLimits
+from service.markup.options import MarkupLanguage, MarkupOptions
+from service.translation.request import AUTO, TranslationRequest
+
+TEXT, HTML = "text", "html"
+LEAST_BEAM_SIZE = 4
+"""Of a search for alternatives. The models' own beam is as wide unless their makers chose another, so that
+the best translation stays the same when alternatives are asked for."""
+MAX_ALTERNATIVES = MAX_BEAM_SIZE - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Languages by the models' own codes."""
+
+    source: str
+    """Or `auto`."""
+    target: str
+    is_copied: bool
+    """Whether both are the same language, which nothing translates into itself: texts stay as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class LibreTranslateParameters:
+    """A request to translate."""
+
+    texts: tuple[str, ...]
+    is_list: bool
+    """Whether the client sent an array, and so gets arrays."""
+    pair: Pair
+    is_html: bool
+    num_alternatives: int
+    """0 if none are wanted."""
+
+    def translation_request(self) -> TranslationRequest:
+        return TranslationRequest(
+            self.texts,
+            self.pair.target,
+            self.pair.source,
+            options=DecodingOptions() if self.is_html else with_alternatives(self.num_alternatives),
+            markup=MarkupOptions(MarkupLanguage.HTML) if self.is_html else None,
+        )
+
+
+def with_alternatives(count: int) -> DecodingOptions:
+    """A search that finds so many translations beside the best."""
+    if not count:
+        return DecodingOptions()
+    return DecodingOptions(beam_size=max(LEAST_BEAM_SIZE, count + 1), num_hypotheses=count + 1)
+
+
+def read_parameters(fields: Fields, catalogue: Catalogue, limits: TextLimits) -> LibreTranslateParameters:
+    """Raises an ApiError if they cannot be fulfilled."""
+    texts = _read_texts(fields)
+    source, target = required(fields, "source"), required(fields, "target")
+    check_limits(texts, limits)
+    wanted_format = fields.string("format") or TEXT
+    if wanted_format not in {TEXT, HTML}:
+        raise not_supported(f"{wanted_format} format")
+    return LibreTranslateParameters(
+        texts,
+        fields.is_list("q"),
+        find_pair(source, target, catalogue),
+        wanted_format == HTML,
+        _read_alternatives(fields),
+    )
+
+
+def check_limits(texts: Sequence[str], limits: TextLimits) -> None:
+    """Raise an ApiError that names the limit passed."""
+    for size, limit in ((len(texts), limits.max_texts), (sum(map(len, texts)), limits.max_characters)):
+        if size > limit:
+            raise refused(f"request ({size}) exceeds text limit ({limit})")
+
+
+def find_pair(source: str, target: str, catalogue: Catalogue) -> Pair:
+    """The languages that are meant.
+
+    Raises:
+        ApiError: one is not served, or nothing translates from one into the other.
+    """
+    if source.lower() == AUTO:
+        into = _resolve(target, catalogue)
+        if into not in catalogue.routes.targets():
+            raise _unavailable(into)
+        return Pair(AUTO, into, is_copied=False)
+    start, into = _resolve(source, catalogue), _resolve(target, catalogue)
+    is_copied = not catalogue.has_route(start, into)
+    if is_copied and present_code(start) != present_code(into):
+        raise _unavailable(into, start)
+    return Pair(start, into, is_copied)
+
+
+def single_line_ends(text: str) -> str:
+    r"""`\n` for each; browsers send forms with `\r\n`."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read_texts(fields: Fields) -> tuple[str, ...]:
+    texts = fields.strings("q")
+    if not texts or (not fields.is_list("q") and not texts[0]):
+        raise missing("q")
+    return texts if fields.is_json("q") else tuple(map(single_line_ends, texts))
+
+
+def _read_alternatives(fields: Fields) -> int:
+    try:
+        count = fields.integer("alternatives") or 0
+    except ApiError as error:
+        raise refused("alternatives parameter is not a number") from error
+    if count < 0:
+        raise refused("alternatives parameter must be >= 0")
+    if count > MAX_ALTERNATIVES:
+        raise refused(f"alternatives parameter must be <= {MAX_ALTERNATIVES}")
+    return count
+
+
+def _resolve(asked: str, catalogue: Catalogue) -> str:
+    code = catalogue.resolve(asked)
+    if code is None:
+        raise not_supported(asked)
+    return code
+
+
+def _unavailable(target: str, source: str | None = None) -> ApiError:
+    message = f"{_named(target)} is not available as a target language"
+    return ApiError(ErrorKind.MALFORMED, message if source is None else f"{message} from {_named(source)}")
+
+
+def _named(code: str) -> str:
+    return f"{name_of(code)} ({present_code(code)})"

@@ -1,0 +1,166 @@
+"""What clients get: the OpenAPI document is made of these."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from service.api.libretranslate.languages import Catalogue, Listed, present_code
+from service.api.libretranslate.requests import LibreTranslateParameters
+from service.formats.known import installed_suffixes
+from service.settings import Settings
+from service.translation.request import UNDETERMINED, DetectedSource, TranslationResult
+from service.translation.source_language import DetectionMode
+
+PERCENT = 100
+DEFAULT = "en"
+"""What menus begin with, if it is served; and what clients expect as the language, with a confidence of 0, of
+a text that has none."""
+FRONTEND_TIMEOUT_MS = 500
+
+
+class DetectedLanguage(BaseModel):
+    """A language that a text seems to be in."""
+
+    confidence: float = Field(ge=0, le=PERCENT, description="0 to 100.")
+    language: str = Field(description="Its code; `en`, with a confidence of 0, of a text that has none.")
+
+
+class TranslateOut(BaseModel):
+    """A text's translation, or an array of them for an array of texts."""
+
+    translatedText: str | list[str]  # noqa: N815 -- clients know it by this name, as those below
+    alternatives: list[str] | list[list[str]] = Field(
+        default_factory=list[str],
+        description="Present only when asked for: other translations, the best first; for an array of texts "
+        "an array of arrays. Fewer than asked for if there are no more; none of HTML.",
+    )
+    detectedLanguage: DetectedLanguage | list[DetectedLanguage] = Field(  # noqa: N815
+        default_factory=list[DetectedLanguage],
+        description="Present only when `source` was `auto`; for an array of texts an array.",
+    )
+
+
+class ListedLanguage(BaseModel):
+    """A language, and what it is translated into."""
+
+    code: str
+    name: str = Field(description="In English.")
+    targets: list[str] = Field(description="Codes; its own is among them, which leaves texts as they are.")
+
+
+class NamedLanguage(BaseModel):
+    """A language for a menu."""
+
+    code: str
+    name: str
+
+
+AUTO_DETECT = NamedLanguage(code="auto", name="Auto Detect")
+
+
+class DefaultPair(BaseModel):
+    """What a menu begins with."""
+
+    source: NamedLanguage
+    target: NamedLanguage
+
+
+class FrontendSettings(BaseModel):
+    """What a page in front of the server needs to know."""
+
+    charLimit: int = Field(description="Characters of a request.")  # noqa: N815
+    frontendTimeout: int = Field(description="Milliseconds to wait while somebody types.")  # noqa: N815
+    apiKeys: bool = Field(description="Whether there are API keys.")  # noqa: N815
+    keyRequired: bool = Field(description="Whether requests must bring one.")  # noqa: N815
+    suggestions: bool = Field(description="Always false.")
+    filesTranslation: bool = Field(description="Whether files are translated.")  # noqa: N815
+    supportedFilesFormat: list[str] = Field(description="Endings of their names.")  # noqa: N815
+    language: DefaultPair
+
+
+class Health(BaseModel):
+    """The server can translate."""
+
+    status: str
+
+
+class TranslatedFile(BaseModel):
+    """A file that was translated."""
+
+    translatedFileUrl: str = Field(description="Where it can be fetched, until its time is over.")  # noqa: N815
+
+
+class ErrorOut(BaseModel):
+    """The form of every error."""
+
+    error: str
+
+
+def present_answers(answers: Sequence[TranslationResult], wishes: LibreTranslateParameters) -> dict[str, Any]:
+    """Translations as clients see them."""
+    out: dict[str, Any] = {"translatedText": _one_or_all((answer.text for answer in answers), wishes)}
+    if wishes.num_alternatives:
+        out["alternatives"] = _one_or_all(map(_alternatives, answers), wishes)
+    found = [answer.detected for answer in answers if answer.detected is not None]
+    if len(found) == len(answers):
+        out["detectedLanguage"] = _one_or_all(map(present_detected, found), wishes)
+    return out
+
+
+def present_copies(wishes: LibreTranslateParameters) -> dict[str, Any]:
+    """Texts that stay as they are."""
+    return present_answers([TranslationResult(text, "", "", None, None, ()) for text in wishes.texts], wishes)
+
+
+def present_detected(detected: DetectedSource) -> dict[str, Any]:
+    """As clients see it."""
+    if detected.language == UNDETERMINED:
+        return {"confidence": 0.0, "language": DEFAULT}
+    return {
+        "confidence": round(detected.confidence * PERCENT, 1),
+        "language": present_code(detected.language),
+    }
+
+
+def present_languages(listed: Iterable[Listed]) -> list[dict[str, Any]]:
+    """As clients see them."""
+    return [
+        {"code": language.code, "name": language.name, "targets": list(language.targets)}
+        for language in listed
+    ]
+
+
+def present_settings(settings: Settings, catalogue: Catalogue, *, takes_files: bool) -> FrontendSettings:
+    """What a page needs to know of a server."""
+    has_auto = DetectionMode(settings.detection) is DetectionMode.ON
+    return FrontendSettings(
+        charLimit=settings.max_characters,
+        frontendTimeout=FRONTEND_TIMEOUT_MS,
+        apiKeys=settings.requires_key or settings.database_url is not None,
+        keyRequired=settings.requires_key,
+        suggestions=False,
+        filesTranslation=takes_files,
+        supportedFilesFormat=installed_suffixes() if takes_files else [],
+        language=DefaultPair(
+            source=AUTO_DETECT if has_auto else _first(catalogue.sources()),
+            target=_first(catalogue.targets()),
+        ),
+    )
+
+
+def _first(listed: Sequence[Listed]) -> NamedLanguage:
+    """English if it is among them; it is named also where nothing is."""
+    codes = {language.code: language.name for language in listed}
+    code = next(iter(codes), DEFAULT) if DEFAULT not in codes else DEFAULT
+    return NamedLanguage(code=code, name=codes.get(code, "English"))
+
+
+def _one_or_all(values: Iterable[Any], wishes: LibreTranslateParameters) -> Any:
+    listed = list(values)
+    return listed if wishes.is_list else listed[0]
+
+
+def _alternatives(answer: TranslationResult) -> list[str]:
+    """Each once, without the best."""
+    return [text for text in dict.fromkeys(answer.alternatives) if text != answer.text]

@@ -1,0 +1,108 @@
+"""Routes that translate texts and detect their languages."""
+
+from collections.abc import Mapping
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from service.accounts.keys import Scope
+from service.api.libretranslate.errors import check_detection, enter, required, texts_refused
+from service.api.libretranslate.languages import Catalogues
+from service.api.libretranslate.openapi_parts import (
+    DETECT,
+    OF_WORK,
+    TRANSLATE,
+    WITH_ANY_KEY,
+    answered,
+    form_body,
+    responses,
+)
+from service.api.libretranslate.requests import check_limits, read_parameters, single_line_ends
+from service.api.libretranslate.responses import (
+    DetectedLanguage,
+    TranslateOut,
+    present_answers,
+    present_copies,
+    present_detected,
+)
+from service.http.disconnection import while_connected
+from service.http.errors import SafeJSONResponse
+from service.http.readiness import require_ready
+from service.services import Services
+from service.translation.detection import detect, detectable
+from service.translation.translation_service import TextsRejectedError
+
+MAX_DETECTED = 3
+"""Languages that a text may be in, of which clients are told."""
+TRANSLATED = {
+    "a text": {
+        "translatedText": "A dog runs.",
+        "alternatives": ["A dog is running."],
+        "detectedLanguage": {"confidence": 96.6, "language": "de"},
+    },
+    "an array": {"translatedText": ["A dog runs.", "Two children are playing."]},
+}
+FOUND = {
+    "French": [{"confidence": 97.0, "language": "fr"}, {"confidence": 3.0, "language": "en"}],
+    "no letters": [{"confidence": 0.0, "language": "en"}],
+}
+
+
+def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
+    """Texts in, translations out.
+
+    Args:
+        services: where they are translated.
+        catalogues: the languages there are.
+        headers: of every response.
+    """
+    routes = APIRouter()
+    translation_service, authenticator = services.translation_service, services.authenticator
+
+    @routes.post(
+        "/translate",
+        summary="Translate a text, or an array of them",
+        dependencies=WITH_ANY_KEY,
+        responses=responses(answered(TranslateOut, "The translations", TRANSLATED), OF_WORK),
+        openapi_extra=form_body(
+            TRANSLATE, {"q": "Ein Hund rennt.", "source": "auto", "target": "en", "alternatives": 1}
+        ),
+    )
+    async def translate(request: Request) -> Response:
+        """Fields come in JSON, in a form or in the URL's query."""
+        require_ready(translation_service.inference)
+        caller, fields = await enter(authenticator, request, Scope.TRANSLATE)
+        wishes = read_parameters(fields, await catalogues.current(), translation_service.limits)
+        if wishes.pair.is_copied:
+            return SafeJSONResponse(present_copies(wishes), headers=headers)
+        try:
+            answers = await while_connected(
+                request, translation_service.translate(wishes.translation_request(), caller)
+            )
+        except TextsRejectedError as error:
+            raise texts_refused(error, is_list=wishes.is_list) from error
+        return SafeJSONResponse(present_answers(answers, wishes), headers=headers)
+
+    @routes.post(
+        "/detect",
+        summary="Detect the language of a text",
+        dependencies=WITH_ANY_KEY,
+        responses=responses(
+            answered(list[DetectedLanguage], "Up to three, the most likely first", FOUND), OF_WORK
+        ),
+        openapi_extra=form_body(DETECT, {"q": "Bonjour tout le monde"}),
+    )
+    async def detect_language(request: Request) -> Response:
+        """Among the languages that are served. Fields come in JSON, in a form or in the URL's query."""
+        _, fields = await enter(authenticator, request, Scope.TRANSLATE)
+        check_detection(translation_service.detection)
+        text = required(fields, "q")
+        text = text if fields.is_json("q") else single_line_ends(text)
+        check_limits([text], translation_service.limits)
+        served = await catalogues.current()
+        found = await translation_service.inference.run_in_thread(
+            lambda: detect(text, detectable(served.served)), len(text)
+        )
+        return SafeJSONResponse([present_detected(each) for each in found[:MAX_DETECTED]], headers=headers)
+
+    return routes

@@ -1,0 +1,47 @@
+"""How the server is: for load balancers and whoever watches it."""
+
+from fastapi import APIRouter
+
+from service.api.native.examples import ALIVE, READY, shown
+from service.api.native.responses import Status
+from service.http.errors import ErrorKind
+from service.http.openapi_parts import failures
+from service.http.readiness import Readiness
+
+
+def health_routes(readiness: Readiness) -> APIRouter:
+    """How the server is."""
+    router = APIRouter(tags=["health"])
+
+    @router.get(
+        "/healthz",
+        operation_id="healthz",
+        summary="Whether the process is alive",
+        response_description="It is",
+        responses=shown(ALIVE),
+    )
+    async def healthz() -> Status:
+        """Answers while a model is loaded or busy; says nothing about it."""
+        return Status(status="alive")
+
+    @router.get(
+        "/readyz",
+        operation_id="readyz",
+        summary="Whether the server can take more",
+        response_description="Every model that is loaded at the start has translated a warm-up sentence",
+        responses={
+            **shown(READY),
+            **failures(
+                {
+                    ErrorKind.NOT_READY: "One has not done so yet, the queue is nearly full, a job worker is "
+                    "stuck, or the server stops"
+                }
+            ),
+        },
+    )
+    async def readyz() -> Status:
+        """For load balancers: send requests only while this is 200."""
+        readiness.require()
+        return Status(status="ready")
+
+    return router

@@ -1,0 +1,104 @@
+"""Routes that tell of the models, and one that looks for new ones."""
+
+import anyio.to_thread
+from fastapi import APIRouter, Request
+
+from dragoman.routing.router import Router
+from service.accounts.keys import Scope
+from service.api.native.examples import LANGUAGES, MODELS, RELOADED, shown
+from service.api.native.listings import (
+    LanguagesResponse,
+    ModelsResponse,
+    ReloadResponse,
+    present_languages,
+    present_models,
+    present_report,
+)
+from service.http.authentication import Authenticator, key_in_headers
+from service.http.errors import ErrorKind
+from service.http.openapi_parts import REASONS, WITH_KEY, WITHOUT_KEY, failures
+from service.model_watcher import Watcher
+
+OF_OPEN = {ErrorKind.INTERNAL: "The server failed"}
+OF_CLOSED = {
+    **OF_OPEN,
+    ErrorKind.UNAUTHENTICATED: REASONS[ErrorKind.UNAUTHENTICATED],
+    ErrorKind.RATE_LIMITED: REASONS[ErrorKind.RATE_LIMITED],
+    ErrorKind.STORE_UNAVAILABLE: REASONS[ErrorKind.STORE_UNAVAILABLE],
+}
+OF_RELOADING = {
+    ErrorKind.UNAUTHENTICATED: REASONS[ErrorKind.UNAUTHENTICATED],
+    ErrorKind.FORBIDDEN: "The API key has not the scope `admin`",
+    ErrorKind.CLIENT_TIMEOUT: REASONS[ErrorKind.CLIENT_TIMEOUT],
+    ErrorKind.TOO_LARGE: "The body, of which none is needed, passes a limit",
+    ErrorKind.RATE_LIMITED: REASONS[ErrorKind.RATE_LIMITED],
+    ErrorKind.INTERNAL: "The server failed",
+    ErrorKind.STORE_UNAVAILABLE: REASONS[ErrorKind.STORE_UNAVAILABLE],
+}
+
+
+def model_routes(
+    router: Router, authenticator: Authenticator, watcher: Watcher | None, *, wants_key: bool
+) -> APIRouter:
+    """What there is.
+
+    Args:
+        router: has the bundles.
+        authenticator: lets operators in.
+        watcher: looks at their folders on request; None where clients may not ask for that.
+        wants_key: whether only callers with a key, any key, are told.
+    """
+    routes = APIRouter(prefix="/v1", tags=["models"])
+    failing = failures(OF_CLOSED if wants_key else OF_OPEN)
+    with_key = WITH_KEY if wants_key else ()
+    known: list[tuple[object, LanguagesResponse]] = []
+
+    @routes.get(
+        "/models",
+        operation_id="list_models",
+        summary="The models served",
+        response_description="Each as its manifest describes it",
+        dependencies=with_key,
+        responses={**shown(MODELS), **failing},
+    )
+    async def models(connection: Request) -> ModelsResponse:
+        """Languages, limits, measured quality and licence, and whether each is in memory."""
+        if wants_key:
+            await authenticator.authenticate_key(connection, scope=None)
+        return present_models(router.models())
+
+    @routes.get(
+        "/languages",
+        operation_id="list_languages",
+        summary="Which languages reach which",
+        response_description="For each language what it is translated into, and how",
+        dependencies=with_key,
+        responses={**shown(LANGUAGES), **failing},
+    )
+    async def languages(connection: Request) -> LanguagesResponse:
+        """By a model of its own, by one of many languages, or by two through a third language."""
+        if wants_key:
+            await authenticator.authenticate_key(connection, scope=None)
+        if not known or known[0][0] is not router.routes:
+            found = router.routes
+            known[:] = [(found, await anyio.to_thread.run_sync(present_languages, found))]
+        return known[0][1]
+
+    if watcher is not None:
+
+        @routes.post(
+            "/models/reload",
+            operation_id="reload_models",
+            summary="Look for new, changed and removed models",
+            response_description="What has changed",
+            dependencies=WITH_KEY,
+            responses={**shown(RELOADED), **failures(OF_RELOADING)},
+            openapi_extra=dict(WITHOUT_KEY),
+        )
+        async def reload(connection: Request) -> ReloadResponse:
+            """Requests under way are finished with the models they began with."""
+            if authenticator.accounts.requires_key:
+                await authenticator.authenticate(connection, key_in_headers(connection), Scope.ADMIN)
+            return present_report(await watcher.look())
+
+    return routes

@@ -1,0 +1,92 @@
+"""Translations as they come: server-sent events."""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+
+from fastapi import APIRouter
+from fastapi.responses import Response, StreamingResponse
+from fastapi.sse import format_sse_event
+
+from dragoman import DecodingOptions
+from service.accounts.keys import Scope
+from service.api.native.examples import STREAMED, shown_events
+from service.api.native.requests import StreamRequest
+from service.api.native.responses import SegmentEvent, present_answers, present_progress
+from service.api.native.translation import naming_texts
+from service.http.authentication import Authenticator
+from service.http.disconnection import while_connected
+from service.http.errors import any_api_error, error_body
+from service.http.json_route import AuthenticatedRequest, json_route_for
+from service.http.openapi_parts import EVENTS, REASONS, WITH_KEY, WITHOUT_KEY, failures
+from service.http.readiness import require_ready
+from service.translation.request import TranslationResult
+from service.translation.translation_service import Progress, StreamDetail, TranslationService
+
+DESCRIPTION = """Server-sent events, each with a name and JSON. `segment`: a segment is done, and so are all
+before it in its text: `item`, `number`, `source`, `text`, `source_span`, `span`, `score`, `finish_reason`.
+`tokens`: the beginning of a segment, only with `stream_tokens`: `item`, `number`, `text`. `done`: everything,
+as `/v1/translate` answers, and the last event. `error`: the body of an error, and the last event. What is at
+fault before the first event is answered with a status."""
+
+
+class EventStream(StreamingResponse):
+    """Server-sent events. FastAPI's own class wants all errors after the first byte."""
+
+    media_type = EVENTS
+
+
+def streaming_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
+    """Texts in, events out."""
+    route_class = json_route_for(authenticator, Scope.TRANSLATE)
+    router = APIRouter(prefix="/v1", tags=["translation"], route_class=route_class)
+
+    @router.post(
+        "/translate/stream",
+        operation_id="translate_stream",
+        summary="Translate, and tell of it on the way",
+        response_description=DESCRIPTION,
+        response_class=Response,  # else FastAPI says that every answer is a stream
+        dependencies=WITH_KEY,
+        responses={**shown_events(STREAMED), **failures(REASONS)},
+        openapi_extra=dict(WITHOUT_KEY),
+    )
+    async def stream(request: StreamRequest, connection: AuthenticatedRequest) -> StreamingResponse:
+        """Segments of a text come in their order, those of several texts as they are done.
+
+        A client that leaves takes its texts with it.
+        """
+        require_ready(translation_service.inference)
+        translation_request = request.translation_request()
+        telling = StreamDetail.TOKENS if request.stream_tokens else StreamDetail.SEGMENTS
+        progress = translation_service.stream(translation_request, connection.caller, telling)
+        with naming_texts(request):  # what fails before anything is told has a status
+            first = await while_connected(connection, anext(progress))
+        return EventStream(_events(first, progress, request, translation_request.options))
+
+    return router
+
+
+async def _events(
+    first: Progress | list[TranslationResult],
+    progress: AsyncGenerator[Progress | list[TranslationResult]],
+    request: StreamRequest,
+    options: DecodingOptions,
+) -> AsyncIterator[bytes]:
+    async with aclosing(progress):
+        try:
+            yield _event(first, options)
+            with naming_texts(request):
+                async for told in progress:
+                    yield _event(told, options)
+        except Exception as error:  # noqa: BLE001 -- the answer has begun, and so its end is told in it
+            yield format_sse_event(event="error", data_str=json.dumps(error_body(any_api_error(error))))
+
+
+def _event(told: Progress | list[TranslationResult], options: DecodingOptions) -> bytes:
+    if isinstance(told, list):
+        done = present_answers(told, options)
+        return format_sse_event(event="done", data_str=done.model_dump_json(exclude_unset=True))
+    event = present_progress(told)
+    name = "segment" if isinstance(event, SegmentEvent) else "tokens"
+    return format_sse_event(event=name, data_str=event.model_dump_json())

@@ -1,0 +1,62 @@
+"""Routes that translate, and that tell whether they can."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fastapi import APIRouter
+
+from service.accounts.keys import Scope
+from service.api.native.examples import TRANSLATED, shown_as
+from service.api.native.requests import TranslateRequest
+from service.api.native.responses import TranslateResponse, present_answers
+from service.http.authentication import Authenticator
+from service.http.disconnection import while_connected
+from service.http.errors import FieldProblem, invalid_input
+from service.http.json_route import AuthenticatedRequest, json_route_for
+from service.http.openapi_parts import REASONS, WITH_KEY, WITHOUT_KEY, failures
+from service.http.readiness import require_ready
+from service.translation.translation_service import TextsRejectedError, TranslationService
+
+
+def translation_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
+    """Texts in, translations out."""
+    route_class = json_route_for(authenticator, Scope.TRANSLATE)
+    router = APIRouter(prefix="/v1", tags=["translation"], route_class=route_class)
+
+    @router.post(
+        "/translate",
+        operation_id="translate",
+        summary="Translate one text or many",
+        response_description="The translations, in the order of the texts",
+        response_model_exclude_unset=True,
+        dependencies=WITH_KEY,
+        responses={**shown_as(TRANSLATED), **failures(REASONS)},
+        openapi_extra=dict(WITHOUT_KEY),
+    )
+    async def translate(request: TranslateRequest, connection: AuthenticatedRequest) -> TranslateResponse:
+        """Each text is translated on its own; if any cannot be, the request fails and names all such.
+
+        The same request, sent again while it is under way, shares its work. A client that leaves takes its
+        texts with it.
+        """
+        require_ready(translation_service.inference)
+        translation_request = request.translation_request()
+        with naming_texts(request):
+            answers = await while_connected(
+                connection, translation_service.translate(translation_request, connection.caller)
+            )
+        return present_answers(answers, translation_request.options)
+
+    return router
+
+
+@contextmanager
+def naming_texts(request: TranslateRequest) -> Iterator[None]:
+    """Texts at fault are named as the client would."""
+    try:
+        yield
+    except TextsRejectedError as error:
+        fields = [
+            FieldProblem(field=request.field_of(item), problem=problem) for item, problem in error.problems
+        ]
+        raise invalid_input(fields, total=len(fields)) from error

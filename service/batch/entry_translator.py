@@ -1,0 +1,131 @@
+"""Entries through a router: plain texts as they are, marked-up ones block by block."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
+
+from dragoman.decoding.options import DecodingOptions
+from dragoman.errors import InputError
+from dragoman.routing.results import RoutedTranslation
+from dragoman.routing.router import Router
+from dragoman.translator import READ_AHEAD_TEXTS
+from dragoman.types import FinishReason
+from service.batch.texts import Outcome, Translated, Untranslated
+from service.formats.entries import Entry
+from service.markup.marked_up import MarkedUp, parse
+from service.markup.options import MarkupError
+
+BATCH = DecodingOptions(return_scores=False)
+
+SegmentOutput = RoutedTranslation | InputError
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedEntries:
+    """An `EntryTranslator` over a router, from one language to another."""
+
+    router: Router
+    source: str | None
+    target: str | None
+    options: DecodingOptions = BATCH
+    model: str | None = None
+    """The only bundle to use."""
+    read_ahead: int = READ_AHEAD_TEXTS
+    """Texts under way at a time: enough to fill the engine, few enough to keep in memory."""
+    cache_partition: str = ""
+    """Known segments are those of this partition of the engine's memory."""
+
+    def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
+        """An outcome for each entry, in their order.
+
+        Where nothing is marked up, nothing is aligned, as this takes time. The engine runs empty when files
+        with markup end and others without begin, or the other way round, but not within a file that has both.
+
+        Raises:
+            UnsupportedPair: nothing serves the pair.
+            InputError: an option is beyond the model's limits.
+            TranslatorClosed: it ended.
+        """
+        windows = groupby(_windows(entries, self.read_ahead), _has_markup)
+        for has_markup, alike in windows:
+            options = replace(self.options, return_alignment=True) if has_markup else self.options
+            yield from self._translate(alike, options)
+
+    def _translate(self, windows: Iterable[Sequence[Entry]], options: DecodingOptions) -> Iterator[Outcome]:
+        plans: deque[_Plan] = deque()
+
+        def texts() -> Iterator[str]:
+            for window in windows:
+                for entry in window:
+                    plan = _plan(entry)
+                    plans.append(plan)
+                    yield from plan.texts
+
+        pieces = self.router.translate_many(
+            texts(),
+            self.source,
+            self.target,
+            options,
+            self.read_ahead,
+            model=self.model,
+            cache_partition=self.cache_partition,
+        )
+        for piece in pieces:
+            yield from _leave_complete(plans)
+            plans[0].pieces.append(piece)
+            yield from _leave_complete(plans)
+        yield from _leave_complete(plans)
+
+
+class Unchanged:
+    """An `EntryTranslator` of what is in the target language already."""
+
+    def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
+        """Every entry as it is."""
+        return (Translated(entry.text) for entry in entries)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be translated of an entry, and what has come of it."""
+
+    texts: tuple[str, ...]
+    marked: MarkedUp | None
+    problem: str | None
+    """Why nothing of it can be translated."""
+    pieces: list[SegmentOutput] = field(default_factory=list)
+
+    def outcome(self) -> Outcome:
+        problems = [piece.problem for piece in self.pieces if isinstance(piece, InputError)]
+        if self.problem is not None or problems:
+            return Untranslated(self.problem or problems[0])
+        parts = [piece.translation for piece in self.pieces if not isinstance(piece, InputError)]
+        text = parts[0].text if self.marked is None else self.marked.rejoin(parts)
+        return Translated(text, any(part.finish_reason is FinishReason.LENGTH for part in parts))
+
+
+def _plan(entry: Entry) -> _Plan:
+    if entry.markup is None:
+        return _Plan((entry.text,), None, None)
+    try:
+        marked = parse(entry.text, entry.markup)
+    except MarkupError as error:
+        return _Plan((), None, error.problem)
+    return _Plan(marked.blocks, marked, None)
+
+
+def _leave_complete(plans: deque[_Plan]) -> Iterator[Outcome]:
+    """Outcomes of the first entries, up to one of which something is under way."""
+    while plans and len(plans[0].pieces) == len(plans[0].texts):
+        yield plans.popleft().outcome()
+
+
+def _windows(entries: Iterable[Entry], size: int) -> Iterator[list[Entry]]:
+    remaining = iter(entries)
+    while window := list(islice(remaining, size)):
+        yield window
+
+
+def _has_markup(window: Sequence[Entry]) -> bool:
+    return any(entry.markup is not None for entry in window)

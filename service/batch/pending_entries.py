@@ -1,0 +1,137 @@
+"""The first pass: what the journal lacks is translated, each distinct entry once, and kept in chunks.
+
+Nothing is held of an entry once it is in the journal, so that memory does not grow with the files.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Event
+
+from dragoman.types import Pair
+from service.batch.errors import JobCancelled, JournalFailed
+from service.batch.files import JobFile, read_entries
+from service.batch.journal import Journal
+from service.batch.lookup import LookedUp, look_up
+from service.batch.progress import BatchProgress, OnProgress
+from service.batch.texts import EntryTranslator, Outcome, Untranslated
+from service.formats.entries import Entry
+
+TranslatorOf = Callable[[Pair], EntryTranslator]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """When outcomes are committed: as soon as either is reached."""
+
+    entries: int = 256
+    seconds: float = 2.0
+
+
+class PendingEntriesPass:
+    """Hands a translator what the journal lacks, and the journal what comes of it.
+
+    Entries that are under way are in `_waiting`, and those that wait for the next commit in `_uncommitted`:
+    when they come again they are not in the journal, and need not be translated.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        num_entries: int,
+        *,
+        chunks: Chunks,
+        on_progress: OnProgress,
+        stop: Event,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._journal = journal
+        self._num_entries = num_entries
+        self._chunks = chunks
+        self._on_progress = on_progress
+        self._stop = stop
+        self._monotonic = monotonic
+        self._waiting: dict[bytes, int] = {}
+        self._under_way: deque[bytes] = deque()
+        self._uncommitted: dict[bytes, Outcome] = {}
+        self._committed_at_s = monotonic()
+        self._num_done = 0
+        self._num_failed = 0
+        self._num_translated = 0
+
+    @property
+    def num_translated(self) -> int:
+        """Distinct entries."""
+        return self._num_translated
+
+    def run(self, files: Sequence[JobFile], pair: Pair, translator: EntryTranslator) -> None:
+        """Translate files of one pair as one stream, so that the translator is never empty between them.
+
+        What is translated by the time it ends is in the journal, whatever ends it.
+        """
+        outcomes = translator.translate(self._pending(files, pair))
+        try:
+            for outcome in outcomes:
+                self._take(self._under_way.popleft(), outcome)
+                self._heed_stop()
+        except JournalFailed:
+            raise
+        except BaseException:
+            self._commit()
+            raise
+        finally:
+            if isinstance(outcomes, Generator):
+                outcomes.close()  # what is under way is given up now, not when somebody collects it
+        self._commit()
+
+    def _pending(self, files: Sequence[JobFile], pair: Pair) -> Iterator[Entry]:
+        entries = (entry for file in files for entry in read_entries(file))
+        for window in look_up(self._journal, entries, pair):
+            self._heed_stop()
+            # All of the window is looked at before any of it is handed over: meanwhile nothing is committed.
+            pending = self._tell_lacking(window)
+            self._tell_progress()
+            for key, entry in pending:
+                self._under_way.append(key)
+                yield entry
+
+    def _tell_lacking(self, window: Sequence[LookedUp]) -> list[tuple[bytes, Entry]]:
+        pending = []
+        for key, entry, kept in window:
+            outcome = kept or self._uncommitted.get(key)
+            if outcome is not None:
+                self._count(outcome, 1)
+            elif key in self._waiting:
+                self._waiting[key] += 1
+            else:
+                self._waiting[key] = 1
+                pending.append((key, entry))
+        return pending
+
+    def _take(self, key: bytes, outcome: Outcome) -> None:
+        self._count(outcome, self._waiting.pop(key))
+        self._uncommitted[key] = outcome
+        self._num_translated += 1
+        self._tell_progress()
+        is_time = self._monotonic() - self._committed_at_s >= self._chunks.seconds
+        if is_time or len(self._uncommitted) >= self._chunks.entries:
+            self._commit()
+
+    def _heed_stop(self) -> None:
+        if self._stop.is_set():
+            raise JobCancelled
+
+    def _commit(self) -> None:
+        self._journal.commit(self._uncommitted)
+        self._uncommitted.clear()
+        self._committed_at_s = self._monotonic()
+
+    def _count(self, outcome: Outcome, times: int) -> None:
+        self._num_done += times
+        self._num_failed += times if isinstance(outcome, Untranslated) else 0
+
+    def _tell_progress(self) -> None:
+        self._on_progress(
+            BatchProgress(self._num_entries, self._num_done, self._num_failed, self._num_translated)
+        )

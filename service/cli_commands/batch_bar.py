@@ -1,0 +1,74 @@
+"""What `dragoman batch` tells while it works, and at the end."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+from tqdm import tqdm
+
+from service.batch.estimate import Contents
+from service.batch.progress import BatchProgress, BatchReport, OnProgress
+
+SECONDS_PER_MINUTE = 60
+MINUTES_PER_HOUR = 60
+
+
+@contextmanager
+def progress_bar() -> Iterator[OnProgress]:
+    """Shows on a terminal how far a job is, how fast it goes, the time left, and how many entries failed."""
+    with tqdm(unit=" entries", file=sys.stderr, disable=not sys.stderr.isatty(), total=0) as bar:
+
+        def show(progress: BatchProgress) -> None:
+            bar.total = progress.num_entries
+            if not progress.num_translated:
+                # What runs before did says nothing of how fast this one is.
+                bar.initial = bar.n = bar.last_print_n = progress.num_done
+            if progress.num_failed:
+                bar.set_postfix(failed=progress.num_failed, refresh=False)
+            bar.update(progress.num_done - bar.n)
+
+        yield show
+
+
+def show_report(report: BatchReport, problems_path: Path) -> None:
+    """What became of a job; failures and where to read of them."""
+    noun = "entry" if report.num_entries == 1 else "entries"
+    typer.echo(
+        f"dragoman: {report.num_entries:,} {noun}, {report.num_translated:,} translated now, "
+        f"{report.num_failed:,} failed",
+        err=True,
+    )
+    if report.num_cut:
+        typer.echo(f"dragoman: {report.num_cut:,} reached the length limit and may be incomplete", err=True)
+    if report.num_failed or report.num_cut:
+        typer.echo(f"dragoman: {problems_path} says which", err=True)
+
+
+def show_contents(contents: Contents, characters_per_s: float) -> None:
+    """What a job would be."""
+    rows = [
+        ("files", f"{contents.num_files:,}"),
+        ("entries", f"{contents.num_entries:,}"),
+        ("characters", f"{contents.num_characters:,}"),
+        ("segments", f"{contents.num_segments:,}"),
+        ("duplicates", f"{contents.num_duplicates:,}"),
+        ("to translate", f"{contents.num_distinct:,} entries of {contents.distinct_characters:,} characters"),
+    ]
+    if characters_per_s:
+        rate = f"{characters_per_s:,.0f} characters/s (measured on {len(contents.sample)} entries)"
+        rows += [
+            ("rate", rate),
+            ("time", f"about {_duration(contents.distinct_characters / characters_per_s)}"),
+        ]
+    for name, value in rows:
+        typer.echo(f"{name:<13} {value}")
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), SECONDS_PER_MINUTE)
+    hours, minutes = divmod(minutes, MINUTES_PER_HOUR)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,39 @@
+"""`dragoman batch --engine ray`: the same job with a cluster to translate it."""
+
+from pathlib import Path
+
+from dragoman.routing.bundle_scan import bundle_folders
+from service.batch.job_directory import JobDirectory
+from service.batch.run import Job
+from service.cli_commands.batch_arguments import BatchArguments, ClusterArguments
+from service.cluster.engines import RoutedEngine
+from service.cluster.nodes import ClusterOptions
+from service.cluster.partitions import PartitionFolder
+from service.cluster.run import ClusterJob, run_on_ray
+from service.engine import find_models
+from service.settings import Settings, split_names
+
+__all__ = ["cluster_job", "run_on_ray"]
+
+
+def cluster_job(
+    job: Job,
+    wishes: BatchArguments,
+    cluster: ClusterArguments,
+    job_directory: JobDirectory,
+    settings: Settings,
+) -> ClusterJob:
+    """What `run_on_ray` is to do. Nodes have the bundles under the paths that they have here."""
+    folders = bundle_folders(settings.models_dir) if settings.model is None else find_models(settings)
+    engine = RoutedEngine(
+        {name: Path(folder).resolve() for name, folder in folders.items()},
+        tuple(sorted({file.pair for file in job.files})),
+        job.facts,
+        wishes.decoding,
+        model=wishes.languages.model,
+        pivots=split_names(settings.pivots),
+        providers=settings.providers,
+        threads=settings.threads,
+    )
+    options = ClusterOptions(cluster.address, cluster.workers, cluster.cpus)
+    return ClusterJob(job, engine, PartitionFolder(job_directory.partitions_path), options)

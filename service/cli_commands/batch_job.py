@@ -1,0 +1,153 @@
+"""What `dragoman batch` does, once its options are read."""
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event
+from types import FrameType
+
+import typer
+
+from dragoman.routing.router import Router
+from dragoman.types import Pair
+from service.batch.entry_translator import RoutedEntries, Unchanged
+from service.batch.errors import BatchRefused, BatchStopped
+from service.batch.estimate import count_contents, measure_rate
+from service.batch.file_mapping import SHOWN, FileMapping, FileMappings, find_places
+from service.batch.fingerprint import translator_facts
+from service.batch.job_directory import JobDirectory, NothingToResume
+from service.batch.journal import Journal
+from service.batch.output_files import tells_of_failures
+from service.batch.pending_entries import Chunks
+from service.batch.planning import plan_files
+from service.batch.progress import BatchReport
+from service.batch.run import Job, run_job
+from service.batch.texts import EntryTranslator
+from service.cli_commands.batch_arguments import BatchArguments
+from service.cli_commands.batch_bar import progress_bar, show_contents, show_report
+from service.engine import open_router
+from service.formats.known import is_known
+from service.settings import Settings
+
+CHUNKS = Chunks()
+EXIT_DONE = 0
+EXIT_INCOMPLETE = 1
+EXIT_REFUSED = 2
+EXIT_STOPPED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    router: Router
+    journal: Journal
+    settings: Settings
+
+
+def run_batch(wishes: BatchArguments, settings: Settings) -> int:
+    """Translate files; gives the exit status."""
+    job_directory = JobDirectory.beside(wishes.output)
+    try:
+        mappings = _find(wishes).mappings
+        targets = [place.target for place in mappings]
+        with (
+            _stopping() as stop,
+            job_directory.locked(),
+            job_directory.opened(targets, wishes.start) as journal,
+            open_router(settings) as router,
+        ):
+            opened = _Opened(router, journal, settings)
+            report = _translate(wishes, opened, mappings, job_directory, stop)
+    except NothingToResume:
+        typer.echo(
+            f"dragoman: nothing to resume: {wishes.output} is there; --force translates anew", err=True
+        )
+        return EXIT_INCOMPLETE if tells_of_failures(job_directory.problems_path) else EXIT_DONE
+    except BatchRefused as error:
+        typer.echo(f"dragoman: {error}", err=True)
+        return EXIT_REFUSED
+    except BatchStopped as error:
+        typer.echo(f"dragoman: {error}; the same command with --resume goes on from there", err=True)
+        return EXIT_STOPPED
+    show_report(report, job_directory.problems_path)
+    return EXIT_INCOMPLETE if report.num_failed else EXIT_DONE
+
+
+def estimate_batch(wishes: BatchArguments, settings: Settings) -> int:
+    """Tell what there is to translate and how long it would take; nothing is written."""
+    try:
+        mappings = _find(wishes)
+        with open_router(settings) as router:
+            files = plan_files(mappings.mappings, wishes.languages, router)
+            contents = count_contents(files)
+            rate = measure_rate(contents, lambda pair: _translator(router, pair, wishes))
+    except BatchRefused as error:
+        typer.echo(f"dragoman: {error}", err=True)
+        return EXIT_REFUSED
+    show_contents(contents, rate)
+    return EXIT_DONE
+
+
+def _find(wishes: BatchArguments) -> FileMappings:
+    """What the command names. Files of other kinds in folders are told of: they are not copied."""
+    mappings = find_places(wishes.inputs, wishes.output, is_known)
+    if mappings.skipped:
+        names = ", ".join(map(str, mappings.skipped[:SHOWN]))
+        more = f" and {len(mappings.skipped) - SHOWN} more" if len(mappings.skipped) > SHOWN else ""
+        typer.echo(
+            f"dragoman: left aside, as files of their kind are not translated: {names}{more}", err=True
+        )
+    return mappings
+
+
+def _translate(
+    wishes: BatchArguments,
+    opened: _Opened,
+    mappings: Sequence[FileMapping],
+    job_directory: JobDirectory,
+    stop: Event,
+) -> BatchReport:
+    router = opened.router
+    files = plan_files(mappings, wishes.languages, router)
+    pairs = {file.pair for file in files}
+    model, providers = wishes.languages.model, opened.settings.providers
+    facts = translator_facts(router, pairs, wishes.decoding, model, providers)
+    job = Job(files, facts, job_directory.problems_path, wishes.on_failure, CHUNKS)
+    with progress_bar() as on_progress:
+        if wishes.cluster is not None:
+            from service.cli_commands.batch_cluster import cluster_job, run_on_ray  # noqa: PLC0415 -- seldom wanted
+
+            wanted = cluster_job(job, wishes, wishes.cluster, job_directory, opened.settings)
+            return run_on_ray(wanted, opened.journal, on_progress=on_progress, stop=stop)
+        return run_job(
+            job,
+            lambda pair: _translator(router, pair, wishes),
+            opened.journal,
+            on_progress=on_progress,
+            stop=stop,
+        )
+
+
+def _translator(router: Router, pair: Pair, wishes: BatchArguments) -> EntryTranslator:
+    if pair.source == pair.target:
+        return Unchanged()
+    return RoutedEntries(router, pair.source, pair.target, wishes.decoding, wishes.languages.model)
+
+
+@contextmanager
+def _stopping() -> Iterator[Event]:
+    """An event that is set by the first interrupt or SIGTERM; the second interrupt is one as ever."""
+    stop = Event()
+
+    def heed(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        stop.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        typer.echo("dragoman: stopping; once more to stop at once", err=True)
+
+    before = {number: signal.signal(number, heed) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,48 @@
+"""Bundles on disk: looked up by folder or name, and listed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman import BundleError
+from dragoman.bundle import Bundle, read_bundle, verify_files
+from dragoman.routing.bundle_scan import bundle_folders
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One folder under the models folder."""
+
+    name: str
+    bundle: Bundle | None
+    """None when the manifest cannot be understood."""
+    problems: tuple[str, ...]
+    """Why it cannot be served; empty when every file verifies."""
+
+
+def find_bundle(model: str, models_dir: Path) -> Path:
+    """The folder `model`, or else the folder of that name under `models_dir`.
+
+    Raises:
+        BundleError: there is neither; the message lists the names there are.
+    """
+    path, named = Path(model), models_dir / model
+    if path.is_dir():
+        return path
+    if named.is_dir():
+        return named
+    names = ", ".join(bundle_folders(models_dir)) or "none"
+    raise BundleError(model, (f"neither {path} nor {named} is a folder; models in {models_dir}: {names}",))
+
+
+def list_bundles(models_dir: Path) -> list[Listing]:
+    """Read and verify every bundle under `models_dir`, by name."""
+    return [inspect(folder) for folder in bundle_folders(models_dir).values()]
+
+
+def inspect(folder: Path) -> Listing:
+    """Read and verify one bundle."""
+    try:
+        bundle = read_bundle(folder)
+    except BundleError as error:
+        return Listing(folder.name, None, error.problems)
+    return Listing(folder.name, bundle, tuple(verify_files(bundle)))

@@ -1,0 +1,130 @@
+"""What is told of the settings: in `dragoman serve --help`, and in docs/settings.md."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic.fields import FieldInfo
+
+from service.settings import ENV_PREFIX, Settings
+
+WIDTH = 76
+PRECEDENCE = """Settings. An option wins over the environment variable, and that over the file of --config
+(TOML), in which settings have their names as keys."""
+KEEP_LINES = "\b"
+"""Before a paragraph of a command's help that is not to be filled."""
+GROUPS: Mapping[str, Sequence[str]] = {
+    "Models": (
+        "model",
+        "models_dir",
+        "preload",
+        "memory_budget_bytes",
+        "pivots",
+        "detection",
+        "watch_s",
+        "reload_endpoint",
+    ),
+    "Engine": ("providers", "replicas", "threads", "queue_size", "segment_cache_size", "segment_cache"),
+    "Listening": (
+        "host",
+        "port",
+        "reuse_port",
+        "trusted_proxies",
+        "cors_origins",
+        "drain_s",
+        "stop_timeout_s",
+    ),
+    "Limits": (
+        "request_timeout_s",
+        "client_timeout_s",
+        "max_body_bytes",
+        "max_document_bytes",
+        "max_connections",
+        "max_connections_of_address",
+        "max_bodies",
+        "max_bodies_of_address",
+        "max_texts",
+        "max_characters",
+    ),
+    "Keys and rates": ("database_url", "requires_key", "rate_limit", "rate_storage_url", "discovery"),
+    "APIs": ("apis", "documents", "document_lifetime_s", "glossaries"),
+    "Jobs": (
+        "jobs",
+        "jobs_files",
+        "jobs_at_a_time",
+        "job_texts",
+        "max_job_bytes",
+        "file_isolation",
+        "file_memory_bytes",
+        "file_cpu_s",
+        "file_timeout_s",
+        "max_jobs_bytes",
+        "max_jobs_bytes_of_key",
+        "max_uploads_bytes",
+        "max_uploads_bytes_of_client",
+        "max_jobs_of_key",
+        "job_lifetime_s",
+        "webhook_secret",
+        "webhook_previous_secret",
+        "webhook_private",
+    ),
+    "Observing": ("metrics", "log_level", "log_format", "log_addresses", "log_texts", "otlp_endpoint"),
+}
+OTHERS = "Others"
+"""The group of settings that are in none of these."""
+DERIVED = {"models_dir": "models"}
+"""Defaults that are found when the server starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingHelp:
+    """What an operator needs to know of a setting."""
+
+    name: str
+    default: str
+    meaning: str
+
+    @property
+    def variable(self) -> str:
+        return ENV_PREFIX + self.name.upper()
+
+
+def grouped_settings() -> dict[str, list[SettingHelp]]:
+    """All settings, by the headings that they stand under."""
+    known = {name: _describe(name, field) for name, field in Settings.model_fields.items()}
+    grouped = {group: [known.pop(name) for name in names] for group, names in GROUPS.items()}
+    return {**grouped, OTHERS: list(known.values())} if known else grouped
+
+
+def settings_help() -> str:
+    """All settings, for a command's help."""
+    paragraphs = [PRECEDENCE]
+    for group, settings in grouped_settings().items():
+        paragraphs.append("\n".join([KEEP_LINES, f"{group}:", *map(_lines, settings)]))
+    return "\n\n".join(paragraphs)
+
+
+def _lines(setting: SettingHelp) -> str:
+    head = f"  {setting.name}, {setting.variable} [{setting.default}]"
+    meaning = setting.meaning.replace("`", "")
+    return f"{head}\n{textwrap.fill(meaning, WIDTH, initial_indent=' ' * 6, subsequent_indent=' ' * 6)}"
+
+
+def _describe(name: str, field: FieldInfo) -> SettingHelp:
+    meaning = " ".join((field.description or "").split())
+    return SettingHelp(name, DERIVED[name] if name in DERIVED else _shown(field.default), meaning)
+
+
+def _shown(default: object) -> str:
+    """As it would be written in the environment."""
+    match default:
+        case None:
+            return "none"
+        case "":
+            return "empty"
+        case bool():
+            return str(default).lower()
+        case float():
+            return f"{default:g}"
+        case _:
+            return str(default)

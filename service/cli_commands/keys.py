@@ -1,0 +1,198 @@
+"""The commands about API keys: create, list, revoke, usage."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from service.accounts.errors import KeyInvalid
+from service.accounts.keys import DEFAULT_SCOPES, Key, KeyLimits, KeyOptions, Scope, month_of
+from service.settings import SettingsError, load_settings
+
+if TYPE_CHECKING:
+    from service.accounts.stores import Stores
+    from service.accounts.usage import Usage
+
+keys = typer.Typer(
+    name="keys",
+    help="API keys: who may use the server, for what, and how much.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Settings in TOML; options and environment win."),
+]
+
+
+@keys.command()
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose key it is, or what for.")],
+    *,
+    scopes: Annotated[
+        list[Scope] | None,
+        typer.Option(
+            "--scope",
+            help=f"What it is for; may be repeated. {', '.join(sorted(DEFAULT_SCOPES))} by default.",
+        ),
+    ] = None,
+    characters_per_month: Annotated[
+        int | None, typer.Option(metavar="N", help="Of a calendar month, UTC; no limit by default.")
+    ] = None,
+    requests_per_minute: Annotated[
+        int | None, typer.Option(metavar="N", help="The server's own limit by default.")
+    ] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="As in 2027-01-31: from 0:00 UTC of then on it is refused."),
+    ] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make a key and print it: this once, as only its hash is kept."""
+    wishes = KeyOptions(
+        name=name,
+        scopes=frozenset(scopes) if scopes else DEFAULT_SCOPES,
+        limits=KeyLimits(characters_per_month, requests_per_minute),
+        expires_at=None if expires is None else _parse_time(expires),
+    )
+    with _open_stores(config) as stores:
+        new = stores.keys.create(wishes, datetime.now(UTC))
+    typer.echo(new.presented)
+    typer.echo(f"dragoman: key {new.key.id} is made; it is not shown again, so keep it now", err=True)
+
+
+@keys.command("list")
+def list_keys(*, config: ConfigOption = None) -> None:
+    """List all keys, also those that have expired or were revoked."""
+    with _open_stores(config) as stores:
+        found = stores.keys.list()
+    now = datetime.now(UTC)
+    header = ("ID", "NAME", "STATE", "SCOPES", "CHARACTERS/MONTH", "REQUESTS/MINUTE", "CREATED", "EXPIRES")
+    _print_rows([header, *(_key_row(key, now) for key in found)])
+
+
+@keys.command()
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's, as `dragoman keys list` shows it.")],
+    *,
+    config: ConfigOption = None,
+) -> None:
+    """Have a key refused, within seconds and for ever."""
+    with _open_stores(config) as stores:
+        stores.keys.revoke(key_id, datetime.now(UTC))
+
+
+@keys.command()
+def usage(
+    key_id: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ID]", help="A key, of which every month is listed; all keys' month otherwise."
+        ),
+    ] = None,
+    *,
+    config: ConfigOption = None,
+) -> None:
+    """Show what this month, UTC, has used; of one key, every month."""
+    from service.jobs.storage import stored_bytes_by_key  # noqa: PLC0415 -- other commands start sooner
+
+    stored: dict[str | None, int] = {}
+    with _open_stores(config) as stores:
+        if key_id is None:
+            found = stores.keys.list()
+            used = stores.usage.of_keys([key.id for key in found], month_of(datetime.now(UTC)))
+            rows = list(zip(found, used, strict=True))
+            stored = stored_bytes_by_key(stores.database)
+        else:
+            key = _find_key(stores, key_id)
+            rows = [(key, used) for used in stores.usage.of_key(key_id)]
+    header: tuple[str, ...] = ("ID", "NAME", "MONTH", "CHARACTERS", "LIMIT", "REQUESTS", "DOCUMENTS")
+    shown = [_usage_row(key, used) for key, used in rows]
+    if key_id is None:  # they are what is kept now, and of no month
+        header = (*header, "STORED-BYTES")
+        shown = [(*row, str(stored.get(key.id, 0))) for row, (key, _) in zip(shown, rows, strict=True)]
+    _print_rows([header, *shown])
+
+
+@keys.command("webhook-secret")
+def webhook_secret(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's, as `dragoman keys list` shows it.")],
+    *,
+    config: ConfigOption = None,
+) -> None:
+    """Print the secret that signs webhooks about a key's jobs: for its holder, to check them with."""
+    from service.jobs.job_storage import read_webhook_options  # noqa: PLC0415 -- other commands start sooner
+    from service.jobs.webhooks import key_secret, write_secret  # noqa: PLC0415 -- as above
+
+    options = read_webhook_options(load_settings(config))
+    if options is None:
+        raise SettingsError("webhook_secret: is not set, so that no webhooks are sent")
+    with _open_stores(config) as stores:
+        _find_key(stores, key_id)
+    typer.echo(write_secret(key_secret(options.secret, key_id)))
+
+
+def _find_key(stores: "Stores", key_id: str) -> Key:
+    """Raises KeyInvalid."""
+    key = stores.keys.find(key_id)
+    if key is None:
+        raise KeyInvalid("id", "there is no such key; `dragoman keys list` shows those there are")
+    return key
+
+
+def _open_stores(config: Path | None) -> "Stores":
+    from service.accounts.stores import Stores  # noqa: PLC0415 -- other commands start without its 0.1 s
+
+    return Stores.open(load_settings(config).database_url)
+
+
+def _parse_time(text: str) -> datetime:
+    """Raises KeyInvalid."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise KeyInvalid("expires", f"{text!r} is no date, such as 2027-01-31, nor a time") from None
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def _key_row(key: Key, now: datetime) -> tuple[str, ...]:
+    state = "revoked" if key.revoked_at is not None else "valid" if key.is_valid_at(now) else "expired"
+    return (
+        key.id,
+        key.name,
+        state,
+        ",".join(sorted(key.scopes)),
+        _limit(key.limits.characters_per_month),
+        _limit(key.limits.requests_per_minute),
+        _date(key.created_at),
+        "never" if key.expires_at is None else _date(key.expires_at),
+    )
+
+
+def _usage_row(key: Key, used: "Usage") -> tuple[str, ...]:
+    counts = (
+        str(used.characters),
+        _limit(key.limits.characters_per_month),
+        str(used.requests),
+        str(used.documents),
+    )
+    return (key.id, key.name, used.month, *counts)
+
+
+def _limit(limit: int | None) -> str:
+    return "-" if limit is None else str(limit)
+
+
+def _date(time: datetime) -> str:
+    return time.strftime("%Y-%m-%dT%H:%MZ")
+
+
+def _print_rows(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

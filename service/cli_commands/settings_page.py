@@ -1,0 +1,51 @@
+"""The tables of docs/settings.md: `python -m service.cli_commands.settings_page docs/settings.md`.
+
+What stands around them is left as it is.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from service.cli_commands.help import SettingHelp, grouped_settings
+
+HEAD = "| setting | environment | default | meaning |\n|---|---|---|---|\n"
+ROWS = re.compile(r"\| setting \|[^\n]*\n\|[-|]+\n(?:\|[^\n]*\n)*")
+
+
+class PageError(ValueError):
+    """The page has no place for a table."""
+
+
+def with_tables(page: str) -> str:
+    """The page with each group's settings in the first table below the group's heading.
+
+    Raises:
+        PageError: naming the group that has no heading, or no table below it.
+    """
+    for group, settings in grouped_settings().items():
+        before, heading, after = page.partition(f"\n## {group}\n")
+        section, next_heading, rest = after.partition("\n## ")
+        table = HEAD + "".join(map(_row, settings))
+        replaced, count = ROWS.subn(lambda _: table, section, count=1)  # noqa: B023 -- called at once
+        if not heading or not count:
+            names = ", ".join(setting.name for setting in settings)
+            raise PageError(f"the page wants a heading `## {group}` and a table below it, for {names}")
+        page = before + heading + replaced + next_heading + rest
+    return page
+
+
+def _row(setting: SettingHelp) -> str:
+    default = setting.default if setting.default in {"none", "empty"} else f"`{setting.default}`"
+    meaning = setting.meaning.replace("|", "\\|")
+    return f"| `{setting.name}` | `{setting.variable}` | {default} | {meaning} |\n"
+
+
+def main(arguments: list[str]) -> None:
+    """Write the tables into the page named."""
+    page = Path(arguments[0])
+    page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,112 @@
+"""What the command line tells of bundles, in columns."""
+
+import platform
+from collections.abc import Sequence
+
+import typer
+
+from dragoman.bundle import Bundle
+from dragoman.cpus import available_cpus
+from dragoman.languages import Languages, list_languages
+from dragoman.routing.memory import size_bytes
+from dragoman.routing.routes import describe
+from service.cli_commands.bundles import Listing
+from service.versions import installed_version
+
+
+def print_bundles(listings: Sequence[Listing]) -> bool:
+    """A row for each bundle, then what is wrong with some; whether all are well."""
+    header = ("NAME", "LANGUAGES", "PRECISION", "SIZE", "VERIFIED")
+    _print_table([header, *(_bundle_row(listing) for listing in listings)])
+    for listing in listings:
+        for problem in listing.problems:
+            typer.echo(f"{listing.name}: {problem}", err=True)
+    return not any(listing.problems for listing in listings)
+
+
+def print_languages(languages: Languages) -> None:
+    """A row for each language: whether it is translated from and into, and other names it goes by."""
+    rows = [("LANGUAGE", "FROM", "INTO", "OTHER NAMES")]
+    for code in sorted(languages.sources.keys() | languages.targets.keys()):
+        sides = [side[code] for side in (languages.sources, languages.targets) if code in side]
+        names = dict.fromkeys(name for side in sides for name in side.names)
+        rows.append(
+            (code, _yes(code in languages.sources), _yes(code in languages.targets), ", ".join(names))
+        )
+    _print_table(rows)
+
+
+def print_versions() -> None:
+    """What runs here."""
+    _print_table(
+        [
+            ("dragoman", installed_version("dragoman")),
+            ("onnxruntime", installed_version("onnxruntime")),
+            ("onnxruntime-gpu", installed_version("onnxruntime-gpu")),
+            ("python", platform.python_version()),
+            ("cpus", str(available_cpus())),
+        ]
+    )
+
+
+def print_facts(bundle: Bundle) -> None:
+    """What a bundle's manifest says."""
+    manifest = bundle.manifest
+    sizes, limits, decoding = manifest.sizes, manifest.limits, manifest.decoding
+    facts = [
+        ("model", manifest.name),
+        ("folder", str(bundle.path)),
+        ("languages", pairs_in_short(manifest.languages)),
+        ("precision", manifest.precision),
+        ("size", _megabytes(size_bytes(manifest))),
+        ("format version", str(manifest.format_version)),
+        ("autoregression", manifest.autoregression),
+        ("decoder layers", str(sizes.decoder_layers)),
+        ("heads", f"{sizes.heads} of {sizes.head_size}"),
+        ("vocabulary", f"{sizes.source_vocab} source, {sizes.target_vocab} target pieces"),
+        ("segment limits", f"{limits.max_source_tokens} source, {limits.max_target_tokens} target tokens"),
+        ("search", f"beam {decoding.beam_size}, length penalty {decoding.length_penalty:g}"),
+        ("early stopping", _yes(decoding.early_stopping)),
+        ("licence", manifest.licence),
+        *((f"origin: {name}", str(value)) for name, value in manifest.origin.items()),
+        *((f"score: {name}", _score(value)) for name, value in manifest.scores.items()),
+    ]
+    _print_table(facts)
+
+
+def _score(value: object) -> str:
+    """Of one test set, without those of other precisions and searches, which the model card has."""
+    if not isinstance(value, dict):
+        return str(value)
+    return ", ".join(f"{key} {each}" for key, each in value.items() if not isinstance(each, list))
+
+
+def pairs_in_short(languages: Languages) -> str:
+    """`de -> en`; `101 languages` or `de, en, fr` where each is translated into each other one."""
+    if languages.is_single_pair or languages.sources.keys() != languages.targets.keys():
+        return describe(languages)
+    return list_languages(languages.sources)
+
+
+def _bundle_row(listing: Listing) -> tuple[str, ...]:
+    verified = _yes(not listing.problems)
+    if listing.bundle is None:
+        return (listing.name, "-", "-", "-", verified)
+    manifest = listing.bundle.manifest
+    size = _megabytes(size_bytes(manifest))
+    return (listing.name, pairs_in_short(manifest.languages), manifest.precision, size, verified)
+
+
+def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        typer.echo("  ".join(cells).rstrip())
+
+
+def _yes(is_so: bool) -> str:  # noqa: FBT001 -- what is shown, not a mode
+    return "yes" if is_so else "no"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"

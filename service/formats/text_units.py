@@ -1,0 +1,105 @@
+"""A file as text that stays and passages of it that hold entries, several where they depend on another."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from service.formats.entries import Entry
+from service.formats.errors import FileProblem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextUnit:
+    """Part of a file that holds entries."""
+
+    entries: tuple[Entry, ...]
+    spell: Callable[[Sequence[str]], str]
+    """How the file writes it with other texts, one for each entry."""
+    own: str | None = None
+    """How it is written with the entries' own texts; None where `spell` is to tell, as what holds
+    translations beside their sources does not change back."""
+
+    def write(self, texts: Sequence[str]) -> str:
+        """The passage with texts, one for each entry, in their place."""
+        if self.own is not None and all(
+            text == entry.text for text, entry in zip(texts, self.entries, strict=True)
+        ):
+            return self.own
+        return self.spell(texts)
+
+
+def entries_of(parts: Iterable[str | TextUnit]) -> Iterator[Entry]:
+    """What is to be translated, in order."""
+    for part in parts:
+        if isinstance(part, TextUnit):
+            yield from part.entries
+
+
+def written(parts: Iterable[str | TextUnit], texts: Iterator[str]) -> Iterator[str]:
+    """All parts, with a text taken for each entry.
+
+    Raises:
+        ValueError: there are fewer texts than entries.
+    """
+    for part in parts:
+        yield part if isinstance(part, str) else part.write(taken(texts, len(part.entries)))
+
+
+def taken(texts: Iterator[str], num_texts: int) -> list[str]:
+    """So many texts.
+
+    Raises:
+        ValueError: there are fewer.
+    """
+    found = list(islice(texts, num_texts))
+    if len(found) < num_texts:
+        raise ValueError(f"{num_texts} texts are wanted, {len(found)} are left")
+    return found
+
+
+def end(texts: Iterator[str]) -> None:
+    """Make sure that all texts were taken.
+
+    Raises:
+        ValueError: there are more than entries.
+    """
+    if next(texts, None) is not None:
+        raise ValueError("there are more texts than entries")
+
+
+def joined(parts: Sequence[str | TextUnit]) -> TextUnit:
+    """Parts as one passage."""
+    entries = tuple(entries_of(parts))
+    owns = [part if isinstance(part, str) else part.own for part in parts]
+    kept = [own for own in owns if own is not None]
+    return TextUnit(
+        entries,
+        lambda texts: "".join(written(parts, iter(texts))),
+        "".join(kept) if len(kept) == len(owns) else None,
+    )
+
+
+def decode(content: bytes, encoding: str) -> str:
+    """Text of a file.
+
+    Raises:
+        FileProblem: it is in another encoding.
+    """
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        problem = f"it is not in {encoding}: byte {error.start} (counted from 0): {error.reason}"
+        raise FileProblem(f"{problem}; save it in UTF-8") from error
+
+
+def encode(text: str, encoding: str) -> bytes:
+    """Text as bytes.
+
+    Raises:
+        FileProblem: a character cannot be written so.
+    """
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError as error:
+        problem = f"{text[error.start : error.end]!a} of a translation cannot be written in {encoding}"
+        raise FileProblem(f"{problem}; save the file in UTF-8 and translate that") from error

@@ -1,0 +1,27 @@
+"""The OpenAPI document and its page, where these are for those who have a key."""
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.responses import Response
+
+from service.http.authentication import Authenticator
+from service.http.errors import SafeJSONResponse
+
+DOCUMENT = "/openapi.json"
+
+
+def document_routes(app: FastAPI, authenticator: Authenticator) -> APIRouter:
+    """What FastAPI offers by itself, for callers with any key."""
+    routes = APIRouter(include_in_schema=False)
+
+    @routes.get(DOCUMENT)
+    async def document(connection: Request) -> Response:
+        await authenticator.authenticate_key(connection, scope=None)
+        return SafeJSONResponse(app.openapi())
+
+    @routes.get("/docs")
+    async def page(connection: Request) -> Response:
+        await authenticator.authenticate_key(connection, scope=None)
+        return get_swagger_ui_html(openapi_url=DOCUMENT, title=app.title)
+
+    return routes

@@ -1,0 +1,227 @@
+"""What a request says by name: in its URL, and in a body of JSON or of a form.
+
+Some APIs let their clients choose, and old clients do. Strings have one type however they came; JSON's own
+types are kept, and a form's numbers and truth values are read from strings. Nothing is dropped or mended.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, NoReturn
+
+from fastapi import Request
+
+from service.http.errors import ApiError, ErrorKind, FieldProblem, invalid_input
+from service.http.forms import MAX_FIELDS, Form, Upload, read_multipart, read_urlencoded
+from service.http.multipart import FormError
+from service.http.request_bodies import SPOOLED, Body, parsed, read_body
+from service.http.surrogates import check_surrogates
+
+TRUE, FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
+MAX_DIGITS = 18
+"""Of a number in a form: it fits 64 bits."""
+MULTIPART = "multipart/form-data"
+TWICE = "a field comes twice in the same object"
+UTF_8 = frozenset({"", "utf-8", "utf8", "us-ascii"})
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Values by name. A field that is null in JSON is as good as none.
+
+    Every method raises an ApiError that names the field if there is something else than it reads.
+    """
+
+    json: Mapping[str, Any] = field(default_factory=dict)
+    """The body's object, where it is JSON."""
+    form: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """All other fields, each with its values in their order."""
+    uploads: Mapping[str, Sequence[Upload]] = field(default_factory=dict)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.json or name in self.form or name in self.uploads
+
+    def names(self) -> list[str]:
+        return list({**self.json, **self.form, **self.uploads})
+
+    def is_json(self, name: str) -> bool:
+        """Whether the value came with its type."""
+        return name in self.json
+
+    def is_list(self, name: str) -> bool:
+        """Whether it is an array in JSON, or comes more than once."""
+        return isinstance(self.json.get(name), list) or len(self.form.get(name, ())) > 1
+
+    def string(self, name: str) -> str | None:
+        """The only one of its name."""
+        value = self._only(name)
+        if value is None or isinstance(value, str):
+            return value
+        raise field_error(name, "must be a string")
+
+    def strings(self, name: str) -> tuple[str, ...] | None:
+        """A string or an array of them; all of its name."""
+        if name not in self.json:
+            return tuple(self.form[name]) if name in self.form else None
+        value = self.json[name]
+        if value is None:
+            return None
+        if isinstance(value, str):
+            return (value,)
+        if not isinstance(value, list):
+            raise field_error(name, "must be a string or an array of strings")
+        for position, each in enumerate(value):
+            if not isinstance(each, str):
+                raise field_error(f"{name}[{position}]", "must be a string")
+        return tuple(value)
+
+    def integer(self, name: str) -> int | None:
+        """A whole number, or the digits of one as a string."""
+        value = self._only(name)
+        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+            return value
+        if isinstance(value, str):
+            digits = value.strip().removeprefix("-")
+            if digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS:
+                return int(value)
+        raise field_error(name, "must be a whole number")
+
+    def boolean(self, name: str) -> bool | None:
+        """True or false; as a string, `1` or `0` as well."""
+        value = self._only(name)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str) and value.lower() in TRUE | FALSE:
+            return value.lower() in TRUE
+        raise field_error(name, "must be true or false")
+
+    def upload(self, name: str) -> Upload | None:
+        """The only file of its name."""
+        files = self.uploads.get(name, ())
+        if not files and name in self:
+            raise field_error(name, "must be a file, sent as multipart/form-data with a file name")
+        if len(files) > 1:
+            raise field_error(name, f"comes {len(files)} times; send one file")
+        return files[0] if files else None
+
+    def _only(self, name: str) -> object:
+        if name in self.uploads:
+            raise field_error(name, "must not be a file")
+        values = self.form.get(name)
+        if values is None:
+            return self.json.get(name)
+        if len(values) > 1:
+            raise field_error(name, f"comes {len(values)} times; send it once")
+        return values[0]
+
+
+def field_error(name: str, problem: str) -> ApiError:
+    """About one field."""
+    return invalid_input([FieldProblem(field=name, problem=problem)], total=1)
+
+
+def content_type_of(request: Request) -> str:
+    """What the body is declared as, in lower case and without parameters; empty where nothing is said."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def read_query(request: Request) -> dict[str, list[str]]:
+    """Fields of the URL.
+
+    Raises:
+        ApiError: they cannot be read.
+    """
+    try:
+        return read_urlencoded(request.scope["query_string"])
+    except FormError as error:
+        raise ApiError(ErrorKind.MALFORMED, f"the URL's query cannot be read: {error}") from error
+
+
+async def read_fields(request: Request) -> Fields:
+    """All fields of a request, whatever its method.
+
+    Raises:
+        ApiError: the body is neither JSON nor a form, or is not well-formed, is not UTF-8, has too many
+            fields, or has one that is in the URL as well.
+    """
+    url = read_query(request)
+    body = await read_body(request)
+    if body.file is None and not body.content:
+        return Fields(form=url)
+    kind = content_type_of(request)
+    declared = request.headers.get("content-type", "")
+    _require_utf_8(declared)
+    files: list[BinaryIO] = request.scope[SPOOLED]
+    if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
+        return _beside(url, Form(), await parsed(body, _read_json))
+    readers: Mapping[str, Callable[[Body], Form]] = {
+        "application/x-www-form-urlencoded": lambda body: Form(read_urlencoded(body.read())),
+        MULTIPART: lambda body: read_multipart(declared, body, files),
+    }
+    if kind not in readers:
+        raise ApiError(
+            ErrorKind.UNSUPPORTED_MEDIA_TYPE,
+            "send application/json, application/x-www-form-urlencoded or multipart/form-data, and say which "
+            "in the header Content-Type",
+        )
+    try:
+        return _beside(url, await parsed(body, readers[kind]), {})
+    except FormError as error:
+        raise ApiError(ErrorKind.MALFORMED, f"the form cannot be read: {error}") from error
+
+
+def _require_utf_8(content_type: str) -> None:
+    """Boundaries are ASCII, and other parameters do not matter."""
+    for parameter in content_type.split(";")[1:]:
+        name, _, value = parameter.partition("=")
+        name = name.strip().lower()
+        if name.rstrip("*") == "charset" and (name != "charset" or value.strip(' \t"').lower() not in UTF_8):
+            raise ApiError(ErrorKind.UNSUPPORTED_MEDIA_TYPE, "the body must be in UTF-8")
+
+
+def _beside(url: Mapping[str, list[str]], form: Form, typed: dict[str, Any]) -> Fields:
+    """Fields of a URL and of a body together."""
+    seen = [*typed, *form.strings, *form.uploads]
+    for name in seen:
+        if name in url or (name in form.strings and name in form.uploads):
+            raise ApiError(ErrorKind.MALFORMED, f"the field {name[:80]!r} comes twice; send it once")
+    return Fields(typed, {**url, **form.strings}, form.uploads)
+
+
+def _read_json(body: Body) -> dict[str, Any]:
+    encoded = body.read()
+    check_surrogates(encoded)
+    try:
+        value = json.loads(
+            encoded.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_refuse_constant
+        )
+    except RecursionError:
+        problem = "it is nested too deeply"
+    except json.JSONDecodeError as error:
+        problem = f"{error.msg} at character {error.pos}"
+    except UnicodeDecodeError:
+        problem = "it is not UTF-8"
+    except ValueError as error:
+        problem = str(error) if isinstance(error, _JsonError) else "it has a number of too many digits"
+    else:
+        if isinstance(value, dict):
+            return value
+        problem = "it must be an object"
+    raise ApiError(ErrorKind.MALFORMED, f"the body is not JSON that can be used: {problem}")
+
+
+class _JsonError(ValueError):
+    """What JSON leaves to who reads it."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        raise _JsonError(TWICE)
+    if len(read) > MAX_FIELDS:
+        raise _JsonError(f"an object has {len(read)} fields, more than {MAX_FIELDS}")
+    return read
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _JsonError(f"{name} is no number")

@@ -1,0 +1,101 @@
+"""Forms, as browsers send them: application/x-www-form-urlencoded and multipart/form-data, in UTF-8.
+
+https://url.spec.whatwg.org/#application/x-www-form-urlencoded, https://www.rfc-editor.org/info/rfc7578
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
+from urllib.parse import unquote_to_bytes
+
+from service.http.multipart import FormError, FormParser, PartLimits
+from service.http.request_bodies import PIECE_BYTES, Body
+
+MAX_FIELDS = 4096
+"""In one request; a thousand texts come in a thousand fields."""
+MAX_FIELD_BYTES = 12 * 2**20
+"""Of a field in parts; DeepL's clients may send 10 MiB of a glossary."""
+MAX_UPLOADS = 8
+UPLOAD_SPOOL_BYTES = 64 * 1024
+"""From this size on an upload is kept on the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that came in a form."""
+
+    name: str
+    """As its sender calls it: any characters, and no path to be trusted."""
+    file: BinaryIO = field(repr=False)
+    """Its content; closed with the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Values by name, in their order."""
+
+    strings: Mapping[str, list[str]] = field(default_factory=dict)
+    uploads: Mapping[str, list[Upload]] = field(default_factory=dict)
+
+
+def read_urlencoded(encoded: bytes) -> dict[str, list[str]]:
+    """The fields of a form, or of a URL's query.
+
+    Raises:
+        FormError: it is not UTF-8, or there are more than `MAX_FIELDS`.
+    """
+    if encoded.count(b"&") >= MAX_FIELDS:
+        raise FormError(f"there are more than {MAX_FIELDS} fields")
+    fields: dict[str, list[str]] = {}
+    for pair in filter(None, encoded.split(b"&")):
+        name, _, value = pair.partition(b"=")
+        fields.setdefault(_unquoted(name), []).append(_unquoted(value))
+    return fields
+
+
+def _unquoted(encoded: bytes) -> str:
+    """Decode in pieces: to take 10 MB apart at once would hold up all threads."""
+    decoded, start = bytearray(), 0
+    while start < len(encoded):
+        stop = min(start + PIECE_BYTES, len(encoded))
+        if stop < len(encoded) and (escape := encoded.rfind(b"%", stop - 2, stop)) > start:
+            stop = escape  # which may go on in the next piece
+        decoded += unquote_to_bytes(encoded[start:stop].replace(b"+", b" "))
+        start = stop
+    try:
+        return decoded.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FormError("it is not UTF-8") from error
+
+
+def read_multipart(content_type: str, body: Body, files: list[BinaryIO]) -> Form:
+    """The fields and files of a form.
+
+    Args:
+        content_type: the header's value, which names the boundary.
+        body: all of it.
+        files: takes what holds the uploads, to be closed when they are needed no longer.
+
+    Raises:
+        FormError: it is malformed, ends too early, is not UTF-8 outside of its files, or there are more than
+            `MAX_FIELDS` or `MAX_UPLOADS`.
+    """
+    uploads: dict[str, list[Upload]] = {}
+    num_uploads = 0
+
+    def open_file(name: str, file_name: str) -> BinaryIO:
+        nonlocal num_uploads
+        num_uploads += 1
+        if num_uploads > MAX_UPLOADS:
+            raise FormError(f"there are more than {MAX_UPLOADS} files")
+        file = cast("BinaryIO", SpooledTemporaryFile(UPLOAD_SPOOL_BYTES))  # noqa: SIM115 -- `files` has it
+        files.append(file)
+        uploads.setdefault(name, []).append(Upload(file_name, file))
+        return file
+
+    parser = FormParser(content_type, PartLimits(MAX_FIELDS, MAX_FIELD_BYTES), open_file)
+    for piece in body.pieces():
+        parser.parse(piece)
+    parser.end()
+    return Form(parser.strings, uploads)

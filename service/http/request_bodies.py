@@ -1,0 +1,124 @@
+"""Read a request's body with a bound on memory, and parse it beside the event loop where that takes long."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from tempfile import TemporaryFile
+from typing import BinaryIO, TypeVar
+
+import anyio.to_thread
+from anyio import CapacityLimiter
+from anyio.lowlevel import RunVar
+from fastapi import Request
+
+from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
+from service.http.threads import run_in_thread
+
+SPOOL_BYTES = 256 * 1024
+"""From this size on a body is kept on the disk until it is parsed."""
+MAX_PARSED_AT_ONCE_BYTES = 16 * 1024
+"""Size of a body up to which it is parsed on the event loop, in less than a millisecond."""
+MAX_PARSED = 2
+"""Larger bodies that are parsed at the same time; each of them is in memory meanwhile."""
+PIECE_BYTES = 64 * 1024
+SPOOLED = "spooled"
+"""Key of a request's scope: its temporary files, which are closed with the request."""
+Result = TypeVar("Result")
+
+logger = logging.getLogger(__name__)
+
+_parsing: RunVar[CapacityLimiter] = RunVar("_parsing")
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A whole body: in memory, or in a file."""
+
+    content: bytes = b""
+    file: BinaryIO | None = None
+
+    def read(self) -> bytes:
+        """Return all of it."""
+        if self.file is None:
+            return self.content
+        self.file.seek(0)
+        return self.file.read()
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield it in pieces of up to `PIECE_BYTES`."""
+        if self.file is None:
+            yield self.content
+            return
+        self.file.seek(0)
+        while piece := self.file.read(PIECE_BYTES):
+            yield piece
+
+
+async def read_body(request: Request) -> Body:
+    """Await the whole body. At most `SPOOL_BYTES` of it and one piece are in memory.
+
+    Raises:
+        ApiError: the body is compressed, too large, too slow, or cannot be written to the disk.
+        ClientDisconnect: the client has gone.
+    """
+    require_no_encoding(request)
+    held, file = bytearray(), None
+    async for piece in request.stream():
+        held += piece
+        if len(held) >= SPOOL_BYTES:
+            if file is None:
+                file = await _spooled(_open_file)
+                request.scope[SPOOLED].append(file)
+            await _spooled(partial(file.write, bytes(held)))
+            held.clear()
+    if file is None:
+        return Body(bytes(held))
+    await _spooled(partial(file.write, bytes(held)))
+    return Body(file=file)
+
+
+async def parsed(body: Body, parse: Callable[[Body], Result]) -> Result:
+    """Return what `parse` makes of a body; a large one is parsed on a thread."""
+    if body.file is None and len(body.content) <= MAX_PARSED_AT_ONCE_BYTES:
+        return parse(body)
+    with _failing_as_unavailable():
+        return await anyio.to_thread.run_sync(parse, body, limiter=_limiter())
+
+
+def require_no_encoding(request: Request) -> None:
+    """Raise an ApiError for a body that is compressed: a few bytes of it may become any number."""
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise ApiError(
+            ErrorKind.UNSUPPORTED_MEDIA_TYPE, "send the body as it is, without the header Content-Encoding"
+        )
+
+
+def _open_file() -> BinaryIO:
+    return TemporaryFile()
+
+
+async def _spooled(work: Callable[[], Result]) -> Result:
+    with _failing_as_unavailable():
+        return await run_in_thread(work)
+
+
+@contextmanager
+def _failing_as_unavailable() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        logger.error("a request's body cannot be kept on the disk: %s", error)  # noqa: TRY400 -- says it all
+        problem = "the body cannot be kept at the moment; try again later"
+        raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error
+
+
+def _limiter() -> CapacityLimiter:
+    """Return the event loop's own."""
+    try:
+        return _parsing.get()
+    except LookupError:
+        limiter = CapacityLimiter(MAX_PARSED)
+        _parsing.set(limiter)
+        return limiter

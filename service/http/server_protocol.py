@@ -1,0 +1,246 @@
+"""How the process listens: patient with clients, but not for ever, and without dropping any when it stops."""
+
+import asyncio
+import logging
+import math
+import signal
+import socket
+from asyncio import TimerHandle, Transport
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from types import FrameType
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.middleware.proxy_headers import _TrustedHosts
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from service.accounts.rates import network_of
+from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, error_response
+from service.http.strict_http import MAX_HEAD_BYTES, StrictConnection
+
+AFTER_STOP_S = 5
+"""For which requests whose connections were closed may go on after a stop."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Of one process."""
+
+    timeout_s: float
+    """For a request's head, and for a client to read some of its answer."""
+    max_connections: int
+    max_connections_of_address: int
+    trusted_proxies: str
+    """Addresses and networks that may have all connections, with commas between."""
+    num_of: Counter[str] = field(default_factory=Counter)
+    """Connections that there are, by address or network."""
+
+
+class PatientProtocol(H11Protocol):
+    """Uvicorn waits for ever for the rest of a request's head, and for a client to read its answer; this does
+    not. Nor does it take any number of connections.
+    """
+
+    limits: ConnectionLimits
+    trusted: _TrustedHosts
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.conn: StrictConnection = StrictConnection()
+        self._impatience: TimerHandle | None = None
+        """Closes the connection unless a request comes."""
+        self._unread: TimerHandle | None = None
+        """Ends the connection unless the client reads."""
+        self._network: str | None = None
+        """Under which the connection is counted."""
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override] # as in uvicorn
+        super().connection_made(transport)
+        self._begin_to_wait()
+        host = "" if self.client is None else self.client[0]
+        if len(self.connections) > self.limits.max_connections:
+            problem = f"there are {self.limits.max_connections} connections already; try again later"
+        elif host in self.trusted:
+            return
+        else:
+            self._network = network_of(host)
+            self.limits.num_of[self._network] += 1
+            most = self.limits.max_connections_of_address
+            if self.limits.num_of[self._network] <= most:
+                return
+            problem = f"there are {most} connections of this address already; close some, or use them again"
+        self._tell(ApiError(ErrorKind.OVERLOADED, problem, headers=RETRY_AFTER))
+
+    def data_received(self, data: bytes) -> None:
+        # h11 bounds what it has not understood yet between two pieces.
+        for start in range(0, len(data), MAX_HEAD_BYTES):
+            if self.transport.is_closing():
+                return
+            super().data_received(data[start : start + MAX_HEAD_BYTES])
+        if self._has_request():
+            self._stop_waiting()
+        elif (
+            self._impatience is None
+        ):  # uvicorn's own timer, for connections kept alive, has just been stopped
+            self._begin_to_wait()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 -- it says nothing
+        self._tell(ApiError(ErrorKind.MALFORMED, self.conn.problem))
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._await_reading()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._await_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self.transport.is_closing():
+            self._stop_awaiting_reading()
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._await_reading()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        if self.transport.is_closing():
+            self._await_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        self._stop_awaiting_reading()
+        if self._network is not None:
+            self.limits.num_of[self._network] -= 1
+            if not self.limits.num_of[self._network]:
+                del self.limits.num_of[self._network]
+        super().connection_lost(exc)
+
+    def _tell(self, error: ApiError) -> None:
+        """Answer what is not for the application, unless an answer has begun; close the connection."""
+        response = error_response(error)
+        headers = [*response.raw_headers, (b"connection", b"close")]
+        reason = HTTPStatus(response.status_code).phrase
+        try:
+            for event in (
+                h11.Response(status_code=response.status_code, headers=headers, reason=reason),
+                h11.Data(data=bytes(response.body)),
+                h11.EndOfMessage(),
+            ):
+                self.transport.write(self.conn.send(event) or b"")
+        except h11.LocalProtocolError:
+            logger.debug("a client sent what is no HTTP behind a request that is answered")
+        if self._has_request():  # nothing that it sends is for anybody
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self._close()
+
+    def _close(self) -> None:
+        self.transport.close()
+        self._await_reading()
+
+    def _has_request(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def _begin_to_wait(self) -> None:
+        self._stop_waiting()
+        self._impatience = self.loop.call_later(self.limits.timeout_s, self._close)
+
+    def _stop_waiting(self) -> None:
+        if self._impatience is not None:
+            self._impatience.cancel()
+            self._impatience = None
+
+    def _await_reading(self) -> None:
+        if self._unread is None:
+            self._unread = self.loop.call_later(self.limits.timeout_s, self.transport.abort)
+
+    def _stop_awaiting_reading(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+
+def patient_protocol(connection_limits: ConnectionLimits) -> type[H11Protocol]:
+    """HTTP/1.1 over connections that are bounded by these limits, which one event loop has."""
+
+    class Impatient(PatientProtocol):
+        limits = connection_limits
+        trusted = _TrustedHosts(connection_limits.trusted_proxies)
+
+    return Impatient
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """How a server stops."""
+
+    drain_s: float
+    """For which it goes on after SIGTERM."""
+    timeout_s: float
+    """For which it then waits for what has come."""
+    begin_to_drain: Callable[[], None]
+
+
+class DrainingServer(uvicorn.Server):
+    """Told to stop by SIGTERM, it says that it is not ready and goes on for a while.
+
+    Whoever sends requests looks at the readiness now and then, and would find a closed port before it knows.
+    """
+
+    def __init__(self, config: uvicorn.Config, stopping: Stopping) -> None:
+        # Whose connection was closed ends by itself; what does not is cancelled.
+        config.timeout_graceful_shutdown = math.ceil(stopping.timeout_s) + AFTER_STOP_S
+        super().__init__(config)
+        self._stopping = stopping
+        self._is_draining = False
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Of a signal; a second one, or an interrupt from the keyboard, does not wait."""
+        if sig != signal.SIGTERM or self._is_draining or not self._stopping.drain_s:
+            self._stopping.begin_to_drain()  # answers that have no end by themselves look at it
+            super().handle_exit(sig, frame)
+            return
+        self._is_draining = True
+        # A connection that is kept ends with an answer, and not with a reset in the middle of a request.
+        self.config.encoded_headers = [*self.config.encoded_headers, (b"connection", b"close")]
+        self._stopping.begin_to_drain()
+        loop = asyncio.get_running_loop()
+        # A signal's handler is not a callback of the loop, which may be asleep.
+        loop.call_soon_threadsafe(loop.call_later, self._stopping.drain_s, super().handle_exit, sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        loop = asyncio.get_running_loop()
+        closing = loop.call_later(self._stopping.timeout_s, self._close_connections)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            closing.cancel()
+
+    def _close_connections(self) -> None:
+        connections = list(self.server_state.connections)
+        logger.warning(
+            "%d connections are closed: they were not done %g s after the stop",
+            len(connections),
+            self._stopping.timeout_s,
+        )
+        for connection in connections:
+            if connection.transport is not None:
+                connection.transport.abort()

@@ -1,0 +1,61 @@
+r"""Lone surrogates in JSON: `"\ud800"` is well-formed JSON, but no text, and has no UTF-8.
+
+What reads or keeps a client's text fails at one in a way of its own: tokenizers, detectors, databases, file
+names. So they are rejected where bodies come in, whichever API and field they are for.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+
+from dragoman.text.validation import surrogate_problem
+from service.http.errors import MAX_SHOWN_NAME, FieldProblem, invalid_input
+
+_LONE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
+    rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
+    rb"|\xed[\xa0-\xbf]"
+)
+"""A body without any of these has none; one that has, may (`\\\\ud800` is a backslash and five letters)."""
+UTF_8 = ("utf-8", "utf-8-sig")
+
+
+def check_surrogates(body: bytes) -> None:
+    """Reject JSON with lone surrogates.
+
+    What is no JSON passes: whoever parses it says what is wrong.
+
+    Raises:
+        ApiError: naming each field that has one.
+    """
+    if json.detect_encoding(body) in UTF_8 and _LONE.search(body) is None:
+        return
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        return
+    problems = list(_problems(content))
+    if problems:
+        named = (FieldProblem(field=field, problem=problem) for field, problem in problems)
+        raise invalid_input(named, total=len(problems))
+
+
+def _problems(content: object) -> Iterator[tuple[str, str]]:
+    """Fields, and what is wrong with them, in their order."""
+    remaining: list[tuple[str, object]] = [("", content)]
+    while remaining:
+        path, value = remaining.pop()
+        if isinstance(value, str):
+            problem = surrogate_problem(value)
+            if problem is not None:
+                yield path or "body", problem
+        elif isinstance(value, list):
+            remaining += [(f"{path}[{place}]", each) for place, each in reversed([*enumerate(value)])]
+        elif isinstance(value, dict):
+            for name, each in reversed(value.items()):
+                problem = surrogate_problem(name)
+                if problem is not None:
+                    yield path or "body", f"one of its names has a {problem}"
+                    continue
+                shown = name if len(name) <= MAX_SHOWN_NAME else f"{name[:MAX_SHOWN_NAME]}…"
+                remaining.append((f"{path}.{shown}" if path else shown, each))

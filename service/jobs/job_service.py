@@ -1,0 +1,202 @@
+"""Where files are handed in and asked after, by whatever API they come."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+from anyio import CapacityLimiter
+
+from dragoman.errors import InputError
+from dragoman.types import Pair
+from service.accounts.callers import Caller
+from service.batch.errors import BatchStopped, InputProblem
+from service.formats.errors import FileProblem
+from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
+from service.http.threads import run_in_thread
+from service.jobs.cleanup import remove
+from service.jobs.errors import FileRefused, JobError, JobsFull, TooManyBytes, TooManyJobs
+from service.jobs.job import Ending, Job, JobRequest, JobState, NewJob, new_job_id
+from service.jobs.job_runner import EntryCounts, JobRunner, keep
+from service.jobs.job_storage import JobStorage
+from service.jobs.request_fields import require_pair
+from service.jobs.worker import INPUT, Workers
+
+MAX_CHECKED = 2
+"""Files that are read through at the same time."""
+RESULT = "result"
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """A file that has come, and what is wanted of it."""
+
+    path: Path
+    wishes: JobRequest
+    ticket_sha256: str | None = None
+    """Of a document."""
+
+
+class JobService:
+    """For one event loop. Errors are those that clients are told, where nothing else is said."""
+
+    def __init__(self, storage: JobStorage, workers: Workers, runner: JobRunner) -> None:
+        self.storage = storage
+        self.workers = workers
+        self.runner = runner
+        # Not the threads that texts of others are taken apart on.
+        self._checking = CapacityLimiter(MAX_CHECKED)
+
+    @asynccontextmanager
+    async def folder(self) -> AsyncIterator[Path]:
+        """A folder for a file on its way, which goes with the block."""
+        made = await asked(lambda: TemporaryDirectory(dir=self.storage.scratch.folder))
+        try:
+            yield Path(made.name)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await run_in_thread(made.cleanup)
+
+    def require_pair(self, wishes: JobRequest) -> None:
+        """Raise what would make the work fail whatever the file is.
+
+        Raises:
+            InputError: nothing serves the pair, or the source is to be detected and cannot be.
+        """
+        require_pair(wishes, self.runner.router, self.runner.detection)
+
+    async def add(self, sent: UploadedFile, caller: Caller) -> Job:
+        """Take a file in, and charge for it. It is read through first.
+
+        Raises:
+            FileRefused: it cannot be translated.
+            QuotaExceeded: the caller has not so many characters left.
+        """
+        counted = await self._checked(sent)
+        most = caller.limits.characters_per_month
+        job = await asked(lambda: self._keep(sent, caller, counted, most))
+        self.workers.wake()
+        return job
+
+    async def add_ended(self, sent: UploadedFile, caller: Caller, ending: Ending) -> Job:
+        """Take one in that there is nothing to be done for, which costs nothing; what is sent is its result
+        if it is done.
+        """
+        return await asked(lambda: self._keep_ended(sent, caller, ending))
+
+    async def is_in_target(self, sent: UploadedFile) -> bool:
+        """Whether a file's language is found to be the one it is to be translated into.
+
+        Not of one that cannot be read, which `add` refuses.
+        """
+
+        def look() -> bool:
+            with suppress(FileProblem, InputProblem, InputError):
+                return self.runner.is_in_target(sent.wishes, sent.path)
+            return False
+
+        return await anyio.to_thread.run_sync(look, limiter=self._checking)
+
+    async def again(self, job: Job) -> Job:
+        """A job as it is now."""
+        return await asked(lambda: self.storage.store.again(job))
+
+    async def cancel(self, job: Job) -> Job:
+        """End a job soon; one that has ended stays as it is."""
+        job = await asked(lambda: self.storage.store.cancel(job))
+        if job.has_ended:  # it was waiting, and nobody will look at its file
+            await asked(lambda: self.storage.blobs.remove_one(f"{job.id}/{INPUT}"))
+        return job
+
+    async def remove(self, job: Job) -> None:
+        """Forget a job that has ended, and its files."""
+        await asked(lambda: remove(self.storage, self.runner, job))
+
+    async def _checked(self, sent: UploadedFile) -> EntryCounts:
+        """Read through beside the loop; a client that leaves takes its file with it."""
+        name, stop = sent.wishes.file_name, Event()
+        try:
+            return await anyio.to_thread.run_sync(
+                lambda: self.runner.check(sent.wishes, sent.path, stop), limiter=self._checking
+            )
+        except FileProblem as error:
+            raise FileRefused(name, error.problem) from error
+        except InputProblem as error:
+            raise FileRefused(name, "; ".join(problem for _, problem in error.problems)) from error
+        except BatchStopped as error:
+            raise ApiError(ErrorKind.NOT_READY, "the server is about to stop", headers=RETRY_AFTER) from error
+        finally:
+            stop.set()
+
+    def _keep(
+        self, sent: UploadedFile, caller: Caller, counted: EntryCounts, most_characters: int | None
+    ) -> Job:
+        new = self._new_job(sent, caller, counted)
+        with self._kept(new.id, INPUT, sent.path):
+            return self.storage.store.add(new, most_characters)
+
+    def _keep_ended(self, sent: UploadedFile, caller: Caller, ending: Ending) -> Job:
+        new = self._new_job(sent, caller, EntryCounts(0, 0))
+        if ending.state is not JobState.DONE:
+            return self.storage.store.add_ended(new, ending)
+        result = keep(f"{new.id}/{RESULT}", sent.path)
+        with self._kept(new.id, RESULT, sent.path):
+            return self.storage.store.add_ended(new, replace(ending, result=result))
+
+    def _new_job(self, sent: UploadedFile, caller: Caller, counted: EntryCounts) -> NewJob:
+        return NewJob(
+            new_job_id(self.storage.store.clock.now()),
+            caller.key_id,
+            _with_languages(sent.wishes, counted.pair),
+            sent.path.stat().st_size,
+            counted.num_entries,
+            counted.num_characters,
+            sent.ticket_sha256,
+        )
+
+    @contextmanager
+    def _kept(self, job_id: str, name: str, path: Path) -> Iterator[None]:
+        """A file that stays if the block ends well."""
+        blobs = self.storage.blobs
+        blobs.put(f"{job_id}/{name}", path)
+        try:
+            yield
+        except BaseException:
+            blobs.remove(job_id)
+            raise
+
+
+def _with_languages(wishes: JobRequest, pair: Pair | None) -> JobRequest:
+    """What is worked on has the languages that its charge was counted with, whatever models come and go."""
+    if pair is None or pair.source == pair.target:  # such a file comes back as it is
+        return wishes
+    return replace(wishes, source=pair.source, target=pair.target)
+
+
+async def asked(ask: Callable[[], Result]) -> Result:
+    """Wait for the database or the store of files beside the loop; failures are told as clients see them."""
+    with _told():
+        return await run_in_thread(ask)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except TooManyJobs as error:
+        raise ApiError(ErrorKind.OVERLOADED, str(error), headers=RETRY_AFTER) from error
+    except TooManyBytes as error:
+        raise ApiError(ErrorKind.QUOTA_EXCEEDED, str(error)) from error
+    except JobsFull as error:
+        raise ApiError(ErrorKind.NO_ROOM, str(error), headers=RETRY_AFTER) from error
+    except JobError as error:
+        raise ApiError(ErrorKind.NOT_FOUND, str(error)) from error
+    except OSError as error:
+        problem = "files cannot be kept or read at the moment; try again later"
+        raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error

@@ -1,0 +1,129 @@
+"""What is needed to take jobs in and to work on them, opened from the settings."""
+
+import logging
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+
+from sqlalchemy import make_url
+
+from service.accounts.accounts import Accounts
+from service.accounts.database import DEFAULT_URL, Database
+from service.jobs.blobs import Blobs, FolderBlobs, open_blobs
+from service.jobs.store import JobLimits, JobStore
+from service.jobs.tables import make_tables
+from service.jobs.webhooks import WebhookOptions, read_secret
+from service.settings import Settings, SettingsError
+
+FILES_FOLDER = "dragoman-jobs"
+OWN_DATABASE = "jobs.db"
+NOWHERE = "jobs_files: must say where files are kept, for all processes on the database to reach"
+
+logger = logging.getLogger(__name__)
+
+
+class Scratch:
+    """A folder of this process's own for files on their way, made when first wanted. Any thread may ask."""
+
+    def __init__(self, opened: ExitStack) -> None:
+        self._opened = opened
+        self._folder: Path | None = None
+        self._lock = Lock()
+
+    @property
+    def folder(self) -> Path:
+        """Raises OSError where none can be made."""
+        with self._lock:
+            if self._folder is None:
+                self._folder = Path(self._opened.enter_context(TemporaryDirectory(prefix="dragoman-jobs-")))
+            return self._folder
+
+
+@dataclass(frozen=True, slots=True)
+class JobStorage:
+    """Where jobs are kept."""
+
+    store: JobStore
+    blobs: Blobs
+    scratch: Scratch
+    webhooks: WebhookOptions | None
+
+
+def open_jobs(settings: Settings, accounts: Accounts, opened: ExitStack) -> JobStorage | None:
+    """Open what jobs are kept in; all of it is closed with `opened`. None where there are to be no jobs.
+
+    Raises:
+        SettingsError: a setting of jobs cannot be used.
+        StoreError: the database cannot be used.
+    """
+    if settings.jobs == "off":
+        return None
+    if settings.jobs is None and _is_nowhere(settings, accounts):
+        logger.warning("there are no jobs: %s", NOWHERE)
+        return None
+    webhooks = read_webhook_options(settings)
+    try:
+        scratch = Scratch(opened)
+        blobs = open_blobs(_where(settings, accounts, scratch))
+        database = accounts.database or _own_database(blobs, opened)
+    except OSError as error:
+        raise SettingsError(
+            f"jobs_files: the folder cannot be used; set it, or jobs to off: {error}"
+        ) from error
+    make_tables(database)
+    limits = JobLimits(
+        settings.max_jobs_of_key,
+        settings.max_jobs_bytes,
+        settings.job_lifetime_s,
+        settings.document_lifetime_s,
+        settings.max_jobs_bytes_of_key,
+    )
+    store = JobStore(database, limits, accounts.options.clock)
+    return JobStorage(store, blobs, scratch, webhooks)
+
+
+def read_webhook_options(settings: Settings) -> WebhookOptions | None:
+    """Return how webhooks are sent; None where there are to be none.
+
+    Raises:
+        SettingsError: a secret cannot be used, or there is a previous one alone.
+    """
+    secret, previous = settings.webhook_secret, settings.webhook_previous_secret
+    if secret is None:
+        if previous is not None:
+            raise SettingsError("webhook_previous_secret: is used beside webhook_secret; set that too")
+        return None
+    return WebhookOptions(
+        read_secret(secret.get_secret_value()),
+        None if previous is None else read_secret(previous.get_secret_value(), "webhook_previous_secret"),
+        settings.webhook_private,
+    )
+
+
+def _where(settings: Settings, accounts: Accounts, scratch: Scratch) -> str:
+    """Where files are kept."""
+    if settings.jobs_files is not None:
+        return settings.jobs_files
+    if accounts.database is None:
+        return str(scratch.folder / "files")
+    if _is_nowhere(settings, accounts):
+        raise SettingsError(NOWHERE)
+    url = make_url(settings.database_url or DEFAULT_URL)
+    return str(Path(url.database or "").absolute().parent / FILES_FOLDER)
+
+
+def _is_nowhere(settings: Settings, accounts: Accounts) -> bool:
+    """Whether nothing tells where files are that all processes on the database find."""
+    if settings.jobs_files is not None or accounts.database is None:
+        return False
+    return accounts.database.engine.dialect.name != "sqlite"
+
+
+def _own_database(blobs: Blobs, opened: ExitStack) -> Database:
+    if not isinstance(blobs, FolderBlobs):
+        raise SettingsError("jobs_files: is not a folder of this machine; set database_url as well")
+    database = Database.open(f"sqlite:///{blobs.folder / OWN_DATABASE}")
+    opened.callback(database.close)
+    return database

@@ -1,0 +1,140 @@
+"""Files as they come: onto the disk and not into memory, looked at before anything else is made of them.
+
+https://www.rfc-editor.org/info/rfc7578 for forms; JSON lines are a body of their own.
+"""
+
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from fastapi import Request
+
+from service.http.errors import ApiError, ErrorKind
+from service.http.fields import Fields, content_type_of, field_error, read_query
+from service.http.multipart import FormError, FormParser, PartLimits
+from service.http.request_bodies import require_no_encoding
+from service.http.threads import run_in_thread
+
+JSON_LINES = ("application/x-ndjson", "application/jsonl")
+MULTIPART = "multipart/form-data"
+FILE_FIELD = "file"
+LINES_NAME = "lines.jsonl"
+"""What JSON lines without a name are called."""
+PIECE_BYTES = 2**20
+"""Of a body that are in memory at a time."""
+MAX_FIELDS = 128
+MAX_FIELD_BYTES = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A file that has come, with what was said beside it."""
+
+    fields: Fields
+    """Without the file."""
+    name: str
+    """As its sender calls it: any characters, and no path to be trusted."""
+    path: Path
+    size_bytes: int
+
+
+async def receive(request: Request, folder: Path, max_bytes: int) -> Received:
+    """Take in a request's file.
+
+    Args:
+        request: whose body nobody has read.
+        folder: where the file goes; whoever has it removes it.
+        max_bytes: most that a file may have.
+
+    Raises:
+        ApiError: there is no file or more than one, it is too large, or the form cannot be read.
+    """
+    require_no_encoding(request)
+    kind = content_type_of(request)
+    path = folder / secrets.token_hex(16)
+    fields = read_query(request)
+    if kind == MULTIPART:
+        form = await _receive_form(request, path, max_bytes)
+        twice = sorted(set(fields) & set(form.strings))
+        if twice:
+            raise ApiError(ErrorKind.MALFORMED, f"the field {twice[0][:80]!r} comes twice; send it once")
+        if form.file_name is None:
+            raise field_error(FILE_FIELD, "is missing; send one in the form, with a file name")
+        return Received(Fields(form={**fields, **form.strings}), form.file_name, path, path.stat().st_size)
+    if kind in JSON_LINES:
+        with await run_in_thread(lambda: path.open("xb")) as target:
+            limited = _Limited(target, max_bytes)
+            async for piece in _pieces(request):
+                await run_in_thread(partial(limited.write, piece))
+        return Received(Fields(form=fields), LINES_NAME, path, path.stat().st_size)
+    raise ApiError(
+        ErrorKind.UNSUPPORTED_MEDIA_TYPE,
+        f"send a form, as {MULTIPART}, or JSON lines, as {' or '.join(JSON_LINES)}, and say which in the "
+        "header Content-Type",
+    )
+
+
+async def _pieces(request: Request) -> AsyncIterator[bytes]:
+    """The body in pieces that are worth a change of threads."""
+    piece = bytearray()
+    async for chunk in request.stream():
+        piece += chunk
+        if len(piece) >= PIECE_BYTES:
+            yield bytes(piece)
+            piece.clear()
+    if piece:
+        yield bytes(piece)
+
+
+async def _receive_form(request: Request, path: Path, max_bytes: int) -> "_Form":
+    with await run_in_thread(lambda: path.open("xb")) as target, _failing_as_malformed():
+        form = _Form(_Limited(target, max_bytes))
+        limits = PartLimits(MAX_FIELDS, MAX_FIELD_BYTES)
+        parser = FormParser(request.headers["content-type"], limits, form.open_file)
+        async for piece in _pieces(request):
+            await run_in_thread(partial(parser.parse, piece))
+        parser.end()
+    form.strings = parser.strings
+    return form
+
+
+@contextmanager
+def _failing_as_malformed() -> Iterator[None]:
+    try:
+        yield
+    except FormError as error:
+        raise ApiError(ErrorKind.MALFORMED, f"the form cannot be read: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Limited:
+    """A file that takes only so many bytes."""
+
+    target: BinaryIO
+    max_bytes: int
+
+    def write(self, piece: bytes) -> None:
+        if self.target.tell() + len(piece) > self.max_bytes:
+            raise ApiError(ErrorKind.TOO_LARGE, f"the file has more than {self.max_bytes} bytes; part it")
+        self.target.write(piece)
+
+
+@dataclass(slots=True)
+class _Form:
+    """What a form has: fields, and one file, which goes to the disk."""
+
+    target: _Limited
+    strings: dict[str, list[str]] = field(default_factory=dict)
+    file_name: str | None = None
+
+    def open_file(self, name: str, file_name: str) -> _Limited:
+        if name != FILE_FIELD:
+            raise field_error(name[:80], f"must not be a file; the file's field is `{FILE_FIELD}`")
+        if self.file_name is not None:
+            raise field_error(FILE_FIELD, "comes twice; send one file")
+        self.file_name = file_name
+        return self.target

@@ -1,0 +1,138 @@
+"""What the engine does, counted on its own threads and read when somebody asks."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dragoman.scheduling.metrics import SegmentRecord
+from dragoman.scheduling.replica import READINGS
+from dragoman.types import SearchKind
+from service.telemetry.counters import Counts, Distribution
+from service.telemetry.tracing import NO_TRACING, Tracing
+
+WAIT_BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+STEP_BOUNDS_S = (0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
+ROW_BOUNDS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+@dataclass(slots=True)
+class EngineCounters:
+    """What one thread has seen, or several together."""
+
+    queue_s: Distribution = field(default_factory=lambda: Distribution(WAIT_BOUNDS_S))
+    first_token_s: Distribution = field(default_factory=lambda: Distribution(WAIT_BOUNDS_S))
+    step_s: Distribution = field(default_factory=lambda: Distribution(STEP_BOUNDS_S))
+    step_rows: Distribution = field(default_factory=lambda: Distribution(ROW_BOUNDS))
+    capacity_row_steps: int = 0
+    """Rows that there was room for, in all steps together."""
+    source_tokens: int = 0
+    target_tokens: int = 0
+    segments: Counts = field(default_factory=Counts)
+    """By method and ending."""
+    finished: Counts = field(default_factory=Counts)
+    """By finish reason."""
+    refused: int = 0
+    found_in_cache: int = 0
+
+    def merge(self, other: "EngineCounters") -> None:
+        """Add what another has seen."""
+        self.queue_s.merge(other.queue_s)
+        self.first_token_s.merge(other.first_token_s)
+        self.step_s.merge(other.step_s)
+        self.step_rows.merge(other.step_rows)
+        self.segments.merge(other.segments)
+        self.finished.merge(other.finished)
+        self.capacity_row_steps += other.capacity_row_steps
+        self.source_tokens += other.source_tokens
+        self.target_tokens += other.target_tokens
+        self.refused += other.refused
+        self.found_in_cache += other.found_in_cache
+
+
+class _Own(threading.local):
+    counters: EngineCounters | None = None
+
+
+class EngineMetricsCollector:
+    """A meter for all translators of a process. No step waits for a lock: every thread has its own tally."""
+
+    def __init__(self, tracing: Tracing = NO_TRACING) -> None:
+        """Nothing seen yet.
+
+        Args:
+            tracing: is told of every source that has left.
+        """
+        self._tracing = tracing
+        self._own = _Own()
+        self._tallies: list[tuple[threading.Thread, EngineCounters]] = []
+        self._past = EngineCounters()
+        """Of threads that have ended."""
+        self._lock = threading.Lock()
+
+    def total(self) -> EngineCounters:
+        """What all threads have seen by now."""
+        with self._lock:
+            self._fold()
+            total = EngineCounters()
+            total.merge(self._past)
+            for _, counters in self._tallies:
+                total.merge(counters)
+        return total
+
+    def mark(self) -> object:
+        return self._tracing.mark()
+
+    def joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
+        if kind.method in READINGS:  # they follow a search that has waited already
+            return
+        queue_s = self._counters().queue_s
+        for waited in waited_s:
+            queue_s.add(waited)
+
+    def began(self, after_s: Sequence[float]) -> None:
+        first_token_s = self._counters().first_token_s
+        for after in after_s:
+            first_token_s.add(after)
+
+    def stepped(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:  # noqa: ARG002 -- the protocol's
+        counters = self._counters()
+        counters.step_s.add(duration_s)
+        counters.step_rows.add(num_rows)
+        counters.capacity_row_steps += capacity_rows
+
+    def left(self, passages: Sequence[SegmentRecord]) -> None:
+        counters = self._counters()
+        for passage in passages:
+            method = passage.kind.method
+            counters.segments.add(method.value, passage.ending.value)
+            if method not in READINGS and passage.finish_reason is not None:
+                counters.source_tokens += passage.num_source_tokens
+                counters.target_tokens += passage.num_target_tokens
+                counters.finished.add(passage.finish_reason.value)
+        self._tracing.left(passages)
+
+    def refused(self, num_sources: int) -> None:
+        self._counters().refused += num_sources
+
+    def found_in_cache(self) -> None:
+        self._counters().found_in_cache += 1
+
+    def _counters(self) -> EngineCounters:
+        counters = self._own.counters
+        if counters is not None:
+            return counters
+        counters = self._own.counters = EngineCounters()
+        with self._lock:
+            self._fold()
+            self._tallies.append((threading.current_thread(), counters))
+        return counters
+
+    def _fold(self) -> None:
+        """Add what threads that have ended saw to the past. With the lock held."""
+        running = []
+        for thread, counters in self._tallies:
+            if thread.is_alive():
+                running.append((thread, counters))
+            else:
+                self._past.merge(counters)
+        self._tallies = running

@@ -1,0 +1,58 @@
+"""The route that metrics are read from."""
+
+from typing import Literal
+
+from fastapi import APIRouter, Request
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from starlette.responses import Response
+
+from service.accounts.keys import Scope
+from service.http.authentication import Authenticator
+from service.http.errors import ErrorKind
+from service.http.openapi_parts import WITH_KEY, failures
+from service.http.threads import run_in_thread
+from service.telemetry.metrics import Metrics
+
+Access = Literal["open", "key", "off"]
+"""Who may read metrics: anybody, who has a key for the server itself, nobody."""
+REASONS = {
+    ErrorKind.UNAUTHENTICATED: "There is no API key, and metrics want one; or there is none like it",
+    ErrorKind.FORBIDDEN: "The API key is not for this",
+    ErrorKind.RATE_LIMITED: "Too many requests came; `Retry-After` says when to come back",
+    ErrorKind.STORE_UNAVAILABLE: "The key cannot be looked up",
+}
+
+EXAMPLE = """# HELP dragoman_segments_waiting Segments that wait for a replica
+# TYPE dragoman_segments_waiting gauge
+dragoman_segments_waiting 0.0
+"""
+
+
+def metrics_routes(metrics: Metrics, authenticator: Authenticator, access: Access) -> APIRouter:
+    """`GET /metrics`, unless access is off."""
+    routes = APIRouter(tags=["health"])
+    if access == "off":
+        return routes
+    wants_key = access == "key"
+
+    @routes.get(
+        "/metrics",
+        operation_id="metrics",
+        summary="Metrics for Prometheus",
+        response_class=Response,
+        responses={
+            200: {
+                "description": "All of them, in Prometheus's text format",
+                "content": {CONTENT_TYPE_PLAIN_0_0_4: {"schema": {"type": "string"}, "example": EXAMPLE}},
+            },
+            **(failures(REASONS) if wants_key else {}),
+        },
+        dependencies=WITH_KEY if wants_key else (),
+    )
+    async def read_metrics(connection: Request) -> Response:
+        """Counts and durations of requests and of the engine; nothing that a client wrote."""
+        if wants_key:
+            await authenticator.authenticate_key(connection, Scope.ADMIN)
+        return Response(await run_in_thread(metrics.exposition), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+    return routes

@@ -1,0 +1,103 @@
+"""Log lines, for people or as JSON: one form for all, with the request they belong to.
+
+By default no line has anything in it that a client wrote. What Dragoman's own modules log is written with
+that in mind; of others' modules only warnings are let through, exceptions lose their messages, and asyncio,
+which likes to show what its tasks returned, its details.
+"""
+
+import json
+import logging
+import traceback
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Literal, TextIO
+
+from service.telemetry.request_record import CURRENT
+
+LogFormat = Literal["text", "json"]
+OWN_LOGGERS = ("dragoman", "service", "uvicorn", "uvicorn.error", "uvicorn.access")
+"""Those whose lines of all levels may be logged."""
+TALKATIVE = "asyncio"
+
+_ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+
+def configure_logs(log_format: LogFormat, level: str, stream: TextIO | None = None) -> None:
+    """Send every log line of the process to one place; for the command that serves, once.
+
+    Args:
+        log_format: for people or for programs.
+        level: least severity, as in `info`.
+        stream: where to; None for stderr.
+    """
+    least = logging.getLevelNamesMapping()[level.upper()]
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines() if log_format == "json" else TextLines())
+    logging.basicConfig(handlers=[handler], level=max(least, logging.WARNING), force=True)
+    for name in OWN_LOGGERS:
+        own = logging.getLogger(name)
+        own.handlers.clear()  # uvicorn may have given its own some
+        own.propagate = True
+        own.setLevel(least)
+
+
+class _Lines(logging.Formatter):
+    def formatException(self, ei: _ExceptionInfo) -> str:  # noqa: N802 -- the library's name
+        return "".join(traceback_without_messages(ei[1])).rstrip("\n")
+
+
+class JsonLines(_Lines):
+    """Each line an object: time, level, logger, message, what the line has of its own, the request's id."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line = {
+            "time": time.replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": _message(record),
+            **_fields(record),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+class TextLines(_Lines):
+    """`INFO: service.access: request method=POST route=/v1/translate status=200 ...`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = "".join(f" {name}={value}" for name, value in _fields(record).items())
+        line = f"{record.levelname}: {record.name}: {_message(record)}{fields}"
+        if record.exc_info and record.exc_info[1] is not None:
+            line += "\n" + self.formatException(record.exc_info)
+        return line
+
+
+def _message(record: logging.LogRecord) -> str:
+    if record.name != TALKATIVE:
+        return record.getMessage()
+    # Its template, or its first line: the rest shows tasks, with what they returned or raised.
+    return str(record.msg).split("\n", 1)[0]
+
+
+def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
+    """What a line was given as `extra={"fields": {...}}`, and its request."""
+    fields: dict[str, Any] = dict(getattr(record, "fields", {}))
+    note = CURRENT.get()
+    if note is not None:
+        fields["request_id"] = note.request_id
+        if note.trace_id is not None:
+            fields["trace_id"] = note.trace_id
+    return fields
+
+
+def traceback_without_messages(error: BaseException | None) -> Iterator[str]:
+    """Where an error was raised and of what type it is. Messages stay out: they may quote a client's text."""
+    while error is not None:
+        yield from traceback.format_tb(error.__traceback__)
+        yield f"{type(error).__module__}.{type(error).__qualname__}\n"
+        error = error.__cause__ or error.__context__
+        if error is not None:
+            yield "which came from\n"

@@ -1,0 +1,86 @@
+"""Every request: its name, how long it took, one line in the log, and its part in the metrics."""
+
+import logging
+import time
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.http.errors import CLIENT_GONE
+from service.telemetry.request_counters import RequestCounters
+from service.telemetry.request_record import RequestRecord, begin_request
+from service.telemetry.routes import api_of, method_of, route_of, status_class_of
+
+REQUEST_ID_HEADER = "x-request-id"
+QUIET_ROUTES = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Asked for by machines every few seconds: their lines are of level debug."""
+FAILED = 500
+"""What a client is told when an application ends without an answer."""
+
+logger = logging.getLogger("service.access")
+
+
+@dataclass(frozen=True, slots=True)
+class LineOptions:
+    """What a request's line in the log has besides what is always there."""
+
+    addresses: bool = False
+    """The client's."""
+    texts: bool = False
+    """What it wants translated, in a line of its own, of level debug."""
+
+
+class TelemetryMiddleware:
+    """ASGI middleware, around all others. Tells clients the request's id in a header."""
+
+    def __init__(self, app: ASGIApp, counters: RequestCounters, options: LineOptions) -> None:
+        self.app = app
+        self.counters = counters
+        self.options = options
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        note = begin_request(Headers(scope=scope).get(REQUEST_ID_HEADER))
+        began_s = time.perf_counter()
+        # Nobody was answered: the client had gone.
+        status = CLIENT_GONE
+
+        async def note_status(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)[REQUEST_ID_HEADER] = note.request_id
+            await send(message)
+
+        self.counters.in_flight += 1
+        try:
+            await self.app(scope, receive, note_status)
+        except BaseException:
+            status = FAILED if status == CLIENT_GONE else status
+            raise
+        finally:
+            self.counters.in_flight -= 1
+            duration_s = time.perf_counter() - began_s
+            self.counters.count(api_of(scope), route_of(scope), status_class_of(status), duration_s)
+            if note.characters:
+                self.counters.characters.add(api_of(scope), amount=note.characters)
+            self._log(scope, note, status, duration_s)
+
+    def _log(self, scope: Scope, note: RequestRecord, status: int, duration_s: float) -> None:
+        fields: dict[str, object] = {
+            "method": method_of(scope),
+            "route": route_of(scope),
+            "status": status,
+            "duration_ms": round(duration_s * 1e3, 1),
+            "api": api_of(scope),
+            "characters": note.characters,
+        }
+        if self.options.addresses and scope.get("client"):
+            fields["address"] = scope["client"][0]
+        level = logging.DEBUG if route_of(scope) in QUIET_ROUTES else logging.INFO
+        logger.log(level, "request", extra={"fields": fields})
+        if self.options.texts and note.texts:
+            logger.debug("texts", extra={"fields": {"texts": list(note.texts)}})

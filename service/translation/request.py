@@ -1,0 +1,65 @@
+"""What a request asks of the desk and what it is given, whatever API it came by."""
+
+from dataclasses import dataclass
+
+from dragoman import DecodingOptions, Priority
+from dragoman.routing.results import RoutedTranslation
+from dragoman.routing.routes import Route
+from service.markup.options import MarkupOptions
+
+AUTO = "auto"
+"""As a source: to be detected."""
+UNDETERMINED = "und"
+"""BCP-47's word for the language of a text that has none, as one of digits."""
+DEFAULTS = DecodingOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationRequest:
+    """Texts to translate, and how."""
+
+    texts: tuple[str, ...]
+    target: str | None
+    """None where only one is possible."""
+    source: str | None = None
+    """None or `auto`: detected for each text by itself."""
+    model: str | None = None
+    """The only one to use."""
+    options: DecodingOptions = DEFAULTS
+    markup: MarkupOptions | None = None
+    """What the texts are marked up in; None for plain text."""
+    priority: Priority = Priority.INTERACTIVE
+    linger_s: float = 0.0
+    """Seconds for which its work goes on after whoever waited has left, as the same order may come again."""
+
+    @property
+    def num_characters(self) -> int:
+        return sum(map(len, self.texts))
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedSource:
+    """A language that a text seems to be in."""
+
+    language: str
+    """A code as the models have it, or `und`."""
+    confidence: float
+    """0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationResult:
+    """What became of one text."""
+
+    text: str
+    source: str
+    """The language translated from; `und` where the text has none."""
+    target: str
+    detected: DetectedSource | None
+    """None where the caller said which language it is."""
+    route: Route | None
+    """None where the text was left as it is: it was in the target language already, or in none."""
+    parts: tuple[RoutedTranslation, ...]
+    """The text's translation; of a text with markup, its blocks'. Empty where it was left as it is."""
+    alternatives: tuple[str, ...] = ()
+    """Other translations of the whole text, the most likely first; none of a text with markup."""

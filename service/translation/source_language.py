@@ -1,0 +1,84 @@
+"""From which language each text is translated, where its caller does not say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from dragoman import InputError
+from dragoman.routing.routes import Routes
+from dragoman.text.segmentation import has_letters
+from service.translation.detection import detect
+from service.translation.request import AUTO, UNDETERMINED, DetectedSource
+
+CLEARLY = 1.5
+"""So many times as likely as any other language must the target language be for a text to be left as it is.
+"Hand" is German and English alike; who asks for a translation of it wants one."""
+
+
+class DetectionMode(Enum):
+    """Whether languages that nobody named are detected."""
+
+    ON = "on"
+    OFF = "off"
+    """A source may be left open where only one is possible."""
+
+    def is_wanted(self, source: str | None) -> bool:
+        """Whether a text's language, named like this, is to be detected.
+
+        Raises:
+            InputError: it is, and this server does not.
+        """
+        is_auto = source is not None and source.lower() == AUTO
+        if is_auto and self is DetectionMode.OFF:
+            raise InputError("source", "languages are not detected here; name the language of the text")
+        return is_auto or (source is None and self is DetectionMode.ON)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedSource:
+    """Of one text."""
+
+    language: str | None
+    """To translate from; None where the text is left as it is."""
+    target: str
+    detected: DetectedSource
+
+
+def resolve_source(text: str, target: str | None, model: str | None, routes: Routes) -> ResolvedSource:
+    """Detect a text's language among those that something translates into the target, and the target itself.
+
+    Raises:
+        UnsupportedPair: nothing translates into the target; or none is named, and there are several for the
+            language that was detected.
+        InputError: there is no such model, or the text's language is none of these.
+    """
+    sources = routes.sources_of(target, model)
+    if target is None and len(sources) > 1:
+        return _find_pair(text, sources, model, routes)
+    into = routes.find(None if target is None else sources[0], target, model).pair.target
+    found = detect(text, [into, *(code for code in sources if code != into)])
+    best, others = found[0], found[1:]
+    if best.language == UNDETERMINED:
+        return ResolvedSource(_undetermined(text, sources), into, best)
+    if best.language != into:
+        return ResolvedSource(best.language, into, best)
+    if not others or best.confidence >= CLEARLY * others[0].confidence:
+        return ResolvedSource(None, into, best)
+    return ResolvedSource(others[0].language, into, others[0])
+
+
+def _find_pair(text: str, sources: Sequence[str], model: str | None, routes: Routes) -> ResolvedSource:
+    """Where nobody named a target: that of the language that is detected, if it has only one."""
+    best = detect(text, sources)[0]
+    is_known = best.language != UNDETERMINED
+    language = best.language if is_known else _undetermined(text, sources)
+    pair = routes.find(sources[0] if language is None else language, None, model).pair
+    return ResolvedSource(language, pair.target, best)
+
+
+def _undetermined(text: str, sources: Sequence[str]) -> str | None:
+    if not has_letters(text):
+        return None
+    if len(sources) == 1:
+        return sources[0]
+    raise InputError("text", "its language is none of those that can be detected here; name it as `source`")

@@ -1,0 +1,418 @@
+"""Where every API hands in its texts and gets their translations."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import anyio
+
+from dragoman import InputError
+from dragoman.routing.pivot_translation import Callbacks
+from dragoman.routing.results import RoutedTranslation
+from dragoman.routing.router import Router
+from dragoman.routing.routes import Route
+from dragoman.scheduling.fair_queue import Flow
+from dragoman.types import SegmentTranslation
+from service.accounts.accounts import Accounts
+from service.accounts.callers import Caller
+from service.accounts.errors import StoreError
+from service.accounts.usage import Charge
+from service.http.limits import TextLimits
+from service.http.threads import run_in_thread
+from service.markup.marked_up import MarkedUp, parse
+from service.markup.options import MarkupError, MarkupOptions
+from service.telemetry.request_record import note_texts
+from service.translation.cache_partitions import CachePartitioning
+from service.translation.coalescing import Coalescer
+from service.translation.detection import detect
+from service.translation.inference import WARM_UP_TEXT, EngineCall, Inference, Outcome
+from service.translation.request import (
+    AUTO,
+    UNDETERMINED,
+    DetectedSource,
+    TranslationRequest,
+    TranslationResult,
+)
+from service.translation.source_language import DetectionMode, resolve_source
+
+BRIEF_TEXTS = 4
+BRIEF_CHARACTERS = 1000
+"""An order of no more is taken apart within about half a millisecond."""
+
+logger = logging.getLogger(__name__)
+
+
+class TextsRejectedError(Exception):
+    """Texts of an order that cannot be translated; the others could be."""
+
+    def __init__(self, problems: Sequence[tuple[int, str]]) -> None:
+        super().__init__(f"{len(problems)} texts cannot be translated")
+        self.problems = tuple(problems)
+        """Position in the order, and what is wrong."""
+
+
+class StreamDetail(Enum):
+    """How closely somebody follows an order."""
+
+    SEGMENTS = 1
+    TOKENS = 2
+    """Greedy search only, as a beam changes its mind."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentDone:
+    """A segment, after all before it in its text."""
+
+    item: int
+    """Position of its text in the order."""
+    number: int
+    """Position in its text."""
+    segment: SegmentTranslation
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentSoFar:
+    """The beginning of a segment, which replaces what was told of it before."""
+
+    item: int
+    number: int
+    text: str
+
+
+Progress = SegmentDone | SegmentSoFar
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be done with one text."""
+
+    text: str
+    marked: MarkedUp | None
+    target: str
+    detected: DetectedSource | None
+    """None where the caller named its language."""
+    route: Route | None
+    """None where it is left as it is."""
+    calls: tuple[EngineCall, ...]
+
+
+class TranslationService:
+    """Takes orders. For one event loop."""
+
+    def __init__(
+        self,
+        inference: Inference,
+        accounts: Accounts,
+        limits: TextLimits,
+        detection: DetectionMode,
+        cache_sharing: CachePartitioning = CachePartitioning.PER_KEY,
+    ) -> None:
+        self.inference = inference
+        self._accounts = accounts
+        self.limits = limits
+        self.detection = detection
+        self.cache_sharing = cache_sharing
+        self._sharing: Coalescer[list[TranslationResult]] = Coalescer()
+
+    async def warm_up(self) -> None:
+        """Do before the server is ready what its first requests would wait for; see `Inference.warm_up`."""
+        if self.detection is DetectionMode.ON:
+            among = self._served()
+            await self.inference.run_in_thread(lambda: detect(WARM_UP_TEXT, among))
+        await self.inference.warm_up()
+
+    async def translate(
+        self, translation_request: TranslationRequest, caller: Caller
+    ) -> list[TranslationResult]:
+        """An answer for each text, in their order.
+
+        The same order from the same caller, while it is under way, is the same work, and is charged once.
+        What fails, or is given up, is not charged.
+
+        Args:
+            translation_request: texts and wishes.
+            caller: who is charged for their characters.
+
+        Raises:
+            QuotaExceeded: the caller has not so many characters left.
+            ApiError: there are more texts or characters than a request may carry.
+            TextsRejectedError: texts cannot be translated; all such are named.
+            DragomanError: see `Inference.run`.
+        """
+        self.limits.check(translation_request.texts, translation_request.options.target_prefix)
+        note_texts(translation_request.texts)
+        if (
+            translation_request.options.sampling is not None
+            and translation_request.options.sampling.seed is None
+        ):
+            return await self._translate(translation_request, caller)
+        asked = (caller.key_id, translation_request)
+        return await self._sharing.join(
+            asked, lambda: self._translate(translation_request, caller), translation_request.linger_s
+        )
+
+    async def leave_unchanged(
+        self, translation_request: TranslationRequest, caller: Caller
+    ) -> list[TranslationResult]:
+        """Answer texts that are in the target language already, as their caller says.
+
+        They are charged, as texts are whose language is detected to be the target's.
+
+        Raises:
+            ApiError: there are more texts or characters than a request may carry.
+            QuotaExceeded: the caller has not so many characters left.
+        """
+        self.limits.check(translation_request.texts)
+        note_texts(translation_request.texts)
+        source, target = (
+            translation_request.source or UNDETERMINED,
+            translation_request.target or UNDETERMINED,
+        )
+        async with self.charged(translation_request.num_characters, caller):
+            return [
+                TranslationResult(text, source, target, None, None, ()) for text in translation_request.texts
+            ]
+
+    async def stream(
+        self, translation_request: TranslationRequest, caller: Caller, telling: StreamDetail
+    ) -> AsyncGenerator[Progress | list[TranslationResult]]:
+        """What becomes of an order of plain texts as it becomes so, and at last the answers.
+
+        Arguments and errors are those of `translate`. What ends the iteration gives the work up.
+        """
+        self.limits.check(translation_request.texts, translation_request.options.target_prefix)
+        note_texts(translation_request.texts)
+        async with self.charged(translation_request.num_characters, caller):
+            plans = await self._plan(translation_request, Flow(caller.key_id))
+            async with aclosing(self._follow(plans, telling, caller)) as followed:
+                async for progress in followed:
+                    yield progress
+
+    async def score(
+        self, pairs: Sequence[tuple[str, str]], route: Route, caller: Caller
+    ) -> list[SegmentTranslation]:
+        """What the model makes of each source and the target given for it; both are charged.
+
+        Raises:
+            ApiError: there are more texts or characters than a request may carry.
+            QuotaExceeded: the caller has not so many characters left.
+            InputError: naming the pair and which of its texts cannot be read.
+            DragomanError: see `Inference.run`.
+        """
+        texts = [text for pair in pairs for text in pair]
+        self.limits.check(texts)
+        note_texts(texts)
+        async with self.charged(sum(map(len, texts)), caller):
+            partition = self.cache_sharing.partition_of(caller.key_id)
+            return await self.inference.score(route, pairs, Flow(caller.key_id), partition)
+
+    async def detect(self, texts: Sequence[str], caller: Caller) -> list[list[DetectedSource]]:
+        """The languages, among all served, that each text may be in, the most likely first.
+
+        Raises:
+            ApiError: there are more texts or characters than a request may carry.
+            InputError: no language is detected here.
+            QuotaExceeded: the caller has not so many characters left.
+        """
+        self.detection.is_wanted(AUTO)
+        self.limits.check(texts)
+        note_texts(texts)
+        among = self._served()
+        async with self.charged(sum(map(len, texts)), caller):
+            return await self.inference.run_in_thread(
+                lambda: [detect(text, among) for text in texts], sum(map(len, texts))
+            )
+
+    def _served(self) -> list[str]:
+        """Codes of all languages."""
+        routes = self.inference.router.routes
+        return sorted({*routes.sources(), *routes.targets()})
+
+    async def _follow(
+        self, plans: Sequence[_Plan], telling: StreamDetail, caller: Caller
+    ) -> AsyncGenerator[Progress | list[TranslationResult]]:
+        told: asyncio.Queue[Progress | None] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def tell(progress: Progress) -> None:
+            loop.call_soon_threadsafe(told.put_nowait, progress)
+
+        calls = [
+            replace(call, watch=_watch(item, telling, tell))
+            for item, plan in enumerate(plans)
+            for call in plan.calls
+        ]
+        working = asyncio.ensure_future(
+            self.inference.run(calls, self.cache_sharing.partition_of(caller.key_id))
+        )
+        working.add_done_callback(lambda _: told.put_nowait(None))
+        try:
+            while (progress := await told.get()) is not None:
+                yield progress
+            yield _answer_all(plans, working.result())
+        finally:
+            working.cancel()
+
+    async def _translate(
+        self, translation_request: TranslationRequest, caller: Caller
+    ) -> list[TranslationResult]:
+        async with self.charged(translation_request.num_characters, caller):
+            plans: list[_Plan] = []
+            cache_partition = self.cache_sharing.partition_of(caller.key_id)
+
+            def plan() -> list[EngineCall]:
+                flow = Flow(caller.key_id)
+                plans.extend(_plan_all(translation_request, self.inference.router, self.detection, flow))
+                return [call for plan in plans for call in plan.calls]
+
+            if self._is_brief(translation_request):
+                outcomes = await self.inference.run_at_once(plan(), cache_partition)
+            else:
+                outcomes = await self.inference.run_planned(
+                    plan, translation_request.num_characters, cache_partition
+                )
+            if translation_request.markup is None:  # nothing to put together
+                return _answer_all(plans, outcomes)
+            return await self.inference.run_in_thread(
+                lambda: _answer_all(plans, outcomes), translation_request.num_characters
+            )
+
+    def _is_brief(self, translation_request: TranslationRequest) -> bool:
+        """Whether to plan it takes less time than to change threads."""
+        return (
+            len(translation_request.texts) <= BRIEF_TEXTS
+            and translation_request.num_characters + len(translation_request.options.target_prefix)
+            <= BRIEF_CHARACTERS
+            and translation_request.markup is None
+            and not self.detection.is_wanted(translation_request.source)
+        )
+
+    async def _plan(self, translation_request: TranslationRequest, flow: Flow) -> list[_Plan]:
+        router = self.inference.router
+        return await self.inference.run_in_thread(
+            lambda: _plan_all(translation_request, router, self.detection, flow),
+            translation_request.num_characters,
+        )
+
+    @asynccontextmanager
+    async def charged(self, characters: int, caller: Caller, documents: int = 0) -> AsyncIterator[None]:
+        """Charge before the work, so that a quota holds however many requests come at once.
+
+        What fails in the block, or is given up, is not charged.
+        """
+        if caller.key_id is None:
+            yield
+            return
+        charge = await run_in_thread(lambda: self._accounts.charge(caller, characters, documents=documents))
+        try:
+            yield
+        except BaseException:
+            # Shielded: whoever gave the work up must not leave the caller charged for it.
+            with anyio.CancelScope(shield=True):
+                await run_in_thread(lambda: self._refund(charge))
+            raise
+
+    def _refund(self, charge: Charge) -> None:
+        try:
+            self._accounts.refund(charge)
+        except StoreError as error:  # the caller is told of the failure that came first
+            logger.error("%d characters of key %s stay charged: %s", charge.characters, charge.key_id, error)  # noqa: TRY400 -- a traceback says no more
+
+
+def _watch(item: int, telling: StreamDetail, tell: Callable[[Progress], None]) -> Callbacks:
+    num_done = 0
+
+    def on_segment(segment: SegmentTranslation) -> None:
+        nonlocal num_done
+        tell(SegmentDone(item, num_done, segment))
+        num_done += 1
+
+    def on_token(number: int, text: str) -> None:
+        tell(SegmentSoFar(item, number, text))
+
+    return Callbacks(on_segment, on_token if telling is StreamDetail.TOKENS else None)
+
+
+def _plan_all(
+    translation_request: TranslationRequest, router: Router, detection: DetectionMode, flow: Flow
+) -> list[_Plan]:
+    """Raises a TextsRejectedError that names all texts at fault."""
+    plans, problems = [], []
+    if not translation_request.texts and not detection.is_wanted(translation_request.source):
+        router.route(
+            translation_request.source, translation_request.target, translation_request.model
+        )  # no text would find a pair amiss
+    for item, text in enumerate(translation_request.texts):
+        try:
+            plans.append(_plan(text, translation_request, router, detection, flow))
+        except InputError as error:
+            if error.field != "text":  # it is the same for all texts
+                raise
+            problems.append((item, error.problem))
+    if problems:
+        raise TextsRejectedError(problems)
+    return plans
+
+
+def _plan(
+    text: str, translation_request: TranslationRequest, router: Router, detection: DetectionMode, flow: Flow
+) -> _Plan:
+    marked = None if translation_request.markup is None else _parse(text, translation_request.markup)
+    source, detected = translation_request.source, None
+    if detection.is_wanted(source):
+        running = text if marked is None else "\n".join(marked.blocks)
+        found = resolve_source(running, translation_request.target, translation_request.model, router.routes)
+        source, detected = found.language, found.detected
+        if source is None:
+            return _Plan(text, marked, found.target, detected, None, ())
+    route = router.route(source, translation_request.target, translation_request.model)
+    options = (
+        translation_request.options
+        if marked is None
+        else replace(translation_request.options, return_alignment=True)
+    )
+    parts = (text,) if marked is None else marked.blocks
+    calls = tuple(EngineCall(route, part, options, translation_request.priority, flow=flow) for part in parts)
+    return _Plan(text, marked, route.pair.target, detected, route, calls)
+
+
+def _parse(text: str, options: MarkupOptions) -> MarkedUp:
+    try:
+        return parse(text, options)
+    except MarkupError as error:
+        raise InputError("text", str(error)) from error
+
+
+def _answer_all(plans: Sequence[_Plan], outcomes: Sequence[Outcome]) -> list[TranslationResult]:
+    """Raises a TextsRejectedError that names all texts at fault."""
+    answers, problems = [], []
+    remaining = iter(outcomes)
+    for item, plan in enumerate(plans):
+        found = [next(remaining) for _ in plan.calls]
+        parts = [part for part in found if not isinstance(part, InputError)]
+        faults = [part.problem for part in found if isinstance(part, InputError)]
+        if faults:
+            problems.append((item, faults[0]))
+        else:
+            answers.append(_answer(plan, parts))
+    if problems:
+        raise TextsRejectedError(problems)
+    return answers
+
+
+def _answer(plan: _Plan, parts: Sequence[RoutedTranslation]) -> TranslationResult:
+    if plan.route is None:
+        language = UNDETERMINED if plan.detected is None else plan.detected.language
+        return TranslationResult(plan.text, language, plan.target, plan.detected, None, ())
+    text, alternatives = "", tuple[str, ...]()
+    if plan.marked is not None:
+        text = plan.marked.rejoin([part.translation for part in parts])
+    else:
+        (part,) = parts
+        text = part.translation.text
+        alternatives = tuple(other.text for other in part.translation.alternatives[1:])
+    source = plan.route.pair.source
+    return TranslationResult(text, source, plan.target, plan.detected, plan.route, tuple(parts), alternatives)

@@ -1,0 +1,187 @@
+"""Words that say the same, tokens with their log-probabilities, given beginnings and given targets."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dragoman import DecodingOptions, InputError, SegmentTranslation, Translation, Translator
+from dragoman.decoding.options import Sampling
+from dragoman.pipeline.word_alignment import link_words
+from dragoman.text.words import Word
+from dragoman.types import Link, Span, Splitting
+
+TIMEOUT_S = 60
+TEXT = "Guten Morgen! Das ist ein Haus.\n42\nDer Hund schläft."
+READ = DecodingOptions(return_alignment=True, return_tokens=True, use_shortlist=False)
+
+
+def word(start: int, end: int, *pieces: int) -> Word:
+    return Word(Span(start, end), pieces)
+
+
+def test_every_target_word_goes_with_the_source_word_it_attends_to_most() -> None:
+    source = [word(0, 3, 0, 1), word(4, 7, 2)]
+    target = [word(0, 2, 0), word(3, 5, 1, 2)]
+    attention = np.array([[0.2, 0.3, 0.4], [0.1, 0.1, 0.2], [0.2, 0.1, 0.4]], np.float32)
+
+    links = link_words(attention, source, target)
+
+    assert links == (Link(Span(0, 3), Span(0, 2)), Link(Span(4, 7), Span(3, 5)))
+    assert link_words(attention, [], target) == link_words(attention, source, []) == ()
+
+
+def check(text: str, translation: Translation) -> None:
+    """Links and tokens fit the texts and scores that they are of."""
+    for segment in translation.segments:
+        assert text[slice(*segment.source_span)] == segment.source
+        assert translation.text[slice(*segment.span)] == segment.text
+        assert segment.links is not None
+        assert segment.tokens is not None
+        if segment.source == "42":
+            assert segment.links == ()
+            assert segment.tokens == ()
+            continue
+        linked = "".join(translation.text[slice(*link.target)] for link in segment.links)
+        assert linked == segment.text.replace(" ", "")
+        assert {text[slice(*link.source)] for link in segment.links} <= set(segment.source.split()) | {
+            part for each in segment.source.split() for part in (each[:-1], each[-1])
+        }
+        logprobs = [token.logprob for token in segment.tokens]
+        assert segment.score == pytest.approx(sum(logprobs) / len(logprobs), abs=2e-3)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_links_and_tokens_are_those_of_the_translation(tiny: Translator, beam_size: int) -> None:
+    options = DecodingOptions(
+        beam_size=beam_size,
+        length_penalty=1.0,
+        return_alignment=True,
+        return_tokens=True,
+        use_shortlist=False,
+    )
+    plain = DecodingOptions(beam_size=beam_size, length_penalty=1.0, use_shortlist=False)
+
+    waited = tiny.translate(TEXT, options)
+
+    assert waited.text == tiny.translate(TEXT, plain).text
+    check(TEXT, waited)
+    assert tiny.submit(TEXT, options).result(TIMEOUT_S) == waited
+    (listed,) = tiny.translate_many([TEXT], options)
+    assert listed == waited
+
+
+def test_alignment_alone_is_the_same_as_with_tokens(tiny_int8: Translator) -> None:
+    both = tiny_int8.translate(TEXT, READ)
+    alone = tiny_int8.translate(TEXT, DecodingOptions(return_alignment=True, use_shortlist=False))
+
+    assert [segment.links for segment in alone.segments] == [segment.links for segment in both.segments]
+    assert all(segment.tokens is None for segment in alone.segments)
+
+
+def test_what_is_not_asked_for_is_not_there(tiny: Translator) -> None:
+    for segment in tiny.translate(TEXT).segments:
+        assert segment.links is None
+        assert segment.tokens is None
+
+
+def test_a_segment_that_is_told_of_has_its_words_and_tokens(tiny: Translator) -> None:
+    told: list[SegmentTranslation] = []
+
+    whole = tiny.submit(TEXT, READ, on_segment=told.append).result(TIMEOUT_S)
+
+    assert told == list(whole.segments)
+
+
+def test_a_text_given_up_while_it_is_read_ends(tiny: Translator) -> None:
+    coming = [tiny.submit(TEXT, READ) for _ in range(8)]
+    for future in coming:
+        future.cancel()
+
+    assert tiny.submit(TEXT, READ).result(TIMEOUT_S).text == tiny.translate(TEXT).text
+
+
+def test_the_first_segment_begins_as_it_is_told_to(tiny: Translator) -> None:
+    translation = tiny.translate(
+        "42\nDas ist ein Haus.\nDer Hund schläft.", DecodingOptions(target_prefix="The house")
+    )
+
+    assert translation.segments[1].text.startswith("The house")
+    assert translation.segments[2].text == "The dog is sleeping."
+
+
+def test_a_prefix_without_room_behind_it_is_refused(tiny: Translator) -> None:
+    with pytest.raises(InputError, match="target_prefix"):
+        tiny.translate("Ja.", DecodingOptions(target_prefix="The house is a house.", max_length=2))
+    with pytest.raises(InputError, match=r"target_prefix: .*surrogate"):
+        tiny.translate("Ja.", DecodingOptions(target_prefix="\ud800"))
+
+
+def test_a_seed_draws_the_same_again_and_another_one_something_else(tiny: Translator) -> None:
+    def drawn(seed: int) -> str:
+        options = DecodingOptions(sampling=Sampling(temperature=3.0, seed=seed))
+        return tiny.translate("Das ist ein Haus. Das ist ein Haus.", options).text
+
+    assert drawn(1) == drawn(1)
+    assert len({drawn(seed) for seed in range(5)}) > 1
+
+
+def test_segments_of_a_text_are_drawn_apart(tiny: Translator) -> None:
+    options = DecodingOptions(sampling=Sampling(temperature=5.0, seed=3), max_length=12)
+    translation = tiny.translate("\n".join(["Das ist ein Haus."] * 6), options)
+
+    assert len({segment.text for segment in translation.segments}) > 1
+
+
+def test_line_breaks_may_be_white_space(tiny: Translator) -> None:
+    text = "Das ist\nein Haus."
+
+    assert tiny.translate(text, DecodingOptions(splitting=Splitting.NO_NEWLINES)).text == "This is a house."
+    assert "\n" in tiny.translate(text).text
+
+
+def test_a_given_target_is_scored_as_the_search_scored_it(tiny: Translator) -> None:
+    searched = tiny.translate("Das ist ein Haus.", DecodingOptions(length_penalty=1.0, use_shortlist=False))
+
+    scored = tiny.score("Das ist ein Haus.", searched.text).result(TIMEOUT_S)
+
+    assert scored.score == pytest.approx(searched.score, abs=1e-5)
+    assert scored.tokens is not None
+    assert math.fsum(token.logprob for token in scored.tokens) == pytest.approx(
+        searched.segments[0].score * scored.num_target_tokens if searched.segments[0].score else 0, abs=1e-4
+    )
+    worse = tiny.score("Das ist ein Haus.", "The dog is sleeping.").result(TIMEOUT_S)
+    assert worse.score is not None
+    assert worse.score < -1 < (scored.score or 0)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "field"),
+    [
+        ("wort " * 2000, "a", "source"),
+        ("a", "word " * 2000, "target"),
+        ("\ud800", "a", "source"),
+        ("a", "\ud800", "target"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tiny: Translator, source: str, target: str, field: str) -> None:
+    with pytest.raises(InputError) as refused:
+        tiny.score(source, target)
+
+    assert refused.value.field == field
+
+
+def test_scores_come_in_any_company(tiny_int8: Translator) -> None:
+    """Alone, and among searches and other readings."""
+    pairs = [
+        ("Das ist ein Haus.", "This is a house."),
+        ("Ja.", "The dog is sleeping."),
+        ("Der Hund schläft.", ""),
+    ]
+    alone = [tiny_int8.score(*pair).result(TIMEOUT_S) for pair in pairs]
+
+    others = [tiny_int8.submit(TEXT) for _ in range(10)]
+    together = [tiny_int8.score(*pair) for pair in pairs * 5]
+
+    assert [future.result(TIMEOUT_S) for future in together] == alone * 5
+    assert len({future.result(TIMEOUT_S).text for future in others}) == 1

@@ -1,0 +1,206 @@
+"""What is recalled is what was found for an equal source, and no more of it than was allowed."""
+
+from collections import OrderedDict
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman import DecodingOptions, Translator
+from dragoman.decoding.options import Sampling
+from dragoman.decoding.strategy import Source, TargetLimits
+from dragoman.errors import DeadlineExceeded
+from dragoman.pipeline.segment_cache import SegmentCache
+from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
+
+GREEDY = SearchKind(1)
+BEGIN = (2,)
+LIMITS = TargetLimits(max_tokens=9, min_tokens=1)
+
+
+def hypothesis(number: int) -> Hypothesis:
+    return Hypothesis((number,), -1.0, 2, -0.5, FinishReason.STOP)
+
+
+def keep(segment_cache: SegmentCache, source: Source, kind: SearchKind, hypotheses: list[Hypothesis]) -> None:
+    segment_cache.keeping(source, kind, lambda _: None)(hypotheses)
+
+
+def test_an_equal_source_is_recalled() -> None:
+    segment_cache = SegmentCache(2)
+    keep(segment_cache, Source([5, 3], LIMITS, BEGIN), GREEDY, [hypothesis(1)])
+
+    assert segment_cache.find(Source((5, 3), TargetLimits(9, 1), BEGIN), SearchKind(1)) == [hypothesis(1)]
+
+
+BASIC = Source([5, 3], LIMITS, BEGIN)
+OTHERS: dict[str, tuple[Any, ...]] = {
+    "ids": ([5, 4], [5, 3, 3]),
+    "limits": (TargetLimits(8, 1), TargetLimits(9, 2)),
+    "begin": ((2, 7), (3,)),
+    "length_penalty": (0.5,),
+    "num_hypotheses": (2,),
+    "early_stopping": (True,),
+    "prefix": ((7,),),
+    "repetition_penalty": (1.5,),
+    "no_repeat_ngram_size": (2,),
+    "sampling": (Sampling(), Sampling(top_k=1), Sampling(seed=1)),
+    "seed": (1,),
+    "may_replace": (True,),
+    "given": ((), (7,)),
+}
+"""Other values of each field of a source."""
+
+
+def test_every_field_of_a_source_is_told_apart() -> None:
+    """A field that is new needs values here."""
+    segment_cache = SegmentCache(9)
+    keep(segment_cache, BASIC, GREEDY, [hypothesis(1)])
+
+    for field in fields(Source):
+        for value in OTHERS[field.name]:
+            assert segment_cache.find(replace(BASIC, **{field.name: value}), GREEDY) is None, (
+                field.name,
+                value,
+            )
+    assert segment_cache.find(replace(BASIC), GREEDY) == [hypothesis(1)]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [SearchKind(4), SearchKind(1, is_shortlisted=True), *(SearchKind(1, method=one) for one in Method)],
+)
+def test_kinds_of_search_are_told_apart(kind: SearchKind) -> None:
+    segment_cache = SegmentCache(9)
+    keep(segment_cache, BASIC, GREEDY, [hypothesis(1)])
+
+    assert segment_cache.find(BASIC, kind) == ([hypothesis(1)] if kind == GREEDY else None)
+
+
+def test_what_is_drawn_with_a_seed_that_nobody_chose_is_not_kept() -> None:
+    segment_cache = SegmentCache(9)
+    kind = SearchKind(1, method=Method.SAMPLE)
+    chosen = replace(BASIC, sampling=Sampling(seed=4), seed=5)
+    keep(segment_cache, replace(BASIC, sampling=Sampling(), seed=5), kind, [hypothesis(1)])
+    keep(segment_cache, chosen, kind, [hypothesis(2)])
+
+    assert len(segment_cache) == 1
+    assert segment_cache.find(chosen, kind) == [hypothesis(2)]
+
+
+def test_nothing_is_kept_where_nothing_may_be() -> None:
+    segment_cache = SegmentCache(0)
+    keep(segment_cache, Source([5, 3], LIMITS, BEGIN), GREEDY, [hypothesis(1)])
+
+    assert segment_cache.find(Source([5, 3], LIMITS, BEGIN), GREEDY) is None
+    assert len(segment_cache) == 0
+
+
+@given(st.integers(1, 4), st.lists(st.tuples(st.booleans(), st.integers(0, 6)), max_size=40))
+def test_those_not_asked_for_longest_are_forgotten(
+    max_segments: int, requests: list[tuple[bool, int]]
+) -> None:
+    segment_cache = SegmentCache(max_segments)
+    expected: OrderedDict[int, int] = OrderedDict()
+    for number, (is_new, token) in enumerate(requests):
+        source = Source([token, 3], LIMITS, BEGIN)
+        if is_new:
+            keep(segment_cache, source, GREEDY, [hypothesis(number)])
+            expected[token] = number
+            expected.move_to_end(token)
+            while len(expected) > max_segments:
+                expected.popitem(last=False)
+        else:
+            found = segment_cache.find(source, GREEDY)
+            assert found == ([hypothesis(expected[token])] if token in expected else None)
+            if found:
+                expected.move_to_end(token)
+    assert len(segment_cache) == len(expected) <= max_segments
+
+
+def test_one_partition_does_not_find_what_another_has_kept() -> None:
+    segment_cache = SegmentCache(9)
+    segment_cache.keeping(BASIC, GREEDY, lambda _: None, "a")([hypothesis(1)])
+
+    assert segment_cache.find(BASIC, GREEDY, "b") is None
+    assert segment_cache.find(BASIC, GREEDY) is None
+    assert segment_cache.find(BASIC, GREEDY, "a") == [hypothesis(1)]
+
+
+def test_partitions_share_one_bound_on_segments() -> None:
+    segment_cache = SegmentCache(3)
+    for number in range(9):
+        segment_cache.keeping(BASIC, GREEDY, lambda _: None, str(number))([hypothesis(1)])
+
+    assert len(segment_cache) == 3
+    assert [segment_cache.find(BASIC, GREEDY, str(number)) is not None for number in (5, 6)] == [False, True]
+
+
+TINY = Path(__file__).parents[1] / "tiny" / "bundle-int8"
+TEXT = "Guten Morgen. Wie geht es dir?"
+
+
+def test_a_recalled_text_is_the_same_and_needs_no_search() -> None:
+    """What has no time at all is not searched for."""
+    with Translator.open(TINY, replicas=1, segment_cache_size=8) as translator:
+        first = translator.submit(TEXT).result()
+
+        again = translator.submit(TEXT, timeout_s=0.0).result()
+
+        assert again == first == translator.translate(TEXT)
+        with pytest.raises(DeadlineExceeded):
+            translator.submit(TEXT, DecodingOptions(beam_size=2), timeout_s=0.0).result()
+
+
+def test_a_list_that_repeats_a_known_segment_is_answered_in_order() -> None:
+    texts = ["Guten Morgen.", "Wie geht es dir?", "Guten Morgen.", "Das ist ein Hund."]
+    with Translator.open(TINY, replicas=1) as plain, Translator.open(TINY, segment_cache_size=2) as recalling:
+        expected = plain.translate(texts)
+
+        assert recalling.translate(texts) == expected
+        assert recalling.translate(texts) == expected
+        assert list(recalling.translate_many(texts)) == expected
+
+
+def test_tokens_are_told_although_the_text_is_known() -> None:
+    with Translator.open(TINY, replicas=1, segment_cache_size=8) as translator:
+        greedy = DecodingOptions(beam_size=1)
+        translator.translate(TEXT, greedy)
+        told: list[str] = []
+
+        translator.submit(TEXT, greedy, on_token=lambda _, text: told.append(text)).result()
+
+        assert len(told) > 1
+
+
+def test_a_caller_who_changes_what_he_got_changes_nothing_else() -> None:
+    with Translator.open(TINY, replicas=1, segment_cache_size=8) as translator:
+        first = translator.search([[5, 6, 3]])
+        expected = list(first[0])
+        first[0].clear()
+
+        assert translator.search([[5, 6, 3]]) == [expected]
+
+
+def test_a_text_known_in_one_partition_is_searched_for_in_another() -> None:
+    """What has no time at all is not searched for. Alignments are known as well."""
+    aligned = DecodingOptions(return_alignment=True)
+    with Translator.open(TINY, replicas=1, segment_cache_size=32) as translator:
+        known = translator.submit(TEXT, aligned, cache_partition="a").result()
+
+        assert translator.submit(TEXT, aligned, timeout_s=0.0, cache_partition="a").result() == known
+        for other in ("b", ""):
+            with pytest.raises(DeadlineExceeded):
+                translator.submit(TEXT, aligned, timeout_s=0.0, cache_partition=other).result()
+
+
+def test_a_list_is_known_in_its_own_partition_alone() -> None:
+    with Translator.open(TINY, replicas=1, segment_cache_size=32) as translator:
+        list(translator.translate_many([TEXT], cache_partition="a"))
+
+        assert translator.submit(TEXT, timeout_s=0.0, cache_partition="a").result().text
+        with pytest.raises(DeadlineExceeded):
+            translator.submit(TEXT, timeout_s=0.0).result()

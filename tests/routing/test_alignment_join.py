@@ -1,0 +1,120 @@
+"""Segments and words of a text that went through a third language are told in the caller's own terms."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.routing.alignment_join import join_alignments
+from dragoman.types import FinishReason, Link, SegmentTranslation, Span, Token, Translation
+
+WORDS = st.lists(st.text("abc", min_size=1, max_size=4), min_size=1, max_size=12)
+
+
+def translated(source: str, target: str, cuts: list[tuple[Span, Span]], links: list[Link]) -> Translation:
+    """A translation whose segments stand at these places of source and target."""
+    segments = tuple(
+        SegmentTranslation(
+            source=source[slice(*source_span)],
+            text=target[slice(*span)],
+            score=-0.5,
+            finish_reason=FinishReason.STOP,
+            num_source_tokens=2,
+            num_target_tokens=3,
+            source_span=source_span,
+            span=span,
+            links=tuple(link for link in links if span.start <= link.target.start < span.end),
+            tokens=(Token(target[slice(*span)], -0.5),),
+        )
+        for source_span, span in cuts
+    )
+    return Translation(target, -0.5, FinishReason.STOP, segments, ())
+
+
+def by_words(words: list[str], double: int) -> tuple[str, list[Span]]:
+    """Words with a space between, each said several times over, and where they stand."""
+    spans, at = [], 0
+    for word in words:
+        spans.append(Span(at, at + double * len(word)))
+        at = spans[-1].end + 1
+    return " ".join(word * double for word in words), spans
+
+
+def cut(spans: list[Span], at: set[int]) -> list[Span]:
+    """Whole words from one cut to the next."""
+    bounds = [0, *sorted(index for index in at if 0 < index < len(spans)), len(spans)]
+    return [Span(spans[start].start, spans[end - 1].end) for start, end in itertools.pairwise(bounds)]
+
+
+@given(words=WORDS, first_cuts=st.sets(st.integers(1, 11)), second_cuts=st.sets(st.integers(1, 11)))
+def test_however_both_steps_cut_words_go_with_their_own(
+    words: list[str], first_cuts: set[int], second_cuts: set[int]
+) -> None:
+    """The pivot says every word twice over, the target three times, so every place differs."""
+    (text, sources), (pivot, pivots), (target, targets) = (by_words(words, count) for count in (1, 2, 3))
+    first = translated(
+        text,
+        pivot,
+        list(zip(cut(sources, first_cuts), cut(pivots, first_cuts), strict=True)),
+        [Link(*spans) for spans in zip(sources, pivots, strict=True)],
+    )
+    second = translated(
+        pivot,
+        target,
+        list(zip(cut(pivots, second_cuts), cut(targets, second_cuts), strict=True)),
+        [Link(*spans) for spans in zip(pivots, targets, strict=True)],
+    )
+
+    joined = join_alignments(text, first, second)
+
+    assert [segment.source for segment in joined] == [
+        text[slice(*span)] for span in cut(sources, first_cuts & second_cuts)
+    ]
+    assert [segment.text for segment in joined] == [
+        target[slice(*span)] for span in cut(targets, first_cuts & second_cuts)
+    ]
+    for segment in joined:
+        assert text[slice(*segment.source_span)] == segment.source
+        assert target[slice(*segment.span)] == segment.text
+        assert segment.score == pytest.approx(-1.0)
+    links = [link for segment in joined for link in segment.links or ()]
+    assert links == [Link(*spans) for spans in zip(sources, targets, strict=True)]
+    assert sum(segment.num_source_tokens for segment in joined) == 2 * len(first.segments)
+    assert sum(segment.num_target_tokens for segment in joined) == 3 * len(second.segments)
+
+
+def test_a_segment_that_came_to_nothing_belongs_to_its_neighbour() -> None:
+    spans = [(Span(0, 2), Span(0, 2)), (Span(3, 5), Span(3, 3)), (Span(6, 8), Span(4, 6))]
+    first = translated("ab cd ef", "AB  EF", spans, [])
+    second = translated("AB  EF", "xx  yy", [(Span(0, 2), Span(0, 2)), (Span(4, 6), Span(4, 6))], [])
+
+    joined = join_alignments("ab cd ef", first, second)
+
+    assert [(segment.source, segment.text) for segment in joined] == [("ab cd", "xx"), ("ef", "yy")]
+
+
+def test_what_neither_step_was_asked_for_is_not_there() -> None:
+    cuts = [(Span(0, 2), Span(0, 2))]
+    first, second = (translated("ab", "ab", cuts, []) for _ in range(2))
+    bare = replace(first, segments=tuple(replace(each, links=None, score=None) for each in first.segments))
+
+    (joined,) = join_alignments("ab", bare, second)
+
+    assert joined.links is None
+    assert joined.score is None
+
+
+def test_a_limit_that_cut_either_step_is_told() -> None:
+    cuts = [(Span(0, 2), Span(0, 2))]
+    first, second = (translated("ab", "ab", cuts, []) for _ in range(2))
+    short = tuple(replace(each, finish_reason=FinishReason.LENGTH) for each in first.segments)
+
+    (joined,) = join_alignments("ab", replace(first, segments=short), second)
+
+    assert joined.finish_reason is FinishReason.LENGTH
+
+
+def test_a_text_without_segments_has_none() -> None:
+    assert join_alignments(" ", translated(" ", " ", [], []), translated(" ", " ", [], [])) == ()

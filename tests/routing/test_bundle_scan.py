@@ -1,0 +1,190 @@
+"""What a folder holds, and what has changed in it."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from dragoman.bundle import Bundle, open_bundle, verify_files
+from dragoman.errors import BundleError
+from dragoman.routing.bundle_scan import Inspector, bundle_folders, compare, open_settled
+from tests.routing.doubles import write_bundle
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two bundles, `a` and `b`."""
+    for name in ("b", "a"):
+        write_bundle(tmp_path / "models" / name, name)
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def inspector(folder: Path) -> Inspector:
+    return Inspector(lambda: bundle_folders(folder))
+
+
+@pytest.fixture
+def known(inspector: Inspector) -> Mapping[str, Bundle]:
+    return inspector.first_look().bundles
+
+
+def replace(folder: Path, name: str) -> None:
+    shutil.rmtree(folder / name)
+    write_bundle(folder / name, name, filler="new")
+
+
+def test_folders_are_bundles_by_name_but_hidden_ones_are_not(folder: Path) -> None:
+    (folder / ".unfinished").mkdir()
+    (folder / "a-file").touch()
+
+    assert list(bundle_folders(folder)) == ["a", "b"]
+    assert bundle_folders(folder / "absent") == {}
+
+
+def test_the_first_look_reads_manifests_alone(inspector: Inspector, folder: Path) -> None:
+    (folder / "a" / "encoder.onnx").unlink()
+    (folder / "b" / "manifest.json").unlink()
+
+    findings = inspector.first_look()
+
+    assert findings.bundles.keys() == {"a"}
+    assert findings.problems == {"b": ("manifest.json is missing",)}
+
+
+def test_nothing_changed_is_said_so(inspector: Inspector, known: Mapping[str, Bundle]) -> None:
+    findings = inspector.look(known)
+
+    assert findings.bundles == known
+    assert findings.problems == {}
+    assert compare(known, findings.bundles).is_empty
+
+
+def test_what_was_added_changed_and_removed_is_named(
+    inspector: Inspector, folder: Path, known: Mapping[str, Bundle]
+) -> None:
+    replace(folder, "a")
+    shutil.rmtree(folder / "b")
+    write_bundle(folder / "c", "c")
+
+    report = compare(known, inspector.look(known).bundles)
+
+    assert (report.added, report.changed, report.removed) == (("c",), ("a",), ("b",))
+    assert not report.is_empty
+
+
+@pytest.mark.parametrize("name", ["a", "c"])
+def test_new_and_changed_bundles_are_verified(
+    inspector: Inspector, folder: Path, known: Mapping[str, Bundle], name: str
+) -> None:
+    shutil.rmtree(folder / name, ignore_errors=True)
+    write_bundle(folder / name, name, filler="new")
+    (folder / name / "decoder.onnx").write_bytes(b"half")
+
+    findings = inspector.look(known)
+
+    assert name not in findings.bundles
+    (problem,) = findings.problems[name]
+    assert problem.startswith("decoder.onnx has 4 bytes")
+
+
+def test_a_bundle_that_is_written_to_its_end_is_taken(
+    inspector: Inspector, folder: Path, known: Mapping[str, Bundle]
+) -> None:
+    write_bundle(folder / "c", "c")
+    whole = (folder / "c" / "decoder.onnx").read_bytes()
+    (folder / "c" / "decoder.onnx").write_bytes(whole[:100])
+    assert "c" in inspector.look(known).problems
+
+    (folder / "c" / "decoder.onnx").write_bytes(whole)
+
+    assert "c" in inspector.look(known).bundles
+
+
+def test_a_refused_bundle_is_not_verified_again_until_a_file_changes(
+    inspector: Inspector, folder: Path, known: Mapping[str, Bundle], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_bundle(folder / "c", "c")
+    (folder / "c" / "decoder.onnx").write_bytes(b"half")
+    verified: list[str] = []
+
+    def counting(bundle: Bundle) -> list[str]:
+        verified.append(bundle.path.name)
+        return verify_files(bundle)
+
+    monkeypatch.setattr("dragoman.routing.bundle_scan.verify_files", counting)
+
+    first, second = inspector.look(known), inspector.look(known)
+
+    assert verified == ["c"]
+    assert first.problems == second.problems
+    (folder / "c" / "decoder.onnx").write_bytes(b"half more")
+    inspector.look(known)
+    assert verified == ["c", "c"]
+
+
+def test_a_folder_that_is_just_being_replaced_is_not_taken_for_removed(
+    folder: Path, known: Mapping[str, Bundle]
+) -> None:
+    (folder / "a").rename(folder / ".old")
+    num_looks = 0
+
+    def find_folders() -> dict[str, Path]:
+        nonlocal num_looks
+        num_looks += 1
+        if num_looks == 2:
+            (folder / ".old").rename(folder / "a")
+        return bundle_folders(folder)
+
+    findings = Inspector(find_folders).look(known)
+
+    assert findings.bundles == known
+    assert findings.problems == {}
+
+
+def test_a_bundle_replaced_while_it_is_opened_is_opened_again(folder: Path) -> None:
+    num_tries = 0
+
+    def open_slowly(path: Path) -> Bundle:
+        nonlocal num_tries
+        num_tries += 1
+        if num_tries == 1:
+            replace(folder, "a")
+            raise BundleError("a", ("files of two bundles",))
+        return open_bundle(path)
+
+    assert open_settled(open_slowly, folder / "a").manifest.name == "a"
+    assert num_tries == 2
+
+
+def test_a_bundle_that_just_has_no_folder_is_waited_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "a").rename(folder / ".old")
+    monkeypatch.setattr("time.sleep", lambda _: (folder / ".old").rename(folder / "a"))
+
+    assert open_settled(open_bundle, folder / "a").manifest.name == "a"
+
+
+def test_a_bundle_that_is_damaged_is_tried_once(folder: Path) -> None:
+    tried: list[Path] = []
+
+    def open_damaged(path: Path) -> Bundle:
+        tried.append(path)
+        raise BundleError("a", ("is damaged",))
+
+    with pytest.raises(BundleError, match="is damaged"):
+        open_settled(open_damaged, folder / "a")
+    assert len(tried) == 1
+
+
+def test_a_bundle_that_is_replaced_again_and_again_is_an_error_in_the_end(folder: Path) -> None:
+    def open_too_slowly(_path: Path) -> Bundle:
+        replace(folder, "a")
+        manifest = folder / "a" / "manifest.json"
+        manifest.write_text(manifest.read_text().replace("int8", str(manifest.stat().st_mtime_ns)))
+        raise BundleError("a", ("files of two bundles",))
+
+    with pytest.raises(BundleError, match="files of two bundles"):
+        open_settled(open_too_slowly, folder / "a")

@@ -1,0 +1,55 @@
+"""Who leaves when memory is wanted."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.routing.pool_entries import PoolEntry, choose_leaving
+
+places = st.lists(
+    st.builds(
+        PoolEntry[str],
+        name=st.just("any"),
+        size_bytes=st.integers(1, 10),
+        opened=st.sampled_from([None, "open", "open", "open"]),
+        num_users=st.integers(0, 2),
+        last_used=st.integers(0, 5),
+        is_current=st.booleans(),
+        is_kept=st.booleans(),
+    ),
+    max_size=6,
+)
+
+
+def may_leave(place: PoolEntry[str]) -> bool:
+    return place.is_current and place.opened is not None and not place.is_kept
+
+
+@given(places=places, needed_bytes=st.integers(-5, 40))
+def test_just_enough_leaves_or_nothing(places: list[PoolEntry[str]], needed_bytes: int) -> None:
+    leaving = choose_leaving(places, needed_bytes)
+
+    room_bytes = sum(place.size_bytes for place in places if may_leave(place))
+    if not 0 < needed_bytes <= room_bytes:
+        assert leaving == []
+    else:
+        assert sum(place.size_bytes for place in leaving) >= needed_bytes
+        assert sum(place.size_bytes for place in leaving[:-1]) < needed_bytes
+        assert all(may_leave(place) for place in leaving)
+
+
+@given(places=places, data=st.data())
+def test_who_stays_was_used_later_than_who_leaves(places: list[PoolEntry[str]], data: st.DataObject) -> None:
+    room_bytes = sum(place.size_bytes for place in places if may_leave(place))
+    leaving = choose_leaving(places, data.draw(st.integers(min(1, room_bytes), room_bytes)))
+
+    for left in leaving:
+        for stays in places:
+            if may_leave(stays) and stays not in leaving:
+                assert (left.num_users > 0, left.last_used) <= (stays.num_users > 0, stays.last_used)
+
+
+def test_who_is_not_in_use_leaves_first() -> None:
+    in_use = PoolEntry("a", 1, "open", num_users=1, last_used=1)
+    free = PoolEntry("b", 1, "open", num_users=0, last_used=2)
+
+    assert choose_leaving([in_use, free], 1) == [free]

@@ -1,0 +1,126 @@
+"""Engines without a model, for the scheduler: they translate by table and fail on purpose."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.decoding.loop import Lane, open_strategy
+from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
+from dragoman.scheduling.policy import Capacity
+from dragoman.scheduling.replica import Outcome, SegmentRequest
+from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
+from dragoman.types import Hypothesis, Priority, SearchKind
+from tests.decoding.fake_stepper import BOS, EOS, FakeStepper, RandomModel
+
+MODEL = RandomModel(vocab_size=9, seed=3)
+ENDLESS = 10_000
+"""Tokens of a source that does not end while a test lasts."""
+TIMEOUT_S = 60
+
+
+class Engine:
+    """Encoder and lanes over a random model. Source i is the list [i]."""
+
+    def __init__(self) -> None:
+        self.encoded: list[list[int]] = []
+        """Sources of each call."""
+        self.threads: set[int] = set()
+        self.num_rows: list[int] = []
+        """Of each step of any lane."""
+        self.turns: list[tuple[str, list[int]]] = []
+        """What was done, `encode` or `step`, and for which sources."""
+        self.unencodable: set[int] = set()
+        self.undecodable: set[int] = set()
+        """A step with one of these among its rows raises, once it has read two tokens."""
+        self.gate = threading.Event()
+        """Steps wait for it."""
+        self.gate.set()
+
+    def encode(self, sources: Sequence[Sequence[int]]) -> list[int]:
+        numbers = [source[0] for source in sources]
+        self.encoded.append(numbers)
+        self.turns.append(("encode", numbers))
+        if self.unencodable.intersection(numbers):
+            raise RuntimeError("an id is not in the vocabulary")
+        return numbers
+
+    def open_lane(self, kind: SearchKind) -> Lane[list[int]]:
+        target = TargetVocabulary(EOS, MODEL.vocab_size)
+        return Lane(kind, _Stepper(self, kind.beam_size), open_strategy(kind.beam_size, target))
+
+
+class _Stepper(FakeStepper):
+    def __init__(self, engine: Engine, beam_size: int) -> None:
+        super().__init__(MODEL, [], beam_size)
+        self.engine = engine
+
+    def step(
+        self, last_ids: NDArray[np.int64], num_best: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        assert self.engine.gate.wait(TIMEOUT_S)
+        self.engine.threads.add(threading.get_ident())
+        self.engine.num_rows.append(len(self.rows))
+        self.engine.turns.append(("step", [source for source, _ in self.rows]))
+        for source, prefix in self.rows:
+            if source in self.engine.undecodable and len(prefix or ()) == 2:
+                raise RuntimeError("the step failed")
+        # An endless prefix would fill the model's memory, and every token but the first tells rows apart.
+        self.rows = [(source, prefix and prefix[-3:]) for source, prefix in self.rows]
+        return super().step(last_ids, num_best)
+
+
+class AwaitedSegment:
+    """A segment request whose outcome can be awaited."""
+
+    def __init__(self, number: int, *, max_tokens: int = 8, beam_size: int = 1, **wishes: float) -> None:
+        self.outcomes: list[Outcome] = []
+        self.is_done = threading.Event()
+        limits = TargetLimits(max_tokens, max_tokens if max_tokens == ENDLESS else number % 3)
+        source = Source((number,), limits, (BOS,), num_hypotheses=beam_size)
+        self.request = SegmentRequest(source, SearchKind(beam_size), Priority.INTERACTIVE, self._receive)
+        if (timeout_s := wishes.get("timeout_s")) is not None:
+            self.request.timeout_s, self.request.deadline_s = timeout_s, time.monotonic() + timeout_s
+
+    def _receive(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+        self.is_done.set()
+
+    def result(self) -> Outcome:
+        assert self.is_done.wait(TIMEOUT_S), "no outcome came"
+        (outcome,) = self.outcomes
+        return outcome
+
+
+def alone(asked: AwaitedSegment) -> list[Hypothesis]:
+    """What a source gives without any scheduler."""
+    engine = Engine()
+    lane = engine.open_lane(asked.request.kind)
+    lane.join([asked.request.source], engine.encode([asked.request.source.ids]))
+    while True:
+        for found in lane.step():
+            return found.hypotheses
+
+
+@contextmanager
+def scheduling(
+    engine: Engine, *, replicas: int = 1, queue_size: int = 1000, max_sources: int = 8
+) -> Iterator[Scheduler[list[int]]]:
+    capacity = Capacity(max_rows=40, max_sources=max_sources, budget_tokens=1000)
+    scheduler = Scheduler(engine.encode, engine.open_lane, SchedulerOptions(replicas, queue_size, capacity))
+    try:
+        yield scheduler
+    finally:
+        engine.gate.set()
+        scheduler.close()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition, but not for ever."""
+    deadline_s = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline_s, "waited too long"
+        time.sleep(0.002)

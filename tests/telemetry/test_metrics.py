@@ -1,0 +1,177 @@
+"""What metrics say, who may read them, and what they never say."""
+
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from service.accounts.database import Database
+from service.accounts.key_store import KeyStore
+from service.accounts.keys import KeyOptions, Scope
+from service.http.errors import ErrorKind
+from service.telemetry.telemetry import Telemetry, TelemetryOptions
+from tests.routing.doubles import until
+from tests.service.doubles import DoubleTranslator
+from tests.telemetry.conftest import Exposed, Observe, read, value
+
+SECRETS = ("geheim", "Zwiebel", "xx-unserved", "nowhere")
+
+
+def grown(before: Exposed, after: Exposed, name: str, **labels: str) -> float:
+    return value(after, name, **labels) - value(before, name, **labels)
+
+
+def test_a_translation_is_counted_from_its_request_to_its_tokens(engine_client: httpx.Client) -> None:
+    before = read(engine_client)
+    response = engine_client.post("/v1/translate", json={"text": "ab cd ef", "beam_size": 1})
+    assert response.status_code == 200
+    after = read(engine_client)
+
+    labels = {"api": "native", "route": "/v1/translate", "status": "2xx"}
+    assert grown(before, after, "dragoman_request_seconds_count", **labels) == 1
+    assert grown(before, after, "dragoman_request_seconds_sum", **labels) > 0
+    assert grown(before, after, "dragoman_characters_total", api="native") == len("ab cd ef")
+    assert grown(before, after, "dragoman_queue_seconds_count") == 1
+    assert grown(before, after, "dragoman_first_token_seconds_count") == 1
+    assert grown(before, after, "dragoman_segments_total", method="search", ending="done") == 1
+    assert grown(before, after, "dragoman_source_tokens_total") > 2
+    num_target_tokens = grown(before, after, "dragoman_target_tokens_total")
+    assert num_target_tokens >= 1
+    finished = sum(
+        grown(before, after, "dragoman_segments_finished_total", reason=reason)
+        for reason in ("stop", "length")
+    )
+    assert finished == 1
+    until(lambda: grown(before, read(engine_client), "dragoman_step_rows_sum") >= num_target_tokens)
+    assert value(after, "dragoman_step_capacity_rows_total") >= value(after, "dragoman_step_rows_sum")
+
+
+def test_what_is_remembered_is_counted_and_not_searched_for(engine_client: httpx.Client) -> None:
+    body = {"text": "gh ij"}
+    engine_client.post("/v1/translate", json=body)
+    before = read(engine_client)
+    engine_client.post("/v1/translate", json=body)
+    after = read(engine_client)
+
+    assert grown(before, after, "dragoman_segments_from_cache_total") == 1
+    assert grown(before, after, "dragoman_queue_seconds_count") == 0
+
+
+def test_the_servers_state_is_told(engine_client: httpx.Client) -> None:
+    exposed = read(engine_client)
+
+    assert value(exposed, "dragoman_ready") == 1
+    assert value(exposed, "dragoman_models", state="open") == 1
+    assert value(exposed, "dragoman_models", state="closed") == 0
+    assert value(exposed, "dragoman_models_memory_bytes") > 10**6
+    assert value(exposed, "dragoman_memory_budget_bytes") == 10**10
+    assert value(exposed, "dragoman_queue_size") == 4096
+    assert value(exposed, "process_resident_memory_bytes") > 10**6
+    assert value(exposed, "dragoman_requests_in_flight") == 1  # this one
+
+
+def test_a_request_is_in_flight_until_it_is_answered(observe: Observe, translator: DoubleTranslator) -> None:
+    client = observe(Telemetry())
+    with httpx.Client(base_url=client.base_url, timeout=0.3) as impatient, pytest.raises(httpx.ReadTimeout):
+        impatient.post("/v1/translate", json={"text": "wait"})
+    until(lambda: value(read(client), "dragoman_requests_in_flight") == 1)
+
+    labels = {"api": "native", "route": "/v1/translate", "status": "4xx"}
+    assert value(read(client), "dragoman_request_seconds_count", **labels) == 1
+    assert not translator.released.is_set()
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b'{"text": "full"}', ErrorKind.OVERLOADED),
+        (b'{"text": "late"}', ErrorKind.TIMEOUT),
+        (b'{"text": "explode"}', ErrorKind.INTERNAL),
+        (b'{"text": "unusable"}', ErrorKind.INVALID_INPUT),
+        (b'{"text": ', ErrorKind.MALFORMED),
+        (b'{"text": "' + b"a" * 300 + b'"}', ErrorKind.TOO_LARGE),
+    ],
+)
+def test_every_rejection_is_counted_by_its_reason(observe: Observe, body: bytes, reason: ErrorKind) -> None:
+    client = observe(Telemetry(), max_body_bytes=200)
+
+    response = client.post("/v1/translate", content=body, headers={"Content-Type": "application/json"})
+
+    assert response.json()["error"]["type"] == reason
+    exposed = read(client)
+    assert value(exposed, "dragoman_rejections_total", reason=reason.value) == 1
+    assert sum(number for (name, _), number in exposed.items() if name == "dragoman_rejections_total") == 1
+
+
+def test_rates_are_counted_as_rejections(observe: Observe) -> None:
+    client = observe(Telemetry(), rate_limit="1/minute")
+    for _ in range(3):
+        client.post("/v1/translate", json={"text": "Hallo"})
+
+    assert value(read(client), "dragoman_rejections_total", reason="rate_limited") == 2
+
+
+def test_clients_cannot_make_up_series(observe: Observe) -> None:
+    client = observe(Telemetry())
+    client.get("/geheim?q=Zwiebel")
+    client.request("GEHEIM", "/v1/translate")
+    client.post("/v1/translate", json={"text": "Zwiebel", "source": "xx-unserved", "model": "nowhere"})
+    client.post(
+        "/v1/translate",
+        json={"text": "explode Zwiebel"},
+        headers={"X-API-Key": "geheim", "X-Request-ID": "geheim"},
+    )
+    read(client)  # which is a request of its own
+    before = set(read(client))
+    for number in range(20):
+        client.get(f"/geheim/{number}")
+        client.request(f"GEHEIM{number}", "/v1/translate")
+
+    exposed = client.get("/metrics").text
+    assert set(read(client)) == before
+    assert not [secret for secret in SECRETS if secret.lower() in exposed.lower()]
+
+
+def test_no_family_is_told_twice_and_each_says_what_it_is(engine_client: httpx.Client) -> None:
+    families = list(text_string_to_metric_families(engine_client.get("/metrics").text))
+
+    names = [family.name for family in families]
+    assert len(names) == len(set(names))
+    assert all(family.documentation and family.type != "unknown" for family in families)
+
+
+def test_metrics_may_be_read_by_anybody_where_they_are_open(observe: Observe) -> None:
+    response = observe(Telemetry()).get("/metrics")
+
+    assert response.status_code == 200
+    assert response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+
+
+def test_metrics_may_be_off(observe: Observe) -> None:
+    client = observe(Telemetry(TelemetryOptions(metrics="off")))
+
+    assert client.get("/metrics").status_code == 404
+    assert "/metrics" not in client.get("/openapi.json").json()["paths"]
+
+
+def test_metrics_may_want_a_key_for_the_server(observe: Observe, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'accounts.db'}"
+    with closing(Database.open(url)) as database:
+        store = KeyStore(database)
+        keys = [
+            store.create(KeyOptions(scope, frozenset({scope})), datetime.now(UTC)).presented
+            for scope in (Scope.ADMIN, Scope.TRANSLATE)
+        ]
+    admin, other = keys
+    client = observe(Telemetry(TelemetryOptions(metrics="key")), database_url=url)
+
+    def status(key: str | None) -> int:
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        return client.get("/metrics", headers=headers).status_code
+
+    wrong = admin[:-1] + ("A" if admin[-1] != "A" else "B")
+    assert [status(key) for key in (admin, other, wrong, None)] == [200, 403, 401, 401]
+    assert client.get("/metrics").headers["www-authenticate"] == "Bearer"

@@ -1,0 +1,210 @@
+"""Spans of a request, of what its segments waited and how long they were searched for, and nothing else."""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import anyio
+import httpx
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.trace import SpanKind, StatusCode
+from starlette.types import Message, Receive, Scope, Send
+
+from service.telemetry.spans import MAX_SEGMENTS, Spans
+from service.telemetry.telemetry import Telemetry, TelemetryOptions
+from service.telemetry.tracing import NO_TRACING, TracingError, open_tracing
+from tests.telemetry.conftest import Observe, observed_engine
+
+PROJECT = Path(__file__).parents[2]
+WORD = "Zwiebelfisch"
+
+
+class Kept(SpanExporter):
+    """Spans that were handed over."""
+
+    def __init__(self) -> None:
+        self.spans: list[ReadableSpan] = []
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        self.spans += spans
+        return SpanExportResult.SUCCESS
+
+    def named(self, name: str) -> list[ReadableSpan]:
+        return [span for span in self.spans if span.name == name]
+
+
+@contextmanager
+def traced(kept: Kept) -> Iterator[httpx.Client]:
+    """A client of a server with the real engine; spans are there when it is over."""
+    tracing = Spans(kept)
+    observer = Telemetry(tracing=tracing)
+    with observed_engine(observer) as client:
+        yield client
+    observer.close()
+
+
+@pytest.fixture
+def kept() -> Kept:
+    return Kept()
+
+
+def attributes(span: ReadableSpan) -> dict[str, object]:
+    return dict(span.attributes or {})
+
+
+def test_a_request_is_a_span_and_its_segments_are_spans_in_it(kept: Kept) -> None:
+    with traced(kept) as client:
+        body = {"text": "ab cd\nef gh", "beam_size": 2}
+        response = client.post("/v1/translate", json=body, headers={"X-Request-ID": "me"})
+    assert response.status_code == 200
+
+    (request,) = kept.named("POST /v1/translate")
+    assert request.kind is SpanKind.SERVER
+    assert attributes(request) == {
+        "http.request.method": "POST",
+        "http.route": "/v1/translate",
+        "http.response.status_code": 200,
+        "dragoman.api": "native",
+        "dragoman.request_id": "me",
+    }
+    assert request.context is not None
+    queues = [span for span in kept.named("queue") if span.parent == request.context]
+    searches = [span for span in kept.named("encode and decode") if span.parent == request.context]
+    assert len(queues) == len(searches) == 2
+    for queue, search in zip(queues, searches, strict=True):
+        assert queue.end_time == search.start_time
+        times = [request.start_time, queue.start_time, queue.end_time, search.end_time, request.end_time]
+        assert times == sorted(time for time in times if time is not None)
+        told = attributes(search)
+        assert (told["dragoman.method"], told["dragoman.beam_size"]) == ("search", 2)
+        assert (told["dragoman.ending"], search.status.status_code) == ("done", StatusCode.UNSET)
+
+
+def test_a_request_goes_on_with_its_clients_trace(kept: Kept) -> None:
+    trace_id, parent_id = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+    with traced(kept) as client:
+        client.get("/v1/models", headers={"traceparent": f"00-{trace_id}-{parent_id}-01"})
+        client.get("/v1/languages", headers={"traceparent": f"00-{trace_id}-{parent_id}-00"})
+
+    (span,) = kept.named("GET /v1/models")
+    assert span.context is not None
+    assert span.parent is not None
+    assert f"{span.context.trace_id:032x}" == trace_id
+    assert f"{span.parent.span_id:016x}" == parent_id
+    assert not kept.named("GET /v1/languages")  # whoever asks does not want it traced
+
+
+def test_a_request_without_a_trace_has_one_of_its_own(kept: Kept) -> None:
+    with traced(kept) as client:
+        for _ in range(2):
+            client.get("/v1/models", headers={"traceparent": "nonsense"})
+
+    first, second = (span.context for span in kept.named("GET /v1/models"))
+    assert first is not None
+    assert second is not None
+    assert first.trace_id != second.trace_id
+
+
+def test_only_so_many_segments_of_a_request_have_spans(kept: Kept) -> None:
+    with traced(kept) as client:
+        texts = [f"{number:b}".replace("0", "a").replace("1", "b") for number in range(MAX_SEGMENTS + 50)]
+        response = client.post("/v1/translate", json={"text": texts, "max_length": 2})
+    assert response.status_code == 200
+
+    (request,) = kept.named("POST /v1/translate")
+    assert sum(span.parent == request.context for span in kept.named("encode and decode")) == MAX_SEGMENTS
+
+
+def test_spans_have_nothing_in_them_that_a_client_wrote(kept: Kept, observe: Observe) -> None:
+    tracing = Spans(kept)
+    client = observe(Telemetry(tracing=tracing))
+    headers = {
+        "X-API-Key": WORD,
+        "User-Agent": WORD,
+        "tracestate": f"a={WORD}",
+        "baggage": f"a={WORD}",
+    }
+    client.post(f"/v1/translate?q={WORD}", json={"text": WORD}, headers=headers)
+    client.post("/v1/translate", json={"text": f"explode {WORD}"}, headers=headers)
+    client.get(f"/{WORD}?q={WORD}")
+    client.request(WORD.upper(), "/v1/models")
+    tracing.close()
+
+    told = "".join(span.to_json() for span in kept.spans)
+    assert len(kept.spans) >= 4
+    assert WORD.lower() not in told.lower()
+    assert "127.0.0.1" not in told
+    (failed,) = [span for span in kept.spans if attributes(span).get("http.response.status_code") == 500]
+    assert failed.status.status_code is StatusCode.ERROR
+
+
+def test_what_is_raised_through_a_span_is_not_quoted_in_it(kept: Kept) -> None:
+    async def fail(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 -- the protocol's
+        raise RuntimeError(WORD)
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(_message: Message) -> None:
+        pass
+
+    tracing = Spans(kept)
+    scope: Scope = {"type": "http", "method": "GET", "path": f"/{WORD}", "headers": []}
+    with pytest.raises(RuntimeError, match=WORD):
+        anyio.run(tracing.surround(fail), scope, receive, send)
+    tracing.close()
+
+    (span,) = kept.spans
+    assert span.status.status_code is StatusCode.ERROR
+    assert WORD not in span.to_json()
+
+
+def test_without_an_endpoint_nothing_of_opentelemetry_is_imported() -> None:
+    script = (
+        "import sys, service.app, service.telemetry.telemetry as o;"
+        "o.Telemetry.open(o.TelemetryOptions());"
+        "sys.exit(bool({'opentelemetry.sdk', 'opentelemetry.exporter'} & sys.modules.keys()))"
+    )
+
+    assert subprocess.run([sys.executable, "-c", script], cwd=PROJECT, check=False).returncode == 0
+    assert open_tracing(None) is NO_TRACING
+
+
+def test_without_the_packages_an_endpoint_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "service.telemetry.spans")
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+
+    with pytest.raises(TracingError, match=r"otlp_endpoint: .*opentelemetry.*install dragoman\[otel\]"):
+        Telemetry.open(TelemetryOptions(otlp_endpoint="http://127.0.0.1:4318"))
+
+
+def test_spans_are_sent_to_the_collector() -> None:
+    received: list[tuple[str, bytes]] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            received.append((self.path, body))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- the library's
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Collector) as collector:
+        Thread(target=collector.serve_forever, daemon=True).start()
+        endpoint = f"http://127.0.0.1:{collector.server_port}/"
+        observer = Telemetry.open(TelemetryOptions(otlp_endpoint=endpoint))
+        with observed_engine(observer) as client:
+            client.get("/v1/models")
+        observer.close()
+        collector.shutdown()
+
+    assert {path for path, _ in received} == {"/v1/traces"}
+    assert any(b"GET /v1/models" in body or body[:2] == b"\x1f\x8b" for _, body in received)

@@ -1,0 +1,120 @@
+# ruff: noqa: RUF001 -- the signs of several scripts are meant as they stand
+import re
+import sys
+import unicodedata
+from itertools import groupby
+from typing import Literal
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dragoman.text.normalization import BLOCKS_WITH_MARKS, MAX_MARKS, normalise_segment, normalised_places
+from dragoman.text.segmentation import has_letters
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("u\u0308ber", "\u00fcber"),
+        ("a\u00a0b\u2003c\td\ne", "a b c d e"),
+        ("  a   b ", "a b"),
+        ("Schiff\u00adfahrt", "Schifffahrt"),
+        ("\ufeffa\u200bb\x00c\x1fd\x85e", "abc d e"),
+        ("e\u200b\u0301", "\u00e9"),
+        ("", ""),
+    ],
+)
+def test_one_spelling_of_composition_spaces_and_invisible_controls(text: str, expected: str) -> None:
+    assert normalise_segment(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["ﬁ", "½", "Ａ", "x²", "„Ja“ – nein …", "👩\u200d👩\u200d👧", "می\u200cخواهم"]
+)
+def test_nothing_visible_changes(text: str) -> None:
+    assert normalise_segment(text) == text
+
+
+@given(st.text())
+def test_white_space_is_single_spaces_between_words(text: str) -> None:
+    normalised = normalise_segment(text)
+
+    assert normalised == " ".join(normalised.split())
+
+
+@given(st.text())
+def test_what_is_normal_stays_as_it_is(text: str) -> None:
+    normalised = normalise_segment(text)
+
+    assert normalise_segment(normalised) == normalised
+
+
+@given(st.text())
+def test_letters_are_never_dropped(text: str) -> None:
+    assert has_letters(text) == has_letters(normalise_segment(text))
+
+
+MARKS = st.text("\u0301\u0327\u0344\u0f73\u0f71\u0301\u00e9\u1e69a \u200b", max_size=200)
+"""Marks that are one or two, letters that have some already, and what parts them or is dropped."""
+
+
+def longest_run_of_marks(text: str) -> int:
+    apart = unicodedata.normalize("NFKD", text)
+    runs = groupby(apart, lambda character: unicodedata.combining(character) != 0)
+    return max((len(list(run)) for is_mark, run in runs if is_mark), default=0)
+
+
+@given(MARKS)
+@example("e" + "\u0301" * MAX_MARKS)
+@example("\u1e69" + "\u0301" * 29)
+@example("a" + "\u0f73" * 31)
+def test_no_more_than_30_marks_stand_in_a_row_and_none_is_dropped(text: str) -> None:
+    normalised = normalise_segment(text)
+
+    assert longest_run_of_marks(normalised) <= MAX_MARKS
+    assert normalise_segment(normalised) == normalised
+    visible = text.replace("\u200b", "").split()
+    apart = [unicodedata.normalize("NFD", word) for word in (*visible, *normalised.split())]
+    kept = [sorted(word.replace("\u034f", "")) for word in apart]
+    assert kept[: len(visible)] == kept[len(visible) :]
+
+
+def test_all_marks_of_unicode_are_in_the_blocks_that_are_looked_at() -> None:
+    is_looked_at = re.compile(f"[{BLOCKS_WITH_MARKS}]").match
+    for character in map(chr, range(sys.maxunicode + 1)):
+        if unicodedata.combining(character) or unicodedata.decomposition(character):
+            apart = unicodedata.normalize("NFKD", character)
+            if unicodedata.combining(apart[0]):
+                assert is_looked_at(character), ascii(character)
+                assert len(apart) <= 2
+            num_last = longest_run_of_marks(apart)
+            assert num_last <= 3, ascii(character)
+
+
+def test_up_to_30_marks_are_left_as_they_are() -> None:
+    text = "x" + "\u0323" * MAX_MARKS + "y"
+
+    assert normalise_segment(text) == text
+    assert normalise_segment("x" + "\u0323" * (MAX_MARKS + 1)) == "x" + "\u0323" * 30 + "\u034f\u0323"
+
+
+@pytest.mark.parametrize("mark", ["\u0301", "\u0f73", "\u0344", "\u0301\u200b", "\u0327\u0301"])
+def test_what_is_composed_has_never_more_than_30_marks_in_a_row(
+    mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sorting them takes time in proportion to their number squared: with 50,000 it took seconds."""
+    composed: list[str] = []
+    normalize = unicodedata.normalize
+
+    def watched(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+        composed.append(text)
+        return normalize(form, text)
+
+    monkeypatch.setattr(unicodedata, "normalize", watched)
+
+    normalise_segment("a" + mark * 50_000)
+    normalised_places("a" + mark * 500)
+
+    monkeypatch.undo()
+    assert max(map(longest_run_of_marks, composed)) <= MAX_MARKS

@@ -1,0 +1,279 @@
+# ruff: noqa: RUF001 -- the signs of several scripts are meant as they stand
+
+import pytest
+import sentencex
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from dragoman.text.segmentation import WINDOW_CHARS, Document, has_letters, segment
+from dragoman.types import Splitting
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()))  # surrogates too
+SENTENCE_LIKE = st.lists(
+    st.sampled_from(
+        [
+            *"aÄ字1.!?:;,'\"„“”‘’»«()[]-–…。😀 \t\n\r\x00\x1c\x0b\x85\u2028\u00a0\u3000",
+            *"\u200b\u0301\u200d\ud800",
+            *("\r\n", "  ", ". ", "Hallo", "Dr. ", "z. B. ", "A. ", " Ö", "12. ", "…\u00a0"),
+        ]
+    )
+).map("".join)
+MAX_MARK_CHARS = 12
+LINE_BREAKS = ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"]
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=ANY_TEXT | SENTENCE_LIKE, language=st.sampled_from(["de", "en", "ja", "ru", "hy", "xx"]))
+def test_rejoining_the_segments_gives_back_the_text(text: str, language: str) -> None:
+    document = segment(text, language)
+
+    assert document.rejoin(document.segments) == text
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=ANY_TEXT | SENTENCE_LIKE)
+def test_gaps_are_all_the_white_space_around_segments_and_marks_that_begin_a_line(text: str) -> None:
+    document = segment(text, "de")
+
+    assert len(document.gaps) == len(document.segments) + 1
+    for i, gap in enumerate(document.gaps):
+        before, mark, _ = gap.partition(gap.strip() or "none")
+        assert not mark or i == 0 or any(end in before for end in (*LINE_BREAKS, "\t"))
+        assert len(mark) <= MAX_MARK_CHARS
+    assert all(part and part == part.strip() for part in document.segments)
+    assert not any(mark in part for part in document.segments for mark in (*LINE_BREAKS, "\t"))
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        ("1. ", "Erstens gilt das."),
+        ("12. ", "zwölftens"),
+        ("a) ", "Der erste Fall."),
+        ("(b) ", "Der zweite Fall."),
+        ("3) ", "Der dritte Fall."),
+        ("iv) ", "Der vierte Fall."),
+        ("IV. ", "Vierter Teil"),
+        ("2.3 ", "Titel"),
+        ("2.3.1. ", "Titel"),
+        ("- ", "Ein Punkt."),
+        ("\u2022\u00a0", "Ein Punkt."),
+    ],
+)
+def test_what_numbers_or_marks_a_line_is_a_gap(mark: str, said: str) -> None:
+    assert segment(f"Vorher\n  {mark}{said}", "de") == Document(("Vorher", said), ("", f"\n  {mark}", ""))
+    assert segment(f"{mark}{said}", "de", Splitting.NO_NEWLINES) == Document((said,), (mark, ""))
+    assert segment(f"{mark}{said}", "de", Splitting.OFF) == Document((f"{mark}{said}",), ("", ""))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Z. B. so.",
+        "z. B. so.",
+        "A. Müller kam.",
+        "M. Dupont kam.",
+        "3.5 millions",
+        "2.500 Euro",
+        "2020. Das Jahr",
+        "1 Haus",
+        "-5 Grad",
+        "(siehe) oben",
+        "12. Mai 2024",
+        "3. Oktober war ein Feiertag.",
+        "19. Jahrhundert",
+        "12.30 Uhr Abfahrt",
+        "1.",
+        "a)",
+        "Civil) war",
+    ],
+)
+def test_what_may_belong_to_its_sentence_is_no_mark(line: str) -> None:
+    assert segment(line, "fr").gaps[0] == ""
+
+
+def test_translations_stand_where_their_segments_stood() -> None:
+    document = segment("  Ja.\n\n\tNein.  Gut. ", "de")
+
+    assert document.segments == ("Ja.", "Nein.", "Gut.")
+    assert document.rejoin(["Yes.", "No.", "Good."]) == "  Yes.\n\n\tNo.  Good. "
+
+
+@pytest.mark.parametrize("translated", [[], ["a"], ["a", "b", "c"]])
+def test_another_number_of_translations_is_an_error(translated: list[str]) -> None:
+    with pytest.raises(ValueError, match=f"{len(translated)} texts for 2 segments"):
+        Document(("x", "y"), ("", " ", "")).rejoin(translated)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "\t \u3000\r\n"])
+def test_a_text_without_content_is_one_gap(text: str) -> None:
+    assert segment(text, "de") == Document((), (text,))
+
+
+@pytest.mark.parametrize("line_break", [*LINE_BREAKS, "\t", "\n\n\n", "\n    ", " \t "])
+def test_line_breaks_tabs_and_indentation_are_gaps(line_break: str) -> None:
+    document = segment(f"eine Zeile{line_break}noch eine", "de")
+
+    assert document == Document(("eine Zeile", "noch eine"), ("", line_break, ""))
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["Er kam.", "Sie ging!", "Wirklich?"],
+        ["Prof. Dr. Meier kam am 3. Mai 2020, z. B. um 8.30 Uhr.", "Dann ging er."],
+        ["Im 19. Jahrhundert war die 3. Auflage neu.", "Das 1. Kapitel fehlt."],
+        ["Das war 1999.", "Dann kam er."],
+        ["Es kostet 3,50.", "Mehr nicht."],
+        ["Wir treffen uns um 12:30.", "Bis dann."],
+    ],
+)
+def test_german_sentences(sentences: list[str]) -> None:
+    assert segment(" ".join(sentences), "de").segments == tuple(sentences)
+
+
+@pytest.mark.parametrize("language", ["de", "DE", "de-AT", "de_CH"])
+def test_a_region_and_the_case_of_a_language_do_not_matter(language: str) -> None:
+    assert segment("Er kam am 12. Mai. Sie auch.", language).segments == ("Er kam am 12. Mai.", "Sie auch.")
+
+
+def test_a_number_ends_an_english_sentence() -> None:
+    assert segment("He is 19. She is 20.", "en").segments == ("He is 19.", "She is 20.")
+
+
+def test_an_ordinal_at_the_end_of_a_line_ends_it() -> None:
+    assert segment("Heinrich der 8.\nLudwig der 14.", "de").segments == ("Heinrich der 8.", "Ludwig der 14.")
+
+
+@given(language=ANY_TEXT)
+@example(language="\ud800")
+def test_any_language_code_will_do(language: str) -> None:
+    assert segment("One came. Two went.", language).segments == ("One came.", "Two went.")
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u3000", "\u202f", "\u1680", "\u2003"])
+def test_wide_and_unbreakable_spaces_are_spaces_to_the_splitter(
+    space: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Shown as they are, they make it panic: a traceback on stderr, and an error no handler expects."""
+    text = "Nimm Vitamin D . Das hilft. Am 3. Mai kam sie. Ende."
+    plain = segment(text, "de").segments
+    wide = segment(text.replace(" ", space), "de").segments
+
+    assert len(plain) == 3
+    assert wide == tuple(sentence.replace(" ", space) for sentence in plain)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("text", ["Ja.\ud800 Nein.", "\udc00", "„\ud83d\ude00.“ Ja."])
+def test_surrogates_pass_through(text: str) -> None:
+    document = segment(text, "de")
+
+    assert document.rejoin(document.segments) == text
+
+
+class PanicException(BaseException):
+    """What pyo3 raises when Rust panics; the real class cannot be imported."""
+
+
+def test_a_panic_of_the_splitter_leaves_the_line_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(_language: str, _text: str) -> list[str]:
+        raise PanicException
+
+    monkeypatch.setattr(sentencex, "segment", panic)
+
+    assert segment("Ja. Nein.\nGut. Na.", "de").segments == ("Ja. Nein.", "Gut. Na.")
+
+
+def test_a_splitter_that_loses_text_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentencex, "segment", lambda _language, _text: ["Ja.", "Nein."])
+
+    assert segment("Ja. Nein.", "de").segments == ("Ja. Nein.",)
+
+
+def test_an_interrupt_during_splitting_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_language: str, _text: str) -> list[str]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sentencex, "segment", interrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        segment("Ja.", "de")
+
+
+def test_a_line_of_many_windows_is_split_like_a_short_one() -> None:
+    sentences = [f"Satz Nummer {number} steht hier, und das z. B. gut." for number in range(100, 700)]
+    line = " ".join(sentences)
+    assert len(line) > 5 * WINDOW_CHARS
+
+    assert segment(line, "de").segments == tuple(sentences)
+
+
+def test_the_window_never_opens_inside_a_word() -> None:
+    """Of `bzw.` cut in two, the end would look like a sentence's last word."""
+    line = "so ist es bzw. Hause " * WINDOW_CHARS + "Ende."
+
+    assert segment(line, "de").segments == (line,)
+
+
+def test_however_little_the_splitter_finds_a_line_is_shown_to_it_four_times_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown_chars = 0
+
+    def cut_after_one(_language: str, text: str) -> list[str]:
+        nonlocal shown_chars
+        shown_chars += len(text)
+        return [text[:1], text[1:]]
+
+    monkeypatch.setattr(sentencex, "segment", cut_after_one)
+    line = "x" * (20 * WINDOW_CHARS)
+    segment(line, "de")
+
+    assert len(line) <= shown_chars <= 4 * len(line)
+
+
+@pytest.mark.parametrize("word", ["wort, ", "wort", "w" * (WINDOW_CHARS - 3) + " "])
+def test_the_window_itself_ends_no_sentence(word: str) -> None:
+    sentence = (word * (5 * WINDOW_CHARS // len(word))).strip() + "."
+
+    assert segment(sentence + " Ende.", "de").segments == (sentence, "Ende.")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *"a.(\"'`‘“«😀字",
+        *(" ", "\n", "\x00", "\x01", "\u202e", "\u0301", "\ud800"),
+        *("((((", "a ", "a. ", "1. ", "‘a. ", "a\n", "字。", "z. B. ", "A\u00a0. "),
+    ],
+)
+def test_nothing_is_lost_of_very_long_and_odd_text(unit: str) -> None:
+    text = (unit * 300_000)[:300_000]
+
+    document = segment(text, "de")
+
+    assert document.rejoin(document.segments) == text
+
+
+def test_a_megabyte_of_prose_is_split_into_its_sentences() -> None:
+    text = ("Der Hund läuft über die Straße. Am 3. Mai kam Dr. Müller, z. B. mit dem Rad.\n" * 14_000)[
+        :1_000_000
+    ]
+
+    document = segment(text, "de")
+
+    assert len(document.segments) > 20_000
+    assert document.rejoin(document.segments) == text
+
+
+@pytest.mark.parametrize("text", ["a", "ß", "字", "1a", "ª", "\u00a0Ж!", "é"])
+def test_a_segment_with_a_letter_is_translated(text: str) -> None:
+    assert has_letters(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "1.234,5 €", "12:30", "--- *** ---", "😀", "½", "\u0301", "\u200b"]
+)
+def test_a_segment_without_letters_is_not(text: str) -> None:
+    assert not has_letters(text)
