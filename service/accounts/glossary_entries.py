@@ -18,7 +18,8 @@ MAX_ENTRIES_BYTES = 10 * 2**20
 MAX_TERM_BYTES = 1024
 _PAIR, _PAIR_AND_LANGUAGES = 2, 4
 _BYTE_ORDER_MARK = "\ufeff"
-_LINE_SEPARATORS = frozenset("\u2028\u2029")
+_NOT_IN_TERMS = frozenset(("\u2028", "\u2029", _BYTE_ORDER_MARK))
+"""Besides control characters: line separators, and what would be lost where it begins a file."""
 
 
 class EntriesFormat(StrEnum):
@@ -86,7 +87,7 @@ def check_term(term: str, where: str) -> None:
         raise GlossaryInvalid("entries", f"{where} is empty")
     if term != term.strip():
         raise GlossaryInvalid("entries", f"{where} begins or ends with white space; send it without")
-    if any(unicodedata.category(character) == "Cc" or character in _LINE_SEPARATORS for character in term):
+    if any(unicodedata.category(character) == "Cc" or character in _NOT_IN_TERMS for character in term):
         raise GlossaryInvalid("entries", f"{where} has a control character; send it without")
     if (size := _size_bytes(term, "entries")) > MAX_TERM_BYTES:
         raise GlossaryInvalid("entries", f"{where} has {size} bytes, and at most {MAX_TERM_BYTES} may be")

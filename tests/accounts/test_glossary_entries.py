@@ -77,6 +77,7 @@ def test_a_byte_order_mark_and_empty_lines_say_nothing() -> None:
         ('"Hu\nt",hat', CSV, "line 1: the source term has a control character"),
         ("Hut\tha\x85t", TSV, "line 1: the target term has a control character"),
         ("Hut\tha\u2028t", TSV, "line 1: the target term has a control character"),
+        ("\n\ufeffHut\that", TSV, "line 2: the source term has a control character"),
         ('"Hut,hat', CSV, "line 1 cannot be read as csv"),
         ('Rad,wheel\n"Hut"x,hat', CSV, "line 2 cannot be read as csv"),
         ("x" * 1025 + "\that", TSV, "the source term has 1025 bytes, and at most 1024 may be"),
