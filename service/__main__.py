@@ -1,5 +1,5 @@
 """`python -m service` is `dragoman`."""
 
-from service.cli import main
+from service.cli.app import main
 
 main()

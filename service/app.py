@@ -17,7 +17,7 @@ from service.http.authentication import KEY_HEADER, Authenticator
 from service.http.discovery import document_routes
 from service.http.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
 from service.http.limits import BodyLimit, BodyLimits, TextLimits
-from service.http.readiness import Readiness
+from service.http.telemetry_middleware import LineOptions
 from service.http.threads import run_in_thread
 from service.http.uploads import UploadLimits
 from service.jobs.api import open_job_service
@@ -25,10 +25,10 @@ from service.jobs.documents import Documents
 from service.jobs.job_service import JobService
 from service.jobs.job_storage import open_jobs
 from service.model_watcher import Watcher
+from service.readiness import Readiness
+from service.server_telemetry import Telemetry, TelemetryOptions
 from service.services import Api, Services
 from service.settings import Settings, split_names
-from service.telemetry.middleware import LineOptions
-from service.telemetry.telemetry import Telemetry, TelemetryOptions
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.inference import Inference
 from service.translation.source_language import DetectionMode

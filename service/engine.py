@@ -9,7 +9,7 @@ from dragoman.providers import parse_providers
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from dragoman.translator import DEFAULTS, READ_AHEAD_TEXTS
-from service.cli_commands.bundles import find_bundle
+from service.bundle_lookup import find_bundle
 from service.settings import Settings, SettingsError, split_names
 
 

@@ -14,9 +14,9 @@ import uvicorn
 from service.app import create_app, observing_options
 from service.engine import open_router, preloaded
 from service.http.server_protocol import ConnectionLimits, DrainingServer, Stopping, patient_protocol
+from service.server_telemetry import Telemetry
 from service.settings import Settings
 from service.telemetry.logs import configure_logs
-from service.telemetry.telemetry import Telemetry
 
 KEEP_ALIVE_S = 75
 """Longer than clients that poll every few seconds pause: uvicorn's own 5 s close just when DeepL's asks."""

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from service.http.errors import ErrorKind
 from service.telemetry.counters import Counts, Distribution
 
 DURATION_BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
@@ -28,6 +27,6 @@ class RequestCounters:
             found = self.durations_s[labels] = Distribution(DURATION_BOUNDS_S)
         found.add(duration_s)
 
-    def reject(self, kind: ErrorKind) -> None:
+    def reject(self, kind: str) -> None:
         """A client is answered with an error."""
-        self.rejections.add(kind.value)
+        self.rejections.add(kind)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from service.accounts.accounts import Accounts
 from service.accounts.errors import KeyInvalid, QuotaExceeded, StoreError, UnknownKey
 from service.accounts.keys import DEFAULT_SCOPES, KeyLimits, Scope
-from service.cli_commands.keys import keys
+from service.cli.keys import keys
 from service.jobs.webhooks import key_secret, read_secret
 from service.settings import SettingsError
 

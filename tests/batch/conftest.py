@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dragoman import Translator
-from service import cli
+from service.cli import app as cli
 from tests.routing.doubles import write_bundle
 from tests.service.conftest import DOUBLE_COMMAND, PROJECT, forget_settings
 from tests.service.doubles import open_double

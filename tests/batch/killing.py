@@ -24,7 +24,7 @@ from typing import Any
 from service.batch import run
 from service.batch.journal_file import JournalFile
 from service.batch.pending_entries import Chunks
-from service.cli_commands import batch_job
+from service.cli import batch_job
 from service.formats import lines as lines_format  # noqa: F401 -- the same
 from tests.service import doubles
 

@@ -6,7 +6,7 @@ from contextlib import redirect_stderr
 import pytest
 
 from service.batch.progress import BatchProgress
-from service.cli_commands.batch_bar import progress_bar
+from service.cli.batch_bar import progress_bar
 
 
 class Terminal(io.StringIO):

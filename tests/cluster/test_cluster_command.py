@@ -8,8 +8,8 @@ from dragoman.decoding.options import DecodingOptions
 from service.batch.job_directory import StartMode
 from service.batch.output_files import OnFailure
 from service.batch.planning import LanguageWishes
-from service.cli_commands.batch_arguments import BatchArguments, ClusterArguments
-from service.cli_commands.batch_job import run_batch
+from service.cli.batch_arguments import BatchArguments, ClusterArguments
+from service.cli.batch_job import run_batch
 from service.settings import Settings
 from tests.service.conftest import forget_settings
 

@@ -12,7 +12,7 @@ import typer
 import yaml
 
 from dragoman.scheduling.metrics import QueueState
-from service.cli import app
+from service.cli.app import app
 from service.settings import ENV_PREFIX, Settings, load_settings
 from service.telemetry.engine_metrics import EngineMetricsCollector
 from service.telemetry.metrics import Metrics, ServerState

@@ -19,7 +19,7 @@ def _run(code: str) -> None:
 
 def test_neither_the_server_nor_a_local_job_imports_ray() -> None:
     _run(
-        "import sys, service.app, service.cli_commands.batch, service.cli_commands.batch_job\n"
+        "import sys, service.app, service.cli.batch, service.cli.batch_job\n"
         "assert not {'ray', 'pyarrow'} & sys.modules.keys()"
     )
 

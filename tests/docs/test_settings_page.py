@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from service.cli_commands.help import DERIVED, GROUPS, grouped_settings
-from service.cli_commands.settings_page import PageError, with_tables
+from service.cli.help import DERIVED, GROUPS, grouped_settings
+from service.cli.settings_page import PageError, with_tables
 from service.settings import ENV_PREFIX, Settings, load_settings
 from tests.service.conftest import forget_settings
 
@@ -24,8 +24,8 @@ def test_every_setting_is_in_one_group() -> None:
     missing = sorted(set(Settings.model_fields) - set(GROUPED))
     gone = sorted(set(GROUPED) - set(Settings.model_fields))
 
-    assert missing == [], "put them into a group in service/cli_commands/help.py"
-    assert gone == [], "take them out of their group in service/cli_commands/help.py"
+    assert missing == [], "put them into a group in service/cli/help.py"
+    assert gone == [], "take them out of their group in service/cli/help.py"
     assert len(set(GROUPED)) == len(GROUPED)
 
 
@@ -39,7 +39,7 @@ def test_the_page_is_in_step() -> None:
     absent = [
         name for name in Settings.model_fields if f"\n| `{name}` | `{ENV_PREFIX}{name.upper()}` |" not in PAGE
     ]
-    command = "python -m service.cli_commands.settings_page docs/settings.md"
+    command = "python -m service.cli.settings_page docs/settings.md"
 
     assert absent == [], f"write the page: {command}"
     assert with_tables(PAGE) == PAGE, f"write the page: {command}"

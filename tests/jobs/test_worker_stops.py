@@ -14,7 +14,6 @@ from dragoman.routing.router import Router
 from service.accounts.accounts import Clock
 from service.accounts.database import Database
 from service.http.errors import ApiError
-from service.http.readiness import Readiness
 from service.jobs.blobs import FolderBlobs, open_blobs
 from service.jobs.job import Ending, Job, JobRequest, JobState, NewJob, WebhookState, new_job_id
 from service.jobs.job_runner import JobRunner
@@ -23,6 +22,7 @@ from service.jobs.store import JobStore
 from service.jobs.tables import make_tables
 from service.jobs.webhooks import MAX_TRIES, WebhookOptions
 from service.jobs.worker import Workers
+from service.readiness import Readiness
 from service.telemetry.worker_counters import HEARTBEAT_S, WorkerCounters
 from service.translation.source_language import DetectionMode
 from tests.accounts.conftest import Times

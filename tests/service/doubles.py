@@ -28,7 +28,7 @@ from dragoman.providers import Provider
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
 from dragoman.types import Pair, SegmentTranslation
-from service import cli
+from service.cli import app as cli
 from tests.routing.doubles import DEFAULTS, TIMEOUT_S, line_segments, scored, started, tell
 
 DOUBLE_WINDOW_TEXTS = 4

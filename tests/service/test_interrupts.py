@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.cli_commands.interrupts import handling_interrupts
+from service.cli.interrupts import handling_interrupts
 
 
 def interrupt() -> None:

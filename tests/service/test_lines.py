@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman import DecodingOptions, FinishReason, InputError, Translation
-from service.cli_commands.lines import UndecodableLineError, read_lines, translate_lines
+from service.cli.lines import UndecodableLineError, read_lines, translate_lines
 
 OPTIONS = DecodingOptions()
 

@@ -30,7 +30,7 @@ def test_the_server_needs_no_torch() -> None:
 
 
 def test_the_command_line_starts_without_the_web_framework() -> None:
-    loaded = modules_after("import service.cli")
+    loaded = modules_after("import service.cli.app")
 
     assert "typer" in loaded
     assert loaded.isdisjoint({"fastapi", "uvicorn", "torch"})

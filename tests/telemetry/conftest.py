@@ -15,8 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from dragoman.routing.router import Router, TranslatorOptions
 from service import app as application
 from service.engine import preloaded
+from service.server_telemetry import Telemetry, TelemetryOptions
 from service.settings import load_settings
-from service.telemetry.telemetry import Telemetry, TelemetryOptions
 from tests.routing.doubles import until
 from tests.service.conftest import TINY_BUNDLE, forget_settings, is_ready, models_dir, router_of, translator
 from tests.service.doubles import DoubleTranslator

@@ -36,7 +36,7 @@ def tell(event, arguments):
 sys.addaudithook(tell)
 sys.argv = sys.argv[:1] + sys.argv[2:]
 """
-SERVING = WATCHING + "from service.cli import main\nmain()\n"
+SERVING = WATCHING + "from service.cli.app import main\nmain()\n"
 CONNECTING = (
     WATCHING
     + f"import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(({ELSEWHERE!r}, 9))\n"

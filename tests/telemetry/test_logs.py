@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
+from service.http.telemetry_middleware import QUIET_ROUTES, LineOptions, TelemetryMiddleware
+from service.server_telemetry import Telemetry, TelemetryOptions
 from service.telemetry.logs import LogFormat, configure_logs, traceback_without_messages
-from service.telemetry.middleware import QUIET_ROUTES, LineOptions, TelemetryMiddleware
 from service.telemetry.request_counters import RequestCounters
 from service.telemetry.request_record import CURRENT, begin_request, note_texts
-from service.telemetry.telemetry import Telemetry, TelemetryOptions
 from tests.routing.doubles import until
 from tests.telemetry.conftest import Observe
 

@@ -12,7 +12,7 @@ from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyOptions, Scope
 from service.http.errors import ErrorKind
-from service.telemetry.telemetry import Telemetry, TelemetryOptions
+from service.server_telemetry import Telemetry, TelemetryOptions
 from tests.routing.doubles import until
 from tests.service.doubles import DoubleTranslator
 from tests.telemetry.conftest import Exposed, Observe, read, value

@@ -4,8 +4,8 @@ import io
 import re
 from pathlib import Path
 
+from service.server_telemetry import Telemetry
 from service.telemetry.logs import configure_logs
-from service.telemetry.telemetry import Telemetry
 from service.translation.inference import Inference
 from tests.routing.doubles import until
 from tests.service.conftest import router_of

@@ -16,8 +16,8 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.trace import SpanKind, StatusCode
 from starlette.types import Message, Receive, Scope, Send
 
+from service.server_telemetry import Telemetry, TelemetryOptions
 from service.telemetry.spans import MAX_SEGMENTS, Spans
-from service.telemetry.telemetry import Telemetry, TelemetryOptions
 from service.telemetry.tracing import NO_TRACING, TracingError, open_tracing
 from tests.telemetry.conftest import Observe, observed_engine
 
@@ -167,7 +167,7 @@ def test_what_is_raised_through_a_span_is_not_quoted_in_it(kept: Kept) -> None:
 
 def test_without_an_endpoint_nothing_of_opentelemetry_is_imported() -> None:
     script = (
-        "import sys, service.app, service.telemetry.telemetry as o;"
+        "import sys, service.app, service.server_telemetry as o;"
         "o.Telemetry.open(o.TelemetryOptions());"
         "sys.exit(bool({'opentelemetry.sdk', 'opentelemetry.exporter'} & sys.modules.keys()))"
     )

@@ -20,11 +20,11 @@ from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields, field_error
 from service.http.forms import Upload
-from service.http.readiness import require_ready
 from service.jobs.documents import Documents, Handed, unknown_document
 from service.jobs.errors import FileRefused
 from service.jobs.job import Job, JobRequest, JobState
 from service.jobs.job_service import JobService
+from service.readiness import require_ready
 from service.translation.translation_service import TranslationService
 
 EQUAL_LANGUAGES = "Source and target language are equal."

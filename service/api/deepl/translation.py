@@ -16,7 +16,7 @@ from service.api.deepl.responses import DeepLRoute
 from service.http.authentication import Authenticator
 from service.http.disconnection import while_connected
 from service.http.errors import FieldProblem, SafeJSONResponse, invalid_input
-from service.http.readiness import require_ready
+from service.readiness import require_ready
 from service.translation.request import UNDETERMINED, TranslationRequest, TranslationResult
 from service.translation.translation_service import TextsRejectedError, TranslationService
 

@@ -36,12 +36,12 @@ from service.http.disconnection import while_connected
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
 from service.http.forms import Upload
-from service.http.readiness import require_ready
 from service.jobs.documents import Documents, Handed
 from service.jobs.errors import FileRefused
 from service.jobs.job import ID_LENGTH, Job, JobRequest, JobState
 from service.jobs.problems import SERVERS_FAULTS
 from service.jobs.request_fields import own_name, without_folders
+from service.readiness import require_ready
 from service.services import Services
 
 MAX_NAME_LENGTH = 150

@@ -25,7 +25,7 @@ from service.api.libretranslate.responses import (
     present_settings,
 )
 from service.http.errors import ErrorKind, SafeJSONResponse
-from service.http.readiness import require_ready
+from service.readiness import require_ready
 from service.services import Services
 
 LISTED = {

@@ -27,7 +27,7 @@ from service.api.libretranslate.responses import (
 )
 from service.http.disconnection import while_connected
 from service.http.errors import SafeJSONResponse
-from service.http.readiness import require_ready
+from service.readiness import require_ready
 from service.services import Services
 from service.translation.detection import detect, detectable
 from service.translation.translation_service import TextsRejectedError

@@ -12,7 +12,7 @@ from service.http.disconnection import while_connected
 from service.http.errors import ErrorKind, FieldProblem, invalid_input
 from service.http.json_route import AuthenticatedRequest, json_route_for
 from service.http.openapi_parts import REASONS, WITH_KEY, WITHOUT_KEY, failures
-from service.http.readiness import require_ready
+from service.readiness import require_ready
 from service.translation.translation_service import TranslationService
 
 PAIR_FIELDS = frozenset({"source", "target"})

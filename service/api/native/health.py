@@ -6,7 +6,7 @@ from service.api.native.examples import ALIVE, READY, shown
 from service.api.native.responses import Status
 from service.http.errors import ErrorKind
 from service.http.openapi_parts import failures
-from service.http.readiness import Readiness
+from service.readiness import Readiness
 
 
 def health_routes(readiness: Readiness) -> APIRouter:

@@ -19,7 +19,7 @@ from service.http.disconnection import while_connected
 from service.http.errors import any_api_error, error_body
 from service.http.json_route import AuthenticatedRequest, json_route_for
 from service.http.openapi_parts import EVENTS, REASONS, WITH_KEY, WITHOUT_KEY, failures
-from service.http.readiness import require_ready
+from service.readiness import require_ready
 from service.translation.request import TranslationResult
 from service.translation.translation_service import Progress, StreamDetail, TranslationService
 

@@ -14,7 +14,7 @@ from service.http.disconnection import while_connected
 from service.http.errors import FieldProblem, invalid_input
 from service.http.json_route import AuthenticatedRequest, json_route_for
 from service.http.openapi_parts import REASONS, WITH_KEY, WITHOUT_KEY, failures
-from service.http.readiness import require_ready
+from service.readiness import require_ready
 from service.translation.translation_service import TextsRejectedError, TranslationService
 
 

@@ -13,8 +13,8 @@ from tqdm import tqdm
 
 from dragoman import DecodingOptions
 from dragoman.translator import READ_AHEAD_TEXTS
-from service.cli_commands.interrupts import handling_interrupts
-from service.cli_commands.lines import ManyTranslator, translate_lines
+from service.cli.interrupts import handling_interrupts
+from service.cli.lines import ManyTranslator, translate_lines
 
 EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
 

@@ -1,4 +1,4 @@
-"""The tables of docs/settings.md: `python -m service.cli_commands.settings_page docs/settings.md`.
+"""The tables of docs/settings.md: `python -m service.cli.settings_page docs/settings.md`.
 
 What stands around them is left as it is.
 """
@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from service.cli_commands.help import SettingHelp, grouped_settings
+from service.cli.help import SettingHelp, grouped_settings
 
 HEAD = "| setting | environment | default | meaning |\n|---|---|---|---|\n"
 ROWS = re.compile(r"\| setting \|[^\n]*\n\|[-|]+\n(?:\|[^\n]*\n)*")

@@ -5,7 +5,7 @@ from pathlib import Path
 from dragoman.routing.bundle_scan import bundle_folders
 from service.batch.job_directory import JobDirectory
 from service.batch.run import Job
-from service.cli_commands.batch_arguments import BatchArguments, ClusterArguments
+from service.cli.batch_arguments import BatchArguments, ClusterArguments
 from service.cluster.engines import RoutedEngine
 from service.cluster.nodes import ClusterOptions
 from service.cluster.partitions import PartitionFolder

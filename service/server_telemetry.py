@@ -9,10 +9,10 @@ from starlette.responses import Response
 from dragoman.scheduling.metrics import EngineMetrics
 from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorForm, ErrorForms
+from service.http.metrics_route import Access, metrics_routes
+from service.http.telemetry_middleware import LineOptions, TelemetryMiddleware
 from service.telemetry.engine_metrics import EngineMetricsCollector
-from service.telemetry.exposition import Access, metrics_routes
 from service.telemetry.metrics import Metrics, ServerState
-from service.telemetry.middleware import LineOptions, TelemetryMiddleware
 from service.telemetry.request_counters import RequestCounters
 from service.telemetry.tracing import NO_TRACING, Tracing, open_tracing
 from service.telemetry.worker_counters import WorkerCounters

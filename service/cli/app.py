@@ -13,14 +13,14 @@ from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Way
 from service.accounts.errors import AccountsError
-from service.cli_commands.batch import EPILOG as BATCH_EPILOG
-from service.cli_commands.batch import batch
-from service.cli_commands.bundles import find_bundle, list_bundles
-from service.cli_commands.help import settings_help
-from service.cli_commands.keys import keys
-from service.cli_commands.lines import UndecodableLineError
-from service.cli_commands.output import open_output, write_lines
-from service.cli_commands.tables import print_bundles, print_facts, print_languages, print_versions
+from service.bundle_lookup import find_bundle, list_bundles
+from service.cli.batch import EPILOG as BATCH_EPILOG
+from service.cli.batch import batch
+from service.cli.help import settings_help
+from service.cli.keys import keys
+from service.cli.lines import UndecodableLineError
+from service.cli.output import open_output, write_lines
+from service.cli.tables import print_bundles, print_facts, print_languages, print_versions
 from service.engine import FixedPair, find_models, open_router
 from service.settings import SettingsError, load_settings
 from service.telemetry.tracing import TracingError

@@ -24,8 +24,8 @@ from service.batch.planning import plan_files
 from service.batch.progress import BatchReport
 from service.batch.run import Job, run_job
 from service.batch.texts import EntryTranslator
-from service.cli_commands.batch_arguments import BatchArguments
-from service.cli_commands.batch_bar import progress_bar, show_contents, show_report
+from service.cli.batch_arguments import BatchArguments
+from service.cli.batch_bar import progress_bar, show_contents, show_report
 from service.engine import open_router
 from service.formats.known import is_known
 from service.settings import Settings
@@ -115,7 +115,7 @@ def _translate(
     job = Job(files, facts, job_directory.problems_path, wishes.on_failure, CHUNKS)
     with progress_bar() as on_progress:
         if wishes.cluster is not None:
-            from service.cli_commands.batch_cluster import cluster_job, run_on_ray  # noqa: PLC0415 -- seldom wanted
+            from service.cli.batch_cluster import cluster_job, run_on_ray  # noqa: PLC0415 -- seldom wanted
 
             wanted = cluster_job(job, wishes, wishes.cluster, job_directory, opened.settings)
             return run_on_ray(wanted, opened.journal, on_progress=on_progress, stop=stop)

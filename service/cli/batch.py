@@ -123,8 +123,8 @@ def batch(  # noqa: PLR0913 -- the command's options
     from service.batch.job_directory import StartMode  # noqa: PLC0415
     from service.batch.output_files import OnFailure  # noqa: PLC0415
     from service.batch.planning import LanguageWishes  # noqa: PLC0415
-    from service.cli_commands.batch_arguments import BatchArguments, ClusterArguments  # noqa: PLC0415
-    from service.cli_commands.batch_job import estimate_batch, run_batch  # noqa: PLC0415
+    from service.cli.batch_arguments import BatchArguments, ClusterArguments  # noqa: PLC0415
+    from service.cli.batch_job import estimate_batch, run_batch  # noqa: PLC0415
     from service.file_limits import file_limits  # noqa: PLC0415
 
     start = StartMode.RESUME if resume else StartMode.ANEW if force else StartMode.NEW
