@@ -126,7 +126,7 @@ class Translator:
             providers: what the graphs run on, the most wanted first.
             segment_cache_size: segments translated last whose translations are kept in memory, and not
                 searched for again.
-            engine_metrics: is told what the engine does.
+            engine_metrics: notified of what the engine does.
 
         Raises:
             BundleError: naming every file or field at fault.
@@ -184,7 +184,7 @@ class Translator:
             InputError: for a single text that cannot be translated, or options beyond the model's limits.
             UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
         """
-        request = self._resolver.request(options, pair, Priority.INTERACTIVE)
+        request = self._resolver.resolve(options, pair, Priority.INTERACTIVE)
         if not isinstance(text, str):
             return self._translate_window(text, request, is_single=False)
         (outcome,) = self._translate_window([text], request, is_single=True)
@@ -208,7 +208,7 @@ class Translator:
         Yields:
             Per text its translation, or the error that names it by its position.
         """
-        request = self._resolver.request(options, pair, Priority.JOB, cache_partition=cache_partition)
+        request = self._resolver.resolve(options, pair, Priority.JOB, cache_partition=cache_partition)
         under_way: deque[tuple[PreparedText | InputError, _Search]] = deque()
         try:
             for item, text in enumerate(texts):
@@ -244,7 +244,7 @@ class Translator:
             Per source its hypotheses, best first.
         """
         to_search = [SegmentInput(number, list(source)) for number, source in enumerate(sources)]
-        return self._results(self._begin(to_search, self._resolver.request(options, pair, Priority.JOB)))
+        return self._results(self._begin(to_search, self._resolver.resolve(options, pair, Priority.JOB)))
 
     def submit(  # noqa: PLR0913 -- a text's own wishes, all named
         self,
@@ -286,7 +286,7 @@ class Translator:
             Overloaded: too much is waiting already.
             TranslatorClosed: closed before.
         """
-        request = self._resolver.request(options, pair, priority, timeout_s, cache_partition).part_of(flow)
+        request = self._resolver.resolve(options, pair, priority, timeout_s, cache_partition).part_of(flow)
         if on_token is not None:
             check_one_row(request.options)
         pause = Pacer().pause if len(text) >= LARGE_CHARACTERS else never_pause
@@ -349,7 +349,7 @@ class Translator:
             TranslatorClosed: closed before.
         """
         options = DecodingOptions(length_penalty=1.0, return_alignment=True, return_tokens=True)
-        request = self._resolver.request(options, pair, priority, timeout_s, cache_partition).part_of(flow)
+        request = self._resolver.resolve(options, pair, priority, timeout_s, cache_partition).part_of(flow)
         ids = self._preparer.prepare_one(source, request.pair, "source")
         given = self._resolver.target_ids(target, "target")
         future: Future[SegmentTranslation] = Future()
@@ -366,7 +366,7 @@ class Translator:
         return future
 
     def _release(self, request: ResolvedRequest) -> None:
-        """Cancel what is not done yet, and break the reference cycle of a text's future and its tickets.
+        """Cancel what is not done yet, and break the reference cycle of a text and its segments.
 
         The collector of cycles stops all threads, for a tenth of a second where many large texts wait.
         """

@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 def create_app(
     router: Router, settings: Settings, preloaded: Sequence[str], telemetry: Telemetry | None = None
 ) -> FastAPI:
-    """An application that serves all pairs of a router; what it does is told to `telemetry`.
+    """Return an application that serves all pairs of a router and reports to `telemetry`.
 
     It answers at once; `/readyz` and what translates do so with 503 until each of the `preloaded` bundles,
     given by their names, has translated a warm-up sentence.

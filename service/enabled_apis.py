@@ -1,4 +1,4 @@
-"""Which APIs a server offers: each in a room of its own, over the same desk."""
+"""The APIs that the settings enable, all over the same services."""
 
 from collections.abc import Callable, Mapping
 

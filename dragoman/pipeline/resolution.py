@@ -47,7 +47,7 @@ class ResolvedRequest:
         return self if flow is None else replace(self, flow=flow)
 
     def again(self) -> "ResolvedRequest":
-        """The same for another text, whose tickets are given up by themselves."""
+        """The same for another text, whose segment requests are given up by themselves."""
         return replace(self, segment_requests=[])
 
 
@@ -60,7 +60,7 @@ class RequestResolver:
         # All texts of a request have the same one.
         self._prefix_ids = lru_cache(MAX_PREFIXES)(partial(self.target_ids, field="target_prefix"))
 
-    def request(
+    def resolve(
         self,
         options: DecodingOptions,
         pair: Pair | None,

@@ -16,7 +16,7 @@ Tell = Callable[[Outcome], None]
 
 
 class SegmentRequestFactory:
-    """Makes tickets. Safe to use from several threads."""
+    """Makes the scheduler's requests for segments. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class SegmentRequestFactory:
         Args:
             preparer: knows limits and what targets begin with.
             segment_cache: remembers what was found.
-            go_on: lets tickets wait, whatever else does.
+            go_on: lets requests wait, whatever else does.
             has_shortlist: whether the bundle has one.
         """
         self._preparer = preparer
@@ -41,9 +41,9 @@ class SegmentRequestFactory:
     def make(
         self, segment: SegmentInput, request: ResolvedRequest, tell: Tell
     ) -> tuple[SegmentRequest, list[Hypothesis] | None]:
-        """A ticket for a segment, and its hypotheses if they are remembered.
+        """A request for a segment, and its hypotheses if they are remembered.
 
-        Remembered ones are for the caller to hand to the ticket's `on_done`, which may go on to a reading.
+        Remembered ones are for the caller to hand to its `on_done`, which may go on to a reading.
 
         Args:
             segment: to be searched for.
@@ -60,7 +60,7 @@ class SegmentRequestFactory:
     def scoring(
         self, ids: Ids, given: tuple[int, ...], request: ResolvedRequest, tell: Tell
     ) -> SegmentRequest:
-        """A ticket to read a target that nobody searched for.
+        """A request to read a target that nobody searched for.
 
         Raises:
             InputError: it is longer than the model's targets may be.

@@ -151,7 +151,7 @@ class BundlePool(Generic[T]):
             self.version += 1
             self._changed.notify_all()
 
-    def handle(self, name: str, deadline_s: float = math.inf) -> Future[BundleHandle[T]]:
+    def acquire(self, name: str, deadline_s: float = math.inf) -> Future[BundleHandle[T]]:
         """Ask for a bundle.
 
         Args:

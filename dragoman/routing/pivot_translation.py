@@ -147,14 +147,14 @@ class CancellablePart:
 class PivotTranslation:
     """Leads a text through its route's steps and resolves its future.
 
-    Each step leases its bundle and gives it back before the next step asks for another, so that no two
-    journeys wait for each other's bundles.
+    Each step acquires its bundle and gives it back before the next step asks for another, so that no two
+    of them wait for each other's bundles.
     """
 
     def __init__(
         self,
         route: Route,
-        wishes: EngineRequest,
+        request: EngineRequest,
         pool: BundlePool[PairTranslator],
         run_beside: Callable[[Callable[[], None]], None],
     ) -> None:
@@ -162,15 +162,15 @@ class PivotTranslation:
 
         Args:
             route: where to.
-            wishes: the same for every step.
+            request: the same for every step.
             pool: has the bundles.
-            run_beside: runs what takes time, off the threads of engine and shelf; raises RuntimeError when
+            run_beside: runs what takes time, off the threads of engine and pool; raises RuntimeError when
                 it does not any more.
         """
         self.future: Future[RoutedTranslation] = Future()
         """Pending until it is done, so that it can be cancelled all the time."""
         self._route = route
-        self._wishes = wishes
+        self._request = request
         self._pool = pool
         self._run_beside = run_beside
         self._text = ""
@@ -190,17 +190,17 @@ class PivotTranslation:
 
     def fail(self, error: Exception) -> None:
         """Give the text up for a reason."""
-        if isinstance(error, DeadlineExceeded) and self._wishes.timeout_s is not None:
-            error = DeadlineExceeded(self._wishes.timeout_s)  # not what was left of it for one step
+        if isinstance(error, DeadlineExceeded) and self._request.timeout_s is not None:
+            error = DeadlineExceeded(self._request.timeout_s)  # not what was left of it for one step
         elif isinstance(error, InputError) and self._done:
             error = blame_pivot(error, self._route)
         self._settle(error)
 
     def _enter(self, text: str) -> None:
         """Begin the next step."""
-        self._wishes.remaining_s()
+        self._request.remaining_s()
         step = self._route.steps[len(self._done)]
-        handle = self._pool.handle(step.offer.name, self._wishes.deadline_s)
+        handle = self._pool.acquire(step.offer.name, self._request.deadline_s)
         if handle.done():
             self._translate(text, handle.result())
             return
@@ -218,18 +218,18 @@ class PivotTranslation:
             return
         step = self._route.steps[len(self._done)]
         is_last = len(self._done) + 1 == len(self._route.steps)
-        options, watch = self._wishes.options, self._wishes.watch if is_last else NO_CALLBACKS
+        options, watch = self._request.options, self._request.watch if is_last else NO_CALLBACKS
         try:
             found = handle.opened.submit(
                 text,
                 options if is_last else options_before_last(options),
                 pair=step.pair,
-                priority=self._wishes.priority,
-                timeout_s=self._wishes.remaining_s(),
-                flow=self._wishes.flow.at_step(len(self._done)),
+                priority=self._request.priority,
+                timeout_s=self._request.remaining_s(),
+                flow=self._request.flow.at_step(len(self._done)),
                 on_segment=watch.on_segment,
                 on_token=watch.on_token,
-                cache_partition=self._wishes.cache_partition,
+                cache_partition=self._request.cache_partition,
             )
         except BaseException:
             handle.release()

@@ -124,7 +124,7 @@ class Router:
         self._pool.stock(findings.bundles)
         self._routes = (-1, Routes(()))
         self._beside = ThreadPoolExecutor(PREPARING_THREADS, "dragoman-route")
-        self._journeys: dict[Future[RoutedTranslation], PivotTranslation] = {}
+        self._pivot_translations: dict[Future[RoutedTranslation], PivotTranslation] = {}
         self._lock = threading.Lock()
         self._reloading = threading.Lock()
         self._is_closed = False
@@ -158,8 +158,8 @@ class Router:
         """Close all bundles; what is under way fails with `TranslatorClosed`. Not for callbacks to call."""
         with self._lock:
             self._is_closed = True
-            journeys = tuple(self._journeys.values())
-        for pivot_translation in journeys:
+            pivot_translations = tuple(self._pivot_translations.values())
+        for pivot_translation in pivot_translations:
             pivot_translation.fail(TranslatorClosed("the router was closed before this was translated"))
         self._beside.shutdown(cancel_futures=True)
         self._pool.close()
@@ -280,7 +280,7 @@ class Router:
         `watch` is told of the last step's progress; `flow` is the request that the text is part of. Known
         segments are those of the `cache_partition`; see `SegmentCache`.
         """
-        wishes = EngineRequest.beginning_now(options, priority, timeout_s, watch, flow, cache_partition)
+        request = EngineRequest.beginning_now(options, priority, timeout_s, watch, flow, cache_partition)
         context = (
             copy_context()
         )  # a meter marks sources by their caller's, on whatever thread they are asked for
@@ -288,18 +288,18 @@ class Router:
         def run_beside(work: Callable[[], None]) -> None:
             self._run_beside(partial(context.copy().run, work))
 
-        pivot_translation = PivotTranslation(route, wishes, self._pool, run_beside)
+        pivot_translation = PivotTranslation(route, request, self._pool, run_beside)
         with self._lock:
             if self._is_closed:
                 raise TranslatorClosed("the router is closed")
-            self._journeys[pivot_translation.future] = pivot_translation
+            self._pivot_translations[pivot_translation.future] = pivot_translation
         try:
             pivot_translation.begin(text)
         except BaseException:
-            self._journeys.pop(pivot_translation.future, None)
+            self._pivot_translations.pop(pivot_translation.future, None)
             raise
         # By the future, since a callback that knows its journey would make a cycle.
-        pivot_translation.future.add_done_callback(lambda future: self._journeys.pop(future, None))
+        pivot_translation.future.add_done_callback(lambda future: self._pivot_translations.pop(future, None))
         return pivot_translation.future
 
     def score(
@@ -317,10 +317,10 @@ class Router:
         Raises:
             InputError: the route has two steps.
         """
-        wishes = EngineRequest.beginning_now(
+        request = EngineRequest.beginning_now(
             DEFAULTS, priority, timeout_s, NO_CALLBACKS, flow, cache_partition
         )
-        scoring = Scoring(step_to_score(route), wishes, self._pool, self._run_beside)
+        scoring = Scoring(step_to_score(route), request, self._pool, self._run_beside)
         scoring.begin(source, target)
         return scoring.future
 
@@ -390,7 +390,7 @@ class Router:
 
     def _borrow(self, name: str) -> BundleHandle[PairTranslator]:
         """Wait for a bundle."""
-        asked = self._pool.handle(name)
+        asked = self._pool.acquire(name)
         try:
             return asked.result()
         except BaseException:  # an interrupt; nobody would give it back

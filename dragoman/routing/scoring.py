@@ -29,7 +29,7 @@ class Scoring:
     def __init__(
         self,
         step: Step,
-        wishes: EngineRequest,
+        request: EngineRequest,
         pool: BundlePool[PairTranslator],
         run_beside: Callable[[Callable[[], None]], None],
     ) -> None:
@@ -37,14 +37,14 @@ class Scoring:
         self.future: Future[SegmentTranslation] = Future()
         """Pending until it is done, so that it can be cancelled all the time."""
         self._step = step
-        self._wishes = wishes
+        self._request = request
         self._pool = pool
         self._run_beside = run_beside
         self._awaited = CancellablePart(self.future)
 
     def begin(self, source: str, target: str) -> None:
         """Set out; where the bundle is not open, once it is."""
-        handle = self._pool.handle(self._step.offer.name, self._wishes.deadline_s)
+        handle = self._pool.acquire(self._step.offer.name, self._request.deadline_s)
         if handle.done():
             self._read(source, target, handle.result())
             return
@@ -72,10 +72,10 @@ class Scoring:
                 source,
                 target,
                 pair=self._step.pair,
-                priority=self._wishes.priority,
-                timeout_s=self._wishes.remaining_s(),
-                flow=self._wishes.flow,
-                cache_partition=self._wishes.cache_partition,
+                priority=self._request.priority,
+                timeout_s=self._request.remaining_s(),
+                flow=self._request.flow,
+                cache_partition=self._request.cache_partition,
             )
         except BaseException:
             handle.release()

@@ -64,7 +64,7 @@ class EngineMetrics(Protocol):
         """A replica made one step in all its lanes, with so many rows of those that it has room for."""
         ...
 
-    def left(self, passages: Sequence[SegmentRecord]) -> None:
+    def left(self, records: Sequence[SegmentRecord]) -> None:
         """Sources have left, and their callers are told next."""
         ...
 
@@ -92,7 +92,7 @@ class NoMetrics:
     def stepped(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
         pass
 
-    def left(self, passages: Sequence[SegmentRecord]) -> None:
+    def left(self, records: Sequence[SegmentRecord]) -> None:
         pass
 
     def refused(self, num_sources: int) -> None:

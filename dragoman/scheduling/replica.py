@@ -66,7 +66,7 @@ class SegmentRequest:
     joined_s: float | None = None
     """When a replica took it."""
     mark: object = None
-    """A meter's, see `EngineMetrics.mark`."""
+    """See `EngineMetrics.mark`."""
 
     @property
     def num_tokens(self) -> int:

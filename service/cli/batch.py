@@ -139,9 +139,9 @@ def batch(  # noqa: PLR0913 -- the command's options
     cluster = ClusterArguments(ray_address, workers, worker_cpus) if engine is EngineKind.RAY else None
     limits = file_limits(settings) if untrusted else None
     languages = LanguageWishes(source, target, tuple(column or ()), limits=limits)
-    wishes = BatchArguments(
+    arguments = BatchArguments(
         tuple(inputs), output, languages, decoding, OnFailure(on_failure.value), start, cluster
     )
-    status = estimate_batch(wishes, settings) if dry_run else run_batch(wishes, settings)
+    status = estimate_batch(arguments, settings) if dry_run else run_batch(arguments, settings)
     if status:
         raise typer.Exit(status)

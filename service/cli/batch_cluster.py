@@ -18,7 +18,7 @@ __all__ = ["cluster_job", "run_on_ray"]
 
 def cluster_job(
     job: Job,
-    wishes: BatchArguments,
+    arguments: BatchArguments,
     cluster: ClusterArguments,
     job_directory: JobDirectory,
     settings: Settings,
@@ -29,8 +29,8 @@ def cluster_job(
         {name: Path(folder).resolve() for name, folder in folders.items()},
         tuple(sorted({file.pair for file in job.files})),
         job.facts,
-        wishes.decoding,
-        model=wishes.languages.model,
+        arguments.decoding,
+        model=arguments.languages.model,
         pivots=split_names(settings.pivots),
         providers=settings.providers,
         threads=settings.threads,

@@ -44,23 +44,23 @@ class _Opened:
     settings: Settings
 
 
-def run_batch(wishes: BatchArguments, settings: Settings) -> int:
+def run_batch(arguments: BatchArguments, settings: Settings) -> int:
     """Translate files; gives the exit status."""
-    job_directory = JobDirectory.beside(wishes.output)
+    job_directory = JobDirectory.beside(arguments.output)
     try:
-        mappings = _find(wishes).mappings
+        mappings = _find(arguments).mappings
         targets = [place.target for place in mappings]
         with (
             _stopping() as stop,
             job_directory.locked(),
-            job_directory.opened(targets, wishes.start) as journal,
+            job_directory.opened(targets, arguments.start) as journal,
             open_router(settings) as router,
         ):
             opened = _Opened(router, journal, settings)
-            report = _translate(wishes, opened, mappings, job_directory, stop)
+            report = _translate(arguments, opened, mappings, job_directory, stop)
     except NothingToResume:
         typer.echo(
-            f"dragoman: nothing to resume: {wishes.output} is there; --force translates anew", err=True
+            f"dragoman: nothing to resume: {arguments.output} is there; --force translates anew", err=True
         )
         return EXIT_INCOMPLETE if tells_of_failures(job_directory.problems_path) else EXIT_DONE
     except BatchRefused as error:
@@ -73,14 +73,14 @@ def run_batch(wishes: BatchArguments, settings: Settings) -> int:
     return EXIT_INCOMPLETE if report.num_failed else EXIT_DONE
 
 
-def estimate_batch(wishes: BatchArguments, settings: Settings) -> int:
+def estimate_batch(arguments: BatchArguments, settings: Settings) -> int:
     """Tell what there is to translate and how long it would take; nothing is written."""
     try:
-        mappings = _find(wishes)
+        mappings = _find(arguments)
         with open_router(settings) as router:
-            files = plan_files(mappings.mappings, wishes.languages, router)
+            files = plan_files(mappings.mappings, arguments.languages, router)
             contents = count_contents(files)
-            rate = measure_rate(contents, lambda pair: _translator(router, pair, wishes))
+            rate = measure_rate(contents, lambda pair: _translator(router, pair, arguments))
     except BatchRefused as error:
         typer.echo(f"dragoman: {error}", err=True)
         return EXIT_REFUSED
@@ -88,9 +88,9 @@ def estimate_batch(wishes: BatchArguments, settings: Settings) -> int:
     return EXIT_DONE
 
 
-def _find(wishes: BatchArguments) -> FileMappings:
+def _find(arguments: BatchArguments) -> FileMappings:
     """What the command names. Files of other kinds in folders are told of: they are not copied."""
-    mappings = find_places(wishes.inputs, wishes.output, is_known)
+    mappings = find_places(arguments.inputs, arguments.output, is_known)
     if mappings.skipped:
         names = ", ".join(map(str, mappings.skipped[:SHOWN]))
         more = f" and {len(mappings.skipped) - SHOWN} more" if len(mappings.skipped) > SHOWN else ""
@@ -101,37 +101,37 @@ def _find(wishes: BatchArguments) -> FileMappings:
 
 
 def _translate(
-    wishes: BatchArguments,
+    arguments: BatchArguments,
     opened: _Opened,
     mappings: Sequence[FileMapping],
     job_directory: JobDirectory,
     stop: Event,
 ) -> BatchReport:
     router = opened.router
-    files = plan_files(mappings, wishes.languages, router)
+    files = plan_files(mappings, arguments.languages, router)
     pairs = {file.pair for file in files}
-    model, providers = wishes.languages.model, opened.settings.providers
-    facts = translator_facts(router, pairs, wishes.decoding, model, providers)
-    job = Job(files, facts, job_directory.problems_path, wishes.on_failure, CHUNKS)
+    model, providers = arguments.languages.model, opened.settings.providers
+    facts = translator_facts(router, pairs, arguments.decoding, model, providers)
+    job = Job(files, facts, job_directory.problems_path, arguments.on_failure, CHUNKS)
     with progress_bar() as on_progress:
-        if wishes.cluster is not None:
+        if arguments.cluster is not None:
             from service.cli.batch_cluster import cluster_job, run_on_ray  # noqa: PLC0415 -- seldom wanted
 
-            wanted = cluster_job(job, wishes, wishes.cluster, job_directory, opened.settings)
+            wanted = cluster_job(job, arguments, arguments.cluster, job_directory, opened.settings)
             return run_on_ray(wanted, opened.journal, on_progress=on_progress, stop=stop)
         return run_job(
             job,
-            lambda pair: _translator(router, pair, wishes),
+            lambda pair: _translator(router, pair, arguments),
             opened.journal,
             on_progress=on_progress,
             stop=stop,
         )
 
 
-def _translator(router: Router, pair: Pair, wishes: BatchArguments) -> EntryTranslator:
+def _translator(router: Router, pair: Pair, arguments: BatchArguments) -> EntryTranslator:
     if pair.source == pair.target:
         return Unchanged()
-    return RoutedEntries(router, pair.source, pair.target, wishes.decoding, wishes.languages.model)
+    return RoutedEntries(router, pair.source, pair.target, arguments.decoding, arguments.languages.model)
 
 
 @contextmanager

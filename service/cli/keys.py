@@ -54,14 +54,14 @@ def create(
     config: ConfigOption = None,
 ) -> None:
     """Make a key and print it: this once, as only its hash is kept."""
-    wishes = KeyOptions(
+    arguments = KeyOptions(
         name=name,
         scopes=frozenset(scopes) if scopes else DEFAULT_SCOPES,
         limits=KeyLimits(characters_per_month, requests_per_minute),
         expires_at=None if expires is None else _parse_time(expires),
     )
     with _open_stores(config) as stores:
-        new = stores.keys.create(wishes, datetime.now(UTC))
+        new = stores.keys.create(arguments, datetime.now(UTC))
     typer.echo(new.presented)
     typer.echo(f"dragoman: key {new.key.id} is made; it is not shown again, so keep it now", err=True)
 

@@ -19,7 +19,7 @@ def size_of(manifest: Manifest) -> int:
 
 
 def get(pool: BundlePool[DoubleTranslator], name: str) -> BundleHandle[DoubleTranslator]:
-    return pool.handle(name).result(TIMEOUT_S)
+    return pool.acquire(name).result(TIMEOUT_S)
 
 
 def use(pool: BundlePool[DoubleTranslator], name: str) -> DoubleTranslator:
@@ -35,7 +35,7 @@ def until_leaving(pool: BundlePool[DoubleTranslator], name: str) -> None:
     """Wait until an open bundle takes no new users."""
 
     def takes_none() -> bool:
-        asked = pool.handle(name)
+        asked = pool.acquire(name)
         if asked.done():
             asked.result().release()
         return asked.cancel()

@@ -30,14 +30,14 @@ def test_an_open_bundle_is_leased_at_once(make_shelf: MakeShelf) -> None:
     pool = make_shelf()
     use(pool, "a")
 
-    assert pool.handle("a").done()
+    assert pool.acquire("a").done()
 
 
 def test_many_first_users_open_a_bundle_once(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
     pool = make_shelf()
     bundles.may_open.clear()
     with ThreadPoolExecutor(8) as users:
-        asked = [users.submit(pool.handle, "a").result(TIMEOUT_S) for _ in range(8)]
+        asked = [users.submit(pool.acquire, "a").result(TIMEOUT_S) for _ in range(8)]
 
     bundles.may_open.set()
 
@@ -50,11 +50,11 @@ def test_others_are_served_while_a_bundle_is_opened(make_shelf: MakeShelf, bundl
     use(pool, "b")
     bundles.may_open.clear()
 
-    waiting = pool.handle("a")
+    waiting = pool.acquire("a")
     until(lambda: bundles.num_opening == 2)
 
-    assert pool.handle("b").done()
-    also_waiting = pool.handle("c")
+    assert pool.acquire("b").done()
+    also_waiting = pool.acquire("c")
     until(lambda: bundles.num_opening == 3)  # beside, not after
     assert not waiting.done()
     assert not also_waiting.done()
@@ -102,7 +102,7 @@ def test_of_those_in_use_the_least_recently_asked_for_makes_room(
 ) -> None:
     pool = make_shelf(25)
     in_use = [get(pool, name) for name in ("a", "b", "a")]
-    waiting = pool.handle("c")
+    waiting = pool.acquire("c")
     until(lambda: bool(pool._leaving))
 
     assert [place.name for place in pool._leaving] == ["b"]
@@ -117,7 +117,7 @@ def test_room_is_waited_for_until_somebody_leaves(make_shelf: MakeShelf, bundles
     in_use = get(pool, "a")
     other_use = get(pool, "a")
 
-    waiting = pool.handle("b")
+    waiting = pool.acquire("b")
     in_use.release()
     until_leaving(pool, "a")
     assert not waiting.done()
@@ -134,9 +134,9 @@ def test_nobody_waits_for_ever_while_others_ask_all_the_time(
     """Who asks for a bundle that has to leave asks after the one who waits."""
     pool = make_shelf(15)
     in_use = get(pool, "a")
-    waiting = pool.handle("b")
+    waiting = pool.acquire("b")
     until_leaving(pool, "a")
-    again = pool.handle("a")
+    again = pool.acquire("a")
     in_use.release()
 
     handle = waiting.result(TIMEOUT_S)
@@ -151,7 +151,7 @@ def test_nobody_waits_for_ever_while_others_ask_all_the_time(
 def test_who_has_waited_longest_is_served_first(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
     pool = make_shelf(15)
     in_use = get(pool, "a")
-    asked = [pool.handle(name) for name in ("b", "c", "b")]
+    asked = [pool.acquire(name) for name in ("b", "c", "b")]
     in_use.release()
 
     for handle in asked:
@@ -164,11 +164,11 @@ def test_a_bundle_that_needs_no_room_is_not_held_up_by_one_that_does(make_shelf:
     pool = make_shelf(35)
     use(pool, "c")
     in_use = get(pool, "big")
-    waiting = pool.handle("a", in_seconds(TIMEOUT_S))  # makes c leave
+    waiting = pool.acquire("a", in_seconds(TIMEOUT_S))  # makes c leave
 
     waiting.result(TIMEOUT_S)
-    asked = pool.handle("b")  # waits for big
-    assert pool.handle("a").done()
+    asked = pool.acquire("b")  # waits for big
+    assert pool.acquire("a").done()
     assert not asked.done()
     in_use.release()
 
@@ -176,7 +176,7 @@ def test_a_bundle_that_needs_no_room_is_not_held_up_by_one_that_does(make_shelf:
 def test_without_room_in_time_there_is_an_error_with_both_figures(make_shelf: MakeShelf) -> None:
     pool = make_shelf(15)
     with get(pool, "a"):
-        refused = pool.handle("b", in_seconds(0.05))
+        refused = pool.acquire("b", in_seconds(0.05))
         with pytest.raises(NoRoom, match=r"model b takes about 10 bytes .* in the budget of 15; ") as caught:
             refused.result(TIMEOUT_S)
 
@@ -187,7 +187,7 @@ def test_without_room_in_time_there_is_an_error_with_both_figures(make_shelf: Ma
 def test_a_bundle_over_the_budget_is_refused_at_once_with_both_figures(make_shelf: MakeShelf) -> None:
     pool = make_shelf(24)
 
-    refused = pool.handle("big")
+    refused = pool.acquire("big")
 
     assert refused.done()
     with pytest.raises(BundleError, match=r"bundle big: it takes about 25 bytes of memory, the budget is 24"):
@@ -205,8 +205,8 @@ def test_opening_too_slowly_passes_the_deadline_of_who_waits_alone(
 ) -> None:
     pool = make_shelf(15)
     bundles.may_open.clear()
-    patient = pool.handle("a")
-    hasty = pool.handle("a", in_seconds(0.05))
+    patient = pool.acquire("a")
+    hasty = pool.acquire("a", in_seconds(0.05))
 
     with pytest.raises(DeadlineExceeded):
         hasty.result(TIMEOUT_S)
@@ -221,12 +221,12 @@ def test_who_does_not_want_to_wait_any_more_makes_nothing_leave(
 ) -> None:
     pool = make_shelf(15)
     in_use = get(pool, "a")
-    given_up = pool.handle("b")
+    given_up = pool.acquire("b")
     until(lambda: bool(pool._leaving))
 
     assert given_up.cancel()
     until(lambda: not pool._leaving)
-    assert pool.handle("a").done()
+    assert pool.acquire("a").done()
     in_use.release()
 
     assert bundles.names == ["a"]
@@ -235,7 +235,7 @@ def test_who_does_not_want_to_wait_any_more_makes_nothing_leave(
 def test_a_lease_that_was_given_up_is_nobodys(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
     pool = make_shelf(15)
     bundles.may_open.clear()
-    assert pool.handle("a").cancel()
+    assert pool.acquire("a").cancel()
     until(lambda: bundles.num_opening <= 1)
     bundles.may_open.set()
 
@@ -259,7 +259,7 @@ def test_a_lease_is_given_back_once(make_shelf: MakeShelf) -> None:
     handle.release()
     handle.release()
 
-    waiting = pool.handle("b", in_seconds(0.05))
+    waiting = pool.acquire("b", in_seconds(0.05))
     with pytest.raises(NoRoom):
         waiting.result(TIMEOUT_S)
     other.release()
@@ -278,7 +278,7 @@ def test_whatever_is_asked_for_nothing_is_closed_in_use_or_over_the_budget(
         choices = random.Random(seed)  # noqa: S311 -- not for secrets
         for _ in range(60):
             name = choices.choice(list(SIZES))
-            with pool.handle(name, math.inf).result(TIMEOUT_S) as double:
+            with pool.acquire(name, math.inf).result(TIMEOUT_S) as double:
                 double.num_under_way += 1  # none is closed as long as this is not 0
                 served.append(double.manifest.name)
                 open_bytes = sum(SIZES[name] for name in bundles.open_names)

@@ -84,7 +84,7 @@ def test_a_dead_bundle_is_opened_anew_once_however_many_ask(
     pool = make_shelf()
     use(pool, "a").is_closed = True
     bundles.may_open.clear()
-    asked = [pool.handle("a") for _ in range(8)]
+    asked = [pool.acquire("a") for _ in range(8)]
     bundles.may_open.set()
 
     assert len({handle.result(TIMEOUT_S).opened for handle in asked}) == 1
@@ -99,7 +99,7 @@ def test_a_dead_bundles_memory_counts_until_its_last_user_gave_it_back(
     last_user = get(pool, "a")
     last_user.opened.is_closed = True
 
-    waiting = pool.handle("a")
+    waiting = pool.acquire("a")
     assert not waiting.done()
     assert (bundles.names, pool.used_bytes) == (["a"], 10)
     last_user.release()

@@ -142,7 +142,7 @@ def test_a_translated_text_leaves_nothing_to_the_collector_of_cycles(router: Rou
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         translate()
-        until(lambda: not router._journeys)
+        until(lambda: not router._pivot_translations)
         gc.collect()
         left = {type(found).__qualname__ for found in gc.garbage}
     finally:

@@ -19,10 +19,10 @@ def test_a_failure_to_open_is_everybodys_and_not_repeated_until_the_next_look(
     pool = make_shelf(15)
     bundles.may_open.clear()
     bundles.failure = BundleError("a", ("is damaged",))
-    asked = [pool.handle("a") for _ in range(3)]
+    asked = [pool.acquire("a") for _ in range(3)]
     bundles.may_open.set()
 
-    for handle in [*asked, pool.handle("a")]:
+    for handle in [*asked, pool.acquire("a")]:
         with pytest.raises(BundleError, match="is damaged"):
             handle.result(TIMEOUT_S)
     assert bundles.num_opening == 1
@@ -35,7 +35,7 @@ def test_a_failure_to_open_is_everybodys_and_not_repeated_until_the_next_look(
 
 def test_what_is_not_there_is_said(make_shelf: MakeShelf) -> None:
     with pytest.raises(BundleError, match="bundle d: it was removed"):
-        make_shelf().handle("d").result(0)
+        make_shelf().acquire("d").result(0)
 
 
 def test_a_changed_bundle_is_opened_anew_and_the_old_one_ends_with_its_users(
@@ -65,7 +65,7 @@ def test_where_there_is_no_room_for_both_the_new_one_waits_for_the_old(
     in_use = get(pool, "a")
     pool.stock({**stocked, "a": rewritten(stocked, "a")})
 
-    waiting = pool.handle("a")
+    waiting = pool.acquire("a")
     assert not waiting.done()
     in_use.release()
 
@@ -77,7 +77,7 @@ def test_a_bundle_changed_while_it_is_opened_is_opened_again(
 ) -> None:
     pool = make_shelf(35)
     bundles.may_open.clear()
-    waiting = pool.handle("a")
+    waiting = pool.acquire("a")
     until(lambda: bundles.num_opening == 1)
     new = rewritten(stocked, "a")
     pool.stock({**stocked, "a": new})
@@ -99,7 +99,7 @@ def test_a_removed_bundle_is_closed_when_it_is_free(
     until(lambda: free.is_closed)
     assert not in_use.opened.is_closed
     with pytest.raises(BundleError, match="was removed"):
-        pool.handle("a").result(0)
+        pool.acquire("a").result(0)
     removed = in_use.opened
     in_use.release()
     until(lambda: removed.is_closed)
@@ -118,7 +118,7 @@ def test_a_damaged_folder_leaves_the_open_bundle_and_takes_one_that_is_not(
     assert pool.bundles().keys() == {"a", "c", "big"}
     use(pool, "c")
     with pytest.raises(NoRoom):  # a cannot be opened again, and so it stays
-        pool.handle("big", in_seconds(0.05)).result(TIMEOUT_S)
+        pool.acquire("big", in_seconds(0.05)).result(TIMEOUT_S)
     assert use(pool, "a") is double
 
     pool.stock(stocked)
@@ -166,14 +166,14 @@ def test_a_bundle_replaced_while_it_is_opened_is_opened_again(
 def test_closing_fails_who_waits_and_closes_all(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
     pool = make_shelf(15)
     in_use = get(pool, "a")
-    waiting = pool.handle("b")
+    waiting = pool.acquire("b")
 
     pool.close()
 
     with pytest.raises(TranslatorClosed):
         waiting.result(0)
     with pytest.raises(TranslatorClosed):
-        pool.handle("a")
+        pool.acquire("a")
     assert bundles.open_names == []
     in_use.release()
     pool.close()
@@ -182,7 +182,7 @@ def test_closing_fails_who_waits_and_closes_all(make_shelf: MakeShelf, bundles: 
 def test_closing_waits_for_what_is_being_opened(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
     pool = make_shelf()
     bundles.may_open.clear()
-    pool.handle("a")
+    pool.acquire("a")
     until(lambda: bundles.num_opening == 1)
     with ThreadPoolExecutor(1) as closer:
         closing = closer.submit(pool.close)

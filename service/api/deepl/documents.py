@@ -99,12 +99,12 @@ def document_routes(
 
 async def _hand_in(documents: Documents, fields: Fields, caller: Caller) -> Handed:
     file = _read_file(fields)
-    wishes = read_document_parameters(fields, file.name)
-    _check_output_format(fields, wishes)
-    if not _has_work(documents.job_service, wishes):
-        return await documents.add_failed(wishes, caller, EQUAL_LANGUAGES)
+    job_request = read_document_parameters(fields, file.name)
+    _check_output_format(fields, job_request)
+    if not _has_work(documents.job_service, job_request):
+        return await documents.add_failed(job_request, caller, EQUAL_LANGUAGES)
     try:
-        return await documents.add(file.file, wishes, caller, problem_if_equal=EQUAL_LANGUAGES)
+        return await documents.add(file.file, job_request, caller, problem_if_equal=EQUAL_LANGUAGES)
     except FileRefused as error:
         raise WordedError(ErrorKind.INVALID_INPUT, INVALID_FILE, detail=str(error)) from error
 
@@ -116,27 +116,27 @@ def _read_file(fields: Fields) -> Upload:
     return file
 
 
-def _check_output_format(fields: Fields, wishes: JobRequest) -> None:
+def _check_output_format(fields: Fields, job_request: JobRequest) -> None:
     output_format = fields.string("output_format")
     if not output_format:
         return
     try:
-        is_own = are_alike(f".{output_format}", wishes.file_name)
+        is_own = are_alike(f".{output_format}", job_request.file_name)
     except FileProblem as error:
         raise field_error("output_format", error.problem) from error
     if not is_own:
         raise field_error("output_format", "must be the document's own; none is made into another")
 
 
-def _has_work(translation_service: JobService, wishes: JobRequest) -> bool:
+def _has_work(job_service: JobService, job_request: JobRequest) -> bool:
     """Whether there is something to do: not between a language and itself.
 
     Raises:
         InputError: the pair is not served.
     """
-    if are_variants(wishes.source, wishes.target, translation_service.runner.router.routes):
+    if are_variants(job_request.source, job_request.target, job_service.runner.router.routes):
         return False
-    translation_service.require_pair(wishes)
+    job_service.require_pair(job_request)
     return True
 
 

@@ -28,18 +28,18 @@ def translation_routes(translation_service: TranslationService, authenticator: A
     async def translate(connection: Request) -> Response:
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, authenticator, Scope.TRANSLATE)
-        wishes = read_parameters(fields)
+        parameters = read_parameters(fields)
         try:
             answers = await while_connected(
-                connection, _translate(translation_service, wishes.translation_request, caller)
+                connection, _translate(translation_service, parameters.translation_request, caller)
             )
         except TextsRejectedError as error:
             problems = [
-                FieldProblem(field=_name(item, wishes.translation_request), problem=problem)
+                FieldProblem(field=_name(item, parameters.translation_request), problem=problem)
                 for item, problem in error.problems
             ]
             raise invalid_input(problems, total=len(problems)) from error
-        return SafeJSONResponse({"translations": present(answers, wishes)})
+        return SafeJSONResponse({"translations": present(answers, parameters)})
 
     @router.post("/translate", summary="Translate texts", openapi_extra=TRANSLATE_IN_BODY)
     async def translate_posted(connection: Request) -> Response:
@@ -64,24 +64,24 @@ async def _translate(
     return await translation_service.translate(translation_request, caller)
 
 
-def present(answers: Sequence[TranslationResult], wishes: DeepLParameters) -> list[dict[str, Any]]:
+def present(answers: Sequence[TranslationResult], parameters: DeepLParameters) -> list[dict[str, Any]]:
     """Answers as DeepL's clients read them."""
     return [
-        _present(answer, text, wishes)
-        for answer, text in zip(answers, wishes.translation_request.texts, strict=True)
+        _present(answer, text, parameters)
+        for answer, text in zip(answers, parameters.translation_request.texts, strict=True)
     ]
 
 
-def _present(answer: TranslationResult, text: str, wishes: DeepLParameters) -> dict[str, Any]:
+def _present(answer: TranslationResult, text: str, parameters: DeepLParameters) -> dict[str, Any]:
     # A text of no language, as one of digits, is one of the target language as well.
     source = answer.target if answer.source == UNDETERMINED else answer.source
     presented: dict[str, Any] = {"detected_source_language": base_of(source), "text": answer.text}
-    if wishes.shows_billed_characters:
+    if parameters.shows_billed_characters:
         presented["billed_characters"] = len(text)
-    if wishes.model_type_used is not None:
-        presented["model_type_used"] = wishes.model_type_used
-    if wishes.tag_handling_version is not None:
-        presented["tag_handling_version"] = wishes.tag_handling_version
+    if parameters.model_type_used is not None:
+        presented["model_type_used"] = parameters.model_type_used
+    if parameters.tag_handling_version is not None:
+        presented["tag_handling_version"] = parameters.tag_handling_version
     return presented
 
 

@@ -107,12 +107,12 @@ def file_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
 
 
 async def _hand_in(documents: Documents, upload: Upload, pair: Pair, caller: Caller) -> Handed:
-    wishes = JobRequest(own_name(_shown(upload.name)), pair.source, pair.target)
+    job_request = JobRequest(own_name(_shown(upload.name)), pair.source, pair.target)
     if pair.is_copied:
-        return await documents.add_unchanged(upload.file, wishes, caller)
-    documents.job_service.require_pair(wishes)
+        return await documents.add_unchanged(upload.file, job_request, caller)
+    documents.job_service.require_pair(job_request)
     try:
-        return await documents.add(upload.file, wishes, caller)
+        return await documents.add(upload.file, job_request, caller)
     except FileRefused as error:
         raise refused(str(error)) from error
 

@@ -97,20 +97,24 @@ class ErrorOut(BaseModel):
     error: str
 
 
-def present_answers(answers: Sequence[TranslationResult], wishes: LibreTranslateParameters) -> dict[str, Any]:
+def present_answers(
+    answers: Sequence[TranslationResult], parameters: LibreTranslateParameters
+) -> dict[str, Any]:
     """Translations as clients see them."""
-    out: dict[str, Any] = {"translatedText": _one_or_all((answer.text for answer in answers), wishes)}
-    if wishes.num_alternatives:
-        out["alternatives"] = _one_or_all(map(_alternatives, answers), wishes)
+    out: dict[str, Any] = {"translatedText": _one_or_all((answer.text for answer in answers), parameters)}
+    if parameters.num_alternatives:
+        out["alternatives"] = _one_or_all(map(_alternatives, answers), parameters)
     found = [answer.detected for answer in answers if answer.detected is not None]
     if len(found) == len(answers):
-        out["detectedLanguage"] = _one_or_all(map(present_detected, found), wishes)
+        out["detectedLanguage"] = _one_or_all(map(present_detected, found), parameters)
     return out
 
 
-def present_copies(wishes: LibreTranslateParameters) -> dict[str, Any]:
+def present_copies(parameters: LibreTranslateParameters) -> dict[str, Any]:
     """Texts that stay as they are."""
-    return present_answers([TranslationResult(text, "", "", None, None, ()) for text in wishes.texts], wishes)
+    return present_answers(
+        [TranslationResult(text, "", "", None, None, ()) for text in parameters.texts], parameters
+    )
 
 
 def present_detected(detected: DetectedSource) -> dict[str, Any]:
@@ -156,9 +160,9 @@ def _first(listed: Sequence[Listed]) -> NamedLanguage:
     return NamedLanguage(code=code, name=codes.get(code, "English"))
 
 
-def _one_or_all(values: Iterable[Any], wishes: LibreTranslateParameters) -> Any:
+def _one_or_all(values: Iterable[Any], parameters: LibreTranslateParameters) -> Any:
     listed = list(values)
-    return listed if wishes.is_list else listed[0]
+    return listed if parameters.is_list else listed[0]
 
 
 def _alternatives(answer: TranslationResult) -> list[str]:

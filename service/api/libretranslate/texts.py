@@ -72,16 +72,16 @@ def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
         """Fields come in JSON, in a form or in the URL's query."""
         require_ready(translation_service.inference)
         caller, fields = await enter(authenticator, request, Scope.TRANSLATE)
-        wishes = read_parameters(fields, await catalogues.current(), translation_service.limits)
-        if wishes.pair.is_copied:
-            return SafeJSONResponse(present_copies(wishes), headers=headers)
+        parameters = read_parameters(fields, await catalogues.current(), translation_service.limits)
+        if parameters.pair.is_copied:
+            return SafeJSONResponse(present_copies(parameters), headers=headers)
         try:
             answers = await while_connected(
-                request, translation_service.translate(wishes.translation_request(), caller)
+                request, translation_service.translate(parameters.translation_request(), caller)
             )
         except TextsRejectedError as error:
-            raise texts_refused(error, is_list=wishes.is_list) from error
-        return SafeJSONResponse(present_answers(answers, wishes), headers=headers)
+            raise texts_refused(error, is_list=parameters.is_list) from error
+        return SafeJSONResponse(present_answers(answers, parameters), headers=headers)
 
     @routes.post(
         "/detect",
