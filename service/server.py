@@ -1,6 +1,5 @@
 """The process that serves: opens what is to be ready at once, then listens."""
 
-import asyncio
 import ctypes
 import gc
 import logging
@@ -10,6 +9,7 @@ import sys
 from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 
 from service.app import create_app, observing_options
 from service.engine import open_router, preloaded
@@ -56,21 +56,7 @@ def serve(settings: Settings) -> None:
     with open_router(settings, telemetry.engine_metrics) as router:
         names = preloaded(settings, router)
         router.preload(names)
-        app = create_app(router, settings, names, telemetry)
-        config = uvicorn.Config(
-            app,
-            host=settings.host,
-            port=settings.port,
-            log_config=None,
-            access_log=False,
-            ws="none",
-            loop="asyncio",  # not uvloop, wherever that is installed: docs/decisions/0014
-            timeout_keep_alive=KEEP_ALIVE_S,
-            http=protocol_of(settings),
-            forwarded_allow_ips=settings.trusted_proxies,
-        )
-        begin_to_drain = app.state.readiness.begin_to_drain
-        server = DrainingServer(config, Stopping(settings.drain_s, settings.stop_timeout_s, begin_to_drain))
+        server = create_server(create_app(router, settings, names, telemetry), settings)
         _spare_collector()
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         server.run([_shared_socket(settings)] if settings.reuse_port else None)
@@ -78,15 +64,28 @@ def serve(settings: Settings) -> None:
             sys.exit(EXIT_NOT_STARTED)
 
 
-def protocol_of(settings: Settings) -> type[asyncio.Protocol]:
-    """Return what speaks HTTP with one client."""
+def create_server(app: FastAPI, settings: Settings) -> DrainingServer:
+    """Return what is to listen for an application's clients."""
     limits = ConnectionLimits(
         settings.client_timeout_s,
         settings.max_connections,
         settings.max_connections_of_address,
         settings.trusted_proxies,
     )
-    return patient_protocol(limits)
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        ws="none",
+        loop="asyncio",  # not uvloop, wherever that is installed: docs/decisions/0014
+        timeout_keep_alive=KEEP_ALIVE_S,
+        http=patient_protocol(limits),
+        forwarded_allow_ips=settings.trusted_proxies,
+    )
+    begin_to_drain = app.state.readiness.begin_to_drain
+    return DrainingServer(config, Stopping(settings.drain_s, settings.stop_timeout_s, begin_to_drain))
 
 
 def _share_arenas() -> None:

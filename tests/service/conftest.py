@@ -11,7 +11,6 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
 from dragoman import Translator
 from dragoman.bundle import open_bundle
@@ -20,6 +19,7 @@ from dragoman.routing.pivot_translation import PairTranslator
 from dragoman.routing.router import Router, RouterOptions
 from service.app import create_app
 from service.engine import preloaded
+from service.server import create_server
 from service.settings import Settings, load_settings
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, until, write_bundle
 from tests.service.doubles import DoubleTranslator
@@ -77,7 +77,8 @@ def is_waiting(translator: DoubleTranslator) -> threading.Event:
 def listening(router: Router, settings: Settings) -> Iterator[str]:
     """A real server in a thread; yields its address."""
     app = create_app(router, settings, preloaded(settings, router))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", loop="asyncio"))
+    server = create_server(app, settings)
+    server.config.port = 0
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
