@@ -1,4 +1,4 @@
-"""What is measured for a model card: quality of every variant, speed, size and memory, and examples."""
+"""Measurements for a model card: quality of every variant, speed, size and memory, and examples."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from bench.card_examples import RULE, SEED, draw_examples, score_lines
 from bench.card_memory import resident
 from bench.quality import Quality, measure
 from bench.rounds import spread
-from dragoman import DecodingOptions, Translation, Translator
+from dragoman import DecodingOptions, EngineRequest, Translation, Translator
 from dragoman.bundle import Bundle, read_bundle
 from dragoman.manifest import Manifest
 from dragoman.shortlist import SHORTLIST_FILE
@@ -22,19 +22,19 @@ from export.model_card import VARIANTS_FIELD, search_name, variant_name
 
 BEAM_SIZES = (1, 4)
 CARD_BEAM_SIZE = 4
-"""Of the scores that stand for a test set, and of the examples."""
+"""Beam size of a test set's main scores and of the examples."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSet:
-    """Sources and one reference each, a line each."""
+    """A test set: files of sources and references, one per line."""
 
     name: str
     source: Path
     reference: Path
 
     def lines(self) -> tuple[list[str], list[str]]:
-        """Sources and references."""
+        """Return the sources and the references."""
         source, reference = (
             path.read_text(encoding="utf8").splitlines() for path in (self.source, self.reference)
         )
@@ -43,11 +43,11 @@ class EvaluationSet:
 
 @dataclass(frozen=True, slots=True)
 class ExampleSource:
-    """What examples are drawn of."""
+    """The test set from which examples are drawn."""
 
     lines: EvaluationSet
     credit: str
-    """Licence of the text, and whom it is owed to."""
+    """Licence and author of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +64,21 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is measured, and with how much."""
+    """What to measure."""
 
     bundle: Bundle
     fp32: Bundle
     sets: tuple[EvaluationSet, ...]
     examples: ExampleSource | None
     beside: Path | None
-    """A second bundle, whose memory is measured together with the first one's."""
+    """A second bundle; the memory of both together is measured, too."""
     replicas: int
     rounds: int
-    """Of the speed; the quality is the same in each."""
+    """Number of rounds for the speed; quality does not vary."""
 
 
 def variants(bundle: Bundle, fp32: Bundle) -> list[Variant]:
-    """From the weights as trained to the bundle as it is."""
+    """Return the variants to measure, from the fp32 weights to the bundle as shipped."""
     precision = bundle.manifest.precision
     found = [Variant(fp32.path, fp32.manifest.precision, shortlist=False)]
     if precision != fp32.manifest.precision:
@@ -89,7 +89,7 @@ def variants(bundle: Bundle, fp32: Bundle) -> list[Variant]:
 
 
 def measure_all(plan: Plan) -> dict[str, Any]:
-    """Figures as `bench/results/card-*.json` has them, from `scores` on."""
+    """Measure the figures of `bench/results/card-*.json`, except its provenance, summary and curve."""
     wanted = variants(plan.bundle, plan.fp32)
     shipped = wanted[-1]
     measured: list[tuple[Variant, Quality]] = []
@@ -112,7 +112,7 @@ def measure_all(plan: Plan) -> dict[str, Any]:
 
 
 def scores_of(measured: Sequence[tuple[Variant, Quality]]) -> dict[str, Any]:
-    """The manifest's `scores`: by test set those of the last variant, and of all of them."""
+    """Return the manifest's `scores`: for each test set those of the last variant and of all variants."""
     scores: dict[str, Any] = {}
     for variant, quality in measured:
         own = {"beam_size": quality.beam_size, "bleu": quality.bleu, "chrf": quality.chrf}
@@ -125,12 +125,12 @@ def scores_of(measured: Sequence[tuple[Variant, Quality]]) -> dict[str, Any]:
 
 
 def card_apart(manifest: Manifest) -> int:
-    """Bytes of all files that the manifest lists but of the card, which tells of them."""
+    """Return the size in bytes of all files in the manifest except the card, which shows this size."""
     return sum(record.size_bytes for name, record in manifest.files.items() if name != CARD_FILE)
 
 
 def measure_speed(translator: Translator, variant: Variant, plan: Plan) -> list[dict[str, Any]]:
-    """Sentences a second of each test set and search; each round measures all of them, as machines drift."""
+    """Measure sentences per second of each test set and beam size; rounds interleave them against drift."""
     seconds: dict[tuple[EvaluationSet, int], list[float]] = {}
     cases = [(one, beam_size) for one in plan.sets for beam_size in BEAM_SIZES]
     rounds = [case for _ in range(plan.rounds) for case in cases]
@@ -152,9 +152,9 @@ def measure_speed(translator: Translator, variant: Variant, plan: Plan) -> list[
 
 
 def translate_all(translator: Translator, lines: Sequence[str], options: DecodingOptions) -> list[str]:
-    """Every line's translation; what cannot be translated is an error."""
+    """Translate every line; raise the error of the first that cannot be translated."""
     texts = []
-    for outcome in translator.translate_many(lines, options):
+    for outcome in translator.translate_many(lines, EngineRequest(options)):
         if not isinstance(outcome, Translation):
             raise outcome
         texts.append(outcome.text)
@@ -171,7 +171,7 @@ def _qualities(translator: Translator, variant: Variant, sets: Sequence[Evaluati
 
 
 def _chrf_signature() -> str:
-    """Of chrF as `bench.quality` computes it; a metric knows the number of references once it has scored."""
+    """Return the signature of `bench.quality`'s chrF; it is complete only after a metric has scored."""
     metric = sacrebleu.CHRF()
     metric.corpus_score(["a"], [["a"]])
     return str(metric.get_signature())

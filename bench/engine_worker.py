@@ -1,4 +1,7 @@
-"""Dragoman behind the same protocol as the other engines: `python -m bench.engine_worker SETUP`."""
+"""Worker that runs Dragoman behind the same protocol as the other engines.
+
+`python -m bench.engine_worker SETUP`
+"""
 
 import dataclasses
 import sys
@@ -11,7 +14,7 @@ from typing import Any
 from bench.peers.arrivals import Front
 from bench.peers.protocol import Ids, Search, read_setup, replies_on_stdout, serve
 from bench.static_batches import StaticBatches
-from dragoman import DecodingOptions, InputError, Translator
+from dragoman import DecodingOptions, EngineRequest, InputError, Translator
 from dragoman.types import Translation
 
 STATIC_BATCH_SOURCES = 32
@@ -36,7 +39,7 @@ class Dragoman:
         if name == "submit":
             return _Submit(self._translator, options)
         if name == "static batches":
-            # A replica for each batch, or the engine would let two batches join.
+            # A separate engine for each batch, because one engine would merge two batches.
             engines = [Translator.open(self._bundle, replicas=1, threads=1) for _ in range(self._workers)]
             translate = [partial(_translate, engine, options) for engine in engines]
             return StaticBatches(translate, max_texts=STATIC_BATCH_SOURCES, wait_s=STATIC_WAIT_S)
@@ -62,17 +65,17 @@ def _translate(
 
 
 class _Submit:
-    """The engine's own way in: it puts together what comes together."""
+    """Front with the engine's own scheduling, which batches requests continuously."""
 
     def __init__(self, translator: Translator, options: DecodingOptions) -> None:
         self._translator = translator
-        self._options = options
+        self._request = EngineRequest(options)
 
     def submit(self, text: str) -> Future[Translation]:
-        return self._translator.submit(text, self._options)
+        return self._translator.submit(text, self._request)
 
     def close(self) -> None:
-        """The translator outlives its fronts."""
+        """Do nothing: the translator outlives its fronts."""
 
 
 def main() -> int:

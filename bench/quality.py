@@ -10,7 +10,7 @@ import sacrebleu
 from tqdm import tqdm
 
 from bench.provenance import provenance, write_result
-from dragoman import DecodingOptions, FinishReason, Translation, Translator
+from dragoman import DecodingOptions, EngineRequest, FinishReason, Translation, Translator
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Quality:
     chrf: float
     bleu_signature: str
     cut_by_length: int
-    """Lines of which a segment reached the length limit."""
+    """Number of lines with a segment that reached the length limit."""
     seconds: float
 
 
@@ -35,7 +35,7 @@ def measure(translator: Translator, name: str, files: tuple[Path, Path], options
         raise SystemExit(f"{name}: {len(sources)} source lines, {len(references)} reference lines")
     began = time.perf_counter()
     outputs: list[Translation] = []
-    outcomes = translator.translate_many(sources, options)
+    outcomes = translator.translate_many(sources, EngineRequest(options))
     for outcome in tqdm(outcomes, total=len(sources), desc=f"{name}, beam {options.beam_size}", disable=None):
         if not isinstance(outcome, Translation):
             raise outcome

@@ -18,8 +18,10 @@ from dragoman.errors import (
     TranslatorClosed,
     UnsupportedPair,
 )
+from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
+from dragoman.scheduling.deadline import Deadline
 from dragoman.translator import Translator
 from dragoman.types import (
     Alternative,
@@ -34,9 +36,11 @@ from dragoman.types import (
 __all__ = [
     "Alternative",
     "BundleError",
+    "Deadline",
     "DeadlineExceeded",
     "DecodingOptions",
     "DragomanError",
+    "EngineRequest",
     "FinishReason",
     "Hypothesis",
     "InputError",

@@ -1,4 +1,4 @@
-"""A bundle: one folder with graphs, tokenizers and the manifest that vouches for them.
+"""A bundle: a folder with graphs, tokenizers, and a manifest with the hash of every file.
 
 docs/bundle-format.md describes the folder for people.
 """
@@ -29,7 +29,7 @@ def open_bundle(path: Path) -> Bundle:
     """Read the manifest and verify every file's presence, size and sha256.
 
     Raises:
-        BundleError: with all problems found.
+        BundleError: lists all problems found.
     """
     bundle = read_bundle(path)
     if problems := verify_files(bundle):
@@ -38,10 +38,10 @@ def open_bundle(path: Path) -> Bundle:
 
 
 def read_bundle(path: Path) -> Bundle:
-    """Read the manifest only; `verify_files` checks what it vouches for.
+    """Read only the manifest; `verify_files` checks the files.
 
     Raises:
-        BundleError: no manifest, or one that cannot be understood.
+        BundleError: the manifest is missing or invalid.
     """
     encoded = _read_manifest(path)
     try:
@@ -52,7 +52,7 @@ def read_bundle(path: Path) -> Bundle:
 
 
 def verify_files(bundle: Bundle) -> list[str]:
-    """Every listed file that is missing, of another size or of another content; empty when all is well."""
+    """Return a problem for every listed file that is missing or differs in size or content."""
     return [
         problem
         for name, record in bundle.manifest.files.items()
@@ -61,13 +61,13 @@ def verify_files(bundle: Bundle) -> list[str]:
 
 
 def sha256_of(path: Path) -> str:
-    """Hex digest of a file's content, read in pieces."""
+    """Return the hex digest of a file's content, read in pieces."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _verify_file(path: Path, name: str, record: FileRecord) -> str | None:
-    """What is wrong with a file. A link is followed: content is vouched for, not where it lies."""
+    """Return what is wrong with a file, or None. Links are followed: only the content matters."""
     try:
         if not path.is_file():
             return f"{name} is missing"
@@ -97,10 +97,10 @@ def _read_manifest(path: Path) -> bytes:
 
 
 def _parse_json(encoded: bytes) -> object:
-    """Parse, and refuse what Python reads as JSON but cannot be sent on as such.
+    """Parse JSON; reject what Python accepts but cannot write as JSON again.
 
     Raises:
-        ValueError: not JSON; NaN, an infinity, half a surrogate pair.
+        ValueError: not JSON; NaN, an infinity, or half a surrogate pair.
         RecursionError: nested too deeply.
     """
     content: object = json.loads(encoded)

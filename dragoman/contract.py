@@ -1,54 +1,54 @@
-"""The graphs' inputs and outputs: the only list of them. Exporter, engine and tests all read it here.
+"""The graphs' inputs and outputs: the only list of them, for exporter, engine and tests.
 
-The contract is about a step, not about attention. A step takes the last token of every row and a *state*,
-and gives back the best next tokens and the state after it. What the state is made of is the decoder's own
-affair; the engine only has to know how it moves with its rows:
+The contract describes a step, not attention. A step takes the last token of every row and a *state*, and
+returns the best next tokens and the state after it. What the state consists of is up to the decoder; the
+engine only needs to know how it moves with its rows:
 
-- attention: self K/V, one position longer after every step. Of a row that joins nothing is read.
+- attention: self K/V, one position longer after every step. A row that joins has no past to read.
 - ssru: a cell for each layer, as wide as the model, which a step replaces. A row that joins has zeros.
-  Any other recurrent decoder fits here, one that reads its source by additive attention among them (Bahdanau
+  Any other recurrent decoder fits here, including one that reads its source by additive attention (Bahdanau
   et al. 2015, "Neural Machine Translation by Jointly Learning to Align and Translate"): its state is a cell
-  too, and what it reads of the source, the projected encoder output, is computed once per source as cross
+  too, and what it reads of the source, the projected encoder output, is computed once per source, as cross
   K/V are.
 
-A search takes the best next tokens of a step. A target that is given is read in steps as well: of each, the
-log-probability of a wanted token, the queries with which the source was read, or both. Where there is a
-shortlist and nothing is on it, no token is looked at.
+A search uses a step's best next tokens. Forced decoding of a given target also runs step by step; each step
+returns the log-probability of a wanted token, the queries of one cross-attention layer, or both. With an
+empty shortlist no token is scored.
 
 Axes: B sources, S source tokens (padded on the right), R rows (hypotheses; R = B x beams, the beams of a
-source side by side), T capacity of the self K/V caches in positions, K best candidates asked for,
-L key and value of each decoder layer in turn, H heads, D head size, N model width (H x D), C tokens on the
-batch's shortlist, G of these or none, P tokens on the longest shortlist of a source, 1 a single position.
+source adjacent), T capacity of the self K/V caches in positions, K best candidates requested, L key and value
+of each decoder layer in turn, H heads, D head size, N model width (H x D), C tokens on the batch's shortlist,
+G of these or none, P tokens on the longest shortlist of a source, 1 a single position.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 FORMAT_VERSION = 5
-"""Bundles of another major version are refused. Raised when an older engine could not read a new bundle."""
+"""Bundles of other versions are rejected. Raised when older engines cannot read new bundles."""
 
 ENCODER_FILE = "encoder.onnx"
 DECODER_FILE = "decoder.onnx"
 
 SHORTLIST_PRECISIONS = ("int8", "int4")
-"""Bundles of these read the inputs about shortlists; others have them too, and look at all tokens."""
+"""Precisions whose graphs use the shortlist inputs; others have these inputs too, but look at all tokens."""
 
 SOURCE_WIDTH_MULTIPLE = 8
-"""The source axis S is padded to a multiple of this. onnxruntime's attention takes another path through odd
-widths, which rounds differently: with this padding a source's numbers do not depend on its neighbours."""
+"""The source axis S is padded to a multiple of this. onnxruntime's attention takes another code path for odd
+widths, which rounds differently: with this padding a source's results do not depend on its neighbours."""
 
 Axis = Literal["B", "S", "R", "T", "K", "L", "H", "D", "N", "C", "G", "P", "1"]
 DType = Literal["bool", "int8", "uint8", "int32", "int64", "float16", "float32"]
 Autoregression = Literal["attention", "ssru"]
-"""What a decoder layer reads its own past with, and so what the state of a row is."""
+"""How a decoder layer reads its own past, which determines the state of a row."""
 CacheDType = Literal["int8", "float16", "float32"]
-"""Of self and cross K/V.
+"""Dtype of self and cross K/V.
 
 float16, float32: the beams of a source share its cross K/V, and every source is read as wide as the widest,
 masked.
-int8: every row has its source's cross K/V to itself, and reads as many tokens as the source has."""
+int8: every row has its own copy of its source's cross K/V, and reads as many tokens as the source has."""
 CELL_DTYPE: CacheDType = "float32"
-"""Of SSRU's cells, whatever K/V are: a cell goes through a product at every step, and errors would add up."""
+"""Dtype of SSRU's cells, whatever K/V have: each step multiplies a cell, and errors would add up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,39 +61,39 @@ class Port:
 
 
 def padded_width(num_tokens: int) -> int:
-    """Width S of a graph's source axis that has room for so many tokens."""
+    """Return the width S of a source axis that holds this many tokens."""
     return -(-num_tokens // SOURCE_WIDTH_MULTIPLE) * SOURCE_WIDTH_MULTIPLE
 
 
 def encoder_inputs() -> tuple[Port, ...]:
-    """What the encoder reads, once per source."""
+    """Return the inputs of the encoder, which runs once per source."""
     return (
         Port("source_ids", "int64", ("B", "S")),
-        Port("source_lengths", "int32", ("B",)),  # tokens; what follows is padding
+        Port("source_lengths", "int32", ("B",)),  # in tokens; the rest is padding
     )
 
 
 def encoder_outputs(cache_dtype: CacheDType) -> tuple[Port, ...]:
-    """Cross K/V of every decoder layer: what the decoder reads of the source, at every step."""
+    """Return the outputs: cross K/V of every decoder layer, which the decoder reads at every step."""
     return (Port("cross", cache_dtype, ("L", "B", "H", "S", "D")),)
 
 
 def decoder_inputs(
     decoder_layers: int, cache_dtype: CacheDType, autoregression: Autoregression
 ) -> tuple[Port, ...]:
-    """One step: every row is extended by one token."""
+    """Return the inputs of one step, which extends every row by one token."""
     return (
-        Port("last_ids", "int64", ("R",)),  # the token picked one step ago
-        Port("lengths", "int32", ("R",)),  # positions that the row's state has seen
+        Port("last_ids", "int64", ("R",)),  # the token picked in the last step
+        Port("lengths", "int32", ("R",)),  # positions in the row's state
         Port("total_length", "int32", ()),  # the longest of them, plus one
         Port("num_best", "int64", ()),  # K
-        Port("has_shortlist", "bool", ()),  # if not, every token may come next, C is 0 and P 1 or 0
+        Port("has_shortlist", "bool", ()),  # if false, every token may come next, C is 0 and P 1 or 0
         Port("shortlist", "int64", ("C",)),  # all tokens that any source may use
-        # What `LISTED_ROWS` was in an earlier step with the same shortlist: G is C; or nothing, G is 0.
+        # `LISTED_ROWS` of an earlier step with the same shortlist: G is C; or empty: G is 0.
         Port(KEPT_ROWS, "uint8", ("G", "N")),
-        # Places in it of the tokens of the row's source, then any; without it a wanted token, or none.
+        # Positions in it of the tokens of the row's source, then any; without it a wanted token, or none.
         Port("candidates", "int64", ("R", "P")),
-        Port("candidate_bias", "float32", ("R", "P")),  # 0 for its own, minus infinity for the rest
+        Port("candidate_bias", "float32", ("R", "P")),  # 0 for the source's own, minus infinity for the rest
         *_source_inputs(cache_dtype),
         *_cross(decoder_layers, cache_dtype, ""),
         *_state(decoder_layers, cache_dtype, autoregression, ""),
@@ -103,17 +103,17 @@ def decoder_inputs(
 def decoder_outputs(
     decoder_layers: int, cache_dtype: CacheDType, autoregression: Autoregression
 ) -> tuple[Port, ...]:
-    """The K best next tokens of each row, best first, and the state after the step.
+    """Return the outputs: the K best next tokens of each row, best first, and the state after the step.
 
-    A wanted token has the log-probability that it would have among the best, bit for bit: minus
-    infinity if the model never says it. With a shortlist none is wanted.
+    A wanted token has the same log-probability, bit for bit, as among the best tokens: minus infinity if the
+    model never produces it. With a shortlist there are no wanted tokens.
 
-    The rows of the output projection that the shortlist names come out where they were gathered, which takes
-    a good part of a step of few rows: the next steps may be given them. Where they were given, or all tokens
-    are looked at, none come out.
+    Gathering the shortlist's rows of the output projection takes a good part of a step of few rows. So a step
+    returns them, and the next steps may take them as input. A step that takes them, or looks at all tokens,
+    returns none.
 
-    A state's output is meant to be bound to the memory of its input: the step then writes in place.
-    int8 cross K/V come out as they went in, as their operator also could write to them.
+    Bind a state's output to the memory of its input: the step then writes in place. int8 cross K/V are
+    returned unchanged, because their operator could also write to them.
     """
     return (
         Port("best_logprobs", "float32", ("R", "K")),  # natural logarithms; minus infinity: forbidden
@@ -128,11 +128,11 @@ def decoder_outputs(
 
 KEPT_ROWS = "kept_rows"
 LISTED_ROWS = "listed_rows"
-"""Rows of the output projection in the precision's own numbers, one for each token on the shortlist."""
+"""The shortlist's rows of the output projection, in the precision's own numbers."""
 QUERIES = "cross_queries"
-"""With which one layer read the source: the one that the manifest names as `alignment`."""
+"""Queries of one layer's cross-attention, which the manifest names as `alignment`."""
 NEW = "new_"
-"""Stands before the name of a state's part, or of cross K/V, where it leaves the decoder graph."""
+"""Prefix of the names of state and cross K/V as outputs of the decoder graph."""
 
 
 def _source_inputs(cache_dtype: CacheDType) -> tuple[Port, ...]:
@@ -161,7 +161,7 @@ def _cross(decoder_layers: int, cache_dtype: CacheDType, prefix: str) -> tuple[P
 
 
 def state_names(decoder_layers: int, autoregression: Autoregression) -> tuple[str, ...]:
-    """Of the state's parts: key and value of each layer in turn, or each layer's cell."""
+    """Return the names of the state's parts: key and value of each layer in turn, or each layer's cell."""
     layers = range(decoder_layers)
     if autoregression == "ssru":
         return tuple(cell(layer) for layer in layers)
@@ -169,7 +169,7 @@ def state_names(decoder_layers: int, autoregression: Autoregression) -> tuple[st
 
 
 def cross_names(decoder_layers: int) -> tuple[str, ...]:
-    """Of cross K/V, in the order of the encoder's axis L."""
+    """Return the names of cross K/V, in the order of the encoder's axis L."""
     return tuple(name for layer in range(decoder_layers) for name in (cross_key(layer), cross_value(layer)))
 
 

@@ -1,12 +1,12 @@
-"""Everything the engine raises on purpose.
+"""All errors that the engine raises on purpose.
 
 DragomanError
 ├─ InputError           the caller can fix it: names the item, the field, the limit
 │  └─ UnsupportedPair   the bundle does not translate between these languages
-├─ BundleError          the operator must fix it: names the bundle and every file or field at fault
-├─ ProviderError        the operator must fix it: graphs cannot run on what they were to run on
-├─ Overloaded           too much is waiting already: the caller may come back later
-├─ NoRoom               bundles in use leave no memory for another one: the caller may come back later
+├─ BundleError          the operator must fix it: names the bundle and every bad file or field
+├─ ProviderError        the operator must fix it: the execution provider cannot run the graphs
+├─ Overloaded           the queue is full: the caller may retry later
+├─ NoRoom               bundles in use leave no memory for another one: the caller may retry later
 ├─ DeadlineExceeded     the caller's own time limit passed first
 └─ TranslatorClosed     the translator was closed before the text was done
 """
@@ -15,26 +15,26 @@ from dataclasses import dataclass
 
 
 class DragomanError(Exception):
-    """Root of the tree."""
+    """Base class of the engine's errors."""
 
 
 @dataclass(eq=False)
 class InputError(DragomanError):
-    """Something a caller sent cannot be used."""
+    """Invalid input of a caller."""
 
     field: str
-    """What the caller named: `text`, `beam_size`, ..."""
+    """Name of the parameter: `text`, `beam_size`, ..."""
     problem: str
     """What is wrong, the limit, and what to do."""
     item: int | None = None
-    """Position in the caller's list of texts, from 0; None where there is no list."""
+    """Index in the caller's list of texts, from 0; None if there is no list."""
 
     def __str__(self) -> str:
         where = self.field if self.item is None else f"{self.field}[{self.item}]"
         return f"{where}: {self.problem}"
 
 
-class UnsupportedPair(InputError):  # noqa: N818 -- says it without the suffix
+class UnsupportedPair(InputError):  # noqa: N818 -- clear without the suffix
     """No translation between these languages."""
 
 
@@ -44,7 +44,7 @@ class BundleError(DragomanError):
 
     bundle: str
     problems: tuple[str, ...]
-    """All of them, each naming its file or field."""
+    """All problems, each with its file or field."""
 
     def __str__(self) -> str:
         return f"bundle {self.bundle}: " + "; ".join(self.problems)
@@ -52,29 +52,29 @@ class BundleError(DragomanError):
 
 @dataclass(eq=False)
 class ProviderError(DragomanError):
-    """An execution provider that was asked for cannot be used. Nothing runs in its place."""
+    """A requested execution provider cannot be used. There is no fallback."""
 
     provider: str
-    """As it was asked for."""
+    """Name of the provider, as requested."""
     problem: str
-    """What is wrong, what there is, and what to do."""
+    """What is wrong, what is available, and what to do."""
 
     def __str__(self) -> str:
         return f"provider {self.provider!r} {self.problem}"
 
 
 @dataclass(eq=False)
-class Overloaded(DragomanError):  # noqa: N818 -- says it without the suffix
-    """The waiting queue has no room; nothing of the text was taken."""
+class Overloaded(DragomanError):  # noqa: N818 -- clear without the suffix
+    """The queue is full; no part of the text was queued."""
 
     num_waiting: int
-    """Segments that wait."""
+    """Number of waiting segments."""
     queue_size: int
-    """Segments that may wait."""
+    """Maximum number of waiting segments."""
     num_sources: int
-    """Segments of the text that was refused."""
+    """Number of segments of the rejected text."""
     num_of_owner: int = 0
-    """Of those that wait, the caller's own, who may have half of the queue; 0 where callers are not known."""
+    """Waiting segments of the same caller, who may have half of the queue; 0 if callers are not known."""
 
     def __str__(self) -> str:
         own = f", {self.num_of_owner} of them yours" if self.num_of_owner else ""
@@ -86,14 +86,14 @@ class Overloaded(DragomanError):  # noqa: N818 -- says it without the suffix
 
 
 @dataclass(eq=False)
-class NoRoom(DragomanError):  # noqa: N818 -- says it without the suffix
-    """Bundles in use left no memory for another one in time; nothing of the text was taken."""
+class NoRoom(DragomanError):  # noqa: N818 -- clear without the suffix
+    """Bundles in use left no memory for another one in time; no part of the text was queued."""
 
     model: str
     needed_bytes: int
-    """That the bundle is reckoned to take."""
+    """Estimated memory of the bundle."""
     budget_bytes: int
-    """That all bundles together may take."""
+    """Limit of all bundles together."""
 
     def __str__(self) -> str:
         return (
@@ -103,8 +103,8 @@ class NoRoom(DragomanError):  # noqa: N818 -- says it without the suffix
 
 
 @dataclass(eq=False)
-class DeadlineExceeded(DragomanError):  # noqa: N818 -- says it without the suffix
-    """A text was not done within its time limit; its work was given up."""
+class DeadlineExceeded(DragomanError):  # noqa: N818 -- clear without the suffix
+    """A text was not done within its time limit; its work was cancelled."""
 
     timeout_s: float
 
@@ -112,5 +112,5 @@ class DeadlineExceeded(DragomanError):  # noqa: N818 -- says it without the suff
         return f"the translation was not done within {self.timeout_s:g} s; allow more time or send less text"
 
 
-class TranslatorClosed(DragomanError):  # noqa: N818 -- says it without the suffix
-    """The translator was closed before, or while, this was asked of it."""
+class TranslatorClosed(DragomanError):  # noqa: N818 -- clear without the suffix
+    """The translator was closed before or during the call."""

@@ -1,4 +1,4 @@
-"""The languages that a bundle translates between, what it is told of them, and the names they go by.
+"""The languages of a bundle: their codes, their names, and the ids that mark them.
 
 Codes are BCP-47 (https://www.rfc-editor.org/info/bcp47): `de`, `pt-BR`, `zh-Hans`.
 """
@@ -11,30 +11,30 @@ from dragoman.errors import UnsupportedPair
 from dragoman.types import Pair
 
 MAX_NAMED = 12
-"""Languages that an error lists; of more it tells how many there are."""
+"""Maximum number of languages that an error lists; above it, only their number."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLanguage:
-    """What surrounds the pieces of a source in this language."""
+    """Ids that surround a source in this language."""
 
     names: tuple[str, ...]
-    """Others that it goes by, as in `deu_Latn`."""
+    """Other names of the language, such as `deu_Latn`."""
     before: tuple[int, ...]
     after: tuple[int, ...]
-    """The end-of-sentence id is among them."""
+    """Includes the end-of-sentence id."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetLanguage:
-    """How a model is told to translate into this language."""
+    """Ids that make a model translate into this language."""
 
     names: tuple[str, ...]
-    """Others that it goes by."""
+    """Other names of the language."""
     source_before: tuple[int, ...]
-    """Stand before all else in the source."""
+    """Ids before everything else in the source."""
     begin: tuple[int, ...]
-    """What a target begins with: the first starts the decoder, the others are forced."""
+    """First ids of a target: the first starts the decoder, the others are forced."""
 
 
 class _Named(Protocol):
@@ -44,7 +44,7 @@ class _Named(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Languages:
-    """Of a bundle: every source goes with every target but itself, unless it has one of each."""
+    """Languages of a bundle. A source pairs with every target but itself; one of each always make a pair."""
 
     sources: Mapping[str, SourceLanguage]
     """By code; at least one."""
@@ -53,18 +53,18 @@ class Languages:
 
     @property
     def is_single_pair(self) -> bool:
-        """Whether nobody needs to say what is wanted."""
+        """Whether there is only one pair, so that callers need not name it."""
         return len(self.sources) == 1 and len(self.targets) == 1
 
     def pairs(self) -> Iterator[Pair]:
-        """All of them."""
+        """Yield all pairs."""
         for source in self.sources:
             for target in self.targets:
                 if source != target or self.is_single_pair:
                     yield Pair(source, target)
 
     def serves(self, source: str, target: str) -> Pair | None:
-        """The pair in the bundle's own codes; None if it has no such pair."""
+        """Return the pair in the bundle's own codes; None if it has no such pair."""
         found = find_language(source, self.sources), find_language(target, self.targets)
         if found[0] is None or found[1] is None:
             return None
@@ -72,7 +72,7 @@ class Languages:
         return pair if pair.source != pair.target or self.is_single_pair else None
 
     def pair(self, source: str | None, target: str | None) -> Pair:
-        """The pair that is asked for, where None stands for the only language there is.
+        """Return the requested pair, where None stands for the only language.
 
         Raises:
             UnsupportedPair: there is no such language or pair, or there are several and none was named.
@@ -84,10 +84,10 @@ class Languages:
 
 
 def find_language(asked: str, served: Mapping[str, _Named]) -> str | None:
-    """The served code that a name means.
+    """Return the served code that a name refers to; None if there is none.
 
-    Tried in this order, with no regard to case: the code itself; another name of a language; either without
-    its last subtags (`en-US` -> `en`); the only served code that adds subtags to it (`zh` -> `zh-Hans`).
+    Tries in this order, ignoring case: the code itself; another name of a language; either without its last
+    subtags (`en-US` -> `en`); the only served code that adds subtags to it (`zh` -> `zh-Hans`).
     """
     spelled = {_plain(code): code for code in served}
     spelled.update(
@@ -107,7 +107,7 @@ def find_language(asked: str, served: Mapping[str, _Named]) -> str | None:
 
 
 def list_languages(codes: Iterable[str]) -> str:
-    """For people: all of a few, the number of many."""
+    """Return all codes if there are few, else their number; for messages."""
     listed = list(codes)
     return ", ".join(listed) if len(listed) <= MAX_NAMED else f"{len(listed)} languages"
 

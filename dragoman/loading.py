@@ -1,4 +1,4 @@
-"""What a translator is made of besides its graphs: read from a bundle, or chosen for where it runs."""
+"""Parts of a translator other than its graphs: read from a bundle, or chosen for the hardware."""
 
 from dragoman.bundle import Bundle
 from dragoman.contract import SHORTLIST_PRECISIONS
@@ -18,12 +18,12 @@ GPU_CAPACITY = Capacity(
 
 
 def scheduler_options(session: SessionOptions, replicas: int | None, queue_size: int) -> SchedulerOptions:
-    """How much runs and waits.
+    """Choose the number of replicas and their capacity.
 
     Args:
-        session: where graphs run.
-        replicas: None for one on a GPU, else for as many as there are CPUs for their threads.
-        queue_size: segments of submitted texts that may wait.
+        session: options of the graphs' sessions.
+        replicas: None for one on a GPU, otherwise for as many as there are CPUs for their threads.
+        queue_size: maximum number of waiting segments.
     """
     if replicas is None:
         replicas = 1 if session.is_gpu else max(1, available_cpus() // session.threads)
@@ -31,10 +31,11 @@ def scheduler_options(session: SessionOptions, replicas: int | None, queue_size:
 
 
 def open_tokenizers(bundle: Bundle) -> tuple[Tokenizer, Tokenizer]:
-    """The source's and the target's.
+    """Load the source's and the target's tokenizer.
 
     Raises:
-        BundleError: one has another number of pieces than the model, so that its ids would mean nothing.
+        BundleError: a tokenizer and the model differ in the number of pieces, or a language uses an id that
+            no vocabulary has.
     """
     manifest, sizes = bundle.manifest, bundle.manifest.sizes
     source = _open_tokenizer(bundle, manifest.source_tokenizer)
@@ -62,7 +63,7 @@ def _open_tokenizer(bundle: Bundle, files: TokenizerFiles) -> Tokenizer:
 
 
 def _unknown_ids(manifest: Manifest) -> list[str]:
-    """Languages that put ids around a text which no vocabulary has."""
+    """Return a problem for each language that adds ids which are outside the vocabulary."""
     sizes, languages = manifest.sizes, manifest.languages
     used = [
         (f"sources.{code}", max((*source.before, *source.after), default=0), sizes.source_vocab)
@@ -79,10 +80,10 @@ def _unknown_ids(manifest: Manifest) -> list[str]:
 
 
 def open_shortlist(bundle: Bundle) -> Shortlist | None:
-    """The bundle's, if it has one.
+    """Load the bundle's shortlist, if it has one.
 
     Raises:
-        BundleError: it has one that its graphs cannot use.
+        BundleError: its graphs cannot use the shortlist, or the file is damaged.
     """
     manifest = bundle.manifest
     if SHORTLIST_FILE not in manifest.files:

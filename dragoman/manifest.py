@@ -1,4 +1,4 @@
-"""The manifest of a bundle: facts about a model, and how each is read from JSON.
+"""The manifest of a bundle: facts about a model, and their JSON format.
 
 docs/bundle-format.md describes every field for people.
 """
@@ -18,7 +18,7 @@ MANIFEST_FILE = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """What a file must be to be trusted."""
+    """Expected content of a file."""
 
     sha256: str
     size_bytes: int
@@ -37,17 +37,17 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class SpecialIds:
-    """Ids with a meaning of their own, in the source's and the target's vocabulary alike."""
+    """Ids with a special meaning, the same in the source's and the target's vocabulary."""
 
     pad: int
     unk: int
     eos: int
-    """Ends every target, and stands in every source."""
+    """Ends every target, and is part of every source."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelLimits:
-    """In tokens of one segment, those that its languages add and the end-of-sentence id included."""
+    """Maximum tokens of a segment, including its languages' own ids and the end-of-sentence id."""
 
     max_source_tokens: int
     max_target_tokens: int
@@ -55,14 +55,14 @@ class ModelLimits:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerFiles:
-    """How text becomes ids."""
+    """Files and settings that turn text into ids."""
 
     model: str
     """A SentencePiece model in the bundle."""
     vocabulary: str | None
-    """A JSON list of pieces in order of the graphs' ids; None where these are SentencePiece's own."""
+    """A JSON list of pieces in the order of the graphs' ids; None if these are SentencePiece's own."""
     normalises: bool
-    """Whether a segment is normalised (`dragoman.text.normalization`) before SentencePiece sees it."""
+    """Whether to normalise a segment (`dragoman.text.normalization`) before SentencePiece reads it."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class TokenizerFiles:
 
 @dataclass(frozen=True, slots=True)
 class DecodingDefaults:
-    """What a search does where its caller does not say; see `DecodingOptions`."""
+    """The model's search defaults; see `DecodingOptions`."""
 
     beam_size: int = 4
     length_penalty: float = 1.0
@@ -80,14 +80,14 @@ class DecodingDefaults:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentHeads:
-    """Which attention tells what of the source a target token says."""
+    """Attention heads that show which source tokens a target token translates."""
 
     layer: int
-    """Of the decoder; 0 is the first."""
+    """Decoder layer; 0 is the first."""
     heads: tuple[int, ...]
-    """Whose weights are averaged."""
+    """Heads whose weights are averaged."""
     reads_token: bool
-    """Of the step that reads the token, after it was said; else of the step that says it."""
+    """Whether to use the step that reads the token; if not, the step before, which predicts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,9 @@ class Manifest:
     languages: Languages
     precision: str
     cache_dtype: CacheDType
-    """Of cross K/V, and of self K/V where there are any."""
+    """Dtype of cross K/V, and of self K/V if there are any."""
     autoregression: Autoregression
-    """What a decoder layer reads its own past with."""
+    """How a decoder layer reads its own past."""
     sizes: Sizes
     special_ids: SpecialIds
     limits: ModelLimits
@@ -110,16 +110,16 @@ class Manifest:
     decoding: DecodingDefaults
     alignment: AlignmentHeads
     files: Mapping[str, FileRecord]
-    """By path inside the bundle, with forward slashes; the manifest itself is not among them."""
+    """By path inside the bundle, with forward slashes; without the manifest itself."""
     licence: str
     origin: Mapping[str, Any]
-    """Where the weights come from: data, steps, time, tools."""
+    """Origin of the weights: data, steps, time, tools."""
     scores: Mapping[str, Any]
     """Measured quality, by test set."""
 
 
 AlignmentStep = Literal["reading", "saying"]
-"""How a manifest spells `AlignmentHeads.reads_token`: true, false."""
+"""JSON values of `AlignmentHeads.reads_token`: true, false."""
 
 T = TypeVar("T")
 Counts = TypeVar("Counts", Sizes, SpecialIds, ModelLimits)
@@ -138,14 +138,14 @@ JSON_TYPES: Mapping[type, str] = {
     bool: "true or false",
     type(None): "null",
 }
-"""What JSON calls the types that Python reads it as."""
+"""JSON's names for Python types."""
 
 
 def parse_manifest(content: object, bundle: str) -> Manifest:
     """Check a manifest's version first, then every field.
 
     Raises:
-        BundleError: with every missing, unknown or ill-typed field.
+        BundleError: lists every field that is missing, unknown or of the wrong type.
     """
     if not isinstance(content, dict):
         raise BundleError(bundle, (f"{MANIFEST_FILE} is not a JSON object",))
@@ -184,7 +184,7 @@ def parse_manifest(content: object, bundle: str) -> Manifest:
 
 
 def manifest_content(manifest: Manifest) -> dict[str, Any]:
-    """What `parse_manifest` reads, as JSON holds it."""
+    """Return the JSON content that `parse_manifest` reads."""
     content = asdict(manifest)
     alignment = content["alignment"]
     alignment["step"] = "reading" if alignment.pop("reads_token") else "saying"
@@ -215,7 +215,7 @@ def _misaligned(manifest: Manifest) -> list[str]:
 
 
 class _Reader:
-    """Takes fields out of a JSON object and collects what is wrong with them."""
+    """Takes fields out of a JSON object and collects the problems."""
 
     def __init__(self, content: dict[str, Any], prefix: str = "") -> None:
         self.content = dict(content)
@@ -226,7 +226,7 @@ class _Reader:
         return self._take(field, "")
 
     def take_choice(self, field: str, choices: Mapping[str, Choice]) -> Choice:
-        """One of several names."""
+        """Take one of several names."""
         name = self.take_text(field)
         if name in choices:
             return choices[name]
@@ -239,21 +239,21 @@ class _Reader:
         return self._take(field, empty)
 
     def take_count(self, field: str, least: int) -> int:
-        """A number of something, or an id."""
+        """Take a count or an id."""
         count = self._take(field, least)
         if count < least:
             self.problems.append(f"{self.prefix}{field} is {count}, must be at least {least}")
         return count
 
     def take_counts(self, field: str, kind: type[Counts], *, least: int) -> Counts:
-        """A nested object of counts or ids."""
+        """Take a nested object of counts or ids."""
         inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
         values = {part.name: inner.take_count(part.name, least) for part in fields(kind)}
         self.problems += inner.finish()
         return kind(**values)
 
     def take_languages(self, field: str) -> Languages:
-        """Those that a bundle translates between."""
+        """Take the languages that a bundle translates between."""
         inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
         sources, targets = inner.take_entries("sources"), inner.take_entries("targets")
         languages = Languages(
@@ -300,7 +300,7 @@ class _Reader:
         return alignment
 
     def take_entries(self, field: str) -> "dict[str, _Reader]":
-        """Readers of a nested object's objects, by their names; at least one."""
+        """Take a nested object of objects; return a reader for each name, at least one."""
         inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
         if not inner.content and not self.problems:
             self.problems.append(f"{self.prefix}{field} is empty")
@@ -314,23 +314,23 @@ class _Reader:
         return self._take_list(field, "")
 
     def take_ids(self, field: str, least: int = 0) -> tuple[int, ...]:
-        """Token ids, at least so many."""
+        """Take token ids, at least `least` of them."""
         ids = self._take_list(field, 0)
         if len(ids) < least or any(one < 0 for one in ids):
             self.problems.append(f"{self.prefix}{field} must have {least} or more ids, none below 0")
         return ids
 
     def take_truth(self, field: str) -> bool:
-        return self._take(field, False)  # noqa: FBT003 -- stands in for a truth value
+        return self._take(field, False)  # noqa: FBT003 -- a default value
 
     def take_number(self, field: str) -> float:
-        """With or without a fraction: JSON does not tell 1.0 from 1."""
+        """Take a number, which JSON may write without a fraction: 1 for 1.0."""
         if type(self.content.get(field)) is int:
             return float(self._take(field, 0))
         return self._take(field, 0.0)
 
     def drop_null(self, field: str) -> bool:
-        """Whether the field is null; then it is taken."""
+        """Take the field if it is null; return whether it is."""
         is_null = field in self.content and self.content[field] is None
         if is_null:
             del self.content[field]
@@ -349,7 +349,7 @@ class _Reader:
         return records
 
     def _take_list(self, field: str, kind: T) -> tuple[T, ...]:
-        """A list whose items have the type of `kind`."""
+        """Take a list whose items have the type of `kind`."""
         none: list[T] = []
         items = self._take(field, none)
         if any(type(item) is not type(kind) for item in items):
@@ -358,16 +358,16 @@ class _Reader:
         return tuple(items)
 
     def finish(self) -> list[str]:
-        """All problems, unknown fields among them."""
+        """Return all problems, including unknown fields."""
         return self.problems + [f"{self.prefix}{field} is not a known field" for field in self.content]
 
     def _take(self, field: str, stand_in: T) -> T:
-        """The field's value; `stand_in`, with a problem noted, where it is missing or of another type."""
+        """Take a field's value; note a problem and return `stand_in` if it is missing or of another type."""
         if field not in self.content:
             self.problems.append(f"{self.prefix}{field} is missing")
             return stand_in
         value: T = self.content.pop(field)
-        if type(value) is not type(stand_in):  # not isinstance: true is no integer here
+        if type(value) is not type(stand_in):  # not isinstance: true must not pass as an integer
             wanted = JSON_TYPES[type(stand_in)]
             found = JSON_TYPES.get(type(value), type(value).__name__)
             self.problems.append(f"{self.prefix}{field} must be {wanted}, not {found}")

@@ -1,4 +1,4 @@
-"""What onnxruntime may run graphs on, by the names that settings give it."""
+"""Execution providers of onnxruntime, and their names in settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
@@ -11,17 +11,17 @@ EXECUTION_PROVIDERS: Mapping[Provider, str] = {
     "cuda": "CUDAExecutionProvider",
     "tensorrt": "TensorrtExecutionProvider",
 }
-"""As onnxruntime calls them."""
+"""onnxruntime's names."""
 PACKAGES: Mapping[Provider, str] = {
     "cpu": "onnxruntime",
     "cuda": "onnxruntime-gpu",
     "tensorrt": "onnxruntime-gpu",
 }
-"""What to install for each; never both, as each overwrites the other's files."""
+"""Package of each provider; install only one, as each overwrites the other's files."""
 
 
 def parse_providers(text: str) -> tuple[Provider, ...]:
-    """`tensorrt,cuda,cpu` to names, the most wanted first.
+    """Parse provider names such as `tensorrt,cuda,cpu`, in order of preference.
 
     Raises:
         ProviderError: see `check_providers`.
@@ -30,10 +30,10 @@ def parse_providers(text: str) -> tuple[Provider, ...]:
 
 
 def check_providers(names: Sequence[str]) -> tuple[Provider, ...]:
-    """Names that make sense together, the most wanted first. Whether they are there is not asked here.
+    """Return valid names, in order of preference; does not check that the providers are available.
 
     Raises:
-        ProviderError: there is none, one is unknown or named twice, or one stands behind the CPU.
+        ProviderError: there is no name, one is unknown or repeated, or one comes after the CPU.
     """
     known: dict[str, Provider] = {name: name for name in get_args(Provider)}
     listed = ",".join(names)

@@ -1,7 +1,7 @@
-"""The vocabulary shortlist: which target pieces a source can need, so that the rest is never scored.
+"""The vocabulary shortlist: target pieces that a source can need, so that the others are never scored.
 
 Jean, Cho, Memisevic and Bengio, "On Using Very Large Target Vocabulary for Neural Machine Translation",
-ACL 2015, arXiv:1412.2007, section 3.3. docs/shortlist.md tells how ours is made.
+ACL 2015, arXiv:1412.2007, section 3.3. docs/shortlist.md explains how ours is made.
 
 The file, little-endian, nothing between the parts:
 
@@ -11,7 +11,7 @@ The file, little-endian, nothing between the parts:
     always          id        [num_always]        ascending: candidates of every source
     listed          id        [num_listed]        ascending within a piece
 
-An id is a uint16 where the target vocabulary has at most 65536 pieces, else a uint32.
+An id is a uint16 if the target vocabulary has at most 65536 pieces, else a uint32.
 """
 
 import struct
@@ -39,7 +39,7 @@ class Shortlist:
     """Candidate pieces by source piece. Safe to use from several threads.
 
     Raises:
-        ValueError: arrays that contradict each other or name pieces outside the target's vocabulary.
+        ValueError: arrays contradict each other or name pieces outside the target's vocabulary.
     """
 
     target_vocab: int
@@ -58,7 +58,7 @@ class Shortlist:
         is_always = np.zeros(self.target_vocab, np.bool_)
         is_always[self.always] = True
         object.__setattr__(self, "_is_always", is_always)
-        object.__setattr__(self, "_bounds", self.offsets.tolist())  # read one by one, lists are faster
+        object.__setattr__(self, "_bounds", self.offsets.tolist())  # lists are faster to read item by item
 
     @property
     def source_vocab(self) -> int:
@@ -72,7 +72,7 @@ class Shortlist:
         listed: NDArray[np.int64],
         target_vocab: int,
     ) -> "Shortlist":
-        """A shortlist of arrays as described at its fields, of any integer type."""
+        """Create a shortlist from arrays of any integer type, as described at its fields."""
         dtype = _id_dtype(target_vocab)
         return cls(target_vocab, always.astype(dtype), offsets.astype(np.uint32), listed.astype(dtype))
 
@@ -84,7 +84,7 @@ class Shortlist:
             path: the file, in its bundle.
             source_vocab: pieces of the bundle's source vocabulary.
             target_vocab: pieces of the bundle's target vocabulary.
-            eos_id: the target's end of sentence, without which no sentence could end.
+            eos_id: the target's end-of-sentence id, which every source needs.
 
         Raises:
             BundleError: the file is missing or damaged, or belongs to other vocabularies.
@@ -114,9 +114,9 @@ class Shortlist:
         )
 
     def candidates(self, source_ids: Sequence[int]) -> NDArray[np.int64]:
-        """Target pieces that this source can need: those of each of its pieces, and those of all sources.
+        """Return the target pieces that this source can need: those of its pieces, and those of all sources.
 
-        They depend on this source's ids alone, whatever their order and number.
+        They depend only on the set of this source's ids.
 
         Args:
             source_ids: one source, from the source's vocabulary.
@@ -125,7 +125,7 @@ class Shortlist:
             int64 [candidates], ascending, without repetition.
 
         Raises:
-            ValueError: an id outside the source's vocabulary.
+            ValueError: an id is outside the source's vocabulary.
         """
         bounds, listed = self._bounds, self.listed
         if len(source_ids) and not 0 <= min(source_ids) <= max(source_ids) < self.source_vocab:
@@ -140,7 +140,7 @@ class Shortlist:
 
 
 def _parse(content: bytes, source_vocab: int, target_vocab: int, eos_id: int) -> Shortlist:
-    """Raises ValueError with what is wrong."""
+    """Parse a shortlist; raise a ValueError that says what is wrong."""
     if len(content) < HEADER_BYTES or not content.startswith(MAGIC):
         raise ValueError("not a shortlist of this release")
     found_source, found_target, num_always, num_listed = COUNTS.unpack_from(content, len(MAGIC))
@@ -167,7 +167,7 @@ def _parse(content: bytes, source_vocab: int, target_vocab: int, eos_id: int) ->
 
 
 def _contradictions(shortlist: Shortlist) -> list[str]:
-    """What is wrong with a shortlist's arrays; empty when all is well."""
+    """Return the problems of a shortlist's arrays; empty if there are none."""
     offsets, listed, always = shortlist.offsets, shortlist.listed, shortlist.always
     problems: list[str] = []
     for name, ids in (("always", always), ("listed", listed)):
@@ -188,8 +188,8 @@ def _contradictions(shortlist: Shortlist) -> list[str]:
 
 
 def _ascends(ids: Ids, fresh_starts: NDArray[np.uint32]) -> bool:
-    """Whether every id is above the one before, but for where a new list starts."""
-    is_above = np.ones(len(ids) + 1, np.bool_)  # the last place is for empty lists at the end
+    """Whether every id is above the one before, except where a new list starts."""
+    is_above = np.ones(len(ids) + 1, np.bool_)  # the last entry is for empty lists at the end
     is_above[1:-1] = ids[1:] > ids[:-1]
     is_above[fresh_starts] = True
     return bool(is_above.all())

@@ -1,61 +1,41 @@
-"""The whole path of a text, on one page."""
+"""A loaded bundle that translates text."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self, overload
+from typing import Self, TypeVar, overload
 
 from dragoman.bundle import Bundle, open_bundle
-from dragoman.decoding.lanes import open_lane
-from dragoman.decoding.loop import AnyLane
 from dragoman.decoding.options import DecodingOptions
-from dragoman.decoding.strategy import TargetVocabulary
 from dragoman.errors import InputError
-from dragoman.graphs.decoder import Decoder
-from dragoman.graphs.encoder import CrossKV, Encoder
-from dragoman.graphs.process_memory import compacted_memory
 from dragoman.graphs.session import SessionOptions
-from dragoman.loading import open_shortlist, open_tokenizers, scheduler_options
-from dragoman.pipeline.assembly import rejoin
+from dragoman.loading import open_tokenizers, scheduler_options
+from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
 from dragoman.pipeline.pacing import LARGE_CHARACTERS, Pacer, never_pause
-from dragoman.pipeline.pending_translation import PendingTranslation, resolve
 from dragoman.pipeline.postprocessing import Postprocessor
-from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
-from dragoman.pipeline.resolution import RequestResolver, ResolvedRequest, check_one_row
+from dragoman.pipeline.preparation import Preparer
+from dragoman.pipeline.resolution import RequestResolver, ResolvedRequest
 from dragoman.pipeline.segment_cache import SegmentCache
 from dragoman.pipeline.segment_requests import SegmentRequestFactory
+from dragoman.pipeline.submission import TextSubmitter
 from dragoman.providers import Provider
-from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
-from dragoman.scheduling.replica import Outcome, SegmentRequest
-from dragoman.scheduling.scheduler import OutcomeCollector, Scheduler, SchedulerOptions
-from dragoman.types import (
-    FinishReason,
-    Hypothesis,
-    Pair,
-    Priority,
-    SearchKind,
-    SegmentTranslation,
-    Translation,
-)
+from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
+from dragoman.search_model import SearchModel
+from dragoman.types import Hypothesis, Pair, Priority, SegmentTranslation, Translation
 
-DEFAULTS = DecodingOptions()
+DEFAULT_REQUEST = EngineRequest()
+JOB_REQUEST = EngineRequest(priority=Priority.JOB)
+SCORING = DecodingOptions(length_penalty=1.0, return_alignment=True, return_tokens=True)
 READ_AHEAD_TEXTS = 512
-"""Texts that `translate_many` has under way at most, so that sources of like length meet in a batch."""
+"""Texts that `translate_many` has in progress at most, so that sources of like length meet in a batch."""
 QUEUE_SIZE = 4096
 """Segments of submitted texts that may wait."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """Sources under way for a caller who waits."""
-
-    request: ResolvedRequest
-    gathering: OutcomeCollector
+Result = TypeVar("Result")
 
 
 class Translator:
@@ -72,35 +52,17 @@ class Translator:
         segment_cache: SegmentCache,
     ) -> None:
         self.manifest = bundle.manifest
-        source_tokenizer, self._target_tokenizer = open_tokenizers(bundle)
-        self._preparer = Preparer(self.manifest.languages, self.manifest.limits, source_tokenizer)
-        with compacted_memory():
-            encoder, decoder = Encoder(bundle, session), Decoder(bundle, session)
-        self._resolver = RequestResolver(self.manifest, self._target_tokenizer)
-        alignment = self.manifest.alignment
-        self._postprocessor = Postprocessor(
-            self._preparer, source_tokenizer, self._target_tokenizer, alignment
-        )
-        target = TargetVocabulary(
-            self.manifest.special_ids.eos,
-            self.manifest.sizes.target_vocab,
-            self._target_tokenizer.byte_ids,
-        )
-        self._shortlist = open_shortlist(bundle)
-
-        def lane_of(kind: SearchKind) -> AnyLane[CrossKV]:
-            return open_lane(kind, decoder.open_steps(kind), target)
-
-        def encode(sources: Sequence[Sequence[int]]) -> CrossKV:
-            cross = encoder.run(sources)
-            if self._shortlist is not None:
-                cross.candidates = [self._shortlist.candidates(source) for source in sources]
-            return cross
-
-        self._scheduler = Scheduler(encode, lane_of, scheduling)
-        has_shortlist = self._shortlist is not None
-        self._segment_requests = SegmentRequestFactory(
-            self._preparer, segment_cache, self._scheduler.go_on, has_shortlist
+        source_tokenizer, target_tokenizer = open_tokenizers(bundle)
+        model = SearchModel(bundle, session, target_tokenizer.byte_ids)
+        self._scheduler = Scheduler(model.encode, model.open_lane, scheduling)
+        self._resolver = RequestResolver(self.manifest, target_tokenizer)
+        preparer = Preparer(self.manifest.languages, self.manifest.limits, source_tokenizer)
+        self._submitter = TextSubmitter(
+            preparer,
+            SegmentRequestFactory(preparer, segment_cache, self._scheduler.enqueue, model.has_shortlist),
+            Postprocessor(preparer, source_tokenizer, target_tokenizer, self.manifest.alignment),
+            target_tokenizer,
+            self._scheduler.cancel,
         )
 
     @classmethod
@@ -123,9 +85,8 @@ class Translator:
                 memory. None for as many as there are CPUs for their threads, on a GPU for one.
             threads: cores that one replica uses. More replicas give more than more threads.
             queue_size: segments of submitted texts that may wait.
-            providers: what the graphs run on, the most wanted first.
-            segment_cache_size: segments translated last whose translations are kept in memory, and not
-                searched for again.
+            providers: onnxruntime execution providers, most preferred first.
+            segment_cache_size: number of recent segments whose translations are cached.
             engine_metrics: notified of what the engine does.
 
         Raises:
@@ -139,16 +100,16 @@ class Translator:
         )
 
     def queue(self) -> QueueState:
-        """How many segments wait and run now."""
+        """Return how many segments wait and run now."""
         return self._scheduler.queue()
 
     @property
     def is_closed(self) -> bool:
-        """Whether it translates no more: by `close`, or by a fault of the engine's own."""
+        """Whether it was closed: by `close`, or by a fault of the engine's own."""
         return self._scheduler.is_closed
 
     def close(self) -> None:
-        """End the threads; what is under way fails with `TranslatorClosed`. Not for callbacks to call."""
+        """End the threads; unfinished work fails with `TranslatorClosed`. Callbacks must not call this."""
         self._scheduler.close()
 
     def __enter__(self) -> Self:
@@ -170,11 +131,11 @@ class Translator:
     def translate(
         self, text: str | list[str], options: DecodingOptions = DEFAULTS, *, pair: Pair | None = None
     ) -> Translation | list[Translation | InputError]:
-        """Translate one text, or several together.
+        """Translate one text, or several together, and wait for them.
 
         Args:
             text: a text of any length, or a list of them.
-            options: wishes for the search.
+            options: options of the search.
             pair: languages; None where the bundle has only one pair.
 
         Returns:
@@ -184,47 +145,74 @@ class Translator:
             InputError: for a single text that cannot be translated, or options beyond the model's limits.
             UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
         """
-        request = self._resolver.resolve(options, pair, Priority.INTERACTIVE)
+        request = EngineRequest(options, pair)
         if not isinstance(text, str):
-            return self._translate_window(text, request, is_single=False)
-        (outcome,) = self._translate_window([text], request, is_single=True)
-        if isinstance(outcome, InputError):
-            raise outcome
-        return outcome
+            return list(self.translate_many(text, request))
+        future = self._submitter.submit(text, self._resolver.resolve(request), self._scheduler.enqueue)
+        return _wait([future])[0]
 
     def translate_many(
-        self,
-        texts: Iterable[str],
-        options: DecodingOptions = DEFAULTS,
-        read_ahead: int = READ_AHEAD_TEXTS,
-        *,
-        pair: Pair | None = None,
-        cache_partition: str = "",
+        self, texts: Iterable[str], request: EngineRequest = JOB_REQUEST, read_ahead: int = READ_AHEAD_TEXTS
     ) -> Iterator[Translation | InputError]:
-        """Translate lazily and in order, a steady stream with at most `read_ahead` texts under way.
-
-        Known segments are those of the `cache_partition`; see `SegmentCache`.
+        """Translate lazily and in order, with at most `read_ahead` texts in progress.
 
         Yields:
             Per text its translation, or the error that names it by its position.
         """
-        request = self._resolver.resolve(options, pair, Priority.JOB, cache_partition=cache_partition)
-        under_way: deque[tuple[PreparedText | InputError, _Search]] = deque()
+        resolved = self._resolver.resolve(request)
+        in_progress: deque[Future[Translation]] = deque()
         try:
             for item, text in enumerate(texts):
-                prepared = self._preparer.prepare(text, request.pair, item, request.options.splitting)
-                sources = prepared.to_search if isinstance(prepared, PreparedText) else []
-                under_way.append((prepared, self._begin(sources, request.again())))
-                if len(under_way) >= read_ahead:
-                    yield self._next_outcome(under_way)
-            while under_way:
-                yield self._next_outcome(under_way)
+                in_progress.append(self._begin(text, item, resolved.for_next_text()))
+                if len(in_progress) >= read_ahead:
+                    yield _outcome(in_progress[0])
+                    in_progress.popleft()
+            while in_progress:
+                yield _outcome(in_progress[0])
+                in_progress.popleft()
         finally:  # the caller may stop before the end
-            self._scheduler.cancel(
-                segment_request
-                for _, search in under_way
-                for segment_request in search.request.segment_requests
-            )
+            for future in in_progress:
+                future.cancel()
+
+    def submit(self, text: str, request: EngineRequest = DEFAULT_REQUEST) -> Future[Translation]:
+        """Begin to translate a text. This call takes about 1 ms per kilobyte of text, for its preparation.
+
+        Returns:
+            The future translation. It may be cancelled until it is done; its work then ends within one step.
+            It fails with `DeadlineExceeded` or `TranslatorClosed`, or with what a callback raised.
+
+        Raises:
+            InputError: the text cannot be translated, or an option is beyond the model's limits.
+            UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
+            Overloaded: too much is waiting already.
+            TranslatorClosed: the translator is closed.
+        """
+        resolved = self._resolver.resolve(request)
+        pause = Pacer().pause if len(text) >= LARGE_CHARACTERS else never_pause
+        return self._submitter.submit(text, resolved, self._scheduler.submit, pause=pause)
+
+    def score(
+        self, source: str, target: str, request: EngineRequest = DEFAULT_REQUEST
+    ) -> Future[SegmentTranslation]:
+        """Begin to score a given target: how probable the model finds it, token by token.
+
+        Args:
+            source: one segment; it is not cut.
+            target: its translation, by whoever made it.
+            request: its options are not used.
+
+        Returns:
+            The target with its score (normalised by its length), tokens and links. May be cancelled.
+
+        Raises:
+            InputError: one of them is beyond the model's limits, or cannot be read.
+            UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
+            Overloaded: too much is waiting already.
+            TranslatorClosed: the translator is closed.
+        """
+        resolved = self._resolver.resolve(replace(request, options=SCORING))
+        target_ids = self._resolver.target_ids(target, "target")
+        return self._submitter.score(source, target, target_ids, resolved, self._scheduler.submit)
 
     def search(
         self,
@@ -233,213 +221,41 @@ class Translator:
         *,
         pair: Pair | None = None,
     ) -> list[list[Hypothesis]]:
-        """Ids to hypotheses: the part between the tokenizers.
+        """Search for targets of sources that are encoded already, without any text.
 
         Args:
-            sources: ids of segments, with all that their languages put around them.
-            options: wishes for the search.
+            sources: ids of segments, with the ids that their languages put around them.
+            options: options of the search.
             pair: languages; None where the bundle has only one pair.
 
         Returns:
             Per source its hypotheses, best first.
         """
-        to_search = [SegmentInput(number, list(source)) for number, source in enumerate(sources)]
-        return self._results(self._begin(to_search, self._resolver.resolve(options, pair, Priority.JOB)))
+        resolved = self._resolver.resolve(EngineRequest(options, pair, Priority.JOB))
+        return _wait(self._submitter.search(sources, resolved, self._scheduler.enqueue))
 
-    def submit(  # noqa: PLR0913 -- a text's own wishes, all named
-        self,
-        text: str,
-        options: DecodingOptions = DEFAULTS,
-        *,
-        pair: Pair | None = None,
-        priority: Priority = Priority.INTERACTIVE,
-        timeout_s: float | None = None,
-        flow: Flow | None = None,
-        on_segment: Callable[[SegmentTranslation], object] | None = None,
-        on_token: Callable[[int, str], object] | None = None,
-        cache_partition: str = "",
-    ) -> Future[Translation]:
-        """Begin to translate a text. What takes time here is its preparation: about 1 ms a kilobyte.
-
-        Callbacks run on a thread of the engine: they must be quick, and must not wait for this translator.
-        What they raise fails this text alone.
-
-        Args:
-            text: a text of any length.
-            options: wishes for the search.
-            pair: languages; None where the bundle has only one pair.
-            priority: who goes first when more waits than can run.
-            timeout_s: seconds from now after which the text is given up.
-            flow: the request that it is part of, where several texts share one; None for one of its own.
-            on_segment: called with every segment as soon as it and all before it are done.
-            on_token: called after every step with a segment's position and its text so far, which replaces
-                what was told before; segments take turns. Greedy search only, as a beam changes its mind.
-            cache_partition: the caller finds known segments of this partition only; see `SegmentCache`.
-
-        Returns:
-            The translation to come. It may be cancelled until it is done; its work then ends within one
-            step. It fails with `DeadlineExceeded` or `TranslatorClosed`, or with what a callback raised.
-
-        Raises:
-            InputError: the text cannot be translated, or an option is beyond the model's limits.
-            UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
-            Overloaded: too much is waiting already.
-            TranslatorClosed: closed before.
-        """
-        request = self._resolver.resolve(options, pair, priority, timeout_s, cache_partition).part_of(flow)
-        if on_token is not None:
-            check_one_row(request.options)
-        pause = Pacer().pause if len(text) >= LARGE_CHARACTERS else never_pause
-        prepared = self._preparer.prepare(text, request.pair, None, request.options.splitting, pause)
-        if isinstance(prepared, InputError):
-            raise prepared
-        make_piece = partial(self._postprocessor.piece, prepared, options=request.options)
-        pending = PendingTranslation(prepared.document, request.options, make_piece, on_segment)
-        segment_requests: list[SegmentRequest] = []
-        known: list[Callable[[], None]] = []
-        for index, source in enumerate(prepared.sources):
-            pause()
-            if isinstance(source, FinishReason):
-                known.append(partial(pending.add, index, ()))
-                continue
-            segment_request, found = self._segment_requests.make(source, request, pending.receiver(index))
-            segment_request.on_step = None if on_token is None else self._text_so_far(index, on_token)
-            if found is None or on_token is not None:
-                segment_requests.append(segment_request)
-            else:
-                known.append(partial(segment_request.on_done, found))
-        self._scheduler.submit(segment_requests)
-        for tell in known:
-            tell()
-        pending.resolve_if_complete()
-        # Cancelled, or failed in one segment: the others are of no use.
-        pending.future.add_done_callback(lambda _: self._release(request))
-        return pending.future
-
-    def score(
-        self,
-        source: str,
-        target: str,
-        *,
-        pair: Pair | None = None,
-        priority: Priority = Priority.INTERACTIVE,
-        timeout_s: float | None = None,
-        flow: Flow | None = None,
-        cache_partition: str = "",
-    ) -> Future[SegmentTranslation]:
-        """Begin to read a given target: how probable the model finds it, token by token.
-
-        Args:
-            source: one segment; it is not cut.
-            target: its translation, by whoever made it.
-            pair: languages; None where the bundle has only one pair.
-            priority: who goes first when more waits than can run.
-            timeout_s: seconds from now after which it is given up.
-            flow: as for `submit`.
-            cache_partition: the caller finds known segments of this partition only; see `SegmentCache`.
-
-        Returns:
-            The target to come, with its score (normalised by its length), tokens and links. It may be
-            cancelled.
-
-        Raises:
-            InputError: one of them is beyond the model's limits, or cannot be read.
-            UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
-            Overloaded: too much is waiting already.
-            TranslatorClosed: closed before.
-        """
-        options = DecodingOptions(length_penalty=1.0, return_alignment=True, return_tokens=True)
-        request = self._resolver.resolve(options, pair, priority, timeout_s, cache_partition).part_of(flow)
-        ids = self._preparer.prepare_one(source, request.pair, "source")
-        given = self._resolver.target_ids(target, "target")
-        future: Future[SegmentTranslation] = Future()
-
-        def receive(outcome: Outcome) -> None:
-            if isinstance(outcome, Exception):
-                resolve(future, outcome)
-            else:
-                resolve(future, self._postprocessor.scored((source, target), ids, outcome[0], request.pair))
-
-        segment_request = self._segment_requests.scoring(ids, given, request, receive)
-        self._scheduler.submit([segment_request])
-        future.add_done_callback(lambda _: self._release(request))
-        return future
-
-    def _release(self, request: ResolvedRequest) -> None:
-        """Cancel what is not done yet, and break the reference cycle of a text and its segments.
-
-        The collector of cycles stops all threads, for a tenth of a second where many large texts wait.
-        """
-        self._scheduler.cancel(request.segment_requests)
-        request.segment_requests.clear()
-
-    def _translate_window(
-        self, texts: Sequence[str], request: ResolvedRequest, *, is_single: bool
-    ) -> list[Translation | InputError]:
-        items = [None] if is_single else range(len(texts))
-        prepare = partial(self._preparer.prepare, pair=request.pair, splitting=request.options.splitting)
-        prepared = [prepare(text, item=item) for item, text in zip(items, texts, strict=True)]
-        sources = [source for text in prepared if isinstance(text, PreparedText) for source in text.to_search]
-        hypotheses = iter(self._results(self._begin(sources, request)))
-        return [
-            text if isinstance(text, InputError) else self._finish(text, hypotheses, request)
-            for text in prepared
-        ]
-
-    def _next_outcome(
-        self, under_way: "deque[tuple[PreparedText | InputError, _Search]]"
-    ) -> Translation | InputError:
-        text, search = under_way[0]
-        hypotheses = iter(self._results(search))
-        under_way.popleft()
-        return text if isinstance(text, InputError) else self._finish(text, hypotheses, search.request)
-
-    def _begin(self, sources: Sequence[SegmentInput], request: ResolvedRequest) -> _Search:
-        """Let sources wait for a replica."""
-        search = _Search(request, OutcomeCollector(len(sources)))
-        waiting: list[SegmentRequest] = []
-        for index, source in enumerate(sources):
-            segment_request, found = self._segment_requests.make(
-                source, request, search.gathering.receiver(index)
-            )
-            if found is None:
-                waiting.append(segment_request)
-            else:
-                segment_request.on_done(found)
+    def _begin(self, text: str, item: int, resolved: ResolvedRequest) -> Future[Translation]:
+        """Submit a text of a list; its InputError is the future's."""
         try:
-            self._scheduler.feed(waiting)
-        except BaseException:  # a list is fed while its beginning is searched for
-            self._scheduler.cancel(request.segment_requests)
-            raise
-        return search
+            return self._submitter.submit(text, resolved, self._scheduler.enqueue, item=item)
+        except InputError as error:
+            rejected: Future[Translation] = Future()
+            rejected.set_exception(error)
+            return rejected
 
-    def _results(self, search: _Search) -> list[list[Hypothesis]]:
-        """Wait for hypotheses."""
-        try:
-            return search.gathering.results()
-        except BaseException:  # an interrupt, or an error in one: the others are of no use
-            self._scheduler.cancel(search.request.segment_requests)
-            raise
 
-    def _text_so_far(
-        self, segment: int, on_token: Callable[[int, str], object]
-    ) -> Callable[[list[int]], None]:
-        """Half a character, of which more bytes are to come, is not shown."""
+def _outcome(future: Future[Translation]) -> Translation | InputError:
+    try:
+        return future.result()
+    except InputError as error:
+        return error
 
-        def tell(ids: list[int]) -> None:
-            (text,) = self._target_tokenizer.decode([ids])
-            on_token(segment, text)
 
-        return tell
-
-    def _finish(
-        self, text: PreparedText, hypotheses: Iterator[list[Hypothesis]], request: ResolvedRequest
-    ) -> Translation:
-        """Hypotheses to text."""
-        pieces = [
-            self._postprocessor.piece(
-                text, index, [] if isinstance(source, FinishReason) else next(hypotheses), request.options
-            )
-            for index, source in enumerate(text.sources)
-        ]
-        return rejoin(text.document, pieces, request.options)
+def _wait(futures: Sequence[Future[Result]]) -> list[Result]:
+    """Return all results; cancel the remaining futures after an error or an interrupt."""
+    try:
+        return [future.result() for future in futures]
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise

@@ -1,4 +1,4 @@
-"""The nouns of a translation, shared by every part of the engine and by its callers."""
+"""Types of requests and results that the whole engine and its callers share."""
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -9,37 +9,36 @@ from numpy.typing import NDArray
 
 
 class FinishReason(StrEnum):
-    """Why a hypothesis, a segment or a text ended where it ends."""
+    """Why a hypothesis, a segment or a text ended."""
 
     STOP = "stop"
     """The model ended it."""
     LENGTH = "length"
     """It reached `max_length` first; the translation may be incomplete."""
     COPIED = "copied"
-    """There was nothing to translate (no letter in it), so the source stands unchanged."""
+    """There was nothing to translate (no letters), so the source was copied."""
     UNSUPPORTED = "unsupported"
-    """At least half of its letters are in a script that the model does not know, so the source stands
-    unchanged."""
+    """At least half of its letters are in a script that the model does not know, so the source was copied."""
 
 
 class Priority(IntEnum):
-    """Who goes first when more is asked for than can run at once."""
+    """Which segments go first when not all can run at once."""
 
     INTERACTIVE = 0
-    """Somebody waits for the answer."""
+    """A user waits for the answer."""
     JOB = 1
-    """Part of a long list; goes on at the latest when it was passed over a few times."""
+    """Part of a long list; runs at the latest after being passed over a few times."""
 
 
 class Splitting(StrEnum):
-    """Where a text is cut into segments. What is too long for the model is cut in any case."""
+    """Where a text is split into segments. Segments that are too long for the model are always split."""
 
     SENTENCES = "sentences"
     """At line breaks and at sentence ends."""
     NO_NEWLINES = "no_newlines"
-    """At sentence ends only: line breaks are white space."""
+    """Only at sentence ends: line breaks are white space."""
     OFF = "off"
-    """Not at all."""
+    """Nowhere."""
 
 
 class Pair(NamedTuple):
@@ -53,27 +52,27 @@ class Pair(NamedTuple):
 
 
 class Method(StrEnum):
-    """What is done with a source."""
+    """What to do with a source."""
 
     SEARCH = "search"
-    """The best target is looked for: greedily, or with a beam."""
+    """Search for the best target, greedily or with a beam."""
     FILTERED = "filtered"
-    """The same among fewer or other candidates: repetitions are made less likely, or forbidden."""
+    """Search with filters that make repetitions less likely or forbid them."""
     SAMPLE = "sample"
-    """Targets are drawn at random."""
+    """Draw targets at random."""
     SCORE = "score"
-    """A given target is read: how probable each of its tokens is, and what of the source it says."""
+    """Force a given target: log-probability of each token, and attention to the source."""
     ALIGN = "align"
-    """A given target is read: what of the source each of its tokens says."""
+    """Force a given target: only its attention to the source."""
 
 
 class SearchKind(NamedTuple):
-    """What sources must have in common to be searched for side by side."""
+    """What sources must have in common to share a lane."""
 
     beam_size: int
-    """Rows of every source."""
+    """Number of rows per source."""
     is_shortlisted: bool = False
-    """Only target tokens on the source's shortlist are looked at."""
+    """Whether only target tokens on the source's shortlist are computed."""
     method: Method = Method.SEARCH
 
 
@@ -82,11 +81,11 @@ class Span(NamedTuple):
 
     start: int
     end: int
-    """Of the first character after it."""
+    """Index of the first character after it."""
 
 
 class Link(NamedTuple):
-    """A part of a source and a part of its translation that say the same, each a word or less."""
+    """Aligned parts of a source and its translation, each a word or less."""
 
     source: Span
     target: Span
@@ -103,12 +102,12 @@ class Token:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """What a model makes of a target that it was given, the end-of-sentence token included."""
+    """Result of forced decoding for each target token, including the end-of-sentence one."""
 
     logprobs: tuple[float, ...]
-    """Natural logarithm of each token's probability, [T]; empty where only the alignment was asked for."""
+    """Natural logarithm of each token's probability, [T]; empty if only alignment was requested."""
     attention: NDArray[np.float32]
-    """What each token says of the source, float32 [T, S]: each row adds up to 1."""
+    """Attention of each token to the source, float32 [T, S]: each row adds up to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,38 +117,38 @@ class Hypothesis:
     ids: tuple[int, ...]
     """Target tokens, without the end-of-sentence id."""
     logprob: float
-    """Natural logarithm of the probability of all tokens, the end-of-sentence one included if it came."""
+    """Natural logarithm of the probability of all tokens, including the end-of-sentence one, if present."""
     num_tokens: int
-    """Tokens scored: len(ids), plus those that its target was made to begin with, plus one if the
-    end-of-sentence id came."""
+    """Number of scored tokens: len(ids), plus the forced ones of the target's beginning, plus one if the
+    end-of-sentence id is present."""
     score: float
     """`logprob` normalised by length; higher is better."""
     finish_reason: FinishReason
     reading: Reading | None = None
-    """Of the given target; None of one that was searched for."""
+    """Result of forced decoding; None if the target was searched for."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentTranslation:
-    """One segment (a sentence, or part of one too long for the model) with its best hypothesis."""
+    """A segment (a sentence, or part of one too long for the model) with its best hypothesis."""
 
     source: str
     text: str
     score: float | None
-    """Length-normalised log-probability; None when scores were not asked for."""
+    """Length-normalised log-probability; None if scores were not requested."""
     finish_reason: FinishReason
     num_source_tokens: int
     num_target_tokens: int
-    """Those that scores count: a language's own and the end of sentence among them, as in the source."""
+    """Number of tokens that scores count, including language and end-of-sentence tokens, as in the source."""
     source_span: Span
-    """Where `source` stands in the text."""
+    """Position of `source` in the text."""
     span: Span
-    """Where `text` stands in the text's translation."""
+    """Position of `text` in the text's translation."""
     links: tuple[Link, ...] | None = None
-    """Words of `source` and of `text` that say the same, by their places in the whole text and in its whole
-    translation, in the translation's order; None when not asked for."""
+    """Aligned words of `source` and `text`, as positions in the whole text and its whole translation, in the
+    translation's order; None if not requested."""
     tokens: tuple[Token, ...] | None = None
-    """Of `text`, the end-of-sentence one included; None when not asked for."""
+    """Tokens of `text`, including the end-of-sentence one; None if not requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +165,15 @@ class Translation:
 
     text: str
     score: float | None
-    """Log-probability of all segments over their tokens' number to the power of the length penalty;
-    None when scores were not asked for, 0 when all was copied."""
+    """Log-probability of all segments, divided by their number of tokens to the power of the length penalty;
+    None if scores were not requested, 0 if everything was copied."""
     finish_reason: FinishReason
-    """`length` if any segment was cut by the limit, else `unsupported` if any stands unchanged as the model
-    does not know its script, else `stop` if any was translated, else `copied`."""
+    """`length` if the limit cut any segment, else `unsupported` if any was copied because the model does not
+    know its script, else `stop` if any was translated, else `copied`."""
     segments: tuple[SegmentTranslation, ...]
     alternatives: tuple[Alternative, ...]
-    """Best first; `num_hypotheses` of them, the first equal to `text`. A segment that has fewer
-    hypotheses lends its last."""
+    """Best first; `num_hypotheses` of them, the first equal to `text`. A segment with fewer hypotheses
+    repeats its last."""
     confidence: float | None = None
-    """Geometric mean of the probabilities of all tokens, 0 to 1; None when scores were not asked for. Where
-    no segment was translated, 1, or 0 if the model does not know the script of one."""
+    """Geometric mean of the probabilities of all tokens, 0 to 1; None if scores were not requested. If no
+    segment was translated, 1, or 0 if the model does not know the script of one."""

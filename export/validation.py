@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -19,12 +20,12 @@ from numpy.typing import NDArray
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.decoding.loop import make_strategy, search
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
-from dragoman.errors import BundleError
+from dragoman.errors import BundleError, InputError
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.session import SessionOptions
 from dragoman.loading import open_tokenizers
-from dragoman.pipeline.preparation import PreparedText, Preparer
+from dragoman.pipeline.preparation import Preparer, SegmentInput
 from dragoman.types import Pair
 from export.model import Transformer
 from export.model.generate import generate_greedy, pad
@@ -166,8 +167,11 @@ def _compare_greedy(
 
 def _sources(preparer: Preparer, text: Text) -> Ids:
     """Segments of all lines as ids, the shortest first."""
-    prepared = [preparer.prepare(line, text.pair, item) for item, line in enumerate(text.lines())]
-    sources = [source.ids for one in prepared if isinstance(one, PreparedText) for source in one.to_search]
+    sources: Ids = []
+    for item, line in enumerate(text.lines()):
+        with suppress(InputError):
+            prepared = preparer.prepare(line, text.pair, item)
+            sources += [source.ids for source in prepared.sources if isinstance(source, SegmentInput)]
     return sorted(sources, key=len)
 
 

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman import DecodingOptions, InputError, Translation
+from dragoman import DecodingOptions, EngineRequest, InputError, Priority, Translation
+from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.providers import parse_providers
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
-from dragoman.translator import DEFAULTS, READ_AHEAD_TEXTS
+from dragoman.translator import READ_AHEAD_TEXTS
 from service.bundle_lookup import find_bundle
 from service.settings import Settings, SettingsError, split_names
 
@@ -87,5 +88,6 @@ class FixedPair:
         self, texts: Iterable[str], options: DecodingOptions = DEFAULTS, read_ahead: int = READ_AHEAD_TEXTS
     ) -> Iterator[Translation | InputError]:
         """See `Router.translate_many`."""
-        for outcome in self.router.translate_many(texts, self.source, self.target, options, read_ahead):
+        request = EngineRequest(options, priority=Priority.JOB)
+        for outcome in self.router.translate_many(texts, self.source, self.target, request, read_ahead):
             yield outcome if isinstance(outcome, InputError) else outcome.translation

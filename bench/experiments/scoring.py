@@ -1,4 +1,4 @@
-"""BLEU and chrF of a bundle on one test set, cased and lower-cased, by beam: into a JSON file."""
+"""Score a bundle on one test set per beam size: BLEU, cased and lower-cased, and chrF, into a JSON file."""
 
 import argparse
 import json
@@ -10,30 +10,30 @@ from pathlib import Path
 import sacrebleu
 from tqdm import tqdm
 
-from dragoman import DecodingOptions, FinishReason, Translation, Translator
+from dragoman import DecodingOptions, EngineRequest, FinishReason, Translation, Translator
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Of one bundle at one beam size; BLEU and chrF from 0 to 100."""
+    """Scores of one bundle at one beam size; BLEU and chrF from 0 to 100."""
 
     precision: str
     beam_size: int
     lines: int
     bleu: float
     bleu_lower: float
-    """Both sides in lower case."""
+    """BLEU with both sides in lower case."""
     chrf: float
     bleu_signature: str
     cut_by_length: int
-    """Lines of which a segment reached the length limit."""
+    """Number of lines with a segment that reached the length limit."""
 
 
 def read_test_set(files: tuple[Path, Path]) -> tuple[list[str], list[str]]:
-    """Sources and references, line by line.
+    """Read sources and references, line by line.
 
     Raises:
-        SystemExit: there are none, or not as many of the one as of the other.
+        SystemExit: there are no lines, or the files differ in their number.
     """
     sources, references = (path.read_text(encoding="utf8").splitlines() for path in files)
     if not sources or len(sources) != len(references):
@@ -42,8 +42,8 @@ def read_test_set(files: tuple[Path, Path]) -> tuple[list[str], list[str]]:
 
 
 def score(translator: Translator, sources: Sequence[str], references: Sequence[str], beam_size: int) -> Score:
-    """Translate and compare."""
-    outcomes = translator.translate_many(sources, DecodingOptions(beam_size=beam_size))
+    """Translate the sources and compare the outputs with the references."""
+    outcomes = translator.translate_many(sources, EngineRequest(DecodingOptions(beam_size=beam_size)))
     outputs: list[Translation] = []
     for outcome in tqdm(outcomes, total=len(sources), desc=f"beam {beam_size}", disable=None):
         if not isinstance(outcome, Translation):

@@ -1,1 +1,1 @@
-"""The search: one loop, greedy and beam. It knows no graph and no text, only steps and ids."""
+"""Search and forced decoding over steps and ids, independent of graphs and text."""

@@ -1,4 +1,4 @@
-"""Beam search: the beam_size most probable beginnings of each source are kept alive.
+"""Beam search: keep the beam_size most probable beginnings of each source.
 
 Shapes: B sources searched for, k = beam_size, K candidates of a row, T positions.
 """
@@ -17,9 +17,9 @@ from dragoman.decoding.strategy import Advance, Source, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis
 
 NO_LIMIT = np.iinfo(np.int64).max
-"""Steps to the limit of the nearest source, where there is none."""
+"""Number of steps to the nearest limit if there are no sources."""
 MAX_TABLE_BEAM = 5
-"""Up to here all ways to inherit are known beforehand: 3125 for 5."""
+"""Largest beam size with a precomputed table of all inheritances: 3125 for 5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,31 +29,31 @@ class _Candidates:
     totals: NDArray[np.float64]
     """[B, C], log-probability of the whole hypothesis."""
     ids: NDArray[np.int64]
-    """[B, C], the token it is extended by."""
+    """[B, C], token that extends it."""
     parents: NDArray[np.int64]
-    """[B, C], rank of the hypothesis it extends."""
+    """[B, C], rank of the hypothesis that it extends."""
 
     def first(self, count: int) -> "_Candidates":
-        """The best `count` of each source."""
+        """Return the best `count` of each source."""
         return _Candidates(self.totals[:, :count], self.ids[:, :count], self.parents[:, :count])
 
     def pick(self, columns: NDArray[np.int64]) -> "_Candidates":
-        """Some of each source's candidates; `columns` is [B, C'], in the order wanted."""
+        """Return some of each source's candidates; `columns` is [B, C'], in the order to return."""
         picked = (np.arange(len(columns))[:, None], columns)
         return _Candidates(self.totals[picked], self.ids[picked], self.parents[picked])
 
 
 @dataclass(slots=True)
 class _State:
-    """By slot. What is by rank goes on in rows that `places` tells, as rows move less often than ranks."""
+    """State by slot. `places` maps ranks to rows, as hypotheses change rows less often than ranks."""
 
     max_tokens: NDArray[np.int64]  # [B]
     min_tokens: NDArray[np.int64]  # [B]
-    num_alike: NDArray[np.int64]  # [B], tokens up to which all rows of a source have read the same
+    num_alike: NDArray[np.int64]  # [B], number of tokens up to which all rows of a source have read the same
     num_tokens: NDArray[np.int64]  # [B], so far, of every live hypothesis
-    norms: NDArray[np.float64]  # [B, T + 1], what a log-probability is divided by, by number of tokens
+    norms: NDArray[np.float64]  # [B, T + 1], divisor of a log-probability, by number of tokens
     last_ids: NDArray[np.int64]  # [B, k], by place
-    places: NDArray[np.int64]  # [B, k], by rank: the row of its group that a hypothesis has
+    places: NDArray[np.int64]  # [B, k], by rank: the row of its group that holds a hypothesis
     totals: NDArray[np.float64]  # [B, k], by rank
     tokens: NDArray[np.int32]  # [B, T, k], by the rank after each step
     parents: NDArray[np.int32]  # [B, T, k], by the rank after each step: the rank before it
@@ -62,28 +62,28 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class _Finished:
-    """A finished hypothesis; its tokens are read from the state when its source is done."""
+    """A finished hypothesis; its tokens are taken from the state when its source is done."""
 
     score: float
     logprob: float
     parent: int
-    """Rank of the hypothesis that its last token extended."""
+    """Rank of the hypothesis that its last token extends."""
     num_tokens: int
     last_id: int
-    """The end of sentence, or the token that the limit cut it after."""
+    """The end of sentence, or the last token before the limit."""
 
 
 class Beam:
     """A `Strategy` that keeps `beam_size` live hypotheses per source.
 
-    At each step all extensions of a source's live hypotheses are ranked together. Ends of sentence among
-    the first k are finished hypotheses, other ends of sentence are dropped; the first k of the rest live on.
-    At its source's limit each of the first k is finished, ended or cut. Equal totals are ranked by the rank
-    of the hypothesis extended, then by the stepper's order.
+    Each step ranks all extensions of a source's live hypotheses together. Ends of sentence among the first
+    k become finished hypotheses, other ends of sentence are dropped; the first k of the rest stay alive. At
+    its source's limit each of the first k is finished, ended or cut. Equal totals are ranked by the rank of
+    the hypothesis that they extend, then by the stepper's order.
 
-    A source is done at its limit, or when it has k finished hypotheses and, unless it asked for
-    `early_stopping`, the worst of the k best scores no less than the best live one would, ended here. With a
-    length penalty above 0 that may miss a longer, better hypothesis. Its results are the best finished ones.
+    A source is done at its limit, or when it has k finished hypotheses and the worst of the k best scores
+    no less than the best live one would if it ended here; with `early_stopping`, k are enough. With a
+    length penalty above 0 this may miss a longer, better hypothesis. Results are the best finished ones.
 
     These are the rules of `generate` in Hugging Face Transformers 5, for `early_stopping` True and False.
     """
@@ -91,38 +91,38 @@ class Beam:
     def __init__(self, beam_size: int, target: TargetVocabulary) -> None:
         self._beam_size = beam_size
         self._target = target
-        # The k best extensions of one hypothesis that do not end, and the one that does.
+        # At most one extension of a hypothesis ends it; the others are its k best.
         self._num_best = min(beam_size + 1, target.size)
         self._sources: list[Source] = []
         self._finished: list[list[_Finished]] = []  # by slot
-        self._has_finished = False  # some hypothesis of some source
-        self._restricted_steps = 0  # to come, in which some token may be forced, or some end too early
-        self._steps_to_limit = 0  # of the source that is nearest to its own
+        self._has_finished = False  # true if any source has one
+        self._restricted_steps = 0  # remaining steps with forced tokens or ends that are too early
+        self._steps_to_limit = 0  # steps until the nearest limit of any source
         self._state = self._begin([])
         self._lay_out()
 
     @property
     def beam_size(self) -> int:
-        """k, rows of every source."""
+        """k, the number of rows per source."""
         return self._beam_size
 
     @property
     def num_best(self) -> int:
-        """K, the candidates it wants of every row."""
+        """K, the number of candidates needed per row."""
         return self._num_best
 
     @property
     def last_ids(self) -> NDArray[np.int64]:
-        """The token that each row is extended by next, int64 [B * k]."""
+        """The token that each row reads next, int64 [B * k]."""
         return self._state.last_ids.ravel()
 
     @property
     def sources(self) -> Sequence[Source]:
-        """Those searched for, by slot."""
+        """Sources searched for, by slot."""
         return self._sources
 
     def join(self, sources: Sequence[Source]) -> None:
-        """Begin to search for more sources, in slots after all others."""
+        """Start the search for more sources, in slots after all others."""
         self._target.check_begins(sources)
         self._state = add_slots(self._state, self._begin(sources))
         self._sources += sources
@@ -130,7 +130,7 @@ class Beam:
         self._lay_out()
 
     def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
-        """Rank a step's candidates, collect what is finished and keep the best of the rest alive.
+        """Rank a step's candidates, collect finished ones and keep the best of the rest alive.
 
         Args:
             logprobs: float32 [B * k, K], best first.
@@ -144,7 +144,7 @@ class Beam:
         if has_end or not self._steps_to_limit:
             self._collect(candidates, is_end)
         if has_end:
-            # The k best that go on, in their order.
+            # The k best that do not end, in their order.
             live = candidates.pick(np.argsort(is_end, axis=1, kind="stable")[:, : self._beam_size])
         else:
             live = candidates.first(self._beam_size)
@@ -158,7 +158,7 @@ class Beam:
         return Advance(None if np.array_equal(rows, self._rows) else rows, ())
 
     def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Give sources up, bool [B] -> the rows that continue, int64 [B' * k]."""
+        """Remove sources, bool [B] -> the rows that continue, int64 [B' * k]."""
         slots = fill_holes(is_leaving)
         self._state = keep_slots(self._state, slots)
         self._sources = [self._sources[slot] for slot in slots.tolist()]
@@ -168,9 +168,9 @@ class Beam:
         return rows_of(slots, self._beam_size)
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far of the best live hypothesis; next another may lead.
+        """Return the target ids so far of the best live hypothesis, without those `Source.begin` forces.
 
-        Those that `Source.begin` forces are left out.
+        Another hypothesis may be the best after the next step.
         """
         return self._ids(slot, rank=0, num_tokens=int(self._state.num_tokens[slot]))
 
@@ -199,7 +199,7 @@ class Beam:
         )
 
     def _lay_out(self) -> None:
-        """What changes with the sources alone: numpy is slow to begin, and every step needs these."""
+        """Compute what depends only on the sources: numpy calls have overhead, and every step needs it."""
         self._slots = np.arange(len(self._sources))
         self._first_rows = (self._slots * self._beam_size)[:, None]
         self._rows = np.arange(len(self._sources) * self._beam_size)
@@ -209,7 +209,7 @@ class Beam:
         self._steps_to_limit = int((state.max_tokens - state.num_tokens).min(initial=NO_LIMIT))
 
     def _rank(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> _Candidates:
-        """The 2k best candidates of each source: k of them at least do not end, as one in a row may."""
+        """Return the 2k best candidates of each source: at least k do not end, as only one per row may."""
         state, num_best = self._state, logprobs.shape[1]
         num_candidates = self._beam_size * num_best
         rows = state.places + self._first_rows  # [B, k], by rank
@@ -224,7 +224,7 @@ class Beam:
         return _Candidates(totals.take(picked), ids.take(picked), order // num_best)
 
     def _restrict(self, totals: NDArray[np.float64], ids: NDArray[np.int64]) -> None:
-        """Make ends that come too early impossible, and all but the one hypothesis that is forced.
+        """Make ends that come too early impossible, and all hypotheses but the forced one.
 
         Args:
             totals: float64 [B, k, K], changed in place.
@@ -241,7 +241,7 @@ class Beam:
                 totals[slot, 0, 0] = 0.0
 
     def _collect(self, candidates: _Candidates, is_end: NDArray[np.bool_]) -> None:
-        """Keep what is finished among the first k candidates: ends, and everything at a source's limit."""
+        """Collect finished hypotheses among the first k candidates: ends, and all at a source's limit."""
         state = self._state
         is_last = state.num_tokens >= state.max_tokens
         is_finished = is_end[:, : self._beam_size] | is_last[:, None]
@@ -250,17 +250,17 @@ class Beam:
             source, scores = self._sources[slot], state.best_scores[slot]
             score = normalised_score(logprob, num_tokens, source.length_penalty)
             worst = scores.argmin()
-            # Else k others are no worse, or it is impossible: -inf is not above the -inf of an empty place.
+            # Else k others are no worse, or it is impossible: -inf is not above the -inf of a free entry.
             if score > scores[worst]:
                 scores[worst] = score
                 parent, last_id = int(candidates.parents[slot, rank]), int(candidates.ids[slot, rank])
                 self._finished[slot].append(_Finished(score, logprob, parent, num_tokens, last_id))
                 self._has_finished = True
                 if source.early_stopping and scores.min() > -np.inf:
-                    state.max_tokens[slot] = num_tokens  # no further, but others of this step still compete
+                    state.max_tokens[slot] = num_tokens  # last step, but its other candidates still compete
 
     def _extend(self, live: _Candidates) -> None:
-        """Append the live candidates' tokens to the beginnings they extend."""
+        """Append the live candidates' tokens to the beginnings that they extend."""
         state = self._state
         position = (self._slots, state.num_tokens - 1)
         state.totals = live.totals
@@ -268,13 +268,13 @@ class Beam:
         state.parents[position] = live.parents
 
     def _place(self, live: _Candidates) -> NDArray[np.int64]:
-        """Find a row for every live hypothesis.
+        """Assign a row to every live hypothesis.
 
         Returns:
-            For each row the one it carries on from, int64 [B * k].
+            The row that each row continues, int64 [B * k].
         """
         state = self._state
-        # At first every row of a source has read the same, so each may stay where it is.
+        # At first all rows of a source have read the same, so each may stay in place.
         is_alike = (state.num_tokens <= state.num_alike)[:, None]
         inherited = state.places.take(live.parents + self._first_rows)
         parent_places = np.where(is_alike, state.places, inherited)
@@ -286,18 +286,18 @@ class Beam:
         return rows
 
     def _leaving(self) -> NDArray[np.bool_]:
-        """Which sources are done, bool [B]."""
+        """Return which sources are done, bool [B]."""
         state = self._state
         is_leaving: NDArray[np.bool_] = state.num_tokens >= state.max_tokens
         if self._has_finished:
             attainable = state.totals[:, 0] / state.norms[self._slots, state.num_tokens]
             scores = state.best_scores
-            # The worst is -inf until k have finished: then only a source that cannot go on has settled.
+            # Until k have finished the worst is -inf, and only a source that cannot continue is done.
             is_leaving |= (attainable <= scores.min(axis=1)) & (scores.max(axis=1) > -np.inf)
         return is_leaving
 
     def _results(self, slot: int) -> list[Hypothesis]:
-        """The best hypotheses of a source that is done, by score; of equals, the one that finished first."""
+        """Return a finished source's best hypotheses by score; of equals, the one that finished first."""
         source = self._sources[slot]
         best = sorted(self._finished[slot], key=lambda one: -one.score)[: source.num_hypotheses]
         return [self._hypothesis(slot, one) for one in best] or [self._impossible(slot)]
@@ -314,14 +314,14 @@ class Beam:
         )
 
     def _impossible(self, slot: int) -> Hypothesis:
-        """What stands for the result where the model allows none within the limits."""
+        """Return the placeholder result for a source whose limits the model cannot satisfy."""
         num_tokens = int(self._state.num_tokens[slot])
         ids = tuple(self._ids(slot, rank=0, num_tokens=num_tokens))
         return Hypothesis(ids, -math.inf, num_tokens, -math.inf, FinishReason.LENGTH)
 
     def _ids(self, slot: int, rank: int, num_tokens: int) -> list[int]:
-        """Tokens of the hypothesis that had this rank when it had so many, without those of `begin`."""
-        first = self._sources[slot].num_left_out  # all were alike before
+        """Return the ids of the hypothesis with this rank at this length, without those of `begin`."""
+        first = self._sources[slot].num_left_out  # all hypotheses are alike before it
         tokens: list[list[int]] = self._state.tokens[slot, first:num_tokens].tolist()
         parents: list[list[int]] = self._state.parents[slot, first:num_tokens].tolist()
         ids: list[int] = []
@@ -332,14 +332,14 @@ class Beam:
 
 
 def inherit(parents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give every child a place, so that as few places as possible change their content.
+    """Assign each child a place so that as few places as possible change their content.
 
     Args:
-        parents: int64 [B, k], the place of the parent of each child.
+        parents: int64 [B, k], the place of each child's parent.
 
     Returns:
         int64 [B, k], each group a permutation: the first child of a parent stays in its place, the others
-        get the places of those without children.
+        get the places without children.
     """
     beam_size = parents.shape[1]
     if beam_size > MAX_TABLE_BEAM:
@@ -351,7 +351,7 @@ def inherit(parents: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=MAX_TABLE_BEAM)
 def _inheritances(beam_size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """`_inherit` of all there can be, [k ** k, k], and what parents [k] are multiplied by to find theirs."""
+    """Return weights [k], and a table [k ** k, k] with `_inherit(parents)` at index `parents @ weights`."""
     weights = beam_size ** np.arange(beam_size)
     parents = np.arange(beam_size**beam_size)[:, None] // weights % beam_size
     return weights, _inherit(parents)

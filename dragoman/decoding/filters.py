@@ -1,6 +1,6 @@
-"""Filters: tokens that a target has already become less likely, or impossible.
+"""Filters that make tokens less likely, or impossible, if the target already has them.
 
-Shapes: B sources, R rows (those of a source side by side), K candidates of a row, T tokens read.
+Shapes: B sources, R rows (those of a source adjacent), K candidates of a row, T tokens read.
 """
 
 from collections.abc import Sequence
@@ -13,38 +13,38 @@ from dragoman.decoding.slots import add_slots, keep_slots
 from dragoman.decoding.strategy import Advance, Source, Strategy, TargetVocabulary
 
 MIN_CANDIDATES = 8
-"""Of a row with filters, as a power of two: each other number of candidates costs the stepper a binding."""
+"""Minimum candidates of a row with filters, a power of two: each other number costs the stepper a binding."""
 
 
 @dataclass(slots=True)
 class _History:
-    """By row."""
+    """Tokens read and filter options, by row."""
 
-    read: NDArray[np.int64]  # [R, T], what each row has read and what it reads next, plus 1; 0: nothing yet
+    read: NDArray[np.int64]  # [R, T], ids read so far and the one to read next, plus 1; 0 is empty
     lengths: NDArray[np.int64]  # [R]
     penalties: NDArray[np.float32]  # [R]
-    ngram_sizes: NDArray[np.int64]  # [R], 0 for none
+    ngram_sizes: NDArray[np.int64]  # [R], 0 disables
 
 
 class FilteredStrategy:
-    """A `Strategy` around another one, which is given filtered candidates.
+    """A `Strategy` that passes filtered candidates to an inner one.
 
     The repetition penalty multiplies the log-probability of each token that a row has read by the source's
-    `repetition_penalty`. An n-gram that a row has read does not occur again: what would complete it has
-    log-probability -inf. What `Source.begin` names counts as read. Forced tokens are forced all the same.
+    `repetition_penalty`. An n-gram that a row has read does not occur again: tokens that would complete it
+    get log-probability -inf. The ids of `Source.begin` count as read. Forced tokens stay forced.
 
     These are the rules of `RepetitionPenaltyLogitsProcessor` (Keskar et al. 2019,
     https://arxiv.org/abs/1909.05858, section 4.1) and `NoRepeatNGramLogitsProcessor` in Hugging Face
     Transformers 5, as beam search applies them there: to log-probabilities, which then add up to less than 1
-    and are what hypotheses are scored by. One exception: the end of sentence is always possible, also where
+    and are what hypotheses are scored by. One exception: the end of sentence is always possible, also if
     it starts the decoder and n is 1.
 
-    Exact: filters only lower candidates, and only those of tokens that a row has read, so among the best
-    K + n candidates the K best are found when n tokens at most are concerned.
+    The result is exact: filters only lower candidates, and only those of tokens that a row has read. If they
+    affect at most n tokens, the K best are among the K + n candidates that were best before.
     """
 
     def __init__(self, inner: Strategy, target: TargetVocabulary) -> None:
-        """`inner` has no sources yet."""
+        """Wrap `inner`, which must have no sources yet."""
         self._inner = inner
         self._target = target
         self._history = self._begin([])
@@ -53,34 +53,34 @@ class FilteredStrategy:
 
     @property
     def beam_size(self) -> int:
-        """Rows of every source."""
+        """Number of rows per source."""
         return self._inner.beam_size
 
     @property
     def num_best(self) -> int:
-        """K of the strategy within, and as many more as there may be tokens that the filters concern."""
+        """K of the inner strategy, plus the number of tokens that the filters may affect."""
         if not self._has_filters:
             return self._inner.num_best
         return round_up(self._inner.num_best + self._num_concerned, self._target.size)
 
     @property
     def last_ids(self) -> NDArray[np.int64]:
-        """The token that each row is extended by next, int64 [R]."""
+        """The token that each row reads next, int64 [R]."""
         return self._inner.last_ids
 
     @property
     def sources(self) -> Sequence[Source]:
-        """Those searched for, by slot."""
+        """Sources searched for, by slot."""
         return self._inner.sources
 
     def join(self, sources: Sequence[Source]) -> None:
-        """Begin to search for more sources, in slots after all others."""
+        """Start the search for more sources, in slots after all others."""
         self._inner.join(sources)
         self._history = add_slots(self._history, self._begin(sources))
         self._look_ahead()
 
     def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
-        """Filter a step's candidates and hand the best of them on.
+        """Filter a step's candidates and pass the best to the inner strategy.
 
         Args:
             logprobs: float32 [R, K], best first.
@@ -88,7 +88,7 @@ class FilteredStrategy:
         """
         if self._has_filters:
             logprobs, ids = self._filter(logprobs, ids)
-        # More were asked for, perhaps for the sake of a source that has left since.
+        # There may be more candidates than needed, if a source has left since.
         num_best = self._inner.num_best
         advance = self._inner.advance(logprobs[:, :num_best], ids[:, :num_best])
         if advance.rows is not None:
@@ -100,14 +100,14 @@ class FilteredStrategy:
         return advance
 
     def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Give sources up, bool [B] -> the rows that continue, int64 [R']."""
+        """Remove sources, bool [B] -> the rows that continue, int64 [R']."""
         rows = self._inner.leave(is_leaving)
         self._history = keep_slots(self._history, rows)
         self._look_ahead()
         return rows
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far of a source's best hypothesis, without those that `Source.begin` forces."""
+        """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
         return self._inner.beginning(slot)
 
     def _begin(self, sources: Sequence[Source]) -> _History:
@@ -125,7 +125,7 @@ class FilteredStrategy:
         )
 
     def _look_ahead(self) -> None:
-        """What the next step's filters concern."""
+        """Compute which tokens the next step's filters affect."""
         history = self._history
         is_penalised = history.penalties > 1.0
         self._has_filters = bool(is_penalised.any() or history.ngram_sizes.any())
@@ -141,7 +141,7 @@ class FilteredStrategy:
     def _filter(
         self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """The candidates after the filters, float32 and int64 [R, K], best first."""
+        """Return the candidates after the filters, float32 and int64 [R, K], best first."""
         penalties = self._history.penalties[:, None]
         if (penalties > 1.0).any():
             logprobs = np.where(self._are_among(ids, self._read), logprobs * penalties, logprobs)
@@ -151,11 +151,11 @@ class FilteredStrategy:
         return np.take_along_axis(logprobs, order, axis=1), np.take_along_axis(ids, order, axis=1)
 
     def _are_among(self, ids: NDArray[np.int64], marked: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of each row's candidates are marked.
+        """Return which of each row's candidates are marked.
 
         Args:
             ids: int64 [R, K].
-            marked: int64 [R, T], ids plus 1; 0 for none.
+            marked: int64 [R, T], ids plus 1; 0 is empty.
 
         Returns:
             bool [R, K].
@@ -170,22 +170,22 @@ class FilteredStrategy:
 
 
 def round_up(num_candidates: int, vocab_size: int) -> int:
-    """The next power of two, so that few numbers of candidates are asked for; at most the vocabulary."""
+    """Round up to a power of two, so that few distinct numbers occur; at most the vocabulary."""
     return min(max(MIN_CANDIDATES, 1 << (num_candidates - 1).bit_length()), vocab_size)
 
 
 def repeats(
     read: NDArray[np.int64], lengths: NDArray[np.int64], ngram_sizes: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Which tokens, said next, would complete an n-gram that was read before.
+    """Find the tokens that would complete, as the next token, an n-gram that was read before.
 
     Args:
-        read: int64 [R, T], what each row has read.
-        lengths: int64 [R], how much of it.
-        ngram_sizes: int64 [R], n; 0 for none.
+        read: int64 [R, T], the tokens that each row has read.
+        lengths: int64 [R], number of tokens read.
+        ngram_sizes: int64 [R], n; 0 disables.
 
     Returns:
-        bool [R, T], True where a token of `read` may not come again now.
+        bool [R, T], True where a token of `read` must not come next.
     """
     is_repeat = np.zeros(read.shape, np.bool_)
     for size in np.unique(ngram_sizes[ngram_sizes > 0]).tolist():
@@ -193,8 +193,8 @@ def repeats(
         num_ngrams = read.shape[1] - size + 1
         if not len(rows) or num_ngrams < 1:
             continue
-        last = lengths[rows] - size + 1  # where the n-gram begins that comes next
-        matches = np.arange(num_ngrams) < last[:, None]  # n-grams that are complete
+        last = lengths[rows] - size + 1  # start of the n-gram that the next token completes
+        matches = np.arange(num_ngrams) < last[:, None]  # complete n-grams
         for offset in range(size - 1):
             matches &= read[rows, offset : offset + num_ngrams] == read[rows, last + offset][:, None]
         is_repeat[rows, size - 1 :] = matches

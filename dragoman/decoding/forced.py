@@ -1,6 +1,6 @@
-"""Reading: a given target goes through the decoder, to learn what the model makes of it.
+"""Forced decoding: run a given target through the decoder, for its log-probabilities and attention.
 
-Shapes: B sources, one row each, S tokens of a source, T tokens of its target that are said.
+Shapes: B sources, one row each, S tokens of a source, T target tokens that are predicted.
 """
 
 import math
@@ -18,14 +18,14 @@ from dragoman.decoding.strategy import Source, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis, Method, Reading, SearchKind
 
 Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
-"""What the encoder made of some sources, as a stepper takes it."""
+"""Encoder output of some sources, as a stepper takes it."""
 
 
 class ForcedStepper(Protocol[Encoded_contra]):
-    """Runs one decoder step for all rows, of which each reads a target of its own."""
+    """Runs one decoder step for all rows, each with a target of its own."""
 
     def join(self, encoded: Encoded_contra) -> None:
-        """Take more sources in: a row each, that has read nothing, after all other rows."""
+        """Append sources: one row each, which has read nothing, after all other rows."""
         ...
 
     def read(
@@ -35,32 +35,32 @@ class ForcedStepper(Protocol[Encoded_contra]):
 
         Args:
             last_ids: int64 [R], the token that each row reads.
-            wanted_ids: int64 [R], the token that comes after it; None where nobody asks how probable it is.
+            wanted_ids: int64 [R], the token after it; None if its log-probability is not needed.
 
         Returns:
             The log-probability of each row's wanted token over the whole vocabulary, float32 [R], None
-            without `wanted_ids`; and the attention of the step to the row's source, float32 [R, S], 0 beyond
-            it. Theirs until the next step only.
+            without `wanted_ids`; and the step's attention to the row's source, float32 [R, S], 0 beyond the
+            source. Valid until the next step only.
         """
         ...
 
     def select(self, rows: NDArray[np.int64]) -> None:
-        """Continue with fewer rows: new row i carries on from old row rows[i], int64 [R']."""
+        """Continue with fewer rows: new row i continues old row rows[i], int64 [R']."""
         ...
 
 
 @dataclass(slots=True)
 class _Reader:
-    """A source with its target, and what has been read of it."""
+    """A source with its target, and the results so far."""
 
     source: Source
     ids: tuple[int, ...]
-    """What the row reads, and last what it only says."""
+    """Ids that the row reads, then the last one, which it only predicts."""
     num_steps: int = 0
     logprobs: list[float] = field(default_factory=list)
-    """Of what is said after `Source.begin`."""
+    """Log-probabilities of the tokens predicted after `Source.begin`."""
     attention: list[NDArray[np.float32]] = field(default_factory=list)
-    """Of the steps that say it, [S] each."""
+    """Attention of the steps that predict them, [S] each."""
 
     @property
     def last_id(self) -> int:
@@ -75,7 +75,7 @@ class _Reader:
         return self.num_steps + 1 == len(self.ids)
 
     def take(self, logprob: float | None, attention: NDArray[np.float32]) -> None:
-        """What a step made of the next token; what `Source.begin` forces does not count."""
+        """Record a step's results for the next token; skip what `Source.begin` forces."""
         if self.num_steps >= self.source.num_left_out:
             is_forced = self.num_steps < self.source.num_forced
             if logprob is not None:
@@ -85,27 +85,27 @@ class _Reader:
 
 
 class ForcedDecodingLane(Generic[Encoded_contra]):
-    """Sources whose targets are given, read side by side; they join and leave between steps.
+    """Decodes the given targets of many sources; they join and leave between steps.
 
-    A row reads what begins its target, then the given tokens, and says each of them one step before it
-    reads it; what it says last is the end of sentence, unless the target is as long as its limit, as one that
-    a search has cut is. What is found for a source is one hypothesis with the given ids, counted and scored
-    as a search would, whose `reading` has an entry for each token said after what `Source.begin` forces, the
-    end of sentence included: its log-probability (method `score` alone; 0 for those of `Source.prefix`), and
-    what the step that says it, which reads the token before it, attends to. Without log-probabilities
+    A row reads the ids of `Source.begin`, then the given ids; each step predicts the token that the next
+    one reads. The last prediction is the end of sentence, unless the target is as long as its limit, like
+    one that a search cut. The result is one hypothesis with the given ids, counted and scored as in a
+    search. Its `reading` has an entry for each token predicted after those that `Source.begin` forces,
+    end of sentence included: the log-probability (method `score` only; 0 for `Source.prefix`) and the
+    attention of the step that predicts it, which reads the token before it. Without log-probabilities
     `logprob` and `score` are 0.
 
-    What is found depends neither on the sources beside it nor on when it joined, if the stepper's rows do
-    not depend on each other. For one thread.
+    The result depends neither on the other sources nor on when one joined, if the stepper's rows are
+    independent. Use from one thread.
     """
 
     def __init__(
         self, kind: SearchKind, stepper: ForcedStepper[Encoded_contra], target: TargetVocabulary
     ) -> None:
-        """One row a source.
+        """Create a lane with one row per source.
 
         Raises:
-            ValueError: the kind is another.
+            ValueError: the kind is not forced decoding, or has a beam of more than one row.
         """
         if kind.method not in {Method.SCORE, Method.ALIGN} or kind.beam_size != 1:
             raise ValueError(f"targets are not read in lanes of {kind}")
@@ -116,14 +116,14 @@ class ForcedDecodingLane(Generic[Encoded_contra]):
 
     @property
     def sources(self) -> Sequence[Source]:
-        """Those whose targets are read, by slot."""
+        """Sources in the lane, by slot."""
         return [reader.source for reader in self._readers]
 
     def join(self, sources: Sequence[Source], encoded: Encoded_contra) -> None:
-        """Begin to read more sources' targets; `encoded` holds as many, in the same order.
+        """Start to decode more sources' targets; `encoded` holds as many, in the same order.
 
         Raises:
-            ValueError: a source has no target to read, or an end of sentence within it.
+            ValueError: a source has no given target, or one that contains the end of sentence.
         """
         self._target.check_begins(sources)
         readers = [_Reader(source, self._ids(source)) for source in sources]
@@ -131,7 +131,7 @@ class ForcedDecodingLane(Generic[Encoded_contra]):
         self._readers += readers
 
     def step(self) -> list[FinishedSource]:
-        """One token further; returns the sources that are done with it. At least one must be there."""
+        """Make one step and return the sources that are done after it. The lane must not be empty."""
         readers = self._readers
         last_ids = np.array([reader.last_id for reader in readers], np.int64)
         wanted_ids = None
@@ -151,13 +151,13 @@ class ForcedDecodingLane(Generic[Encoded_contra]):
         return found
 
     def drop(self, sources: Collection[Source]) -> None:
-        """Give sources up; those that are not here are none of its business."""
+        """Remove sources; ignore those that are not in the lane."""
         is_leaving = np.array([source in sources for source in self.sources], np.bool_)
         if is_leaving.any():
             self._leave(is_leaving)
 
     def beginning(self, slot: int) -> list[int]:
-        """The given ids that the source in a slot has come to."""
+        """Return the given ids predicted so far for the source in a slot."""
         reader = self._readers[slot]
         num_said = max(reader.num_steps - reader.source.num_left_out, 0)
         return list((reader.source.given or ())[:num_said])
@@ -176,7 +176,7 @@ class ForcedDecodingLane(Generic[Encoded_contra]):
         self._stepper.select(rows)
 
 
-def _found(reader: _Reader, is_faulty: bool) -> FinishedSource:  # noqa: FBT001 -- a value that is handed on, not a mode
+def _found(reader: _Reader, is_faulty: bool) -> FinishedSource:  # noqa: FBT001 -- a value to pass on, not a mode
     if is_faulty:
         problem = "the decoder step returned log-probabilities or attention that are not numbers"
         return FinishedSource(reader.source, [], FloatingPointError(problem))
@@ -185,7 +185,7 @@ def _found(reader: _Reader, is_faulty: bool) -> FinishedSource:  # noqa: FBT001 
     num_tokens = len(reader.ids) - 1
     logprob = math.fsum(reader.logprobs)
     attention = np.array(reader.attention)
-    attention.flags.writeable = False  # it may be recalled for others
+    attention.flags.writeable = False  # the segment cache may share it
     is_stopped = num_tokens > source.num_left_out + len(ids)
     hypothesis = Hypothesis(
         ids=ids,

@@ -1,4 +1,4 @@
-"""Greedy search: the best token at each step.
+"""Greedy search: pick the best token at each step.
 
 Shapes: B sources searched for, one row each, K candidates of a row, T positions.
 """
@@ -17,7 +17,7 @@ from dragoman.types import FinishReason, Hypothesis
 
 @dataclass(slots=True)
 class _State:
-    """By slot."""
+    """State of the search, by slot."""
 
     max_tokens: NDArray[np.int64]  # [B]
     min_tokens: NDArray[np.int64]  # [B]
@@ -37,26 +37,26 @@ class Greedy:
         self._sources: list[Source] = []
         self._state = self._begin([])
         self._slots = np.arange(0)
-        self._early_steps = 0  # to come, in which some sentence may not end yet
-        self._forced_steps = 0  # to come, in which some token may be forced
+        self._early_steps = 0  # remaining steps in which some sentence may not end yet
+        self._forced_steps = 0  # remaining steps in which some token may be forced
 
     @property
     def num_best(self) -> int:
-        """An end of sentence that comes too early needs a runner-up."""
+        """K: two candidates while some sentence may not end yet, else one."""
         return 2 if self._early_steps else 1
 
     @property
     def last_ids(self) -> NDArray[np.int64]:
-        """The token that each row is extended by next, int64 [B]."""
+        """The token that each row reads next, int64 [B]."""
         return self._state.last_ids
 
     @property
     def sources(self) -> Sequence[Source]:
-        """Those searched for, by slot."""
+        """Sources searched for, by slot."""
         return self._sources
 
     def join(self, sources: Sequence[Source]) -> None:
-        """Begin to search for more sources, in slots after all others."""
+        """Start the search for more sources, in slots after all others."""
         self._target.check_begins(sources)
         new = self._begin(sources)
         self._state = add_slots(self._state, new)
@@ -66,7 +66,7 @@ class Greedy:
         self._forced_steps = max(self._forced_steps, *(source.num_forced for source in sources), 0)
 
     def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
-        """Take each row's best token, the second best while the sentence may not end yet, or a forced one.
+        """Take each row's best token, the second best if the sentence may not end yet, or a forced one.
 
         Args:
             logprobs: float32 [B, K], best first.
@@ -98,7 +98,7 @@ class Greedy:
         return Advance(self.leave(is_leaving), finished)
 
     def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Give sources up, bool [B] -> the rows that continue, int64 [B']."""
+        """Remove sources, bool [B] -> the rows that continue, int64 [B']."""
         slots = fill_holes(is_leaving)
         self._state = keep_slots(self._state, slots)
         self._sources = [self._sources[slot] for slot in slots.tolist()]
@@ -108,13 +108,13 @@ class Greedy:
         return slots
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far, without those that `Source.begin` forces."""
+        """Return the target ids so far, without those that `Source.begin` forces."""
         first = self._sources[slot].num_left_out
         ids: list[int] = self._state.tokens[slot, first : self._state.num_tokens[slot]].tolist()
         return ids
 
     def _force(self, picked: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Put forced tokens in place of those picked; their log-probabilities, float32 [B]."""
+        """Replace picked tokens by forced ones; return the log-probabilities, float32 [B]."""
         state = self._state
         logprobs = picked.copy()
         for slot, num_tokens in enumerate(state.num_tokens.tolist()):

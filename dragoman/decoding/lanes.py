@@ -1,4 +1,4 @@
-"""The right lane for each kind of sources."""
+"""Choice of the lane for each kind of search."""
 
 from typing import Protocol, TypeVar
 
@@ -12,16 +12,16 @@ Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
 
 
 class AnyStepper(Stepper[Encoded_contra], ForcedStepper[Encoded_contra], Protocol[Encoded_contra]):
-    """Steps for a search and for a reading; a lane asks for one of the two only."""
+    """A stepper for search and for forced decoding; a lane uses only one of the two."""
 
 
 def open_lane(kind: SearchKind, stepper: AnyStepper[Encoded], target: TargetVocabulary) -> AnyLane[Encoded]:
-    """A lane without sources.
+    """Open a lane without sources.
 
     Args:
-        kind: of all its sources.
-        stepper: without sources, of the same kind.
-        target: what is said.
+        kind: kind of search of all its sources.
+        stepper: a stepper of this kind, without sources.
+        target: the target vocabulary.
     """
     if kind.method in {Method.SCORE, Method.ALIGN}:
         return ForcedDecodingLane(kind, stepper, target)

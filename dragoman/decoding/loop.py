@@ -1,6 +1,6 @@
-"""The loop of every search. It knows neither the graph that makes a step nor how a strategy picks tokens.
+"""The loop of every search, independent of the graph that makes a step and the strategy that picks tokens.
 
-Shapes: B sources searched for, R rows (B x beam_size, the beams of a source side by side), K candidates of
+Shapes: B sources searched for, R rows (B x beam_size, the beams of a source adjacent), K candidates of
 a row.
 """
 
@@ -21,14 +21,14 @@ from dragoman.decoding.utf8 import Utf8Strategy
 from dragoman.types import Hypothesis, Method, SearchKind
 
 Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
-"""What the encoder made of some sources, as a stepper takes it."""
+"""Encoder output of some sources, as a stepper takes it."""
 
 
 class Stepper(Protocol[Encoded_contra]):
-    """Runs one decoder step for all rows, and remembers what each row has read."""
+    """Runs one decoder step for all rows and keeps what each row has read."""
 
     def join(self, encoded: Encoded_contra) -> None:
-        """Take more sources in: beam_size rows each, that have read nothing, after all other rows."""
+        """Append sources: `beam_size` rows each, which have read nothing, after all other rows."""
         ...
 
     def step(
@@ -37,72 +37,72 @@ class Stepper(Protocol[Encoded_contra]):
         """Extend every row by one token.
 
         Args:
-            last_ids: int64 [R], the token picked one step ago; at first what starts the row's target.
+            last_ids: int64 [R], the token picked in the last step; at first the one that starts the decoder.
             num_best: K, at most the size of the vocabulary.
 
         Returns:
             Log-probabilities float32 [R, K] of each row's K best next tokens, best first, and their
-            ids int64 [R, K]. Theirs until the next step only.
+            ids int64 [R, K]. Valid until the next step only.
         """
         ...
 
     def select(self, rows: NDArray[np.int64]) -> None:
-        """Continue with fewer rows, or with rows in other places.
+        """Continue with fewer or reordered rows.
 
         Args:
-            rows: int64 [R'], R' <= R; new row i carries on from old row rows[i]. Groups of beam_size rows
-                stay groups of one source; fewer groups than before mean that sources have left, and with as
-                many every group stays where it is.
+            rows: int64 [R'], R' <= R; new row i continues old row rows[i]. Each group of beam_size rows still
+                belongs to one source. Fewer groups mean that sources have left; with as many groups as
+                before, every group stays in place.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedSource:
-    """A source that has left a lane, done."""
+    """A source that is done and has left its lane."""
 
     source: Source
     hypotheses: list[Hypothesis]
     """Best first."""
     error: FloatingPointError | None = None
-    """Why there are none: the stepper returned NaN, and no order of candidates would mean anything."""
+    """Set if there are no hypotheses: the stepper returned NaN, so candidates have no meaningful order."""
 
 
 class AnyLane(Protocol[Encoded_contra]):
-    """Sources of one kind that join and leave between steps: searched for by a `Lane`, or read by another."""
+    """Sources of one kind that join and leave between steps: a `Lane` or a `ForcedDecodingLane`."""
 
     @property
     def kind(self) -> SearchKind:
-        """What its sources have in common."""
+        """Kind of search that its sources share."""
         ...
 
     @property
     def sources(self) -> Sequence[Source]:
-        """Those that are here, by slot."""
+        """Sources in the lane, by slot."""
         ...
 
     def join(self, sources: Sequence[Source], encoded: Encoded_contra) -> None:
-        """Take more sources in; `encoded` holds as many, in the same order."""
+        """Add sources; `encoded` holds as many, in the same order."""
         ...
 
     def step(self) -> list[FinishedSource]:
-        """One token further; returns the sources that are done with it. At least one must be there."""
+        """Make one step and return the sources that are done after it. The lane must not be empty."""
         ...
 
     def drop(self, sources: Collection[Source]) -> None:
-        """Give sources up; those that are not here are none of its business."""
+        """Remove sources; ignore those that are not in the lane."""
         ...
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far of the source in a slot, without those that `Source.begin` forces."""
+        """Return the target ids so far of the source in a slot, without those that `Source.begin` forces."""
         ...
 
 
 class Lane(Generic[Encoded_contra]):
-    """A running search over sources of one kind, which join and leave it between steps.
+    """A running search over sources of one kind, which join and leave between steps.
 
-    What is found for a source depends neither on the sources beside it nor on when it joined, if the
-    stepper's rows do not depend on each other. For one thread.
+    The result for a source depends neither on the other sources nor on when it joined, if the stepper's
+    rows are independent. Use from one thread.
     """
 
     def __init__(self, kind: SearchKind, stepper: Stepper[Encoded_contra], strategy: Strategy) -> None:
@@ -112,19 +112,19 @@ class Lane(Generic[Encoded_contra]):
 
     @property
     def sources(self) -> Sequence[Source]:
-        """Those searched for, by slot."""
+        """Sources searched for, by slot."""
         return self._strategy.sources
 
     def join(self, sources: Sequence[Source], encoded: Encoded_contra) -> None:
-        """Begin to search for more sources; `encoded` holds as many, in the same order."""
+        """Start the search for more sources; `encoded` holds as many, in the same order."""
         self._stepper.join(encoded)
         self._strategy.join(sources)
 
     def step(self) -> list[FinishedSource]:
-        """One token further; returns the sources that are done with it. At least one must be there."""
+        """Make one step and return the sources that are done after it. The lane must not be empty."""
         strategy = self._strategy
         logprobs, ids = self._stepper.step(strategy.last_ids, strategy.num_best)
-        if math.isnan(np.vdot(logprobs, logprobs)):  # one call where isnan and any are two; inf * inf is inf
+        if math.isnan(np.vdot(logprobs, logprobs)):  # one call instead of isnan and any; inf * inf is inf
             return self._step_without(logprobs, ids)
         rows, finished = strategy.advance(logprobs, ids)
         if rows is not None:
@@ -132,20 +132,17 @@ class Lane(Generic[Encoded_contra]):
         return [FinishedSource(source, hypotheses) for source, hypotheses in finished]
 
     def drop(self, sources: Collection[Source]) -> None:
-        """Give sources up; those that are not here are none of its business."""
+        """Remove sources; ignore those that are not in the lane."""
         is_leaving = np.array([source in sources for source in self.sources], np.bool_)
         if is_leaving.any():
             self._stepper.select(self._strategy.leave(is_leaving))
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far of the best hypothesis of the source in a slot.
-
-        Those that `Source.begin` forces are left out.
-        """
+        """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
         return self._strategy.beginning(slot)
 
     def _step_without(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> list[FinishedSource]:
-        """The rest of a step after which some sources have NaN among their candidates: these leave."""
+        """Finish a step after which some sources have NaN among their candidates; these leave."""
         sources = self.sources
         by_source = np.isnan(logprobs).reshape(len(sources), -1)
         is_faulty: NDArray[np.bool_] = np.logical_or.reduce(by_source, axis=1)
@@ -162,14 +159,14 @@ class Lane(Generic[Encoded_contra]):
 
 
 def search(stepper: Stepper[Encoded_contra], strategy: Strategy) -> list[list[Hypothesis]]:
-    """Search for the sources that are there from the beginning, until all are done.
+    """Search for the strategy's sources until all are done.
 
     Args:
-        stepper: fresh, with as many rows as `strategy.last_ids`.
-        strategy: fresh.
+        stepper: unused so far, with as many rows as `strategy.last_ids`.
+        strategy: unused so far.
 
     Returns:
-        Per source, in the order they joined, its hypotheses, best first.
+        Hypotheses of each source, best first; sources in the order they joined.
 
     Raises:
         FloatingPointError: the stepper returned NaN.
@@ -186,14 +183,14 @@ def search(stepper: Stepper[Encoded_contra], strategy: Strategy) -> list[list[Hy
 
 
 def open_strategy(kind: SearchKind | int, target: TargetVocabulary) -> Strategy:
-    """A strategy without sources.
+    """Create a strategy without sources.
 
     Args:
-        kind: of search; or only the size of its beam, 1 being greedy search.
-        target: what is said.
+        kind: kind of search; or only its beam size, where 1 is greedy search.
+        target: the target vocabulary.
 
     Raises:
-        ValueError: sources of this kind are not searched for, but read.
+        ValueError: the kind is forced decoding, not search.
     """
     if isinstance(kind, int):
         kind = SearchKind(kind)
@@ -209,7 +206,7 @@ def open_strategy(kind: SearchKind | int, target: TargetVocabulary) -> Strategy:
 
 
 def make_strategy(sources: Sequence[Source], kind: SearchKind | int, target: TargetVocabulary) -> Strategy:
-    """A strategy for sources that are there from the beginning, in the order of the stepper's."""
+    """Create a strategy with these sources, in the stepper's order."""
     strategy = open_strategy(kind, target)
     strategy.join(sources)
     return strategy

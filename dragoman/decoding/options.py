@@ -1,4 +1,4 @@
-"""What a caller may ask of the search."""
+"""Decoding options of a request."""
 
 import re
 import reprlib
@@ -14,31 +14,31 @@ MAX_NGRAM_SIZE = 32
 MAX_TEMPERATURE = 10.0
 MAX_SEED = 2**63 - 1
 MAX_PREFIX_CHARACTERS = 2000
-"""Of a target prefix: more than a segment's target has, so that no more is looked at."""
+"""Maximum characters of a target prefix: more than a segment's target has, and a bound on the work."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How tokens are drawn at random; the defaults draw from what the model says, as it says it.
+    """Parameters of random sampling; the defaults draw from the model's own distribution.
 
     Raises:
-        InputError: a field is out of its range; the message names it and the range.
+        InputError: a field is out of its range; the message names both.
     """
 
     top_k: int = 0
-    """Drawn among the most probable tokens, so many; 0 for the whole vocabulary, which is slower."""
+    """Number of most probable tokens to draw from; 0 draws from the whole vocabulary, which is slower."""
     top_p: float = 1.0
-    """Drawn among the fewest of the most probable tokens that together have this probability, after
-    `temperature` and `top_k`."""
+    """Draw from the fewest most probable tokens that together have this probability, after `temperature`
+    and `top_k`."""
     temperature: float = 1.0
-    """What log-probabilities are divided by: below 1 probable tokens become more probable still."""
+    """Divisor of log-probabilities; below 1, probable tokens become more probable still."""
     seed: int | None = None
-    """The same seed draws the same again; None: another one each time."""
+    """The same seed repeats the same draws; None takes another one each time."""
 
     def __post_init__(self) -> None:
         _check("top_k", self.top_k, 0, None)
-        if not 0.0 < self.top_p <= 1.0:  # NaN fails it too, here and below
+        if not 0.0 < self.top_p <= 1.0:  # also rejects NaN, here and below
             raise InputError("top_p", f"{self.top_p} is not above 0 and at most 1")
         if not 0.0 < self.temperature <= MAX_TEMPERATURE:
             limit = f"above 0 and at most {MAX_TEMPERATURE:g}"
@@ -49,47 +49,47 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class DecodingOptions:
-    """Wishes of one call; checked on construction. None: the model's own default.
+    """Options of one request, checked on construction. None means the model's default.
 
     Raises:
-        InputError: an option is out of its range, or does not go with another; the message names it and the
+        InputError: an option is out of its range, or conflicts with another; the message names it and the
             range.
     """
 
     beam_size: int | None = None
     """Hypotheses kept alive at each step; 1 is greedy search."""
     num_hypotheses: int = 1
-    """Results per text, best first; at most `beam_size`, but with `sampling` so many independent draws."""
+    """Results per text, best first; at most `beam_size`, or the number of draws with `sampling`."""
     length_penalty: float | None = None
     """Exponent alpha of score = logprob / tokens ** alpha; 0 compares plain log-probabilities. With
-    `sampling` it ranks what was drawn and changes nothing else."""
+    `sampling` it only ranks the draws."""
     early_stopping: bool | None = None
-    """Whether a segment's search ends as soon as `beam_size` hypotheses are finished; else it goes on while
-    the best unfinished one scores better than the worst of these. No difference to greedy search, and none to
+    """Whether a segment's search ends as soon as `beam_size` hypotheses are finished. If false, it continues
+    while the best unfinished one scores better than the worst of these. Ignored by greedy search and
     sampling."""
     max_length: int | None = None
-    """Most target tokens of a segment, the end-of-sentence one included and forced ones not; None lets the
-    source's length and the model's limit decide."""
+    """Maximum target tokens of a segment, including the end-of-sentence one but not forced ones; None applies
+    the limits of the source's length and of the model."""
     min_length: int = 0
-    """Fewest target tokens of a segment, neither the end-of-sentence one nor forced ones included."""
+    """Minimum target tokens of a segment, without the end-of-sentence one and forced ones."""
     return_scores: bool = True
     use_shortlist: bool = True
-    """Look only at target tokens that the source makes likely, where the bundle knows which: several times
-    fewer, and almost always the same translation. Not looked at where the bundle has no shortlist, nor with
-    `repetition_penalty`, `no_repeat_ngram_size` or `sampling`: these need tokens that it may not have."""
+    """Compute only target tokens that the source makes likely: several times fewer, and almost always the
+    same translation. Ignored if the bundle has no shortlist, and with `repetition_penalty`,
+    `no_repeat_ngram_size` or `sampling`, which need tokens that it may lack."""
     repetition_penalty: float = 1.0
-    """What the log-probability of a token that the target has already is multiplied by; 1 for no penalty."""
+    """Factor on the log-probability of tokens that the target already has; 1 disables the penalty."""
     no_repeat_ngram_size: int = 0
-    """No so many tokens in a row occur twice in a segment's target; 0 lets them."""
+    """Block repeated n-grams of this size within a segment's target; 0 disables the check."""
     sampling: Sampling | None = None
-    """Draw at random in place of a search. Leaves no room for a `beam_size` above 1."""
+    """Draw at random instead of searching. Excludes a `beam_size` above 1."""
     target_prefix: str = ""
-    """What the translation of a text's first segment begins with: part of a line."""
+    """Beginning of the translation of a text's first segment: part of a line."""
     splitting: Splitting = Splitting.SENTENCES
     return_alignment: bool = False
-    """Tell which words of source and translation say the same."""
+    """Return which words of source and translation correspond."""
     return_tokens: bool = False
-    """Tell the target's tokens with their log-probabilities."""
+    """Return the target's tokens with their log-probabilities."""
 
     def __post_init__(self) -> None:
         if self.beam_size is not None:
@@ -108,16 +108,16 @@ class DecodingOptions:
         _check_filters(self.repetition_penalty, self.no_repeat_ngram_size)
         _check_prefix(self.target_prefix)
 
-    def resolve(self, beam_size: int, length_penalty: float, early_stopping: bool) -> "SearchOptions":  # noqa: FBT001 -- a value that is handed on, not a mode
-        """These wishes, with a model's defaults where there are none.
+    def resolve(self, beam_size: int, length_penalty: float, early_stopping: bool) -> "SearchOptions":  # noqa: FBT001 -- a value to pass on, not a mode
+        """Fill in a model's defaults for options that are None.
 
         Args:
-            beam_size: the model's default, as the others; what is drawn at random has none.
-            length_penalty: alpha.
-            early_stopping: whether `beam_size` finished hypotheses are enough.
+            beam_size: the model's default; sampling always uses 1 instead.
+            length_penalty: the model's default alpha.
+            early_stopping: the model's default.
 
         Raises:
-            InputError: more hypotheses are wanted than the beam holds.
+            InputError: `num_hypotheses` exceeds the beam size.
         """
         own_beam_size = beam_size if self.sampling is None else 1
         return SearchOptions(
@@ -141,11 +141,11 @@ class DecodingOptions:
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """`DecodingOptions` with the model's defaults filled in: what a search goes by.
+    """`DecodingOptions` with the model's defaults filled in.
 
     Raises:
-        InputError: the beam, the length penalty or a filter is out of its range, or more hypotheses are
-            wanted than the beam holds.
+        InputError: the beam size, the length penalty or a filter is out of its range, or `num_hypotheses`
+            exceeds the beam size.
     """
 
     beam_size: int
@@ -154,7 +154,7 @@ class SearchOptions:
     length_penalty: float
     early_stopping: bool
     max_length: int | None
-    """None lets the source's length and the model's limit decide."""
+    """None applies the limits of the source's length and of the model."""
     min_length: int
     return_scores: bool
     use_shortlist: bool
@@ -172,11 +172,11 @@ class SearchOptions:
         _check_length_penalty(self.length_penalty)
         _check_filters(self.repetition_penalty, self.no_repeat_ngram_size)
 
-    def kind(self, has_shortlist: bool) -> SearchKind:  # noqa: FBT001 -- a value that is handed on, not a mode
-        """What a source of such a search shares with those it runs beside.
+    def kind(self, has_shortlist: bool) -> SearchKind:  # noqa: FBT001 -- a value to pass on, not a mode
+        """Return the kind of search, which all sources of a lane share.
 
-        A shortlist holds what the model is likely to say. What takes the place of a token that a filter makes
-        unlikely may not be on it, nor what is drawn: neither of them looks at it.
+        Filters and sampling ignore the shortlist. It holds the tokens that the model is likely to choose; a
+        token that replaces a filtered one, or that is drawn, may not be on it.
 
         Args:
             has_shortlist: whether the bundle has one.
@@ -208,12 +208,12 @@ def _check_rows(num_hypotheses: int, beam_size: int, sampling: Sampling | None) 
 
 
 def _check_length_penalty(length_penalty: float) -> None:
-    if not 0.0 <= length_penalty <= MAX_LENGTH_PENALTY:  # NaN fails it too
+    if not 0.0 <= length_penalty <= MAX_LENGTH_PENALTY:  # also rejects NaN
         raise InputError("length_penalty", f"{length_penalty} is not between 0 and {MAX_LENGTH_PENALTY:g}")
 
 
 def _check_filters(repetition_penalty: float, no_repeat_ngram_size: int) -> None:
-    if not 1.0 <= repetition_penalty <= MAX_REPETITION_PENALTY:  # NaN fails it too
+    if not 1.0 <= repetition_penalty <= MAX_REPETITION_PENALTY:  # also rejects NaN
         limit = f"between 1 and {MAX_REPETITION_PENALTY:g}"
         raise InputError("repetition_penalty", f"{repetition_penalty} is not {limit}")
     _check("no_repeat_ngram_size", no_repeat_ngram_size, 0, MAX_NGRAM_SIZE)

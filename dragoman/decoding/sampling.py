@@ -1,6 +1,6 @@
-"""Sampling: targets are drawn at random.
+"""Random sampling of targets.
 
-Shapes: B sources, N draws of each, R rows (B x N, those of a source side by side), K candidates of a row,
+Shapes: B sources, N draws of each, R rows (B x N, those of a source adjacent), K candidates of a row,
 T positions.
 """
 
@@ -21,29 +21,29 @@ from dragoman.types import FinishReason, Hypothesis
 
 @dataclass(slots=True)
 class _State:
-    """By slot."""
+    """State of the draws, by slot."""
 
     max_tokens: NDArray[np.int64]  # [B]
-    num_tokens: NDArray[np.int64]  # [B], steps taken
+    num_tokens: NDArray[np.int64]  # [B], steps made
     lengths: NDArray[np.int64]  # [B, N], tokens of each draw so far
     last_ids: NDArray[np.int64]  # [B, N]
     is_ended: NDArray[np.bool_]  # [B, N]
     logprobs: NDArray[np.float64]  # [B, N], sums
     tokens: NDArray[np.int32]  # [B, N, T]
-    chances: NDArray[np.float64]  # [B, N, T], from 0 to below 1: what each step's token is drawn by
+    chances: NDArray[np.float64]  # [B, N, T], random numbers from 0 to below 1, one per step
 
 
 class Sampler:
-    """A `Strategy` that draws `num_draws` targets of each source, independently of each other.
+    """A `Strategy` that draws `num_draws` independent targets of each source.
 
-    The token of each step is drawn from the model's distribution after `temperature`, then `top_k`, then
-    `top_p` (nucleus sampling, Holtzman et al. 2020, https://arxiv.org/abs/1904.09751), as `generate` of
-    Hugging Face Transformers 5 does it. What is drawn for a source follows from its seed, its draw's number
-    and the step: neither from the sources beside it nor from when it joined. A draw that has ended waits for
-    the others of its source.
+    Each token is drawn from the model's distribution after `temperature`, then `top_k`, then `top_p`
+    (nucleus sampling, Holtzman et al. 2020, https://arxiv.org/abs/1904.09751), as in `generate` of
+    Hugging Face Transformers 5. The draws of a source depend on its seed, the draw's number and the step:
+    neither on the other sources nor on when it joined. A draw that has ended waits for the others of its
+    source.
 
-    Hypotheses have the log-probabilities of the candidates as they come, whatever the temperature. Best
-    score first; two may be equal.
+    Hypotheses have the log-probabilities of the candidates, before the temperature. They are sorted by
+    score, best first, and may include duplicates.
     """
 
     def __init__(self, num_draws: int, target: TargetVocabulary) -> None:
@@ -54,30 +54,30 @@ class Sampler:
 
     @property
     def beam_size(self) -> int:
-        """N, rows of every source."""
+        """N, the number of rows per source."""
         return self._num_draws
 
     @property
     def num_best(self) -> int:
-        """K, the candidates it wants of every row."""
+        """K, the number of candidates needed per row."""
         most = max((_num_candidates(source, self._target) for source in self._sources), default=1)
         return round_up(most, self._target.size)
 
     @property
     def last_ids(self) -> NDArray[np.int64]:
-        """The token that each row is extended by next, int64 [R]."""
+        """The token that each row reads next, int64 [R]."""
         return self._state.last_ids.ravel()
 
     @property
     def sources(self) -> Sequence[Source]:
-        """Those searched for, by slot."""
+        """Sources searched for, by slot."""
         return self._sources
 
     def join(self, sources: Sequence[Source]) -> None:
-        """Begin to draw for more sources, in slots after all others.
+        """Start to draw for more sources, in slots after all others.
 
         Raises:
-            ValueError: a source does not say how to draw, or its target must begin with the end of sentence.
+            ValueError: a source has no sampling parameters, or forces the end-of-sentence id.
         """
         self._target.check_begins(sources)
         self._state = add_slots(self._state, self._begin(sources))
@@ -104,14 +104,14 @@ class Sampler:
         return Advance(self.leave(is_leaving), finished)
 
     def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Give sources up, bool [B] -> the rows that continue, int64 [R']."""
+        """Remove sources, bool [B] -> the rows that continue, int64 [R']."""
         slots = fill_holes(is_leaving)
         self._state = keep_slots(self._state, slots)
         self._sources = [self._sources[slot] for slot in slots.tolist()]
         return rows_of(slots, self._num_draws)
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far of the best draw; next another may lead. Those of `begin` are left out."""
+        """Return the best draw's ids so far, without those of `begin`; another draw may be best next."""
         return list(self._results(slot)[0].ids) if self._state.num_tokens[slot] else []
 
     def _begin(self, sources: Sequence[Source]) -> _State:
@@ -135,7 +135,7 @@ class Sampler:
         )
 
     def _extend(self, slot: int, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> None:
-        """One token further with a source's draws, but for those that have ended; its candidates [N, K]."""
+        """Extend a source's draws that have not ended by one token; its candidates are [N, K]."""
         state, source = self._state, self._sources[slot]
         num_tokens = int(state.num_tokens[slot])
         if num_tokens < source.num_forced:
@@ -157,14 +157,14 @@ class Sampler:
     def _without_end(
         self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """The candidates with an impossible end of sentence, in the last place."""
+        """Return the candidates with the end of sentence last and impossible."""
         is_end = ids == self._target.eos_id
         logprobs = np.where(is_end, np.float32(-np.inf), logprobs)
         order = np.argsort(is_end, axis=1, kind="stable")
         return np.take_along_axis(logprobs, order, axis=1), np.take_along_axis(ids, order, axis=1)
 
     def _results(self, slot: int) -> list[Hypothesis]:
-        """A source's draws as they are, best score first; of equals, the one with the lower number."""
+        """Return a source's draws so far, best score first; of equals, the one with the lower number."""
         hypotheses = [self._hypothesis(slot, draw) for draw in range(self._num_draws)]
         return sorted(hypotheses, key=lambda one: -one.score)[: self._sources[slot].num_hypotheses]
 
@@ -188,11 +188,11 @@ def draw_columns(
 
     Args:
         logprobs: float32 [R, K], best first.
-        sampling: how.
-        chances: float64 [R], evenly spread from 0 to below 1.
+        sampling: the sampling parameters.
+        chances: float64 [R], random numbers, uniform from 0 to below 1.
 
     Returns:
-        int64 [R], columns; the first where no candidate is possible.
+        int64 [R], columns; the first if no candidate is possible.
     """
     if sampling.top_k:
         logprobs = logprobs[:, : sampling.top_k]
@@ -205,23 +205,23 @@ def draw_columns(
     num_kept = np.count_nonzero(before < sampling.top_p * up_to[:, -1:], axis=1)
     last = np.maximum(num_kept - 1, 0)
     points = chances * up_to[np.arange(len(last)), last]
-    # Rounding may bring a chance just below 1 to the very end.
+    # Rounding may move a chance just below 1 to the very end.
     columns: NDArray[np.int64] = np.minimum(np.count_nonzero(up_to <= points[:, None], axis=1), last)
     return columns
 
 
 def segment_seed(sampling: Sampling, segment: int) -> int:
-    """Seed of a text's n-th segment: its own for each, and another each time where `sampling` has none."""
+    """Return the seed of a text's n-th segment: each has its own; random if `sampling` has no seed."""
     if sampling.seed is None:
         return secrets.randbits(64)
     return int(np.random.SeedSequence((sampling.seed, segment)).generate_state(1, np.uint64)[0])
 
 
 def _chances(seed: int, draw: int, count: int) -> NDArray[np.float64]:
-    """The n-th number is that of the n-th step, however many there are, float64 [count].
+    """Return a random number for each step, float64 [count]; the n-th does not depend on `count`.
 
-    By counter (Philox, Salmon et al. 2011, https://doi.org/10.1145/2063384.2063405), so that each draw of
-    each seed has a sequence of its own.
+    The generator is counter-based (Philox, Salmon et al. 2011, https://doi.org/10.1145/2063384.2063405), so
+    that each draw of each seed has a sequence of its own.
     """
     key = np.array([seed, draw], np.uint64)
     return np.random.Generator(np.random.Philox(key=key)).random(count)
@@ -234,6 +234,6 @@ def _settings(source: Source) -> Sampling:
 
 
 def _num_candidates(source: Source, target: TargetVocabulary) -> int:
-    """Candidates of each row: one more than `top_k`, as the end of sentence may come too early."""
+    """Return the candidates needed per row: `top_k` and one more, in case the end comes too early."""
     top_k = _settings(source).top_k
     return min(top_k + 1, target.size) if top_k else target.size

@@ -1,4 +1,4 @@
-"""How hypotheses of different lengths are compared.
+"""Scores, which make hypotheses of different lengths comparable.
 
 score = logprob / num_tokens ** alpha, alpha being the length penalty: the convention of Hugging Face
 Transformers and CTranslate2. Wu et al. 2016 (https://arxiv.org/abs/1609.08144, eq. 14) divide by
@@ -16,15 +16,15 @@ from dragoman.types import Hypothesis
 
 
 def length_norm(num_tokens: int, length_penalty: float) -> float:
-    """What a log-probability is divided by; 1.0 for any length when `length_penalty` is 0."""
+    """Return the divisor of a log-probability; 1.0 for any length if `length_penalty` is 0."""
     return math.pow(num_tokens, length_penalty)
 
 
 @lru_cache(maxsize=64)
 def length_norms(max_tokens: int, length_penalty: float) -> NDArray[np.float64]:
-    """`length_norm` of 0, 1, ... `max_tokens` tokens, float64 [max_tokens + 1]; not to be written to.
+    """Return `length_norm` of 0, 1, ... `max_tokens` tokens, float64 [max_tokens + 1], read-only.
 
-    numpy's own power may differ from `math.pow` in the last bit, and so may a score from its bound.
+    Uses `math.pow`: numpy's power may differ in the last bit, and then a score would differ from its bound.
     """
     norms = np.array([1.0, *(length_norm(count, length_penalty) for count in range(1, max_tokens + 1))])
     norms.flags.writeable = False
@@ -32,18 +32,18 @@ def length_norms(max_tokens: int, length_penalty: float) -> NDArray[np.float64]:
 
 
 def normalised_score(logprob: float, num_tokens: int, length_penalty: float) -> float:
-    """Score of a hypothesis; higher is better.
+    """Return the score of a hypothesis; higher is better.
 
     Args:
         logprob: natural logarithm of the probability of all its tokens.
-        num_tokens: at least 1; the end-of-sentence token counts if it came.
-        length_penalty: alpha; 0 compares plain log-probabilities, more favours longer hypotheses.
+        num_tokens: at least 1; includes the end-of-sentence token, if present.
+        length_penalty: alpha; 0 compares plain log-probabilities, higher values favour longer hypotheses.
     """
     return logprob / length_norm(num_tokens, length_penalty)
 
 
 def text_score(hypotheses: Iterable[Hypothesis], length_penalty: float) -> float:
-    """Score of a text: its segments' hypotheses taken as one long hypothesis; 0.0 if there are none."""
+    """Score a text as one long hypothesis made of its segments' hypotheses; 0.0 if there are none."""
     logprob = 0.0
     num_tokens = 0
     for hypothesis in hypotheses:

@@ -1,6 +1,6 @@
-"""What a search strategy is: it picks tokens among a step's candidates and keeps the hypotheses.
+"""The interface of search strategies, which pick tokens among a step's candidates and keep the hypotheses.
 
-Shapes: B sources searched for, R rows (B x beam_size, the beams of a source side by side), K candidates of
+Shapes: B sources searched for, R rows (B x beam_size, the beams of a source adjacent), K candidates of
 a row.
 """
 
@@ -18,17 +18,17 @@ from dragoman.types import Hypothesis
 
 @dataclass(frozen=True, slots=True)
 class TargetLimits:
-    """How long the target of one source may be.
+    """Limits on the length of one source's target.
 
     Raises:
-        InputError: no target could keep to these limits.
+        InputError: no target can satisfy these limits.
     """
 
     max_tokens: int
-    """Most target tokens: the forced ones of `Source.begin` and `Source.prefix` and the end-of-sentence one
-    count, the one that starts the decoder does not. Hugging Face's `max_length` less 1."""
+    """Maximum target tokens, including the forced ones of `Source.begin` and `Source.prefix` and the
+    end-of-sentence one, but not the one that starts the decoder. Hugging Face's `max_length` less 1."""
     min_tokens: int
-    """Fewest target tokens before the end-of-sentence one; forced ones count here as well."""
+    """Minimum target tokens before the end-of-sentence one; includes forced tokens."""
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
@@ -39,38 +39,38 @@ class TargetLimits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """What joins a search, or a reading. Compared by identity: the same text asked for twice is two sources.
+    """Input of a search or a forced decoding. Compared by identity: equal texts are separate sources.
 
     Raises:
-        InputError: `limits` leave no room for a token after the forced ones, or not for the given ones.
+        InputError: `limits` allow no token after the forced ones, or too few for the `given` target.
     """
 
     ids: Sequence[int]
-    """All that the encoder reads."""
+    """Ids that the encoder reads."""
     limits: TargetLimits
     begin: tuple[int, ...]
-    """What its target begins with, at least one id. The first starts the decoder and is no token of the
-    target; the others are forced: taken with log-probability 0, whatever the model says, counted in
-    `num_tokens`, and left out of the hypotheses' ids. None of those may be the end-of-sentence id."""
+    """First ids of the target, at least one. The first starts the decoder and is not a target token; the
+    others are forced: they get log-probability 0, whatever the model predicts, count in `num_tokens`, and are
+    left out of the hypotheses' ids. None of them may be the end-of-sentence id."""
     length_penalty: float = 1.0
     num_hypotheses: int = 1
-    """At most the rows of the search it joins."""
+    """Maximum number of results, at most the beam size of the search."""
     early_stopping: bool = False
-    """Done with as many finished hypotheses as the beam is wide, whatever the others might still score."""
+    """Finish once `beam_size` hypotheses are finished, whatever the live ones might still score."""
     prefix: tuple[int, ...] = ()
-    """What comes next, forced in the same way, but kept in the hypotheses' ids; no end-of-sentence id."""
+    """Forced ids after `begin`, kept in the hypotheses' ids; no end-of-sentence id among them."""
     repetition_penalty: float = 1.0
-    """At least 1. Looked at by searches of the methods `filtered` and `sample`, as the next one."""
+    """At least 1. Only methods `filtered` and `sample` apply it and `no_repeat_ngram_size`."""
     no_repeat_ngram_size: int = 0
     sampling: Sampling | None = None
-    """Looked at by the method `sample`, which needs it. Its seed is not: `seed` is."""
+    """Required by the method `sample`, ignored by others. Its seed is ignored; `seed` applies."""
     seed: int = 0
-    """What is drawn for it follows from this alone; below 2 ** 64."""
+    """The only source of randomness of its draws; below 2 ** 64."""
     may_replace: bool = False
-    """Whether U+FFFD, the replacement character, may be spelled in bytes: where the source has it."""
+    """Whether bytes may spell U+FFFD, the replacement character; true if the source contains it."""
     given: tuple[int, ...] | None = None
-    """The target to be read, without the end-of-sentence id and without what `begin` forces; it begins with
-    `prefix`. For the methods `score` and `align`, which need it."""
+    """Target to decode by force: begins with `prefix`, has neither the end-of-sentence id nor the ids that
+    `begin` forces. Required by the methods `score` and `align`."""
 
     def __post_init__(self) -> None:
         if not self.begin:
@@ -93,16 +93,16 @@ class Source:
 
     @property
     def num_forced(self) -> int:
-        """Forced tokens of its target: those of `begin` and those of `prefix`."""
+        """Number of forced target tokens, from `begin` and `prefix`."""
         return len(self.begin) - 1 + len(self.prefix)
 
     @property
     def num_left_out(self) -> int:
-        """Tokens of its target that its hypotheses' ids leave out: the forced ones of `begin`."""
+        """Number of target tokens left out of the hypotheses' ids: those that `begin` forces."""
         return len(self.begin) - 1
 
     def forced(self, position: int) -> int:
-        """The id that is forced as the n-th token of its target, counted from 0; n is below `num_forced`."""
+        """Return the id forced as target token `position`, from 0 to below `num_forced`."""
         return (*self.begin[1:], *self.prefix)[position]
 
     def _check_given(self, given: tuple[int, ...]) -> None:
@@ -115,21 +115,21 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class TargetVocabulary:
-    """What a strategy must know of the target's tokens."""
+    """Facts about the target's tokens that a strategy needs."""
 
     eos_id: int
-    """Ends every target."""
+    """Id of the token that ends every target."""
     size: int
-    """At least 2: the end-of-sentence token and something to say."""
+    """Number of ids, at least 2: the end-of-sentence token and one other."""
     byte_ids: Mapping[int, int] = field(default_factory=dict)
-    """The byte that a piece stands for, by its id; empty where the vocabulary spells nothing in bytes."""
+    """Byte value of each byte piece, by id; empty if the vocabulary has no byte pieces."""
 
     def __post_init__(self) -> None:
-        if self.size < 2:  # noqa: PLR2004 -- the field's docstring says why 2
+        if self.size < 2:  # noqa: PLR2004 -- explained in the field's docstring
             raise ValueError(f"a vocabulary of {self.size} has nothing but the end of the sentence")
 
     def check_begins(self, sources: Sequence[Source]) -> None:
-        """Refuse a source whose target would have to end before it says anything.
+        """Reject sources whose target would end before its first token of text.
 
         Raises:
             ValueError: the end-of-sentence id is forced.
@@ -141,55 +141,55 @@ class TargetVocabulary:
 
 
 class Advance(NamedTuple):
-    """What a step led to."""
+    """Outcome of a step."""
 
     rows: NDArray[np.int64] | None
-    """The rows to select before the next step, int64 [R']; None if every row simply continues."""
+    """Rows to select before the next step, int64 [R']; None if every row continues in place."""
     finished: Sequence[tuple[Source, list[Hypothesis]]]
-    """Sources that are done and have left, each with at least one hypothesis and at most
-    `num_hypotheses`, best first, whether the model ended them or the limit cut them."""
+    """Sources that are done and have left. Each has 1 to `num_hypotheses` hypotheses, best first, ended by
+    the model or cut at the limit."""
 
 
 CONTINUE = Advance(None, ())
 
 
 class Strategy(Protocol):
-    """Picks tokens among a step's candidates and keeps the hypotheses of sources that come and go.
+    """Picks tokens among a step's candidates and keeps the hypotheses of sources that join and leave.
 
-    What it finds for a source depends on that source's candidates alone: neither on the sources beside it
-    nor on when it joined.
+    The result for a source depends only on that source's candidates: neither on the other sources nor on
+    when it joined.
     """
 
     @property
     def beam_size(self) -> int:
-        """Rows of every source."""
+        """Number of rows per source."""
         ...
 
     @property
     def num_best(self) -> int:
-        """K, the candidates it wants of every row in the next step."""
+        """K, the number of candidates needed per row in the next step."""
         ...
 
     @property
     def last_ids(self) -> NDArray[np.int64]:
-        """The token that each row is extended by next, int64 [R]."""
+        """The token that each row reads next, int64 [R]."""
         ...
 
     @property
     def sources(self) -> Sequence[Source]:
-        """Those searched for, by slot: source i has the i-th group of rows."""
+        """Sources searched for, by slot: source i has the i-th group of rows."""
         ...
 
     def join(self, sources: Sequence[Source]) -> None:
-        """Begin to search for more sources, in slots after all others.
+        """Start the search for more sources, in slots after all others.
 
         Raises:
-            ValueError: a source's target must begin with the end-of-sentence id; none has joined.
+            ValueError: a source forces the end-of-sentence id; none of the sources has joined.
         """
         ...
 
     def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
-        """Take in a step's candidates.
+        """Process a step's candidates.
 
         Args:
             logprobs: float32 [R, K], best first.
@@ -198,16 +198,16 @@ class Strategy(Protocol):
         ...
 
     def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Give sources up.
+        """Remove sources.
 
         Args:
             is_leaving: bool [B], per slot.
 
         Returns:
-            The rows to select before the next step, int64 [R'].
+            Rows to select before the next step, int64 [R'].
         """
         ...
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far of a source's best hypothesis, without those that `Source.begin` forces."""
+        """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
         ...

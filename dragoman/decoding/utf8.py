@@ -1,9 +1,9 @@
-"""Keep byte pieces together: the bytes that a target spells are whole characters in UTF-8.
+"""Restriction of byte pieces to well-formed UTF-8: the bytes of a target form whole characters.
 
-A vocabulary with byte fallback spells what it has no piece for in bytes, one piece each. A search may find
-them in any order; few orders are text.
+A vocabulary with byte fallback spells what it has no piece for in bytes, one piece each. A search may
+choose them in any order; few orders are text.
 
-Shapes: B sources, R rows (those of a source side by side), K candidates of a row.
+Shapes: B sources, R rows (those of a source adjacent), K candidates of a row.
 """
 
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ from dragoman.decoding.slots import add_slots, keep_slots
 from dragoman.decoding.strategy import Advance, Source, Strategy, TargetVocabulary
 
 SPARE_CANDIDATES = 3
-"""Of a row between two characters, for those that no character begins with. They cost nothing measurable."""
+"""Extra candidates of a row between characters, for bytes that begin none. They cost nothing measurable."""
 CANDIDATES_INSIDE = 64
-"""Least number of a row within a character, where no more bytes than that may follow. Shortlists have room
-for as many."""
+"""Minimum candidates of a row inside a character, where at most as many bytes may follow. Shortlists are at
+least as wide."""
 NO_BYTE = 256
-"""Stands for a piece that is no byte."""
+"""Byte value of a piece that is not a byte."""
 BETWEEN = 0
-"""The state of a row between two characters."""
+"""State of a row between two characters."""
 _MAY_END = 9
 _MAY_REPLACE = 10
 _AUTOMATON: tuple[tuple[tuple[int, int, int], ...], ...] = (
     (
-        (0x09, 0x0A, BETWEEN),  # no other control character: XML could not hold it
+        (0x09, 0x0A, BETWEEN),  # other control characters are not allowed in XML
         (0x0D, 0x0D, BETWEEN),
         (0x20, 0x7E, BETWEEN),
         (0xC2, 0xDF, 1),
@@ -52,35 +52,35 @@ _AUTOMATON: tuple[tuple[tuple[int, int, int], ...], ...] = (
     ((0x80, 0xBE, 1), (0xBF, 0xBF, _MAY_END)),
     ((0x90, 0xBF, 2),),
     ((0x80, 0x8F, 2),),
-    ((0x80, 0xBC, BETWEEN),),  # U+FFFD would be next, and after it two that are no characters
+    ((0x80, 0xBC, BETWEEN),),  # U+FFFD would be next, then two noncharacters
     ((0x80, 0xBD, BETWEEN),),
 )
-"""By state: first and last byte that may follow, and the state after it. RFC 3629, section 4."""
+"""For each state, first and last byte that may follow, and the next state. RFC 3629, section 4."""
 
 
 @dataclass(slots=True)
 class _Rows:
-    """By row."""
+    """UTF-8 state by row."""
 
-    states: NDArray[np.uint8]  # [R], BETWEEN two characters, or how far into one
-    num_looked_at: NDArray[np.int64]  # [R], candidates between two characters
-    may_replace: NDArray[np.bool_]  # [R], whether U+FFFD may be spelled
+    states: NDArray[np.uint8]  # [R], BETWEEN, or the position inside a character
+    num_looked_at: NDArray[np.int64]  # [R], number of candidates considered between two characters
+    may_replace: NDArray[np.bool_]  # [R], whether bytes may spell U+FFFD
 
 
 class Utf8Strategy:
-    """A `Strategy` around another one, which is given only candidates that may follow in UTF-8.
+    """A `Strategy` that passes only candidates that form valid UTF-8 to an inner one.
 
-    Within a character these are the bytes that go on with it, else everything but bytes that none begins
-    with. U+FFFD is not spelled, unless the source has it, nor are control characters.
+    Inside a character these are the bytes that continue it, elsewhere everything but bytes that begin no
+    character. Control characters are not spelled, nor is U+FFFD unless the source has it.
 
-    Log-probabilities stay as they are, as with filters. Of a row within a character the best 64 candidates
-    are looked at, else a few more than the strategy within wants; always as many, whatever other rows need.
-    Where no candidate among them may follow, the row goes on with what it has: what it has begun makes no
-    character, and `Tokenizer.decode` leaves it out.
+    Log-probabilities stay as they are. A row inside a character considers its 64 best candidates, other rows
+    a few more than the inner strategy needs; the number does not depend on other rows. If none of them may
+    follow, the row continues unconstrained: its unfinished character is invalid, and `Tokenizer.decode` drops
+    it.
     """
 
     def __init__(self, inner: Strategy, target: TargetVocabulary) -> None:
-        """`inner` has no sources yet."""
+        """Wrap `inner`, which must have no sources yet."""
         self._inner = inner
         self._target = target
         self._bytes = np.full(target.size, NO_BYTE, np.int64)
@@ -93,32 +93,32 @@ class Utf8Strategy:
 
     @property
     def beam_size(self) -> int:
-        """Rows of every source."""
+        """Number of rows per source."""
         return self._inner.beam_size
 
     @property
     def num_best(self) -> int:
-        """K of the strategy within, and more where there may be others that cannot follow."""
+        """K of the inner strategy, or more if some candidates may not be able to follow."""
         return max(self._inner.num_best, self._num_best)
 
     @property
     def last_ids(self) -> NDArray[np.int64]:
-        """The token that each row is extended by next, int64 [R]."""
+        """The token that each row reads next, int64 [R]."""
         return self._inner.last_ids
 
     @property
     def sources(self) -> Sequence[Source]:
-        """Those searched for, by slot."""
+        """Sources searched for, by slot."""
         return self._inner.sources
 
     def join(self, sources: Sequence[Source]) -> None:
-        """Begin to search for more sources, in slots after all others."""
+        """Start the search for more sources, in slots after all others."""
         self._inner.join(sources)
         self._rows = add_slots(self._rows, self._begin(sources))
         self._look_at()
 
     def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
-        """Hand on the best candidates that may follow.
+        """Pass the best candidates that may follow to the inner strategy.
 
         Args:
             logprobs: float32 [R, K], best first.
@@ -129,7 +129,7 @@ class Utf8Strategy:
         num_best = self._inner.num_best
         advance = self._inner.advance(logprobs[:, :num_best], ids[:, :num_best])
         rows, last_ids = advance.rows, self._inner.last_ids
-        # Beams of a source that change places between two characters have nothing of their own to take along.
+        # Beams of a source that swap rows between two characters have no state to move.
         has_left = rows is not None and len(rows) < len(self._rows.states)
         if rows is not None and (has_left or self._is_inside):
             self._rows = keep_slots(self._rows, rows)
@@ -141,14 +141,14 @@ class Utf8Strategy:
         return advance
 
     def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Give sources up, bool [B] -> the rows that continue, int64 [R']."""
+        """Remove sources, bool [B] -> the rows that continue, int64 [R']."""
         rows = self._inner.leave(is_leaving)
         self._rows = keep_slots(self._rows, rows)
         self._look_at()
         return rows
 
     def beginning(self, slot: int) -> list[int]:
-        """Target ids so far of a source's best hypothesis, without those that `Source.begin` forces."""
+        """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
         return self._inner.beginning(slot)
 
     def _begin(self, sources: Sequence[Source]) -> _Rows:
@@ -162,14 +162,14 @@ class Utf8Strategy:
         )
 
     def _num_between(self, source: Source) -> int:
-        """Candidates between two characters: enough for the source alone, whatever others beside it want."""
+        """Return the candidates between two characters: enough for this source, whatever others need."""
         num_wanted = self._inner.beam_size + 1
         if source.sampling is not None:
             num_wanted = source.sampling.top_k + 1 if source.sampling.top_k else self._target.size
         return round_up(num_wanted + SPARE_CANDIDATES, self._target.size)
 
     def _look_at(self) -> None:
-        """Find out what the next step needs: numpy is slow to begin, and most steps need the same."""
+        """Compute what the next step needs, once: numpy calls have overhead, and most steps need the same."""
         rows = self._rows
         self._is_inside = bool(rows.states.any())
         self._num_looked_at = rows.num_looked_at
@@ -181,7 +181,7 @@ class Utf8Strategy:
     def _constrain(
         self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """What may follow, best first, then the rest with minus infinity; float32 and int64 [R, K]."""
+        """Return candidates that may follow, best first, then the rest at -inf; float32 and int64 [R, K]."""
         is_looked_at = np.arange(ids.shape[1]) < self._num_looked_at[:, None]
         may_follow = self._legal[self._rows.states[:, None], self._bytes[ids]] & is_looked_at
         goes_on = may_follow & (logprobs > -np.inf) & (ids != self._target.eos_id)
@@ -191,7 +191,7 @@ class Utf8Strategy:
         return np.take_along_axis(logprobs, order, axis=1), np.take_along_axis(ids, order, axis=1)
 
     def _read(self, last_bytes: NDArray[np.int64]) -> None:
-        """Where each row is after these, int64 [R]."""
+        """Update each row's state after these bytes, int64 [R]."""
         rows = self._rows
         rows.states = self._next[rows.states, last_bytes]
         rows.states[(rows.states == _MAY_END) & rows.may_replace] = _MAY_REPLACE
@@ -199,9 +199,9 @@ class Utf8Strategy:
 
 @lru_cache(1)
 def _tables() -> tuple[NDArray[np.bool_], NDArray[np.uint8]]:
-    """By state and byte: whether it may follow, and the state after it.
+    """Return, by state and byte, whether the byte may follow, and the state after it.
 
-    What may not follow begins anew.
+    A byte that may not follow starts a new character.
     """
     legal = np.zeros((len(_AUTOMATON), NO_BYTE + 1), np.bool_)
     after = np.zeros(legal.shape, np.uint8)

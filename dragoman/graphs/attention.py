@@ -1,8 +1,8 @@
-"""What of their sources rows have read: attention, from a step's queries and the cross keys.
+"""Attention to the source, computed from a step's queries and the cross-attention keys.
 
-The operators that attend keep their weights to themselves. What one layer's heads have looked at is worked
-out beside the decoder graph, by a tiny one that belongs to the engine (`python -m export.row_graphs` writes
-it), and only for targets that are read: a search does not pay for it. Which heads to ask, the manifest says.
+The attention operators do not output their weights. A tiny graph of the engine, next to the decoder graph,
+computes those of one layer's heads (`python -m export.row_graphs` writes it). It runs only in forced
+decoding: a search does not pay for it. The manifest names the layer and heads.
 
 Shapes: R rows, S source tokens, H heads, D head size, N = H x D.
 """
@@ -27,7 +27,7 @@ class Attention:
     """The tiny graph for one bundle's layer and heads. Safe to use from several threads."""
 
     def __init__(self, manifest: Manifest, options: SessionOptions) -> None:
-        if options.is_gpu:  # TensorRT would build an engine for each size that it meets
+        if options.is_gpu:  # TensorRT would build an engine for each size
             options = replace(options, providers=("cuda",))
         sizes, alignment = manifest.sizes, manifest.alignment
         self._heads = np.array(alignment.heads, np.int64)
@@ -39,11 +39,11 @@ class Attention:
         self._session = new_session(FOLDER / f"{ATTENTION_GRAPH}.{manifest.cache_dtype}.onnx", options)
 
     def bind(self, binding: IOBinding, cross: CrossCaches, num_rows: int) -> "BoundAttention":
-        """Have a step leave its queries where they are read.
+        """Bind a step's queries as the input of the tiny graph.
 
         Args:
-            binding: of a run of the decoder graph.
-            cross: what its rows read.
+            binding: binding of a run of the decoder graph.
+            cross: cross K/V that its rows read.
             num_rows: R.
         """
         shape = [num_rows, 1, self._width]
@@ -68,7 +68,7 @@ class Attention:
 
 
 class BoundAttention:
-    """Where one number of rows finds its queries, and leaves what they have read."""
+    """The tiny graph's binding for one number of rows."""
 
     def __init__(
         self, attention: Attention, binding: IOBinding, weights: NDArray[np.float32], kept: list[Any]
@@ -76,9 +76,9 @@ class BoundAttention:
         self._attention = attention
         self._binding = binding
         self._weights = weights
-        self._kept = kept  # what the binding does not keep alive
+        self._kept = kept  # objects that the binding does not keep alive
 
     def run(self) -> NDArray[np.float32]:
-        """Of the step that has just run, [R, S]. The same array each time."""
+        """Return the attention of the step that has just run, [R, S]. The same array each time."""
         self._attention.run(self._binding)
         return self._weights

@@ -1,8 +1,8 @@
-"""The shortlists of a running batch, as the decoder graph reads them.
+"""The shortlists of a running batch, as inputs of the decoder graph.
 
-One shortlist serves the batch, the union of its sources'; each row looks at its own source's tokens only, so
-that its numbers do not depend on what others brought. Shapes: B sources, R rows, C tokens on the batch's
-shortlist, P tokens on the longest shortlist of a source, N model width.
+One shortlist serves the batch, the union of its sources'. Each row looks only at its own source's tokens, so
+that its results do not depend on other sources. Shapes: B sources, R rows, C tokens on the batch's shortlist,
+P tokens on the longest shortlist of a source, N model width.
 """
 
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ from dragoman.contract import KEPT_ROWS
 from dragoman.decoding.slots import rows_of
 
 WIDTH_MULTIPLE = 64
-"""P is a multiple of this, and so never below the candidates that a search asks for."""
+"""P is a multiple of this, and so at least as large as the number of candidates that a search needs."""
 MOST_ROWS_TO_KEEP_FOR = 8
-"""Beyond these a step took longer with rows of the output projection that were kept than with rows just
-gathered, which are still in the core's cache."""
+"""Maximum rows for which gathered rows of the output projection are kept. Beyond it, a step took longer with
+kept rows than with freshly gathered ones, which are still in the core's cache."""
 
 Ids = NDArray[np.int64]
 
 
 def every_token(num_rows: int, num_wanted: int, width: int) -> dict[str, NDArray[Any]]:
-    """The decoder graph's inputs where no row has a shortlist; wanted tokens are the caller's to write.
+    """Return the decoder graph's inputs without shortlists; the caller writes the wanted tokens.
 
     Args:
         num_rows: R.
-        num_wanted: tokens whose log-probability is wanted in each row, 1 or 0.
+        num_wanted: tokens per row whose log-probability is wanted, 1 or 0.
         width: N.
     """
     return {
@@ -41,39 +41,39 @@ def every_token(num_rows: int, num_wanted: int, width: int) -> dict[str, NDArray
 
 
 def no_token(num_rows: int, width: int) -> dict[str, NDArray[Any]]:
-    """The decoder graph's inputs where none is looked at: there is a shortlist, and nothing is on it."""
+    """Return the decoder graph's inputs if no token is scored: a shortlist that is empty."""
     return every_token(num_rows, 0, width) | {"has_shortlist": np.array(True)}  # noqa: FBT003 -- the value
 
 
 class BatchShortlist:
-    """Which tokens each row may use next; empty as long as no shortlist joins."""
+    """The tokens that each row may use next; empty until a shortlist joins."""
 
     def __init__(self, beam_size: int, vocab_size: int, width: int) -> None:
         self._beam_size = beam_size
         self._width = width
         self._own: list[Ids] = []  # by source
-        self._places = np.zeros(vocab_size, np.int64)  # of the tokens that are on the batch's shortlist
+        self._places = np.zeros(vocab_size, np.int64)  # positions of tokens on the batch's shortlist
         self._shortlist: Ids = np.zeros(0, np.int64)
         self._rows: Ids = np.zeros((0, 0), np.int64)
         self._bias: NDArray[np.float32] = np.zeros((0, 0), np.float32)
         self._is_laid_out = True
-        self._kept = np.zeros((0, width), np.uint8)  # rows of the output projection, of the shortlist
+        self._kept = np.zeros((0, width), np.uint8)  # the shortlist's rows of the output projection
         self._are_kept = False
 
     @property
     def shortlist(self) -> Ids:
-        """int64 [C], ascending."""
+        """Token ids on the batch's shortlist, int64 [C], ascending."""
         self._lay_out()
         return self._shortlist
 
     def join(self, lists: Sequence[Ids]) -> None:
-        """Take in more sources' shortlists, after all others."""
+        """Add more sources' shortlists, after all others."""
         self._own += lists
-        # Several join before the next step: the layout is made then, once for all of them.
+        # Several may join before the next step: lay them out then, once for all.
         self._is_laid_out = False
 
     def keep(self, slots: Ids) -> None:
-        """Source i becomes what source slots[i] was; the batch's shortlist may name more than they need."""
+        """Let source i become source slots[i]; the batch's shortlist may keep tokens that none needs."""
         self._own = [self._own[slot] for slot in slots.tolist()]
         if self._is_laid_out:
             (moved,) = (slots != np.arange(len(slots))).nonzero()
@@ -81,7 +81,7 @@ class BatchShortlist:
             self._rows[new], self._bias[new] = self._rows[old], self._bias[old]
 
     def inputs(self, num_rows: int) -> dict[str, NDArray[Any]]:
-        """The decoder graph's inputs; valid until sources join, also when rows change places."""
+        """Return the decoder graph's inputs; valid until sources join, even if rows move."""
         shortlist = self.shortlist
         if not len(shortlist):
             return every_token(num_rows, 0, self._width)
@@ -94,10 +94,10 @@ class BatchShortlist:
         }
 
     def room_to_keep(self, num_rows: int) -> NDArray[np.uint8] | None:
-        """Where the next step is to leave the rows of the output projection that the shortlist names.
+        """Return the buffer where the next step writes the shortlist's rows of the output projection.
 
         Returns:
-            uint8 [C, N], whose owner says `keep_rows` when they lie there; None where they are not wanted.
+            uint8 [C, N]; call `keep_rows` when it is filled. None if the rows are not needed.
         """
         if self._are_kept or not len(self.shortlist) or not self._is_worth_it(num_rows):
             return None
@@ -105,14 +105,14 @@ class BatchShortlist:
         return self._kept
 
     def keep_rows(self) -> None:
-        """They lie where there was room for them: `inputs` has them until sources join."""
+        """Mark the buffer as filled: `inputs` includes it until sources join."""
         self._are_kept = True
 
     def _is_worth_it(self, num_rows: int) -> bool:
         return num_rows <= MOST_ROWS_TO_KEEP_FOR
 
     def _lay_out(self) -> None:
-        """Find the batch's shortlist, and on it the places of each row's own tokens."""
+        """Compute the batch's shortlist, and the positions on it of each row's own tokens."""
         if self._is_laid_out:
             return
         self._is_laid_out = True

@@ -1,8 +1,8 @@
-"""What decoder steps read and write: the state by row, cross K/V by source or by row.
+"""Caches of decoder steps: the state by row, cross K/V by source or by row.
 
-All are preallocated, all layers in one memory, and their first rows are handed to onnxruntime as they lie.
-Shapes: L key and value of each layer in turn, R rows, E entries (see `CrossCaches`), T positions, S source
-tokens, H heads, D head size, N model width.
+All are preallocated, all layers in one memory; onnxruntime uses their first rows in place. Shapes: L key
+and value of each layer in turn, R rows, E entries (see `CrossCaches`), T positions, S source tokens, H heads,
+D head size, N model width.
 """
 
 from collections.abc import Sequence
@@ -18,51 +18,51 @@ from dragoman.graphs.encoder import CrossKV
 from dragoman.graphs.memory import Memory, MemoryMaker
 
 POSITIONS_MULTIPLE = 16
-"""Self K/V hold as many positions, then a quarter more when they are full, always a multiple of this.
-What lies close together is read faster: with 32 positions half filled, 32 rows took a tenth longer."""
+"""Initial positions of self K/V, which grow by a quarter when full, always to a multiple of this.
+Compact memory is read faster: with 32 positions half filled, 32 rows took a tenth longer."""
 KEPT_CAPACITY = 128
-"""Positions that self K/V keep room for when no row is left."""
+"""Maximum positions that self K/V keep allocated when no row is left."""
 SHRINK_AT = 0.75
-"""Cross K/V are laid out anew when their sources need no more than this share of the width."""
+"""Cross K/V shrink when their sources need no more than this share of the width."""
 
 LayerShape = tuple[int, int, int]
 """L, H, D."""
 
 
 class DecoderState(Protocol):
-    """What a step carries on to the next, row by row: rows join, move and leave.
+    """State that a step passes to the next, row by row: rows join, move and leave.
 
-    What may put the memory in another place says whether it did: onnxruntime has to be told.
+    Methods that may relocate the memory return whether they did: it must then be bound again.
     """
 
     @property
     def num_rows(self) -> int:
-        """There is room for."""
+        """Capacity in rows."""
         ...
 
     def reserve(self, num_rows: int, positions: int, used: tuple[int, int]) -> bool:
-        """Make room for rows, and for positions in each, keeping the `used` first rows and positions."""
+        """Allocate rows, and positions in each; keep the `used` first rows and positions."""
         ...
 
     def begin(self, rows: slice) -> bool:
-        """Let rows begin that have seen nothing."""
+        """Reset rows that have read nothing."""
         ...
 
     def move(self, rows: NDArray[np.int64], positions: int) -> bool:
-        """Row i becomes what row rows[i] was, of which no more than `positions` have been seen."""
+        """Let row i become row rows[i], of which at most `positions` have been read."""
         ...
 
     def forget(self) -> bool:
-        """No row is left: give memory back that would not be needed again soon."""
+        """Release memory that is unlikely to be needed again soon; no row is left."""
         ...
 
     def bind(self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int) -> object:
-        """Tell onnxruntime where the first rows lie; as `Memory.bind`."""
+        """Bind the first rows in onnxruntime; like `Memory.bind`."""
         ...
 
 
 class SelfCaches:
-    """Self K/V of every row, [L, R, H, T, D]; the rows' capacity is doubled when they are full."""
+    """Self K/V of every row, [L, R, H, T, D]; the capacity in rows is doubled when full."""
 
     def __init__(self, maker: MemoryMaker, layers: LayerShape, dtype: CacheDType) -> None:
         self._maker = maker
@@ -72,12 +72,12 @@ class SelfCaches:
 
     @property
     def num_rows(self) -> int:
-        """There is room for."""
+        """Capacity in rows."""
         return self.memory.shape[1]
 
     @property
     def positions(self) -> int:
-        """T."""
+        """T, the capacity in positions."""
         return self.memory.shape[3]
 
     def reserve(self, num_rows: int, positions: int, used: tuple[int, int]) -> bool:
@@ -90,8 +90,8 @@ class SelfCaches:
         self.memory = self.memory.resized((rows, capacity), used)
         return True
 
-    def begin(self, rows: slice) -> bool:  # noqa: ARG002 -- the protocol's
-        """Nothing is read of a row beyond its own length."""
+    def begin(self, rows: slice) -> bool:  # noqa: ARG002 -- protocol
+        """Do nothing: rows are never read beyond their own length."""
         return False
 
     def move(self, rows: NDArray[np.int64], positions: int) -> bool:
@@ -100,7 +100,7 @@ class SelfCaches:
         return self.memory is not before
 
     def forget(self) -> bool:
-        """Gives back what one long target asked for."""
+        """Release what one long target needed."""
         if self.positions <= KEPT_CAPACITY:
             return False
         self.memory = self._empty()
@@ -115,9 +115,9 @@ class SelfCaches:
 
 
 class Cells:
-    """A cell for each layer of every row, [L, R, 1, 1, N]; L is one here for each layer.
+    """A cell for each layer of every row, [L, R, 1, 1, N]; here L has one entry for each layer.
 
-    A cell is as large after any number of positions; their capacity is doubled when rows are full.
+    The size of a cell does not depend on the position; the capacity in rows is doubled when full.
     """
 
     def __init__(self, maker: MemoryMaker, num_layers: int, width: int) -> None:
@@ -128,20 +128,20 @@ class Cells:
     def num_rows(self) -> int:
         return self.memory.shape[1]
 
-    def reserve(self, num_rows: int, positions: int, used: tuple[int, int]) -> bool:  # noqa: ARG002 -- the protocol's
+    def reserve(self, num_rows: int, positions: int, used: tuple[int, int]) -> bool:  # noqa: ARG002 -- protocol
         if num_rows <= self.num_rows:
             return False
         self.memory = self.memory.resized((max(num_rows, 2 * self.num_rows), 1), (used[0], 1))
         return True
 
     def begin(self, rows: slice) -> bool:
-        """A row's first cell is zero."""
+        """Set the first cell of each row to zero."""
         before, (num_layers, width) = self.memory, self._shape
         zeros = np.zeros((num_layers, rows.stop - rows.start, 1, 1, width), CELL_DTYPE)
         self.memory = before.write(rows.start, zeros, 1)
         return self.memory is not before
 
-    def move(self, rows: NDArray[np.int64], positions: int) -> bool:  # noqa: ARG002 -- the protocol's
+    def move(self, rows: NDArray[np.int64], positions: int) -> bool:  # noqa: ARG002 -- protocol
         before = self.memory
         self.memory = before.move(rows, 1)
         return self.memory is not before
@@ -156,7 +156,7 @@ class Cells:
 class CrossCaches:
     """Cross K/V of every source, [L, E, H, S, D], S just wide enough for the longest.
 
-    As floats they have one entry for each source, which its beams share; as int8 one for each row.
+    As floats they have one entry per source, which its beams share; as int8, one per row.
     """
 
     def __init__(self, maker: MemoryMaker, layers: LayerShape, dtype: CacheDType, beam_size: int) -> None:
@@ -170,12 +170,12 @@ class CrossCaches:
 
     @property
     def num_entries(self) -> int:
-        """In use."""
+        """Number of entries in use."""
         return len(self._lengths)
 
     @property
     def width(self) -> int:
-        """S."""
+        """S, the width in source tokens."""
         return self.memory.shape[3]
 
     @property
@@ -184,7 +184,7 @@ class CrossCaches:
         return self._ends[: self.num_entries]
 
     def join(self, cross: CrossKV) -> bool:
-        """Copy more sources in after the others; whether the memory is another one now."""
+        """Append a copy of more sources; return whether the memory has moved."""
         before, first = self.memory, self.num_entries
         lengths = np.concatenate([self._lengths, cross.lengths.repeat(self._copies)])
         self._lay_out(lengths)
@@ -194,7 +194,7 @@ class CrossCaches:
         return self.memory is not before
 
     def keep(self, slots: NDArray[np.int64]) -> bool:
-        """Source i becomes what source slots[i] was; whether the memory is another one now."""
+        """Let source i become source slots[i]; return whether the memory has moved."""
         before, entries = self.memory, rows_of(slots, self._copies)
         self.memory = before.move(entries, self.width)
         self._lengths = self._lengths[entries]
@@ -204,11 +204,11 @@ class CrossCaches:
         return self.memory is not before
 
     def bind(self, binding: IOBinding, ports: Sequence[tuple[str, str]]) -> object:
-        """Tell onnxruntime where they lie; as `Memory.bind`."""
+        """Bind the caches in onnxruntime; like `Memory.bind`."""
         return self.memory.bind(binding, ports, self.num_entries, self.memory.shape[2:])
 
     def inputs(self) -> dict[str, NDArray[Any]]:
-        """How far each entry reaches, as the decoder graph reads it."""
+        """Return the length of each entry, as inputs of the decoder graph."""
         if self._is_shared:
             return {"source_mask": self._mask[: self.num_entries]}
         return {
@@ -217,7 +217,7 @@ class CrossCaches:
         }
 
     def _lay_out(self, lengths: NDArray[np.int64]) -> None:
-        """Give the memory room for sources of these lengths, keeping those that are there."""
+        """Resize the memory for sources of these lengths; keep those already there."""
         _, capacity, _, width, _ = self.memory.shape
         needed = padded_width(int(lengths.max(initial=1)))
         is_wide_enough = SHRINK_AT * width < needed <= width
@@ -231,7 +231,7 @@ class CrossCaches:
         self._write_extents(slice(0, num_kept))
 
     def _write_extents(self, entries: slice) -> None:
-        """Where the tokens of some entries end."""
+        """Write where the tokens of some entries end."""
         lengths = self._lengths[entries]
         self._ends[entries] = lengths - 1
         if self._is_shared:

@@ -1,6 +1,6 @@
-"""Decoder steps on onnxruntime, for rows that come and go, with the state written in place.
+"""Decoder steps on onnxruntime, for rows that join and leave, with the state written in place.
 
-Shapes: B sources, R rows (B x beams, the beams of a source side by side), K candidates, S source tokens.
+Shapes: B sources, R rows (B x beams, the beams of a source adjacent), K candidates, S source tokens.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,11 +23,11 @@ from dragoman.graphs.session import SessionOptions, open_session
 from dragoman.types import SearchKind
 
 MANY_CANDIDATES = 1024
-"""Of a row, from which on what was bound for other numbers of rows is not kept."""
+"""Candidates per row above which the bindings of all other step shapes are dropped."""
 
 
 class Decoder:
-    """The decoder graph. Safe to use from several threads, each with steps of its own."""
+    """The decoder graph. Safe to use from several threads, each with its own steps."""
 
     def __init__(self, bundle: Bundle, options: SessionOptions) -> None:
         sizes = bundle.manifest.sizes
@@ -51,47 +51,47 @@ class Decoder:
         self.is_on_device = options.device_type is not None
 
     def open_steps(self, kind: SearchKind) -> "DecoderSteps":
-        """Steps without sources."""
+        """Create steps without sources."""
         return DecoderSteps(self, kind)
 
     def empty_state(self) -> DecoderState:
-        """A state without rows."""
+        """Create a state without rows."""
         if self.autoregression == "ssru":
             return Cells(self._state_maker, self.layers, self.width)
         return SelfCaches(self._state_maker, (len(self.state_ports), *self.row_shape), self.cache_dtype)
 
     def start(self, cross: CrossKV, beam_size: int) -> "DecoderSteps":
-        """Steps that begin with these sources."""
+        """Create steps that start with these sources."""
         steps = self.open_steps(SearchKind(beam_size))
         steps.join(cross)
         return steps
 
 
 class StepShape(NamedTuple):
-    """What is asked of a step."""
+    """Shape of a step's inputs and outputs."""
 
     num_rows: int
     num_best: int
-    """0: given tokens are read, and no candidates looked for."""
+    """K; 0 in forced decoding, which needs no candidates."""
     num_wanted: int
-    """Tokens whose log-probability is wanted in each row: 1 or 0."""
+    """Tokens per row whose log-probability is wanted: 1 or 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundStep:
-    """What onnxruntime was told for one question, and the memory it then uses."""
+    """An onnxruntime binding for one step shape, and the memory that it uses."""
 
     binding: IOBinding
     inputs: dict[str, NDArray[Any]]
     outputs: dict[str, NDArray[Any]]
     attention: BoundAttention | None
-    """What follows a step that reads."""
+    """Computes the attention after a step of forced decoding."""
     kept: list[object]
-    """What the binding does not keep alive; the state first, which may be bound anew."""
+    """Objects that the binding does not keep alive; first the state, which may be bound again."""
 
 
 class DecoderSteps:
-    """The running state of a search: its `Stepper`. For one thread, and not to be used after an error."""
+    """The running state of a search: its `Stepper`. Use from one thread, and not after an error."""
 
     def __init__(self, decoder: Decoder, kind: SearchKind) -> None:
         self._decoder = decoder
@@ -109,7 +109,7 @@ class DecoderSteps:
         self._bounds: dict[StepShape, BoundStep] = {}
 
     def join(self, cross: CrossKV) -> None:
-        """Take more sources in: `beam_size` rows each, after all others. `cross` is copied."""
+        """Append sources: `beam_size` rows each, after all others. `cross` is copied."""
         num_rows = self._num_rows + cross.num_sources * self._beam_size
         has_moved = self._cross.join(cross)
         if self._is_shortlisted:
@@ -133,11 +133,11 @@ class DecoderSteps:
         """Extend every row by one token.
 
         Args:
-            last_ids: int64 [R], the tokens picked one step ago.
+            last_ids: int64 [R], the tokens picked in the last step.
             num_best: K.
 
         Returns:
-            Log-probabilities float32 [R, K], best first, and their ids int64 [R, K]. Theirs until the next
+            Log-probabilities float32 [R, K], best first, and their ids int64 [R, K]. Valid until the next
             step only.
         """
         bound = self._prepare(StepShape(self._num_rows, num_best, 0), last_ids)
@@ -147,32 +147,31 @@ class DecoderSteps:
     def read(
         self, last_ids: NDArray[np.int64], wanted_ids: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.float32] | None, NDArray[np.float32]]:
-        """Extend every row by one token of a target that is given. All tokens may be said, listed or not.
+        """Extend every row by one token of a given target. The shortlist does not apply.
 
         Args:
-            last_ids: int64 [R], the tokens of the row that come next.
-            wanted_ids: int64 [R], the tokens after them; None to look at none, which spares the output
-                projection.
+            last_ids: int64 [R], the tokens that the rows read.
+            wanted_ids: int64 [R], the tokens after them; None skips the output projection.
 
         Returns:
-            Log-probabilities float32 [R] of the wanted tokens, as `step` would show them, minus infinity for
-            what the model never says; None if no token is wanted. And the attention of the step, float32
-            [R, S]: how much of each source token its rows read, 0 behind the row's own source. Theirs until
-            the next step only.
+            Log-probabilities float32 [R] of the wanted tokens, as `step` would return them, -inf for tokens
+            that the model never produces; None without `wanted_ids`. And the attention of the step, float32
+            [R, S]: how much of each source token a row reads, 0 beyond the row's own source. Valid until the
+            next step only.
         """
         question = StepShape(self._num_rows, 0, 0 if wanted_ids is None else 1)
         bound = self._prepare(question, last_ids)
         if wanted_ids is not None:
             bound.inputs["candidates"][:, 0] = wanted_ids
         self._run(bound)
-        assert bound.attention is not None, "it was asked for"  # noqa: S101 -- no way but a bug
+        assert bound.attention is not None, "it was asked for"  # noqa: S101 -- only a bug
         attention = bound.attention.run()
         return None if wanted_ids is None else bound.outputs["wanted_logprobs"][:, 0], attention
 
     def select(self, rows: NDArray[np.int64]) -> None:
-        """Go on with `len(rows)` rows: new row i continues old row rows[i].
+        """Continue with `len(rows)` rows: new row i continues old row rows[i].
 
-        Groups of `beam_size` rows stay groups of one source; with fewer groups than before, sources leave.
+        Each group of `beam_size` rows still belongs to one source; fewer groups mean that sources leave.
         """
         has_moved = self._state.move(rows, self._longest)
         if len(rows) == self._num_rows:  # beams change places, sources do not
@@ -193,7 +192,7 @@ class DecoderSteps:
             self._bounds.clear()
 
     def _prepare(self, question: StepShape, last_ids: NDArray[np.int64]) -> BoundStep:
-        """Where one more position has room, and these tokens are its first."""
+        """Return the bound step with space for one more position and these tokens as inputs."""
         total_length = self._longest + 1
         if self._state.reserve(self._num_rows, total_length, (self._num_rows, self._longest)):
             self._bind_state_again()
@@ -211,20 +210,20 @@ class DecoderSteps:
         self._longest += 1
         if contract.LISTED_ROWS in bound.outputs:
             self._candidates.keep_rows()
-            self._bounds.clear()  # the next step is given them
+            self._bounds.clear()  # the next step reads the kept rows
 
     def _bind(self, question: StepShape) -> BoundStep:
-        """Tell onnxruntime where everything lies: once for each question."""
+        """Bind all inputs and outputs in onnxruntime, once for each step shape."""
         num_rows = question.num_rows
         if question.num_best > MANY_CANDIDATES:
-            self._bounds.clear()  # of a whole vocabulary, one at a time takes enough memory
+            self._bounds.clear()  # for a whole vocabulary one binding takes enough memory
         decoder, cross = self._decoder, self._cross
         binding = decoder.session.io_binding()
         kept: list[object] = [
             self._state.bind(binding, decoder.state_ports, num_rows),
             cross.bind(binding, decoder.cross_ports),
         ]
-        # On the CPU these share the arrays' memory: what is written there later is what a step reads.
+        # On the CPU these share the arrays' memory: a step reads what is written there later.
         inputs: dict[str, NDArray[Any]] = {
             "last_ids": self._last_ids[:num_rows],
             "lengths": self._lengths[:num_rows],
@@ -248,7 +247,7 @@ class DecoderSteps:
         return bound
 
     def _tokens(self, question: StepShape) -> dict[str, NDArray[Any]]:
-        """Inputs that tell which tokens are looked at."""
+        """Return the inputs that select the tokens to look at."""
         if question.num_best:
             return self._candidates.inputs(question.num_rows)
         if question.num_wanted:
@@ -256,14 +255,14 @@ class DecoderSteps:
         return no_token(question.num_rows, self._decoder.width)
 
     def _bind_state_again(self) -> None:
-        """Only the state lies elsewhere than before: the rest of what onnxruntime was told still holds."""
+        """Bind only the state again, which has moved; other bindings stay valid."""
         num_rows = self._num_rows
         self._bounds = {each: bound for each, bound in self._bounds.items() if each.num_rows == num_rows}
         for bound in self._bounds.values():
             bound.kept[0] = self._state.bind(bound.binding, self._decoder.state_ports, self._num_rows)
 
     def _send(self, bound: BoundStep) -> None:
-        """What is bound to a device is a copy: what has changed since on the host is bound anew."""
+        """Bind inputs that have changed on the host again: on a device, bound inputs are copies."""
         binding = bound.binding
         for name in ("last_ids", "lengths", "total_length", "candidates"):
             binding.bind_cpu_input(name, bound.inputs[name])
@@ -271,7 +270,7 @@ class DecoderSteps:
 
 
 def _outputs(question: StepShape) -> dict[str, NDArray[Any]]:
-    """Those that are asked for; onnxruntime drops the others."""
+    """Allocate the outputs that the step needs; onnxruntime drops the others."""
     num_rows, num_best, num_wanted = question
     if num_best:
         return {
@@ -282,7 +281,7 @@ def _outputs(question: StepShape) -> dict[str, NDArray[Any]]:
 
 
 def _ports(names: Sequence[str], outputs: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """Caches' inputs, each with the output that is written in its place, or ""."""
+    """Pair the caches' inputs with the outputs that overwrite them, or ""."""
     return tuple((name, contract.NEW + name if contract.NEW + name in outputs else "") for name in names)
 
 

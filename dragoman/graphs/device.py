@@ -1,8 +1,8 @@
-"""K/V on a device: moved there by tiny graphs on the same provider, never by way of the host.
+"""K/V on a device: tiny graphs on the same provider move them, never through the host.
 
-`python -m export.row_graphs` writes the graphs. They belong to this file and are committed beside it:
-a bundle need not know of them. They are made of Gather, Concat, Slice and Pad alone: `ScatterND` could write
-in place, but on CUDA a single thread copies the whole of a row, and these share it out among thousands.
+`python -m export.row_graphs` writes the graphs, which are committed next to this file and not part of
+bundles. They use only Gather, Concat, Slice and Pad: `ScatterND` could write in place, but on CUDA a single
+thread copies a whole row, while these divide it among thousands.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,18 +23,18 @@ FOLDER = Path(__file__).with_name("rows")
 
 
 class Device:
-    """The provider's memory, and the tiny graphs. Safe to use from several threads."""
+    """The provider's memory and the tiny graphs. Safe to use from several threads."""
 
     def __init__(self, options: SessionOptions, device_type: str, dtype: CacheDType) -> None:
-        """Open the graphs for one kind of numbers: float16 or float32."""
-        if options.is_gpu:  # TensorRT would build an engine for each size that they meet
+        """Load the graphs of one dtype: float16 or float32."""
+        if options.is_gpu:  # TensorRT would build an engine for each size
             options = replace(options, providers=("cuda",))
         self.type = device_type
         self.dtype = np.dtype(dtype)
         self._sessions = {name: new_session(FOLDER / f"{name}.{dtype}.onnx", options) for name in ROW_GRAPHS}
 
     def zeros(self, shape: Shape, dtype: CacheDType) -> "DeviceMemory":
-        assert self.dtype == dtype, "a device has the graphs of one dtype"  # noqa: S101 -- no way but a bug
+        assert self.dtype == dtype, "a device has the graphs of one dtype"  # noqa: S101 -- only a bug
         if not all(shape):
             return DeviceMemory(self, None, shape)
         return DeviceMemory(self, self.run("zeros", {}, {"shape": np.array(shape, np.int64)}), shape)
@@ -42,12 +42,12 @@ class Device:
     def run(
         self, graph: str, values: Mapping[str, OrtValue], numbers: Mapping[str, NDArray[np.int64]]
     ) -> OrtValue:
-        """The only output of a tiny graph, on the device.
+        """Run a tiny graph and return its only output, on the device.
 
         Args:
             graph: one of ROW_GRAPHS.
             values: inputs on the device.
-            numbers: inputs on the host, which are few.
+            numbers: small inputs on the host.
         """
         session = self._sessions[graph]
         binding = session.io_binding()
@@ -63,10 +63,10 @@ class Device:
 
 
 class DeviceMemory:
-    """An `OrtValue` on the device. Whatever changes it makes another: a copy costs less there than a step."""
+    """An `OrtValue` on the device. Changes create a new one: a copy there costs less than a step."""
 
     def __init__(self, device: Device, value: OrtValue | None, shape: Shape) -> None:
-        """`value` is None if and only if there is room for nothing."""
+        """Wrap `value`, which is None if and only if the shape has no elements."""
         self.shape = shape
         self.value = value
         self._device = device
@@ -107,8 +107,8 @@ class DeviceMemory:
     def bind(
         self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int, row_shape: tuple[int, ...]
     ) -> object:
-        """By address: an `OrtValue` cannot be taken apart, but each layer's rows lie together in it."""
-        assert self.value is not None, "there are rows"  # noqa: S101 -- no way but a bug
+        """Bind by address: an `OrtValue` cannot be split, but each layer's rows are contiguous in it."""
+        assert self.value is not None, "there are rows"  # noqa: S101 -- only a bug
         device, dtype = self._device, self._device.dtype
         shape = (num_rows, *row_shape)
         address = self.value.data_ptr()
@@ -123,7 +123,7 @@ class DeviceMemory:
         return self
 
     def _fit(self, value: OrtValue, used: tuple[int, int], shape: Shape) -> OrtValue:
-        """The first rows and positions of `value` in a memory of a shape."""
+        """Copy the first rows and positions of `value` into a memory of this shape."""
         numbers = {"used": np.array(used), "pads": _pads(shape[1] - used[0], shape[3] - used[1])}
         return self._device.run("fit", {"memory": value}, numbers)
 
@@ -135,5 +135,5 @@ class DeviceMemory:
 
 
 def _pads(rows: int, positions: int) -> NDArray[np.int64]:
-    """Zeros behind the rows and behind the positions, as `Pad` reads them for [L, N, H, T, D]."""
+    """Return the zeros to append to rows and positions, as `Pad` reads them for [L, N, H, T, D]."""
     return np.array([0, 0, 0, 0, 0, 0, rows, 0, positions, 0])

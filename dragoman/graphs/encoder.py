@@ -1,4 +1,4 @@
-"""Source ids to cross K/V, once per source.
+"""The encoder graph: source ids to cross K/V, once per source.
 
 Shapes: L key and value of each decoder layer in turn, B sources, S source tokens, H heads, D head size.
 """
@@ -18,15 +18,15 @@ from dragoman.graphs.session import DEVICE_ID, SessionOptions, open_session
 
 @dataclass(slots=True)
 class CrossKV:
-    """What the decoder reads of a batch of sources, as wide as the longest of them."""
+    """Cross K/V of a batch of sources, as wide as the longest of them."""
 
     memory: Any
-    """Key and value of each decoder layer in turn, [L, B, H, S, D]: an array, or on a device an `OrtValue`,
-    whose S is padded."""
+    """Key and value of each decoder layer in turn, [L, B, H, S, D]: an array, or on a device an `OrtValue`
+    with padded S."""
     lengths: NDArray[np.int64]
-    """Tokens of each source, [B]; what lies beyond them means nothing."""
+    """Tokens of each source, [B]; values beyond them are meaningless."""
     candidates: Sequence[NDArray[np.int64]] = ()
-    """Each source's shortlist, ascending; none where every token may be used."""
+    """Each source's shortlist, ascending; empty if every token may be used."""
 
     @property
     def num_sources(self) -> int:
@@ -65,7 +65,7 @@ class Encoder:
         return CrossKV(memory[:, :, :, :width], lengths)
 
     def _run_on_device(self, inputs: Mapping[str, NDArray[Any]], device_type: str) -> OrtValue:
-        """What is computed there stays there."""
+        """Run the graph and leave the outputs on the device."""
         binding = self._session.io_binding()
         for name, array in inputs.items():
             binding.bind_cpu_input(name, array)

@@ -1,7 +1,7 @@
-"""Where K/V lie, and what happens to them there: in numpy arrays (here), or on a device (`device.py`).
+"""Memory of K/V and the operations on it: in numpy arrays (here), or on a device (`device.py`).
 
-Shapes: L key and value of each layer in turn, N rows or sources that there is room for, H heads, T positions
-or source tokens, D head size.
+Shapes: L key and value of each layer in turn, N capacity in rows or sources, H heads, T positions or source
+tokens, D head size.
 """
 
 from collections.abc import Sequence
@@ -20,63 +20,63 @@ Shape = tuple[int, int, int, int, int]
 class Memory(Protocol):
     """K/V of all layers, [L, N, H, T, D].
 
-    What changes them returns the memory to go on with: this one, or another in its place.
+    Methods that change them return the memory to use from then on: this one, or a replacement.
     """
 
     @property
     def shape(self) -> Shape: ...
 
     def resized(self, size: tuple[int, int], used: tuple[int, int]) -> Self:
-        """Another memory of N and T as in `size`, with the `used` first of them kept; zeros elsewhere."""
+        """Return a memory with N and T as in `size`; keep the `used` first of them, zero the rest."""
         ...
 
     def move(self, rows: NDArray[np.int64], positions: int) -> Self:
-        """Row i becomes what row rows[i] was, at least as far as `positions`."""
+        """Let row i become row rows[i], at least its first `positions`."""
         ...
 
     def write(self, first: int, source: Any, copies: int) -> Self:
-        """Rows from `first` on become those of `source`, each `copies` times; zeros where it is narrower.
+        """Write the rows of `source` from row `first` on, each `copies` times; fill up with zeros.
 
         Args:
-            first: number of the rows in use, which stay.
-            source: [L, B, H, S, D], an array, or where it lies on the device an `OrtValue`. What lies beyond
-                T is left out.
-            copies: of each row, side by side.
+            first: number of rows in use, which stay.
+            source: [L, B, H, S, D], an array, or an `OrtValue` if it is on the device. What lies beyond T is
+                ignored.
+            copies: adjacent copies of each row.
         """
         ...
 
     def bind(
         self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int, row_shape: tuple[int, ...]
     ) -> object:
-        """Tell onnxruntime where each layer's first rows lie.
+        """Bind each layer's first rows in onnxruntime.
 
         Args:
-            binding: of a session's run.
-            ports: for each of the L, the input's name and that of the output which is written in its place;
-                "" where there is none. What has no input is not bound.
-            num_rows: [num_rows, *row_shape] is what the graph sees.
+            binding: binding of a session's run.
+            ports: for each of the L, the name of the input and of the output that overwrites it, or "" if
+                there is none. Memory without an input is not bound.
+            num_rows: the graph sees [num_rows, *row_shape].
             row_shape: H, T, D, or as many elements in another shape; always the same for one memory.
 
         Returns:
-            What must be kept for as long as the binding.
+            An object to keep alive as long as the binding.
         """
         ...
 
 
 class MemoryMaker(Protocol):
-    """Makes memories of one kind."""
+    """Creates memories of one kind."""
 
     def zeros(self, shape: Shape, dtype: CacheDType) -> Memory: ...
 
 
 class HostMemory:
-    """A numpy array. onnxruntime reads and writes it where it lies; all is done in place."""
+    """A numpy array, which onnxruntime reads and writes in place; methods change it in place."""
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.array = array
         self.shape: Shape = array.shape
         self._places = np.arange(self.shape[1])
-        self._values: dict[int, list[OrtValue]] = {}  # of each layer, by rows
+        self._values: dict[int, list[OrtValue]] = {}  # of each layer, by number of rows
 
     def resized(self, size: tuple[int, int], used: tuple[int, int]) -> Self:
         layers, _, heads, _, head_size = self.shape
@@ -86,7 +86,7 @@ class HostMemory:
         return type(self)(array)
 
     def move(self, rows: NDArray[np.int64], positions: int) -> Self:
-        """Only what changes is copied."""
+        """Copy only the rows that change."""
         (moved,) = (rows != self._places[: len(rows)]).nonzero()
         if len(moved):
             self.array[:, moved, :, :positions] = self.array[:, rows[moved], :, :positions]
@@ -97,14 +97,14 @@ class HostMemory:
         rows = slice(first, first + source.shape[1] * copies)
         joining = source[:, :, :, :width]
         self.array[:, rows, :, :width] = joining if copies == 1 else joining.repeat(copies, axis=1)
-        self.array[:, rows, :, width:] = 0  # masked, but NaN left behind there would not be masked
+        self.array[:, rows, :, width:] = 0  # masked, but the mask would not hide a NaN
         return self
 
     def bind(
         self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int, row_shape: tuple[int, ...]
     ) -> object:
         values = self._values.get(num_rows)
-        if values is None:  # to make them takes most of the time, and the same number of rows comes again
+        if values is None:  # creating them takes most of the time, and row counts repeat
             layers = [layer.reshape(num_rows, *row_shape) for layer in self.array[:, :num_rows]]
             values = self._values[num_rows] = [OrtValue.ortvalue_from_numpy(layer) for layer in layers]
         for (name, output), value in zip(ports, values, strict=True):
@@ -117,7 +117,7 @@ class HostMemory:
 
 
 class Host:
-    """Makes memories of numpy arrays."""
+    """Creates memories of numpy arrays."""
 
     def zeros(self, shape: Shape, dtype: CacheDType) -> HostMemory:
         return HostMemory(np.zeros(shape, dtype))

@@ -1,8 +1,8 @@
-"""What loading leaves in memory, put in order: what is free goes back, and the rest lies in huge pages.
+"""Cleanup of process memory after loading: free memory is returned, the rest moves into huge pages.
 
-A decoder step of few rows takes as long as it takes to read the weights, and in pages of 4 KiB a good part of
-that goes into finding out where they lie. Linux alone, the first part with the GNU C library alone; nothing
-happens elsewhere.
+A decoder step of few rows takes as long as reading the weights, and with pages of 4 KiB a good part of that
+is address translation. Works on Linux only, the first part with the GNU C library only; does nothing
+elsewhere.
 """
 
 import ctypes
@@ -13,14 +13,14 @@ from pathlib import Path
 
 HUGE_PAGE_BYTES = 2**21
 MADV_COLLAPSE = 25
-"""Move memory into huge pages now (Linux 6.1 and later). Fails where an administrator forbids them."""
+"""Move memory into huge pages now (Linux 6.1 and later). Fails if an administrator forbids them."""
 PROCESS_MAP = Path("/proc/self/maps")
 ANONYMOUS = re.compile(r"([0-9a-f]+)-([0-9a-f]+) rw-p 00000000 00:00 0 *(?:\[heap\])?$")
 
 
 @contextmanager
 def compacted_memory() -> Iterator[None]:
-    """Tidies up the memory that was allocated inside, when it ends. What was there before stays as it is."""
+    """Compact the memory that was allocated in the block when it ends; leave older memory alone."""
     before = _anonymous_ranges()
     yield
     give_back_free_memory()
@@ -29,7 +29,7 @@ def compacted_memory() -> Iterator[None]:
 
 
 def _anonymous_ranges() -> list[range]:
-    """Addresses of memory that belongs to no file, ascending; none where the system does not tell."""
+    """Return ascending address ranges of memory without a file; empty if the system does not report them."""
     if not PROCESS_MAP.is_file():
         return []
     matches = map(ANONYMOUS.match, PROCESS_MAP.read_text(encoding="ascii", errors="replace").splitlines())
@@ -37,7 +37,7 @@ def _anonymous_ranges() -> list[range]:
 
 
 def _added(now: list[range], before: list[range]) -> Iterator[range]:
-    """The parts of `now` that are not in `before`; both ascend."""
+    """Yield the parts of `now` that are not in `before`; both ascend."""
     for present in now:
         start = present.start
         for past in before:
@@ -58,7 +58,7 @@ def give_back_free_memory() -> None:
 
 
 def _collapse(addresses: range) -> None:
-    """Weights are read just the same where it does not succeed."""
+    """Move a range into huge pages; ignore failures, which only make reading slower."""
     start = -(-addresses.start // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
     stop = addresses.stop // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
     if stop > start:

@@ -1,4 +1,4 @@
-"""onnxruntime in one place: providers, threads, optimisations."""
+"""onnxruntime sessions: providers, threads, optimisations."""
 
 import contextlib
 import sys
@@ -17,28 +17,28 @@ DISABLED_OPTIMISERS = ["SkipLayerNormFusion"]
 """Fuses Add and LayerNormalization into an operator that was eight times slower on the CPU when measured."""
 FATAL_ONLY = 4
 DEVICE_ID = 0
-"""The first that the process sees; CUDA_VISIBLE_DEVICES chooses which one that is."""
+"""The first device that the process sees; CUDA_VISIBLE_DEVICES chooses which one that is."""
 CPU_MEMORY = "Cpu"
-"""What onnxruntime calls it."""
+"""onnxruntime's name for host memory."""
 GPU_PRECISION = "fp16"
-"""`GroupQueryAttention` has no kernel for float32 on CUDA, int8 products have none: the CPU's would run."""
+"""CUDA has no kernels for float32 `GroupQueryAttention` or int8 products: the CPU's would run."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """How a graph runs.
+    """Options of an onnxruntime session.
 
     Raises:
-        ProviderError: the providers do not make sense together.
+        ProviderError: the combination of providers is invalid.
     """
 
     threads: int = 1
-    """Of one run. onnxruntime would otherwise count the host's cores, not the container's."""
+    """Threads per run; set because onnxruntime counts the host's cores, not the container's."""
     providers: tuple[Provider, ...] = ("cpu",)
-    """The most wanted first; a node that it has no kernel for goes to the next."""
+    """In order of preference; a node without a kernel in one provider goes to the next."""
     keeps_memory_on_device: bool = False
-    """Whether K/V lie in the provider's own memory. With a GPU they always do; on the CPU it proves the same
-    code, more slowly."""
+    """Whether K/V stay in the provider's own memory. Always so with a GPU; on the CPU it tests the same code,
+    more slowly."""
 
     def __post_init__(self) -> None:
         check_providers(self.providers)
@@ -49,7 +49,7 @@ class SessionOptions:
 
     @property
     def device_type(self) -> str | None:
-        """Whose memory K/V lie in, as onnxruntime calls it; None for plain numpy arrays."""
+        """Memory type of K/V in onnxruntime's terms; None for plain numpy arrays."""
         if self.is_gpu:
             return "cuda"
         return "cpu" if self.keeps_memory_on_device else None
@@ -64,15 +64,15 @@ def open_session(
     """Load a graph and check its inputs and outputs against the contract.
 
     Args:
-        bundle: already verified.
+        bundle: a verified bundle.
         file: the graph's name in the bundle.
         ports: inputs and outputs that the contract lists.
         options: providers and threads.
 
     Raises:
-        BundleError: onnxruntime refuses the graph, it is not what the contract says, or it is of a precision
-            that does not run on the provider.
-        ProviderError: a provider is not there, or cannot be used.
+        BundleError: onnxruntime rejects the graph, it differs from the contract, or its precision does not
+            run on the provider.
+        ProviderError: a provider is missing or unusable.
     """
     _check_available(options)
     _check_precision(bundle, options)
@@ -102,20 +102,20 @@ def new_session(graph: Path, options: SessionOptions) -> onnxruntime.InferenceSe
     """Load any graph.
 
     Raises:
-        ProviderError: onnxruntime did not take the provider, and would have run the graph elsewhere.
-        Exception: onnxruntime refuses the graph.
+        ProviderError: onnxruntime did not start the provider, and would have used another one.
+        Exception: onnxruntime rejects the graph.
     """
     onnxruntime.disable_telemetry_events()
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = options.threads
     settings.inter_op_num_threads = 1
-    settings.log_severity_level = FATAL_ONLY  # what goes wrong is raised, and said once
+    settings.log_severity_level = FATAL_ONLY  # failures are raised as exceptions
     session = onnxruntime.InferenceSession(
         str(graph),
         settings,
         providers=[EXECUTION_PROVIDERS[name] for name in options.providers],
         disabled_optimizers=[] if options.is_gpu else DISABLED_OPTIMISERS,
-        enable_fallback=0,  # else a failure would be mended by running on the CPU
+        enable_fallback=0,  # otherwise onnxruntime would hide a failure by running on the CPU
     )
     found = session.get_providers()
     for place, name in enumerate(options.providers):
@@ -129,7 +129,7 @@ def new_session(graph: Path, options: SessionOptions) -> onnxruntime.InferenceSe
 
 
 def caches_read_on_cpu(session: onnxruntime.InferenceSession, inputs: Sequence[Port]) -> list[str]:
-    """K/V and cells that onnxruntime would copy when they are bound: no step would see what others wrote."""
+    """Return K/V and cells that onnxruntime would copy when bound: no step would see what others wrote."""
     caches = {port.name for port in inputs if {"D", "N"} & set(port.axes)} - {KEPT_ROWS}
     places = zip(session.get_inputs(), session.get_input_memory_infos(), strict=True)
     return [
@@ -140,7 +140,7 @@ def caches_read_on_cpu(session: onnxruntime.InferenceSession, inputs: Sequence[P
 def _loads_on_cpu(graph: Path) -> bool:
     try:
         new_session(graph, SessionOptions())
-    except Exception:  # noqa: BLE001 -- the same dozen
+    except Exception:  # noqa: BLE001 -- any of the types above
         return False
     return True
 

@@ -1,4 +1,4 @@
-"""A text that was submitted: its segments come in from several threads, in any order."""
+"""Collect the segments of a submitted text, which arrive from several threads and in any order."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ MakePiece = Callable[[int, Sequence[Hypothesis]], SegmentOutput]
 
 
 def resolve(future: Future[Result], outcome: Result | Exception) -> bool:
-    """Give a pending future its outcome; whether it was not cancelled before."""
+    """Set a pending future's outcome; return False if the future was cancelled."""
     if not future.set_running_or_notify_cancel():
         return False
     if isinstance(outcome, Exception):
@@ -36,28 +36,28 @@ class PendingTranslation:
         make_piece: MakePiece,
         on_segment: Callable[[SegmentTranslation], object] | None,
     ) -> None:
-        """Nothing has come in yet.
+        """Wait for all segments.
 
         Args:
             document: the text's segments and gaps.
-            options: wishes for the search.
-            make_piece: puts a segment, by its position, and its hypotheses together.
-            on_segment: see `Translator.submit`.
+            options: options of the search.
+            make_piece: makes a segment's output from its position and its hypotheses.
+            on_segment: see `EngineRequest`.
         """
         self.future: Future[Translation] = Future()
-        """Pending until it is done, so that it can be cancelled all the time."""
+        """Pending until it is done, so that it can be cancelled at any time."""
         self._document = document
         self._options = options
         self._make_piece = make_piece
         self._on_segment = on_segment
         self._pieces: list[SegmentOutput | None] = [None] * len(document.segments)
-        self._num_told = 0
-        self._presenter = SegmentLocator(document, options)
+        self._num_reported = 0
+        self._locator = SegmentLocator(document, options)
         self._is_settled = False
         self._lock = threading.RLock()  # a callback may cancel its own text
 
     def receiver(self, segment: int) -> Callable[[Outcome], None]:
-        """Takes the outcome of a segment, from any thread."""
+        """Return what receives the outcome of a segment, on any thread."""
 
         def receive(outcome: Outcome) -> None:
             if isinstance(outcome, Exception):
@@ -68,31 +68,31 @@ class PendingTranslation:
         return receive
 
     def add(self, segment: int, hypotheses: Sequence[Hypothesis]) -> None:
-        """Take a segment in; without hypotheses it is copied. The last one resolves the future."""
+        """Add a segment; without hypotheses it is copied. The last segment resolves the future."""
         with self._lock:
             if self._is_settled or self.future.done():
                 return
             try:
                 self._pieces[segment] = self._make_piece(segment, hypotheses)
-                self._tell()
+                self._report()
             except Exception as error:  # noqa: BLE001 -- a callback's or our own: it fails this text alone
                 self._settle(error)
 
     def resolve_if_complete(self) -> None:
-        """Resolve the future of a text with nothing to search for."""
+        """Resolve the future if no segment is missing, as in a text without letters."""
         with self._lock:
-            if self._num_told == len(self._pieces) and not self._is_settled:
+            if self._num_reported == len(self._pieces) and not self._is_settled:
                 self._settle(self._translation())
 
-    def _tell(self) -> None:
-        """Tell of the segments that are done, in order; resolve the future after the last."""
-        while self._num_told < len(self._pieces):
-            piece = self._pieces[self._num_told]
+    def _report(self) -> None:
+        """Call `on_segment` for the segments that are done, in order; resolve the future after the last."""
+        while self._num_reported < len(self._pieces):
+            piece = self._pieces[self._num_reported]
             if piece is None:
                 return
-            self._num_told += 1
+            self._num_reported += 1
             if self._on_segment is not None and not self.future.done():
-                self._on_segment(self._presenter.present(piece))
+                self._on_segment(self._locator.present(piece))
         self.resolve_if_complete()
 
     def _translation(self) -> Translation:

@@ -42,10 +42,6 @@ class PreparedText:
     """For each segment; a reason for one that is not searched for, but stays as it is."""
     pair: Pair
 
-    @property
-    def to_search(self) -> list[SegmentInput]:
-        return [source for source in self.sources if isinstance(source, SegmentInput)]
-
 
 class Preparer:
     """Text to segments to ids, as a bundle's languages and limits want them. Safe for several threads."""
@@ -62,15 +58,18 @@ class Preparer:
         item: int | None,
         splitting: Splitting = Splitting.SENTENCES,
         pause: Callable[[], None] = never_pause,
-    ) -> PreparedText | InputError:
-        """Take a text apart.
+    ) -> PreparedText:
+        """Cut a text into segments, and encode these.
 
         Args:
             text: of any length.
             pair: one that the bundle serves, in its own codes.
             item: position in the caller's list, for the error; None where there is no list.
             splitting: where it is cut.
-            pause: called between pieces of work, so that other threads may go on.
+            pause: called between pieces of work, so that other threads may run.
+
+        Raises:
+            InputError: the text cannot be translated.
         """
         before, after = self.around(pair)
         most = self._limits.max_source_tokens - len(before) - len(after)
@@ -86,7 +85,7 @@ class Preparer:
             check_text(text, item)
             document = segment_to_fit(text, pair.source, count_tokens, most, splitting)
         except InputError as error:
-            return InputError(error.field, error.problem, item)
+            raise InputError(error.field, error.problem, item) from error
         sources: list[SegmentInput | FinishReason] = []
         num_searched = 0
         for segment in document.segments:

@@ -1,95 +1,76 @@
-"""What a caller asks for, checked against what the bundle can do."""
+"""Fill in a request's defaults and check it against what the bundle can do."""
 
-import math
 import reprlib
-import time
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
-from dragoman.decoding.options import DecodingOptions, SearchOptions
+from dragoman.decoding.options import SearchOptions
 from dragoman.errors import InputError
 from dragoman.manifest import Manifest
+from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.replica import SegmentRequest
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.validation import check_text
-from dragoman.types import Pair, Priority
+from dragoman.types import Pair
 
 MAX_PREFIXES = 16
-"""Target prefixes of which the ids are kept."""
+"""Number of target prefixes whose ids are cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRequest:
-    """What all segments of one call have in common; nothing is left open."""
+    """An engine request with the bundle's defaults, and the segment requests made for it."""
 
+    request: EngineRequest
     options: SearchOptions
     pair: Pair
-    prefix: tuple[int, ...] = ()
-    """Ids that the target of a text's first segment begins with."""
-    priority: Priority = Priority.JOB
-    deadline_s: float = math.inf
-    """On the clock of `time.monotonic`."""
-    timeout_s: float = math.inf
-    flow: Flow = field(default_factory=Flow)
-    """The request, as the scheduler knows it."""
-    cache_partition: str = ""
-    """Known segments are those of this partition; see `SegmentCache`."""
+    prefix: tuple[int, ...]
+    """Ids that the target of the text's first segment begins with."""
+    flow: Flow
     segment_requests: list[SegmentRequest] = field(default_factory=list)
-    """All that were made, so that they can be given up."""
+    """All that were made for the text, so that they can be cancelled."""
 
-    def within(self, timeout_s: float) -> "ResolvedRequest":
-        """The same, given up so many seconds from now."""
-        return replace(self, deadline_s=time.monotonic() + timeout_s, timeout_s=timeout_s)
-
-    def part_of(self, flow: Flow | None) -> "ResolvedRequest":
-        """The same, as part of a request; None for one of its own."""
-        return self if flow is None else replace(self, flow=flow)
-
-    def again(self) -> "ResolvedRequest":
-        """The same for another text, whose segment requests are given up by themselves."""
+    def for_next_text(self) -> "ResolvedRequest":
+        """Return the same request for another text."""
         return replace(self, segment_requests=[])
 
 
 class RequestResolver:
-    """Puts a bundle's own answers where a caller has none. Safe for several threads."""
+    """Applies a bundle's defaults and limits to requests. Safe to use from several threads."""
 
     def __init__(self, manifest: Manifest, tokenizer: Tokenizer) -> None:
         self._manifest = manifest
         self._tokenizer = tokenizer
-        # All texts of a request have the same one.
+        # All texts of a request have the same prefix.
         self._prefix_ids = lru_cache(MAX_PREFIXES)(partial(self.target_ids, field="target_prefix"))
 
-    def resolve(
-        self,
-        options: DecodingOptions,
-        pair: Pair | None,
-        priority: Priority,
-        timeout_s: float | None = None,
-        cache_partition: str = "",
-    ) -> ResolvedRequest:
-        """What a caller asks for, with the bundle's own answers where it does not say.
+    def resolve(self, request: EngineRequest) -> ResolvedRequest:
+        """Fill in the bundle's defaults.
 
         Raises:
-            InputError: an option is beyond the model's limits.
-            UnsupportedPair: no such pair, or none was named.
+            InputError: an option is beyond the model's limits, or `on_token` is set for a beam search.
+            UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
         """
+        options = request.options
         most = self._manifest.limits.max_target_tokens
         for name, value in (("max_length", options.max_length), ("min_length", options.min_length)):
             if value is not None and value > most:
                 raise InputError(
                     name, f"{reprlib.repr(value)} is over this model's limit of {most} tokens a segment"
                 )
-        source, target = (None, None) if pair is None else pair
         defaults = self._manifest.decoding
         resolved = options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
-        served = self._manifest.languages.pair(source, target)
-        prefix = self._prefix_ids(options.target_prefix)
-        request = ResolvedRequest(resolved, served, prefix, priority, cache_partition=cache_partition)
-        return request if timeout_s is None else request.within(timeout_s)
+        if request.on_token is not None:
+            _check_one_row(resolved)
+        source, target = (None, None) if request.pair is None else request.pair
+        pair = self._manifest.languages.pair(source, target)
+        return ResolvedRequest(
+            request, resolved, pair, self._prefix_ids(options.target_prefix), request.flow or Flow()
+        )
 
     def target_ids(self, text: str, field: str) -> tuple[int, ...]:
-        """Ids of a text in the target's language; an InputError names the field where it cannot be read."""
+        """Encode a text of the target language; an InputError names `field`."""
         try:
             check_text(text, None)
         except InputError as error:
@@ -98,8 +79,8 @@ class RequestResolver:
         return tuple(ids)
 
 
-def check_one_row(options: SearchOptions) -> None:
-    """Raise an InputError where what is told token by token could change its mind."""
+def _check_one_row(options: SearchOptions) -> None:
+    """Raise an InputError if tokens that were reported could still change."""
     if options.beam_size > 1:
         problem = f"wants greedy search; set beam_size to 1, not {options.beam_size}"
     elif options.num_hypotheses > 1:

@@ -1,10 +1,10 @@
-"""Segments that were translated lately, so that the same one is not searched for again.
+"""A cache of the hypotheses of recent segments.
 
-A source's hypotheses depend on nothing but the source and the wishes for its search, so what was found once
-would be found again, to the last bit; what was drawn at random, too, with the same seed.
+Hypotheses depend on nothing but the source and the options of its search, so a cached result equals a new
+one to the last bit. That holds for sampling with a seed, too.
 
-A known segment is answered sooner than a new one, so the time of an answer tells whether somebody has asked
-for the same before. Partitions keep this from callers who must not learn it: each finds only its own.
+A cached segment is answered sooner than a new one, so response times reveal what was translated before.
+Partitions prevent this between callers: each finds only its own segments.
 """
 
 import threading
@@ -21,13 +21,13 @@ _FIELDS = tuple(field.name for field in fields(Source) if field.name != "ids")
 
 
 class SegmentCache:
-    """The hypotheses of the last `max_segments` sources asked for, in all partitions together.
+    """The hypotheses of the `max_segments` most recently used sources, in all partitions together.
 
     Safe to use from several threads.
     """
 
     def __init__(self, max_segments: int, engine_metrics: EngineMetrics = NO_METRICS) -> None:
-        """0 recalls nothing."""
+        """Create an empty cache; a `max_segments` of 0 disables it."""
         self._max_segments = max_segments
         self._engine_metrics = engine_metrics
         self._found: OrderedDict[Hashable, tuple[Hypothesis, ...]] = OrderedDict()
@@ -37,7 +37,7 @@ class SegmentCache:
         return len(self._found)
 
     def find(self, source: Source, kind: SearchKind, partition: str = "") -> list[Hypothesis] | None:
-        """The hypotheses of an equal source, best first; None if its partition did not ask for it lately."""
+        """Return the hypotheses of an equal source, best first; None if the partition has none."""
         if not self._max_segments:
             return None
         key = _key(source, kind, partition)
@@ -50,22 +50,22 @@ class SegmentCache:
         self._engine_metrics.found_in_cache()
         return list(found)
 
-    def keeping(
-        self, source: Source, kind: SearchKind, tell: Callable[[Outcome], None], partition: str = ""
-    ) -> Callable[[Outcome], None]:
-        """A receiver of a source's outcome that remembers hypotheses before it calls `tell`."""
-        if not self._max_segments or _is_drawn_anew(source):
-            return tell
+    def storing(
+        self, source: Source, kind: SearchKind, on_done: Callable[[Outcome], object], partition: str = ""
+    ) -> Callable[[Outcome], object]:
+        """Return a receiver of a source's outcome that stores hypotheses and then calls `on_done`."""
+        if not self._max_segments or _has_new_seed(source):
+            return on_done
 
-        def keep_and_tell(outcome: Outcome) -> None:
+        def store(outcome: Outcome) -> None:
             if not isinstance(outcome, Exception):
-                self._keep(_key(source, kind, partition), outcome)
-            tell(outcome)
+                self._store(_key(source, kind, partition), outcome)
+            on_done(outcome)
 
-        return keep_and_tell
+        return store
 
-    def _keep(self, key: Hashable, hypotheses: list[Hypothesis]) -> None:
-        """What was not asked for longest is forgotten."""
+    def _store(self, key: Hashable, hypotheses: list[Hypothesis]) -> None:
+        """Store hypotheses, and drop the least recently used ones if there are too many."""
         with self._lock:
             self._found[key] = tuple(hypotheses)
             self._found.move_to_end(key)
@@ -74,10 +74,10 @@ class SegmentCache:
 
 
 def _key(source: Source, kind: SearchKind, partition: str) -> Hashable:
-    """Who may find a source, and all that its hypotheses depend on: every field that it has."""
+    """Return the partition and all that hypotheses depend on: every field of the source."""
     return (partition, kind, tuple(source.ids), *(getattr(source, name) for name in _FIELDS))
 
 
-def _is_drawn_anew(source: Source) -> bool:
-    """Whether its seed is one that nobody will ask for again."""
+def _has_new_seed(source: Source) -> bool:
+    """Return whether the source is sampled with a seed that no later request can have."""
     return source.sampling is not None and source.sampling.seed is None

@@ -1,4 +1,4 @@
-"""What is asked of the scheduler: a search for every segment, and a reading after it where one is wanted."""
+"""Make the scheduler's requests for a text's segments."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,77 +11,75 @@ from dragoman.pipeline.segment_cache import SegmentCache
 from dragoman.scheduling.replica import Outcome, SegmentRequest
 from dragoman.types import Hypothesis, Method, SearchKind
 
-Ids = list[int]
-Tell = Callable[[Outcome], None]
+OnDone = Callable[[Outcome], object]
+Enqueue = Callable[[Sequence[SegmentRequest]], None]
 
 
 class SegmentRequestFactory:
-    """Makes the scheduler's requests for segments. Safe to use from several threads."""
+    """Makes a search for each segment, followed by forced decoding where its alignment or tokens are wanted.
+
+    Safe to use from several threads.
+    """
 
     def __init__(
         self,
         preparer: Preparer,
         segment_cache: SegmentCache,
-        go_on: Callable[[Sequence[SegmentRequest]], None],
+        enqueue: Enqueue,
         has_shortlist: bool,  # noqa: FBT001 -- a fact that is handed on, not a mode
     ) -> None:
-        """Nothing is asked for yet.
+        """Create a factory.
 
         Args:
-            preparer: knows limits and what targets begin with.
-            segment_cache: remembers what was found.
-            go_on: lets requests wait, whatever else does.
+            preparer: has the limits, and what targets begin with.
+            segment_cache: holds hypotheses of earlier requests.
+            enqueue: schedules the forced decoding that follows a search, however full the queue is.
             has_shortlist: whether the bundle has one.
         """
         self._preparer = preparer
         self._segment_cache = segment_cache
-        self._go_on = go_on
+        self._enqueue = enqueue
         self._has_shortlist = has_shortlist
 
-    def make(
-        self, segment: SegmentInput, request: ResolvedRequest, tell: Tell
+    def search(
+        self, segment: SegmentInput, resolved: ResolvedRequest, on_done: OnDone
     ) -> tuple[SegmentRequest, list[Hypothesis] | None]:
-        """A request for a segment, and its hypotheses if they are remembered.
+        """Make the request to search for a segment's translation.
 
-        Remembered ones are for the caller to hand to its `on_done`, which may go on to a reading.
-
-        Args:
-            segment: to be searched for.
-            request: how.
-            tell: called with what is found, and read.
+        Returns:
+            The request, and its hypotheses if they are cached: the caller then passes them to the request's
+            `on_done`, which may enqueue the forced decoding, and does not schedule the request.
         """
-        source = self._source(segment, request)
-        kind = request.options.kind(self._has_shortlist)
-        segment_request = self._segment_request(
-            source, kind, request, self._reading_next(source, request, tell)
-        )
-        return segment_request, self._segment_cache.find(source, kind, request.cache_partition)
+        source = self._source(segment, resolved)
+        kind = resolved.options.kind(self._has_shortlist)
+        request = self._request(source, kind, resolved, self._then_decode_forced(source, resolved, on_done))
+        return request, self._segment_cache.find(source, kind, resolved.request.cache_partition)
 
-    def scoring(
-        self, ids: Ids, given: tuple[int, ...], request: ResolvedRequest, tell: Tell
+    def score(
+        self, ids: list[int], target_ids: tuple[int, ...], resolved: ResolvedRequest, on_done: OnDone
     ) -> SegmentRequest:
-        """A request to read a target that nobody searched for.
+        """Make the request to score a given target.
 
         Raises:
             InputError: it is longer than the model's targets may be.
         """
         source = Source(
             ids=ids,
-            begin=self._preparer.begin(request.pair),
-            limits=self._preparer.most_target_limits(request.pair),
-            length_penalty=request.options.length_penalty,
-            given=given,
+            begin=self._preparer.begin(resolved.pair),
+            limits=self._preparer.most_target_limits(resolved.pair),
+            length_penalty=resolved.options.length_penalty,
+            given=target_ids,
         )
-        return self._segment_request(source, SearchKind(1, method=Method.SCORE), request, tell)
+        return self._request(source, SearchKind(1, method=Method.SCORE), resolved, on_done)
 
-    def _source(self, segment: SegmentInput, request: ResolvedRequest) -> Source:
-        options = request.options
-        prefix = () if segment.number else request.prefix
+    def _source(self, segment: SegmentInput, resolved: ResolvedRequest) -> Source:
+        options = resolved.options
+        prefix = () if segment.number else resolved.prefix
         sampling = options.sampling
         return Source(
             ids=segment.ids,
-            begin=self._preparer.begin(request.pair),
-            limits=self._preparer.target_limits(segment.ids, request.pair, options, len(prefix)),
+            begin=self._preparer.begin(resolved.pair),
+            limits=self._preparer.target_limits(segment.ids, resolved.pair, options, len(prefix)),
             length_penalty=options.length_penalty,
             num_hypotheses=options.num_hypotheses,
             early_stopping=options.early_stopping,
@@ -93,38 +91,39 @@ class SegmentRequestFactory:
             seed=0 if sampling is None else segment_seed(sampling, segment.number),
         )
 
-    def _segment_request(
-        self, source: Source, kind: SearchKind, request: ResolvedRequest, tell: Tell
+    def _request(
+        self, source: Source, kind: SearchKind, resolved: ResolvedRequest, on_done: OnDone
     ) -> SegmentRequest:
-        on_done = self._segment_cache.keeping(source, kind, tell, request.cache_partition)
-        segment_request = SegmentRequest(source, kind, request.priority, on_done, request.flow)
-        segment_request.deadline_s, segment_request.timeout_s = request.deadline_s, request.timeout_s
-        request.segment_requests.append(segment_request)
-        return segment_request
+        on_done = self._segment_cache.storing(source, kind, on_done, resolved.request.cache_partition)
+        request = SegmentRequest(
+            source, kind, resolved.request.priority, on_done, resolved.flow, resolved.request.deadline
+        )
+        resolved.segment_requests.append(request)
+        return request
 
-    def _reading_next(self, source: Source, request: ResolvedRequest, tell: Tell) -> Tell:
-        """Let the best hypothesis be read where its words or tokens are asked for; then `tell`."""
-        options = request.options
+    def _then_decode_forced(self, source: Source, resolved: ResolvedRequest, on_done: OnDone) -> OnDone:
+        """Return a receiver of hypotheses that adds the best one's alignment or tokens if they are wanted."""
+        options, partition = resolved.options, resolved.request.cache_partition
         if not (options.return_alignment or options.return_tokens):
-            return tell
+            return on_done
         kind = SearchKind(1, method=Method.SCORE if options.return_tokens else Method.ALIGN)
 
-        def read(outcome: Outcome) -> None:
+        def decode_best(outcome: Outcome) -> None:
             if isinstance(outcome, Exception):
-                tell(outcome)
+                on_done(outcome)
                 return
             best = outcome[0]
-            given = replace(source, given=best.ids, num_hypotheses=1, sampling=None, seed=0)
+            forced = replace(source, given=best.ids, num_hypotheses=1, sampling=None, seed=0)
 
-            def add_reading(read: Outcome) -> None:
-                if not isinstance(read, Exception):
-                    read = [replace(best, reading=read[0].reading), *outcome[1:]]
-                tell(read)
+            def add_reading(decoded: Outcome) -> None:
+                if not isinstance(decoded, Exception):
+                    decoded = [replace(best, reading=decoded[0].reading), *outcome[1:]]
+                on_done(decoded)
 
-            found = self._segment_cache.find(given, kind, request.cache_partition)
-            if found is not None:
-                add_reading(found)
-                return
-            self._go_on([self._segment_request(given, kind, request, add_reading)])
+            cached = self._segment_cache.find(forced, kind, partition)
+            if cached is None:
+                self._enqueue([self._request(forced, kind, resolved, add_reading)])
+            else:
+                add_reading(cached)
 
-        return read
+        return decode_best

@@ -1,7 +1,7 @@
-"""What two steps made of a text, told as if it were one: segments and words from the source to the target.
+"""Segments and word links of a pivot translation, from the source to the target.
 
-The pivot's text is what the first step's segments were translated into and what the second step's segments
-were cut from. Both cut it by themselves, so segments that share a part of it belong together.
+The pivot text consists of the translations of the first step's segments, and of the second step's source
+segments. Each step splits it differently, so segments that share a part of it are joined.
 """
 
 from collections.abc import Sequence
@@ -13,29 +13,29 @@ from dragoman.types import Link, SegmentTranslation, Span, Token, Translation
 
 @dataclass(slots=True)
 class _Group:
-    """Segments of either step that have parts of the pivot's text in common."""
+    """Segments of both steps that share parts of the pivot text."""
 
     first: list[SegmentTranslation]
     second: list[SegmentTranslation]
 
 
 def join_alignments(text: str, first: Translation, second: Translation) -> tuple[SegmentTranslation, ...]:
-    """Segments of a text with their translations through a pivot.
+    """Return the segments of a text with their translations through a pivot.
 
     Args:
-        text: what the first step translated.
-        first: into the pivot.
-        second: of the first's text, in which a line break may be another white space.
+        text: the first step's source.
+        first: translation into the pivot.
+        second: translation of the first's text, in which line breaks may have become other white space.
 
     Returns:
-        In order; each made of at least one segment of either step, whose scores are added up.
+        Segments in order. Each has at least one segment of either step, whose scores are added up.
     """
     groups = _attached(_groups(first.segments, second.segments))
     return tuple(_join(text, group, second.text) for group in groups)
 
 
 def _groups(first: Sequence[SegmentTranslation], second: Sequence[SegmentTranslation]) -> list[_Group]:
-    """Segments whose spans in the pivot overlap, directly or by others."""
+    """Group segments whose spans in the pivot overlap, directly or through others."""
     spans = [(segment.span, 0, segment) for segment in first]
     spans += [(segment.source_span, 1, segment) for segment in second]
     spans.sort(key=lambda entry: (entry[0].start, entry[1]))
@@ -50,7 +50,7 @@ def _groups(first: Sequence[SegmentTranslation], second: Sequence[SegmentTransla
 
 
 def _attached(groups: Sequence[_Group]) -> list[_Group]:
-    """Segments that came to nothing in one of the steps belong to their neighbours."""
+    """Join segments that became empty in one of the steps with their neighbours."""
     whole: list[_Group] = []
     for group in groups:
         if whole and not (group.first and group.second and whole[-1].first and whole[-1].second):
@@ -81,7 +81,7 @@ def _join(text: str, group: _Group, translated: str) -> SegmentTranslation:
 
 
 def _mean_score(segments: Sequence[SegmentTranslation]) -> float | None:
-    """By their tokens."""
+    """Return the mean of the segments' scores, weighted by their target tokens."""
     scores = [segment.score for segment in segments if segment.score is not None]
     if len(scores) < len(segments):
         return None
@@ -92,7 +92,7 @@ def _mean_score(segments: Sequence[SegmentTranslation]) -> float | None:
 def _links(
     first: Sequence[SegmentTranslation], second: Sequence[SegmentTranslation]
 ) -> tuple[Link, ...] | None:
-    """Each target word with the source word of the pivot's word that it goes with."""
+    """Link each target word with the source word of the pivot word that it is linked with."""
     if any(segment.links is None for segment in (*first, *second)):
         return None
     before = [link for segment in first for link in segment.links or ()]
@@ -106,7 +106,7 @@ def _links(
 
 
 def _shared(one: Span, other: Span) -> int:
-    """Characters that two parts of a text have in common."""
+    """Return the number of characters that two spans share; 0 or less if none."""
     return min(one.end, other.end) - max(one.start, other.start)
 
 

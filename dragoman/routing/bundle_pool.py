@@ -1,9 +1,9 @@
-"""Bundles by name: opened on first use, kept within a memory budget, closed when room is wanted.
+"""Pool of open bundles: opened on first use, kept within a memory budget, closed when memory is needed.
 
-A bundle is leased. Leases of an open bundle are granted at once; others wait in the order they were asked
-for, and who has waited longest decides what leaves: bundles that nobody uses, the least recently used first,
-and if these do not make enough room, bundles in use, which take no new users until they are free. So nothing
-is closed in use, and no bundle waits for ever while others are asked for all the time.
+A caller acquires a handle. Handles of open bundles are granted at once; others wait in order of arrival. The
+one that has waited longest decides what is closed: unused bundles, the least recently used first, and if
+that does not free enough memory, bundles in use, which take no new users until they are free. So no bundle is
+closed in use, and no caller waits forever while others keep requesting other bundles.
 """
 
 import gc
@@ -32,19 +32,19 @@ T = TypeVar("T", bound=Opened)
 
 
 class BundleHandle(Generic[T]):
-    """An open bundle, which stays open until this is given back. A context manager."""
+    """An open bundle, which stays open until `release`. A context manager."""
 
     def __init__(self, opened: T, give_back: Callable[[], None]) -> None:
         self.opened = opened
-        """Not to be used after `release`."""
+        """The open bundle; not to be used after `release`."""
         self._give_back = give_back
         self._is_released = False
 
     def release(self) -> None:
-        """Give the bundle back; idempotent, quick, and safe on any thread."""
+        """Release the bundle; idempotent, quick, and safe on any thread."""
         if not self._is_released:
             self._is_released = True
-            del self.opened  # whoever still holds the lease does not hold the bundle
+            del self.opened  # so that a released handle does not keep the bundle alive
             self._give_back()
 
     def __enter__(self) -> T:
@@ -58,12 +58,12 @@ class BundleHandle(Generic[T]):
 
 @dataclass(eq=False, slots=True)
 class _Entry:
-    """A bundle that may be asked for."""
+    """A bundle that the pool offers."""
 
     bundle: Bundle
     size_bytes: int
     failure: Exception | None = None
-    """Why it could not be opened; it is not tried again until the shelf is stocked anew."""
+    """Why it could not be opened; it is not tried again before the next `stock`."""
 
 
 @dataclass(eq=False, slots=True)
@@ -75,7 +75,7 @@ class _Waiter(Generic[T]):
 
 
 class BundlePool(Generic[T]):
-    """Safe to use from several threads. `close` ends its thread, which else lives as long as the process."""
+    """Bundles by name. Safe to use from several threads; only `close` ends its own threads."""
 
     def __init__(
         self,
@@ -83,12 +83,12 @@ class BundlePool(Generic[T]):
         estimate_bytes: Callable[[Manifest], int],
         budget_bytes: int | None,
     ) -> None:
-        """An empty shelf.
+        """Create an empty pool.
 
         Args:
             open_bundle: opens a folder; called on a thread of its own, for several bundles at once.
-            estimate_bytes: memory that a bundle takes when it is open.
-            budget_bytes: that all may take together; None for no limit.
+            estimate_bytes: returns the memory that an open bundle takes.
+            budget_bytes: limit for all bundles together; None for no limit.
         """
         self._open_bundle = open_bundle
         self._reckon_bytes = estimate_bytes
@@ -107,36 +107,36 @@ class BundlePool(Generic[T]):
         """Grows whenever `bundles` may have changed."""
 
     def bundles(self) -> dict[str, Bundle]:
-        """What may be asked for, by name."""
+        """Return the bundles that the pool offers, by name."""
         with self._changed:
             return {name: entry.bundle for name, entry in self._entries.items()}
 
     def open_names(self) -> frozenset[str]:
-        """Bundles that are open now."""
+        """Return the names of bundles that are open now."""
         with self._changed:
             return frozenset(name for name, place in self._current.items() if place.opened is not None)
 
     def opened(self) -> tuple[T, ...]:
-        """Bundles that are open now. They are not leased: they may be closed at any time."""
+        """Return the bundles that are open now. Without a handle, they may be closed at any time."""
         with self._changed:
             return tuple(place.opened for place in self._places if place.opened is not None)
 
     @property
     def used_bytes(self) -> int:
-        """Memory that open bundles are reckoned to take, those that are being opened or closed included."""
+        """Estimated memory of open bundles, including those being opened or closed."""
         with self._changed:
             return sum(place.size_bytes for place in self._places)
 
     def stock(self, bundles: Mapping[str, Bundle], damaged: Collection[str] = ()) -> None:
-        """Put other bundles in the place of what was there.
+        """Replace the offered bundles.
 
-        What has changed or is missing takes no new users and is closed after the last. What could not be
-        opened may be tried again.
+        Bundles that changed or are missing take no new users and are closed after the last. Those that
+        could not be opened may be tried again.
 
         Args:
-            bundles: all that may be asked for, by name.
-            damaged: names of folders that cannot be opened. A bundle that was opened before stays, and
-                stays open.
+            bundles: all bundles to offer, by name.
+            damaged: names of folders that cannot be opened. A bundle that was opened before stays offered and
+                open.
         """
         with self._changed:
             entries = {name: self._entry(name, bundle) for name, bundle in bundles.items()}
@@ -152,24 +152,24 @@ class BundlePool(Generic[T]):
             self._changed.notify_all()
 
     def acquire(self, name: str, deadline_s: float = math.inf) -> Future[BundleHandle[T]]:
-        """Ask for a bundle.
+        """Request a bundle.
 
         Args:
-            name: of the bundle.
-            deadline_s: on `time.monotonic`'s clock, after which it is not wanted any more.
+            name: name of the bundle.
+            deadline_s: on the clock of `time.monotonic`; afterwards the bundle is not needed any more.
 
         Returns:
-            The lease, done at once if the bundle is open; else its callbacks run on the shelf's thread and
+            The handle, done at once if the bundle is open; otherwise callbacks run on the pool's thread and
             must be quick. It fails with what opening raised, with `BundleError` if there is no such bundle or
-            it alone is over the budget, with `NoRoom`, or with `DeadlineExceeded` while it was being opened.
+            it alone exceeds the budget, with `NoRoom`, or with `DeadlineExceeded` while it was being opened.
 
         Raises:
-            TranslatorClosed: the shelf is closed.
+            TranslatorClosed: the pool is closed.
         """
         waiter = _Waiter[T](name, time.monotonic(), deadline_s, Future())
         with self._changed:
             if self._is_closed:
-                raise TranslatorClosed("the shelf is closed")
+                raise TranslatorClosed("the bundle pool is closed")
             outcome = self._refusal(waiter) or self._grant(waiter)
             if outcome is None:
                 self._waiters.append(waiter)
@@ -182,7 +182,7 @@ class BundlePool(Generic[T]):
         return waiter.future
 
     def close(self) -> None:
-        """Close every bundle, in use or not, and end the threads. Not for callbacks to call. Idempotent."""
+        """Close every bundle, in use or not, and end the threads. Never call it in callbacks. Idempotent."""
         with self._changed:
             self._is_closed = True
             waiters, self._waiters = self._waiters, []
@@ -196,12 +196,12 @@ class BundlePool(Generic[T]):
             self._clear(place)
 
     def _look_up(self, asked: Future[BundleHandle[T]]) -> None:
-        """Who has given up waiting makes nobody leave."""
+        """Wake the keeper when a waiter is cancelled, so that no bundle is closed for it."""
         if asked.cancelled():
             with self._changed:
                 self._changed.notify_all()
 
-    # On the shelf's own threads.
+    # The following run on the pool's own threads.
 
     def _keep(self) -> None:
         while True:
@@ -211,7 +211,7 @@ class BundlePool(Generic[T]):
                 return
             try:
                 task()
-            except Exception:  # the shelf goes on: others wait for it
+            except Exception:  # keep running, as others wait
                 logger.exception("a bundle could not be closed")
 
     def _open(self, place: PoolEntry[T], entry: _Entry) -> None:
@@ -220,7 +220,7 @@ class BundlePool(Generic[T]):
             outcome = open_settled(self._open_bundle, entry.bundle.path)
             if outcome.is_closed:
                 outcome = TranslatorClosed(f"{place.name} was closed before anybody used it")
-        except Exception as error:  # noqa: BLE001 -- whoever waits for the bundle sees it
+        except Exception as error:  # noqa: BLE001 -- reported to the waiters
             outcome = error
         with self._changed:
             self._openers.discard(threading.current_thread())
@@ -236,23 +236,23 @@ class BundlePool(Generic[T]):
             self._changed.notify_all()
 
     def _clear(self, place: PoolEntry[T]) -> None:
-        """Close a bundle, and only then count its memory as free."""
+        """Close a bundle, and count its memory as free only then."""
         try:
-            with compacted_memory():  # what falls free goes back to the system
+            with compacted_memory():  # returns freed memory to the system
                 opened, place.opened = place.opened, None
                 if opened is not None:
                     opened.close()
                 del opened
-                gc.collect()  # texts that were translated hang together in cycles, and hold the bundle
+                gc.collect()  # translated texts form reference cycles, which hold the bundle
         finally:
             with self._changed:
                 self._places.remove(place)
                 self._changed.notify_all()
 
-    # With the lock held, from here on.
+    # The following need the lock.
 
     def _entry(self, name: str, bundle: Bundle) -> _Entry:
-        """The entry there is, if the bundle is the same."""
+        """Return the existing entry if the bundle is the same, else a new one."""
         known = self._entries.get(name)
         if known is None or known.bundle != bundle:
             return _Entry(bundle, self._reckon_bytes(bundle.manifest))
@@ -264,7 +264,7 @@ class BundlePool(Generic[T]):
         del self._current[place.name]
 
     def _refusal(self, waiter: _Waiter[T]) -> Exception | None:
-        """Why it is of no use to wait."""
+        """Return an error if waiting is pointless."""
         entry = self._entries.get(waiter.name)
         if entry is None:
             return BundleError(waiter.name, ("it was removed",))
@@ -288,7 +288,7 @@ class BundlePool(Generic[T]):
         if place is None or place.opened is None or place in self._leaving:
             return None
         if place.opened.is_closed:
-            self._retire(place)  # its users have failed, or are about to; the next one opens the bundle anew
+            self._retire(place)  # its users fail; the next one opens the bundle again
             return None
         place.num_users += 1
         self._touch(place)
@@ -306,13 +306,13 @@ class BundlePool(Generic[T]):
                 self._changed.notify_all()
 
     def _correct(self, place: PoolEntry[T], bundle: Bundle) -> None:
-        """The folder was changed before it was opened: what was opened is what there is."""
+        """Record what was opened, if the folder was changed before."""
         self._entries[place.name] = entry = self._entry(place.name, bundle)
         place.size_bytes = entry.size_bytes
         self.version += 1
 
     def _next_task(self) -> Callable[[], None] | None:
-        """What the keeper does next; waits until there is something. None when the shelf is closed."""
+        """Wait for the keeper's next task and return it; None when the pool is closed."""
         while not self._is_closed:
             outcomes, head = self._serve_waiters()
             if outcomes:
@@ -329,8 +329,8 @@ class BundlePool(Generic[T]):
         return None
 
     def _serve_waiters(self) -> tuple[list[tuple[_Waiter[T], BundleHandle[T] | Exception]], str | None]:
-        """Grant and refuse in the order of asking. The first whose bundle has no place is the head: it says
-        what is to leave, and what is to leave is granted to nobody after it.
+        """Grant and reject in order of arrival. The head is the first whose bundle has no pool entry: it
+        decides what leaves, which is not granted to later waiters.
         """
         outcomes: list[tuple[_Waiter[T], BundleHandle[T] | Exception]] = []
         waiting: list[_Waiter[T]] = []
@@ -351,12 +351,12 @@ class BundlePool(Generic[T]):
         return outcomes, head
 
     def _make_way(self, wanted_bytes: int) -> list[PoolEntry[T]]:
-        """Who leaves so that so much is free; what is closed anyway needs no help."""
+        """Choose entries to close until so much is free; retired ones count as free already."""
         staying_bytes = sum(place.size_bytes for place in self._places if place.is_current)
         return choose_leaving(self._places, staying_bytes + wanted_bytes - self._budget_bytes)
 
     def _begin_opening(self, name: str) -> bool:
-        """Open a bundle beside, if there is room for it."""
+        """Open a bundle on its own thread, if the budget allows; return whether it does."""
         entry = self._entries[name]
         used_bytes = sum(place.size_bytes for place in self._places)
         if used_bytes + entry.size_bytes > self._budget_bytes:
@@ -375,7 +375,7 @@ class BundlePool(Generic[T]):
             self._keeper.start()
 
     def _patience_s(self) -> float | None:
-        """Until somebody's deadline passes."""
+        """Return the time until the next deadline; None if there is none."""
         deadline_s = min((waiter.deadline_s for waiter in self._waiters), default=math.inf)
         return None if deadline_s == math.inf else max(0.0, deadline_s - time.monotonic())
 

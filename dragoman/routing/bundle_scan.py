@@ -1,4 +1,4 @@
-"""What a folder of bundles holds, and what has changed in it since it was last looked at."""
+"""Scan of a folder of bundles: its content, and changes since the last scan."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -11,44 +11,44 @@ from dragoman.errors import BundleError
 from dragoman.manifest import MANIFEST_FILE, Manifest
 
 SETTLE_S = 0.2
-"""Whoever replaces a folder renames the old one away first, so that for a moment there is none."""
+"""Seconds to wait before a second scan: replacing a folder renames the old one away first."""
 
 MAX_REPLACED = 3
-"""Times that a folder may be replaced while it is opened, before the next failure to open it counts."""
+"""Maximum times that a folder may be replaced during opening before the next failure counts."""
 
 T = TypeVar("T")
 Signature = tuple[tuple[str, int, int], ...]
-"""Of every file its name, size and time of change."""
+"""Name, size and modification time of every file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What may be used, and what may not."""
+    """Result of a scan: usable bundles, and problems of the others."""
 
     bundles: Mapping[str, Bundle]
     problems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By name, why a folder cannot be used."""
+    """Reasons why a folder cannot be used, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReloadReport:
-    """What another look at the bundles has changed; names of bundles."""
+    """Changes found by another scan, as names of bundles."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
-    """Opened anew on their next use; requests under way end with the old one."""
+    """Opened again on next use; running requests end with the old one."""
     removed: tuple[str, ...] = ()
     problems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Why a folder cannot be used. Where a bundle was open before, it stays so."""
+    """Reasons why a folder cannot be used. A bundle that was open before stays open."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changed; problems are not looked at."""
+        """Whether nothing changed; ignores problems."""
         return not (self.added or self.changed or self.removed)
 
 
 def bundle_folders(folder: Path) -> dict[str, Path]:
-    """Folders by name, in order of it; hidden ones are bundles still being written."""
+    """Return folders by name, sorted; hidden ones are bundles still being written."""
     if not folder.is_dir():
         return {}
     found = {path.name: path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")}
@@ -56,7 +56,7 @@ def bundle_folders(folder: Path) -> dict[str, Path]:
 
 
 def read_all(folders: Mapping[str, Path]) -> Findings:
-    """Read every manifest; whether the files are what they should be is seen when a bundle is opened."""
+    """Read every manifest; files are verified only when a bundle is opened."""
     bundles: dict[str, Bundle] = {}
     problems: dict[str, tuple[str, ...]] = {}
     for name, folder in folders.items():
@@ -68,34 +68,34 @@ def read_all(folders: Mapping[str, Path]) -> Findings:
 
 
 class Inspector:
-    """Looks again and again. What is new or changed is verified, for it may be only half written.
+    """Scans repeatedly. Bundles that are new or changed are verified, as they may be only half written.
 
-    Files that changed under the same manifest, by their size or time, are verified as well: what is loaded
-    goes on, but could not be opened again.
+    Files whose size or time changed under the same manifest are verified as well: a loaded bundle continues
+    to work, but could not be opened again.
     """
 
     def __init__(self, find_folders: Callable[[], Mapping[str, Path]]) -> None:
-        """Look at nothing yet.
+        """Create an inspector without scanning.
 
         Args:
-            find_folders: bundles by name.
+            find_folders: returns the bundles' folders by name.
         """
         self._find_folders = find_folders
         self._refused: dict[str, tuple[Signature, tuple[str, ...]]] = {}
         self._accepted: dict[str, Signature] = {}
 
     def first_look(self) -> Findings:
-        """Read manifests alone, so that a server starts quickly."""
+        """Read manifests only, so that a server starts quickly."""
         findings = read_all(self._find_folders())
         self._accepted = {name: _signature(bundle) for name, bundle in findings.bundles.items()}
         return findings
 
     def look(self, known: Mapping[str, Bundle]) -> Findings:
-        """Look again.
+        """Scan again.
 
         Args:
-            known: bundles in use; the same manifest over files that nobody touched is taken for the same
-                bundle, and not verified.
+            known: bundles in use; a bundle with the same manifest over untouched files counts as the same and
+                is not verified.
         """
         findings = self._look_once(known)
         if known.keys() <= findings.bundles.keys():
@@ -130,10 +130,10 @@ class Inspector:
 
 
 def open_settled(open_bundle: Callable[[Path], T], folder: Path) -> T:
-    """Open a bundle; again where its folder was replaced meanwhile, so that files of two were read.
+    """Open a bundle; retry if its folder was replaced meanwhile, so that files of two bundles were read.
 
     Raises:
-        BundleError: it cannot be opened, though nobody touched it.
+        BundleError: it cannot be opened, although its folder did not change.
     """
     for _ in range(MAX_REPLACED):
         before = _manifest(folder)
@@ -148,7 +148,7 @@ def open_settled(open_bundle: Callable[[Path], T], folder: Path) -> T:
 
 
 def compare(before: Mapping[str, Bundle], now: Mapping[str, Bundle]) -> ReloadReport:
-    """What was added, changed and removed."""
+    """Return which bundles were added, changed and removed."""
     return ReloadReport(
         added=tuple(sorted(now.keys() - before.keys())),
         changed=tuple(sorted(name for name in now.keys() & before.keys() if now[name] != before[name])),
@@ -170,7 +170,7 @@ def _signature(bundle: Bundle) -> Signature:
 
 
 def _size_and_time(path: Path) -> tuple[int, int]:
-    """Zeros for a file that is not there."""
+    """Return size and modification time of a file; zeros if it is missing."""
     try:
         status = path.stat()
     except OSError:

@@ -1,269 +1,79 @@
-"""One text on its way: through the bundles of its route, one after the other."""
+"""Translate one text through the bundles of its route, one after the other."""
 
-import math
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import replace
 
-from dragoman.decoding.options import DecodingOptions
-from dragoman.errors import DeadlineExceeded, InputError, TranslatorClosed
-from dragoman.manifest import Manifest
+from dragoman.errors import DeadlineExceeded, InputError
+from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.pipeline.pending_translation import resolve
-from dragoman.routing.bundle_pool import BundleHandle, BundlePool
+from dragoman.routing.bundle_runner import BundleRunner, CancellablePart
 from dragoman.routing.results import RoutedTranslation, combine, options_before_last, text_to_go_on
 from dragoman.routing.routes import Route
 from dragoman.scheduling.fair_queue import Flow
-from dragoman.scheduling.metrics import QueueState
-from dragoman.types import Pair, Priority, SegmentTranslation, Translation
-
-
-class PairTranslator(Protocol):
-    """What routing needs of a `dragoman.translator.Translator`."""
-
-    @property
-    def manifest(self) -> Manifest: ...
-
-    @property
-    def is_closed(self) -> bool: ...
-
-    def submit(  # noqa: PLR0913 -- a text's own wishes, all named
-        self,
-        text: str,
-        options: DecodingOptions = ...,
-        *,
-        pair: Pair | None = ...,
-        priority: Priority = ...,
-        timeout_s: float | None = ...,
-        flow: Flow | None = ...,
-        on_segment: Callable[[SegmentTranslation], object] | None = ...,
-        on_token: Callable[[int, str], object] | None = ...,
-        cache_partition: str = ...,
-    ) -> Future[Translation]: ...
-
-    def translate_many(
-        self,
-        texts: Iterable[str],
-        options: DecodingOptions = ...,
-        read_ahead: int = ...,
-        *,
-        pair: Pair | None = ...,
-        cache_partition: str = ...,
-    ) -> Iterator[Translation | InputError]: ...
-
-    def queue(self) -> QueueState: ...
-
-    def score(
-        self,
-        source: str,
-        target: str,
-        *,
-        pair: Pair | None = ...,
-        priority: Priority = ...,
-        timeout_s: float | None = ...,
-        flow: Flow | None = ...,
-        cache_partition: str = ...,
-    ) -> Future[SegmentTranslation]: ...
-
-    def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Callbacks:
-    """Whom to tell while a text is on its way; see `Translator.submit`."""
-
-    on_segment: Callable[[SegmentTranslation], object] | None = None
-    on_token: Callable[[int, str], object] | None = None
-
-
-NO_CALLBACKS = Callbacks()
-
-
-@dataclass(frozen=True, slots=True)
-class EngineRequest:
-    """What a caller asks for besides the text."""
-
-    options: DecodingOptions
-    priority: Priority
-    timeout_s: float | None
-    deadline_s: float
-    """On `time.monotonic`'s clock; it covers all steps."""
-    watch: Callbacks
-    """Of the last step."""
-    flow: Flow
-    """The request that the text is part of."""
-    cache_partition: str = ""
-
-    @classmethod
-    def beginning_now(
-        cls,
-        options: DecodingOptions,
-        priority: Priority,
-        timeout_s: float | None,
-        watch: Callbacks,
-        flow: Flow | None = None,
-        cache_partition: str = "",
-    ) -> "EngineRequest":
-        deadline_s = math.inf if timeout_s is None else time.monotonic() + timeout_s
-        return cls(options, priority, timeout_s, deadline_s, watch, flow or Flow(), cache_partition)
-
-    def remaining_s(self) -> float | None:
-        """Seconds that are left; None for no limit.
-
-        Raises:
-            DeadlineExceeded: none are.
-        """
-        if self.timeout_s is None:
-            return None
-        remaining_s = self.deadline_s - time.monotonic()
-        if remaining_s <= 0:
-            raise DeadlineExceeded(self.timeout_s)
-        return remaining_s
-
-
-class CancellablePart:
-    """What a whole waits for at the moment: it is given up when the whole is."""
-
-    def __init__(self, whole: Future[Any]) -> None:
-        self._part: Future[Any] | None = None
-        self._is_over = False  # known here, as a reference to the whole would make a cycle
-        whole.add_done_callback(lambda _: self._stop())
-
-    def watch(self, part: Future[Any]) -> None:
-        """This is waited for from now on."""
-        self._part = part
-        if self._is_over:
-            part.cancel()
-
-    def _stop(self) -> None:
-        self._is_over = True
-        part, self._part = self._part, None
-        if part is not None:
-            part.cancel()
+from dragoman.types import Translation
 
 
 class PivotTranslation:
-    """Leads a text through its route's steps and resolves its future.
+    """One text's translation through one step or two; it resolves its future.
 
-    Each step acquires its bundle and gives it back before the next step asks for another, so that no two
-    of them wait for each other's bundles.
+    Each step releases its bundle before the next step acquires another, so that no two texts wait for each
+    other's bundles.
     """
 
-    def __init__(
-        self,
-        route: Route,
-        request: EngineRequest,
-        pool: BundlePool[PairTranslator],
-        run_beside: Callable[[Callable[[], None]], None],
-    ) -> None:
-        """Nothing has begun.
-
-        Args:
-            route: where to.
-            request: the same for every step.
-            pool: has the bundles.
-            run_beside: runs what takes time, off the threads of engine and pool; raises RuntimeError when
-                it does not any more.
-        """
+    def __init__(self, route: Route, request: EngineRequest, runner: BundleRunner) -> None:
         self.future: Future[RoutedTranslation] = Future()
-        """Pending until it is done, so that it can be cancelled all the time."""
+        """Pending until it is done, so that it can be cancelled at any time."""
         self._route = route
-        self._request = request
-        self._pool = pool
-        self._run_beside = run_beside
+        self._request = request if request.flow is not None else replace(request, flow=Flow())
+        self._runner = runner
         self._text = ""
         self._done: list[Translation] = []
-        self._awaited = CancellablePart(self.future)
+        self._running = CancellablePart(self.future)
         self._is_settled = False
         self._lock = threading.Lock()
 
     def begin(self, text: str) -> None:
-        """Set out. Where the first bundle is open, the text is prepared here and now.
+        """Begin the first step. If its bundle is open, the text is prepared on this thread.
 
         Raises:
-            DragomanError: what the first step refuses at once; what comes later is the future's.
+            DragomanError: what the first step raises at once; later errors are the future's.
         """
         self._text = text
-        self._enter(text)
+        self._begin_step(text)
 
-    def fail(self, error: Exception) -> None:
-        """Give the text up for a reason."""
-        if isinstance(error, DeadlineExceeded) and self._request.timeout_s is not None:
-            error = DeadlineExceeded(self._request.timeout_s)  # not what was left of it for one step
+    def _fail(self, error: Exception) -> None:
+        if isinstance(error, DeadlineExceeded):
+            error = DeadlineExceeded(self._request.deadline.timeout_s)  # not what one step had left of it
         elif isinstance(error, InputError) and self._done:
             error = blame_pivot(error, self._route)
         self._settle(error)
 
-    def _enter(self, text: str) -> None:
-        """Begin the next step."""
-        self._request.remaining_s()
-        step = self._route.steps[len(self._done)]
-        handle = self._pool.acquire(step.offer.name, self._request.deadline_s)
-        if handle.done():
-            self._translate(text, handle.result())
-            return
-        self._awaited.watch(handle)
-        handle.add_done_callback(lambda asked: self._board(text, asked))
+    def _begin_step(self, text: str) -> None:
+        self._request.deadline.check()
+        number = len(self._done)
+        request = request_of_step(self._request, self._route, number)
+        part = self._runner.start(
+            self._route.steps[number].offer.name,
+            request.deadline.at_s,
+            lambda translator: translator.submit(text, request),
+        )
+        self._running.watch(part)
+        part.add_done_callback(self._end_step)
 
-    def _board(self, text: str, asked: Future[BundleHandle[PairTranslator]]) -> None:
-        """Go on with a bundle that had to be waited for, on the shelf's thread."""
-        if not asked.cancelled():
-            self._beside(lambda: self._translate(text, asked.result()))
-
-    def _translate(self, text: str, handle: BundleHandle[PairTranslator]) -> None:
-        if self.future.done():
-            handle.release()
-            return
-        step = self._route.steps[len(self._done)]
-        is_last = len(self._done) + 1 == len(self._route.steps)
-        options, watch = self._request.options, self._request.watch if is_last else NO_CALLBACKS
-        try:
-            found = handle.opened.submit(
-                text,
-                options if is_last else options_before_last(options),
-                pair=step.pair,
-                priority=self._request.priority,
-                timeout_s=self._request.remaining_s(),
-                flow=self._request.flow.at_step(len(self._done)),
-                on_segment=watch.on_segment,
-                on_token=watch.on_token,
-                cache_partition=self._request.cache_partition,
-            )
-        except BaseException:
-            handle.release()
-            raise
-        self._awaited.watch(found)
-        found.add_done_callback(lambda found: self._arrive(found, handle))
-
-    def _arrive(self, found: Future[Translation], handle: BundleHandle[PairTranslator]) -> None:
-        """At the end of a step, on a thread of the engine."""
-        handle.release()
-        if found.cancelled():
+    def _end_step(self, part: Future[Translation]) -> None:
+        if part.cancelled():
             self.future.cancel()
             return
         try:
-            self._done.append(found.result())
+            self._done.append(part.result())
         except Exception as error:  # noqa: BLE001 -- the caller sees it
-            self.fail(error)
+            self._fail(error)
             return
         if len(self._done) == len(self._route.steps):
             self._settle(combine(self._route, self._text, self._done))
         else:
-            self._beside(lambda: self._enter(text_to_go_on(self._done[-1])))
-
-    def _beside(self, work: Callable[[], None]) -> None:
-        def guarded() -> None:
-            try:
-                work()
-            except Exception as error:  # noqa: BLE001 -- the caller sees it
-                self.fail(error)
-
-        try:
-            self._run_beside(guarded)
-        except RuntimeError:
-            self.fail(TranslatorClosed("the router was closed before this was translated"))
+            self._runner.run(lambda: self._begin_step(text_to_go_on(self._done[-1])), self._fail)
 
     def _settle(self, outcome: RoutedTranslation | Exception) -> None:
         with self._lock:
@@ -273,8 +83,17 @@ class PivotTranslation:
         resolve(self.future, outcome)
 
 
+def request_of_step(request: EngineRequest, route: Route, number: int) -> EngineRequest:
+    """Return the request for one step of a route: callbacks and some options are for the last step only."""
+    flow = None if request.flow is None else request.flow.at_step(number)
+    request = replace(request, pair=route.steps[number].pair, flow=flow)
+    if number == len(route.steps) - 1:
+        return request
+    return replace(request, options=options_before_last(request.options), on_segment=None, on_token=None)
+
+
 def blame_pivot(error: InputError, route: Route) -> InputError:
-    """An error of a second step: it is not the caller's text that is at fault, but what became of it."""
+    """Return the error of a second step, which names the text in the pivot language as its cause."""
     if error.field != "text":
         return error
     problem = f"its translation into {route.steps[0].pair.target} cannot go on: {error.problem}"

@@ -1,4 +1,4 @@
-"""Who leaves when memory is wanted: pure policy."""
+"""Choice of the bundles to close when memory is needed: pure policy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ T = TypeVar("T")
 
 
 class Opened(Protocol):
-    """What is on the shelf: an open bundle."""
+    """An open bundle in the pool."""
 
     @property
     def manifest(self) -> Manifest: ...
 
     @property
     def is_closed(self) -> bool:
-        """Whether it is of no more use: a fault of its own may have closed it."""
+        """Whether it is unusable: it may have closed itself after an error."""
         ...
 
     def close(self) -> None: ...
@@ -25,26 +25,26 @@ class Opened(Protocol):
 
 @dataclass(eq=False, slots=True)
 class PoolEntry(Generic[T]):
-    """Memory that a bundle takes: while it is opened, open, and until it is closed."""
+    """Memory of a bundle from the start of opening until it is closed."""
 
     name: str
     size_bytes: int
     opened: T | None = None
-    """None while it is being opened."""
+    """None while the bundle is being opened."""
     num_users: int = 0
     last_used: int = 0
-    """On a clock that ticks with every use."""
+    """Time of last use, on a clock that counts uses."""
     is_current: bool = True
-    """Whether it takes users; if not, it is closed after the last."""
+    """Whether it takes new users; if not, it is closed after the last."""
     is_kept: bool = False
-    """Whether it must stay, as it could not be opened again."""
+    """Whether it must stay open, as it could not be opened again."""
 
 
 def choose_leaving(places: Sequence[PoolEntry[T]], needed_bytes: float) -> list[PoolEntry[T]]:
-    """Places to clear so that `needed_bytes` come free; none where all that may leave would not be enough.
+    """Choose entries to close that free `needed_bytes`; none if all candidates together would not be enough.
 
-    Bundles without users go first, and of them the least recently used; then those in use in the same order,
-    which are to be cleared after their last user.
+    Unused bundles go first, the least recently used of them first; then those in use in the same order, to be
+    closed after their last user.
     """
     leaving: list[PoolEntry[T]] = []
     may_leave = [

@@ -1,4 +1,4 @@
-"""What comes of a text that went through one bundle or two."""
+"""Results of texts translated through one bundle or two."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from dragoman.routing.routes import Route
 from dragoman.types import Alternative, Pair, Translation
 
 LINE_BREAKS = re.compile("[\t\n\r\x0b\x0c\x85\u2028\u2029]")
-"""Where a text is cut into lines, whatever the language."""
+"""Characters that end a line, in any language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +27,20 @@ class StepTaken:
 
 @dataclass(frozen=True, slots=True)
 class RoutedTranslation:
-    """A translation, and how it was made."""
+    """A translation, and the steps that made it."""
 
     translation: Translation
-    """Of a pivot: the last step's, with scores that are the sum of both steps' (log-probabilities of one
-    thing after another add up; each is normalised by its own length) and the finish reason of both: `length`
-    if a limit cut either of them. Its segments are the caller's own, with words linked across the pivot; of
-    tokens there are the last step's."""
+    """For a pivot: the last step's, with the sum of both steps' scores (log-probabilities of consecutive
+    steps add up; each is normalised by its own length) and a common finish reason: `length` if a limit cut
+    either step. Segments are the caller's own, with words linked across the pivot; tokens are the last
+    step's."""
     pair: Pair
     steps: tuple[StepTaken, ...]
-    """One, or two for a pivot."""
+    """One step, or two for a pivot."""
 
 
 def combine(route: Route, text: str, translations: Sequence[Translation]) -> RoutedTranslation:
-    """Put the steps' translations of a text together, one for each step of the route."""
+    """Combine a text's translations, one for each step of the route."""
     if len(translations) == 1:
         return alone(route, translations[0])
     first, last = translations
@@ -61,7 +61,7 @@ def combine(route: Route, text: str, translations: Sequence[Translation]) -> Rou
 
 
 def alone(route: Route, translation: Translation) -> RoutedTranslation:
-    """The translation of a route's only step."""
+    """Return the result of a route with a single step."""
     return RoutedTranslation(translation, route.pair, _steps(route, [translation]))
 
 
@@ -73,7 +73,7 @@ def _steps(route: Route, translations: Sequence[Translation]) -> tuple[StepTaken
 
 
 def options_before_last(options: DecodingOptions) -> DecodingOptions:
-    """Wishes for a step whose translation goes on: how long, how many, how it begins is for the last one."""
+    """Return options for a first step; length, prefix and number of results apply only to the last."""
     return replace(
         options,
         num_hypotheses=1,
@@ -86,8 +86,8 @@ def options_before_last(options: DecodingOptions) -> DecodingOptions:
 
 
 def text_to_go_on(translation: Translation) -> str:
-    """A translation as the next step's source: a line break that the model made itself becomes a space, so
-    that lines stay where they were.
+    """Return a translation as the next step's source: line breaks that the model produced become spaces, so
+    that the text keeps its lines.
     """
     parts, done = list[str](), 0
     for segment in translation.segments:
@@ -98,6 +98,6 @@ def text_to_go_on(translation: Translation) -> str:
 
 
 def _confidence(translations: Sequence[Translation]) -> float | None:
-    """The chance that both steps are right, if their faults have nothing to do with each other."""
+    """Return the probability that both steps are right, if their errors are independent."""
     confidences = [translation.confidence for translation in translations]
     return math.prod(one for one in confidences if one is not None) if None not in confidences else None

@@ -1,45 +1,44 @@
-"""Text in, text out, for all the pairs that several bundles serve, alone or two in turn."""
+"""Translate any pair that the bundles serve, by one bundle or by two in a row."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from dragoman.bundle import Bundle
 from dragoman.decoding.options import DecodingOptions
-from dragoman.errors import BundleError, InputError, TranslatorClosed
+from dragoman.errors import BundleError, InputError
 from dragoman.graphs.session import SessionOptions
 from dragoman.loading import scheduler_options
 from dragoman.manifest import Manifest
+from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
 from dragoman.providers import Provider
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
+from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
 from dragoman.routing.bundle_scan import Inspector, ReloadReport, bundle_folders, compare
 from dragoman.routing.memory import estimated_bytes
-from dragoman.routing.pivot_translation import (
-    NO_CALLBACKS,
-    Callbacks,
-    EngineRequest,
-    PairTranslator,
-    PivotTranslation,
-)
+from dragoman.routing.pivot_translation import PivotTranslation, request_of_step
 from dragoman.routing.results import RoutedTranslation, alone
 from dragoman.routing.routes import PIVOTS, Offer, Route, Routes
-from dragoman.routing.scoring import Scoring, step_to_score
 from dragoman.routing.windows import translate_windows
-from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState, add_queues
-from dragoman.translator import DEFAULTS, QUEUE_SIZE, READ_AHEAD_TEXTS, Translator
-from dragoman.types import Priority, SegmentTranslation
+from dragoman.translator import (
+    DEFAULT_REQUEST,
+    JOB_REQUEST,
+    QUEUE_SIZE,
+    READ_AHEAD_TEXTS,
+    Translator,
+)
+from dragoman.types import SegmentTranslation
 
 Models = Mapping[str, str | Path] | str | Path
 """A folder of bundles, which go by their folders' names; or folders by name."""
 PREPARING_THREADS = 4
-"""Texts that are taken apart beside: those of a pivot's second step, and those that waited for a bundle."""
+"""Threads that prepare texts: those of a pivot's second step, and those that waited for a bundle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,35 +64,35 @@ class TranslatorOptions:
         )
 
     def estimate_bytes(self, manifest: Manifest) -> int:
-        """Memory that a bundle takes when it is opened like this."""
+        """Return the memory that a bundle takes when it is opened with these options."""
         session = SessionOptions(self.threads, self.providers)
         return estimated_bytes(manifest, scheduler_options(session, self.replicas, self.queue_size).replicas)
 
 
 @dataclass(frozen=True, slots=True)
 class RouterOptions:
-    """What a router goes by."""
+    """Memory budget and preferred pivot languages."""
 
     budget_bytes: int | None = None
-    """Memory that all open bundles together may be reckoned to take; None for no limit."""
+    """Limit of the estimated memory of all open bundles together; None for no limit."""
     pivots: tuple[str, ...] = PIVOTS
-    """Languages to go through where nothing serves a pair in one step, the most wanted first; any other that
-    will do comes after them."""
+    """Preferred languages to translate through where no bundle serves a pair, best first; all others come
+    after them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A bundle that a router may use, as it is now."""
+    """A bundle that a router may use, and its state now."""
 
     offer: Offer
     manifest: Manifest
     is_open: bool
     memory_bytes: int
-    """That it is reckoned to take when it is open."""
+    """Estimated memory of the open bundle."""
 
 
 class Router:
-    """Finds the bundles for a pair, opens them on first use, and closes them when memory is wanted.
+    """Finds the bundles for a pair, opens them on first use, and closes them when memory is needed.
 
     Safe to use from several threads. A context manager: `close` ends its threads, which otherwise live as
     long as the process.
@@ -109,25 +108,22 @@ class Router:
         """Read all manifests; open nothing.
 
         Args:
-            find_folders: bundles' folders by name; asked again by `reload`.
+            find_folders: returns the bundles' folders by name; called again by `reload`.
             open_bundle: verifies and opens one.
-            estimate_bytes: memory that one takes.
+            estimate_bytes: returns the memory that one takes.
             options: budget and pivots.
         """
         self._inspector = Inspector(find_folders)
         findings = self._inspector.first_look()
         self.problems: Mapping[str, tuple[str, ...]] = findings.problems
-        """Why folders cannot be used, by name, as of the last look."""
+        """Why folders cannot be used, by name, as of the last scan."""
         self._options = options
         self._reckon_bytes = estimate_bytes
         self._pool = BundlePool[PairTranslator](open_bundle, estimate_bytes, options.budget_bytes)
         self._pool.stock(findings.bundles)
         self._routes = (-1, Routes(()))
-        self._beside = ThreadPoolExecutor(PREPARING_THREADS, "dragoman-route")
-        self._pivot_translations: dict[Future[RoutedTranslation], PivotTranslation] = {}
-        self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(PREPARING_THREADS, "dragoman-route")
         self._reloading = threading.Lock()
-        self._is_closed = False
 
     @classmethod
     def open(
@@ -137,7 +133,7 @@ class Router:
         translators: TranslatorOptions = TranslatorOptions(),
         options: RouterOptions = RouterOptions(),
     ) -> "Router":
-        """A router over bundles.
+        """Open a router over bundles.
 
         Args:
             models: a folder of bundles, or folders by name.
@@ -155,13 +151,8 @@ class Router:
         return router
 
     def close(self) -> None:
-        """Close all bundles; what is under way fails with `TranslatorClosed`. Not for callbacks to call."""
-        with self._lock:
-            self._is_closed = True
-            pivot_translations = tuple(self._pivot_translations.values())
-        for pivot_translation in pivot_translations:
-            pivot_translation.fail(TranslatorClosed("the router was closed before this was translated"))
-        self._beside.shutdown(cancel_futures=True)
+        """Close all bundles; unfinished work fails with `TranslatorClosed`. Callbacks must not call this."""
+        self._threads.shutdown(cancel_futures=True)
         self._pool.close()
 
     def __enter__(self) -> Self:
@@ -174,7 +165,7 @@ class Router:
 
     @property
     def routes(self) -> Routes:
-        """Of the bundles that may be used now."""
+        """Routes over the bundles that may be used now."""
         version = self._pool.version
         known, routes = self._routes
         if known != version:
@@ -184,11 +175,11 @@ class Router:
         return routes
 
     def offers(self) -> tuple[Offer, ...]:
-        """What may be used now, by name."""
+        """Return what may be used now, by name."""
         return self.routes.offers
 
     def models(self) -> tuple[Model, ...]:
-        """The same, with all there is to tell."""
+        """Return the bundles that may be used now, with their state."""
         names = self._pool.open_names()
         return tuple(
             Model(_offer(name, bundle), bundle.manifest, name in names, self._reckon_bytes(bundle.manifest))
@@ -196,16 +187,16 @@ class Router:
         )
 
     def queue(self) -> QueueState:
-        """How many segments wait and run now, in all open bundles together."""
+        """Return how many segments wait and run now, in all open bundles together."""
         return add_queues(translator.queue() for translator in self._pool.opened())
 
     @property
     def used_bytes(self) -> int:
-        """Memory that open bundles are reckoned to take."""
+        """Estimated memory of the open bundles."""
         return self._pool.used_bytes
 
     def route(self, source: str | None = None, target: str | None = None, model: str | None = None) -> Route:
-        """The way from one language to another; see `Routes.find`.
+        """Return the route from one language to another; see `Routes.find`.
 
         Raises:
             UnsupportedPair: nothing serves the pair, or a language was left open and there are several.
@@ -223,18 +214,16 @@ class Router:
         model: str | None = None,
     ) -> RoutedTranslation:
         """Translate one text, and wait for it; arguments and errors are those of `submit`."""
-        return self.submit(text, source, target, options, model=model).result()
+        return self.submit(text, source, target, EngineRequest(options), model=model).result()
 
     def submit(
         self,
         text: str,
         source: str | None = None,
         target: str | None = None,
-        options: DecodingOptions = DEFAULTS,
+        request: EngineRequest = DEFAULT_REQUEST,
         *,
         model: str | None = None,
-        priority: Priority = Priority.INTERACTIVE,
-        timeout_s: float | None = None,
     ) -> Future[RoutedTranslation]:
         """Begin to translate a text. Returns soon: it never waits for a bundle to be opened.
 
@@ -242,124 +231,81 @@ class Router:
             text: a text of any length.
             source: its language; None where only one is possible.
             target: the language to translate into; None where only one is possible.
-            options: wishes for the search; of a pivot's first step, only those that are not about length or
-                number of translations.
+            request: its pair is not used, and its callbacks are for the last step. A pivot's first step
+                ignores options about length and number of translations.
             model: the only bundle to use, by its name.
-            priority: who goes first when more waits than can run.
-            timeout_s: seconds from now after which the text is given up; opening bundles and both steps of a
-                pivot are within it.
 
         Returns:
-            The translation to come. It may be cancelled until it is done; its work then ends within one
-            step. It may fail with all that is listed below where a bundle is not open yet, and with
-            `DeadlineExceeded`, `NoRoom`, `BundleError` or `ProviderError`.
+            The future translation. It may be cancelled until it is done; its work then ends within one step.
+            It fails with `DeadlineExceeded`, and if a bundle had to be opened also with `NoRoom`,
+            `BundleError`, `ProviderError` or any error listed below.
 
         Raises:
             UnsupportedPair: nothing serves the pair, or a language was left open and there are several.
             InputError: the text cannot be translated, an option is beyond the model's limits, or there is no
                 such model.
             Overloaded: too much is waiting already.
-            TranslatorClosed: closed before.
+            TranslatorClosed: the router is closed.
         """
-        return self.follow(self.route(source, target, model), text, options, priority, timeout_s)
+        return self.follow(self.route(source, target, model), text, request)
 
-    def follow(  # noqa: PLR0913 -- a text's own wishes, all named
-        self,
-        route: Route,
-        text: str,
-        options: DecodingOptions = DEFAULTS,
-        priority: Priority = Priority.INTERACTIVE,
-        timeout_s: float | None = None,
-        watch: Callbacks = NO_CALLBACKS,
-        *,
-        flow: Flow | None = None,
-        cache_partition: str = "",
+    def follow(
+        self, route: Route, text: str, request: EngineRequest = DEFAULT_REQUEST
     ) -> Future[RoutedTranslation]:
-        """`submit`, for a route that was found before.
-
-        `watch` is told of the last step's progress; `flow` is the request that the text is part of. Known
-        segments are those of the `cache_partition`; see `SegmentCache`.
-        """
-        request = EngineRequest.beginning_now(options, priority, timeout_s, watch, flow, cache_partition)
-        context = (
-            copy_context()
-        )  # a meter marks sources by their caller's, on whatever thread they are asked for
-
-        def run_beside(work: Callable[[], None]) -> None:
-            self._run_beside(partial(context.copy().run, work))
-
-        pivot_translation = PivotTranslation(route, request, self._pool, run_beside)
-        with self._lock:
-            if self._is_closed:
-                raise TranslatorClosed("the router is closed")
-            self._pivot_translations[pivot_translation.future] = pivot_translation
-        try:
-            pivot_translation.begin(text)
-        except BaseException:
-            self._pivot_translations.pop(pivot_translation.future, None)
-            raise
-        # By the future, since a callback that knows its journey would make a cycle.
-        pivot_translation.future.add_done_callback(lambda future: self._pivot_translations.pop(future, None))
-        return pivot_translation.future
+        """Begin to translate a text by a route that `route` returned; see `submit`."""
+        translation = PivotTranslation(route, request, self._runner())
+        translation.begin(text)
+        return translation.future
 
     def score(
-        self,
-        route: Route,
-        source: str,
-        target: str,
-        priority: Priority = Priority.INTERACTIVE,
-        timeout_s: float | None = None,
-        flow: Flow | None = None,
-        cache_partition: str = "",
+        self, route: Route, source: str, target: str, request: EngineRequest = DEFAULT_REQUEST
     ) -> Future[SegmentTranslation]:
-        """Begin to read a given target; see `Translator.score`. Errors are those of `submit`.
+        """Begin to score a given target; see `Translator.score`. Errors are those of `submit`.
 
         Raises:
-            InputError: the route has two steps.
+            InputError: the route has two steps: nobody gave the text between them.
         """
-        request = EngineRequest.beginning_now(
-            DEFAULTS, priority, timeout_s, NO_CALLBACKS, flow, cache_partition
+        if len(route.steps) > 1:
+            pivot = route.steps[0].pair.target
+            raise InputError("target", f"no model here is for {route.pair}, which goes through {pivot}")
+        (step,) = route.steps
+        request = request_of_step(request, route, 0)
+        return self._runner().start(
+            step.offer.name,
+            request.deadline.at_s,
+            lambda translator: translator.score(source, target, request),
         )
-        scoring = Scoring(step_to_score(route), request, self._pool, self._run_beside)
-        scoring.begin(source, target)
-        return scoring.future
 
     def translate_many(
         self,
         texts: Iterable[str],
         source: str | None = None,
         target: str | None = None,
-        options: DecodingOptions = DEFAULTS,
+        request: EngineRequest = JOB_REQUEST,
         read_ahead: int = READ_AHEAD_TEXTS,
         *,
         model: str | None = None,
-        cache_partition: str = "",
     ) -> Iterator[RoutedTranslation | InputError]:
-        """Translate lazily and in order, with at most `read_ahead` texts under way.
+        """Translate lazily and in order, with at most `read_ahead` texts in progress.
 
-        Known segments are those of the `cache_partition`; see `SegmentCache`.
-
-        A bundle that is in use like this stays open. Through a pivot, `read_ahead` texts at a time go through
-        one bundle and then the other, so that there need not be room for both.
+        The bundle stays open meanwhile. Through a pivot, `read_ahead` texts at a time go through one bundle
+        and then the other, so that memory for one of them is enough.
 
         Yields:
             Per text its translation, or the error that names it by its position.
         """
         route = self.route(source, target, model)
         if len(route.steps) > 1:
-            yield from translate_windows(
-                route, iter(texts), options, read_ahead, self._borrow, cache_partition
-            )
+            yield from translate_windows(route, iter(texts), request, read_ahead, self._acquire)
             return
-        ((offer, pair),) = route.steps
-        with self._borrow(offer.name) as translator:
-            for outcome in translator.translate_many(
-                texts, options, read_ahead, pair=pair, cache_partition=cache_partition
-            ):
+        (step,) = route.steps
+        request = request_of_step(request, route, 0)
+        with self._acquire(step.offer.name) as translator:
+            for outcome in translator.translate_many(texts, request, read_ahead):
                 yield outcome if isinstance(outcome, InputError) else alone(route, outcome)
 
     def preload(self, names: Sequence[str]) -> None:
-        """Open bundles now; returns when all are.
+        """Open bundles now, and wait until all are open.
 
         Raises:
             InputError: there is no such model.
@@ -374,10 +320,10 @@ class Router:
             problem = f"together they take about {needed_bytes} bytes of memory, the budget is {budget_bytes}"
             raise BundleError(", ".join(names), (problem,))
         for name in sorted(offers):
-            self._borrow(name).release()
+            self._acquire(name).release()
 
     def reload(self) -> ReloadReport:
-        """Look at the folders again. Nothing under way is dropped; what changed is opened on its next use."""
+        """Scan the folders again. Work in progress goes on; changed bundles are opened on their next use."""
         with self._reloading:
             before = self._pool.bundles()
             findings = self._inspector.look(before)
@@ -385,17 +331,19 @@ class Router:
             self.problems = findings.problems
             return replace(compare(before, self._pool.bundles()), problems=findings.problems)
 
-    def _run_beside(self, work: Callable[[], None]) -> None:
-        self._beside.submit(work)
+    def _runner(self) -> BundleRunner:
+        """Return a runner whose threads have the caller's context, by which metrics label segments."""
+        context = copy_context()
+        return BundleRunner(self._pool, lambda work: self._threads.submit(context.copy().run, work))
 
-    def _borrow(self, name: str) -> BundleHandle[PairTranslator]:
+    def _acquire(self, name: str) -> BundleHandle[PairTranslator]:
         """Wait for a bundle."""
-        asked = self._pool.acquire(name)
+        acquired = self._pool.acquire(name)
         try:
-            return asked.result()
-        except BaseException:  # an interrupt; nobody would give it back
-            if not asked.cancel() and not asked.exception():
-                asked.result().release()
+            return acquired.result()
+        except BaseException:  # an interrupt: nobody else would release it
+            if not acquired.cancel() and not acquired.exception():
+                acquired.result().release()
             raise
 
 

@@ -1,7 +1,7 @@
-"""Which bundles a text goes through from one language to another: pure policy.
+"""Choice of the bundles that lead from one language to another: pure policy.
 
-A bundle for exactly this pair (direct) goes before one of many languages, and that before two in turn
-(pivot: de -> en -> fr). A bundle of its own has seen more of its pair; a pivot adds up two models' errors.
+A bundle for exactly this pair (direct) is preferred to a multilingual one, and that to two bundles in a row
+(pivot: de -> en -> fr). A bundle for one pair has seen more of it; a pivot adds up the errors of two models.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,34 +15,34 @@ from dragoman.languages import Languages, find_language, list_languages
 from dragoman.types import Pair
 
 PIVOTS = ("en",)
-"""Most bundles there are translate from or into English."""
+"""Most existing bundles translate from or into English."""
 MAX_NAMED = 12
-"""Bundles that an error lists."""
+"""Maximum number of bundles that an error lists."""
 MAX_NAME_LENGTH = 255
-"""Of a language or a bundle; what is longer is not looked up, and so not remembered."""
+"""Maximum characters of the name of a language or bundle; longer ones are rejected and not cached."""
 MAX_REMEMBERED = 16384
-"""Names of languages whose codes are remembered, and routes."""
+"""Size of each cache, of language codes by name and of routes."""
 
 
 class Way(IntEnum):
-    """How a text gets from one language to another, the most wanted way first."""
+    """Kind of route, in order of preference."""
 
     DIRECT = 0
-    """By a bundle that serves this pair alone."""
+    """One bundle that serves only this pair."""
     MULTILINGUAL = 1
-    """By a bundle of several pairs."""
+    """One bundle of several pairs."""
     PIVOT = 2
-    """By two bundles, through a third language."""
+    """Two bundles, through a third language."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A bundle that may be used."""
+    """A bundle that routes may use."""
 
     name: str
-    """No other offer has it."""
+    """Unique among the offers."""
     title: str
-    """What its manifest calls it."""
+    """Name in its manifest."""
     languages: Languages
 
     @property
@@ -55,7 +55,7 @@ class Step(NamedTuple):
 
     offer: Offer
     pair: Pair
-    """In the bundle's own codes."""
+    """Languages, in the bundle's own codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +81,19 @@ def find_route(
     model: str | None = None,
     pivots: Sequence[str] = PIVOTS,
 ) -> Route:
-    """The best route of one text; see `Routes`, which remembers what it has found."""
+    """Return the best route of one text; see `Routes`, which caches its results."""
     return Routes(offers, pivots).find(source, target, model)
 
 
 class Routes:
-    """Finds routes among offers, whose order does not matter. Safe to use from several threads."""
+    """Finds routes among offers, in any order. Safe to use from several threads."""
 
     def __init__(self, offers: Iterable[Offer], pivots: Sequence[str] = PIVOTS) -> None:
-        """Look at nothing yet.
+        """Create an empty cache of routes.
 
         Args:
-            offers: each of another name.
-            pivots: languages to go through, the most wanted first; any other comes after them.
+            offers: bundles with distinct names.
+            pivots: preferred pivot languages, best first; all others come after them.
         """
         self.offers = tuple(sorted(offers, key=lambda offer: offer.name))
         self._pivots = tuple(pivots)
@@ -103,15 +103,15 @@ class Routes:
         self._sources_of = lru_cache(MAX_REMEMBERED)(self._find_sources)
 
     def find(self, source: str | None, target: str | None, model: str | None = None) -> Route:
-        """The best route.
+        """Return the best route.
 
         Args:
-            source: a language by its code or any name a bundle has for it; None where only one is possible.
+            source: a language, by code or any name that a bundle has for it; None if only one is possible.
             target: the same.
-            model: the only bundle to use, by its name, or its title if no other has it.
+            model: the only bundle to use, by its name, or by its title if that is unique.
 
         Raises:
-            UnsupportedPair: nothing serves the pair, or a language was left open and there are several.
+            UnsupportedPair: nothing serves the pair, or a language was left open and several are possible.
             InputError: there is no such model.
         """
         for field, name in (("source", source), ("target", target), ("model", model)):
@@ -119,10 +119,10 @@ class Routes:
         return self._remembered(source, target, model)
 
     def named(self, model: str) -> Offer:
-        """The offer of a name, or else the only one of a title.
+        """Return the offer with this name, or else the only one with this title.
 
         Raises:
-            InputError: there is none, or there are several of that title.
+            InputError: there is none, or several have this title.
         """
         for offer in self.offers:
             if offer.name == model:
@@ -134,22 +134,22 @@ class Routes:
         raise InputError("model", f"{problem}: {_list_few([offer.name for offer in found or self.offers])}")
 
     def all_from(self, source: str) -> Iterator[tuple[str, Route]]:
-        """Every language that a source reaches, both by their codes, and the best route to it."""
+        """Yield the code of every language that a source can be translated into, and the best route."""
         for target in sorted({code for offer in self.offers for code in offer.languages.targets}):
             route = self._best(range(len(self.offers)), source, target)
             if route is not None:
                 yield target, route
 
     def sources(self) -> list[str]:
-        """Codes of all languages that something translates from."""
+        """Return the codes of all source languages."""
         return sorted({code for offer in self.offers for code in offer.languages.sources})
 
     def targets(self) -> list[str]:
-        """Codes of all languages that something translates into."""
+        """Return the codes of all target languages."""
         return sorted({code for offer in self.offers for code in offer.languages.targets})
 
     def sources_of(self, target: str | None, model: str | None = None) -> tuple[str, ...]:
-        """Codes of the languages that something translates into a target; of all, where it is left open.
+        """Return the codes of the languages that can be translated into a target; of all, if it is None.
 
         Raises:
             UnsupportedPair: nothing translates into it.
@@ -186,7 +186,7 @@ class Routes:
         return Route((step,)) if step is not None else self._best_pivot(among, source, target)
 
     def _hop(self, among: Sequence[int], source: str, target: str) -> Step | None:
-        """The best single bundle. Of two alike, the one that has the languages by the very names asked."""
+        """Return the best single bundle; of two equal ones, the one that uses the requested codes."""
         steps = [
             Step(self.offers[index], pair)
             for index in among
@@ -206,7 +206,7 @@ class Routes:
         return Pair(codes[0], codes[1]) if is_pair else None
 
     def _best_pivot(self, among: Sequence[int], source: str, target: str) -> Route | None:
-        """Pivots that were asked for in their order; then those with fewer bundles of many languages."""
+        """Try the preferred pivots in order; then prefer those with fewer multilingual bundles."""
         if source == target:
             return None
         for pivot in self._pivots:
@@ -230,15 +230,15 @@ class Routes:
         if second is None:
             return None
         came_from = self._target_code(self.offers.index(second.offer), first.pair.source)
-        # Back to where it came from is no translation, and a language is no way to itself.
+        # Reject routes back to the source language, and steps from a language to itself.
         is_real = came_from != second.pair.target and all(len(set(step.pair)) > 1 for step in (first, second))
         return Route((first, second)) if is_real else None
 
     def _only_pair(self, source: str | None, target: str | None, among: Sequence[int]) -> Pair:
-        """The only pair that fits what is given.
+        """Return the only pair that fits the given languages.
 
         Raises:
-            UnsupportedPair: there are several.
+            UnsupportedPair: none fits, or several do.
         """
         found: set[Pair] = set()
         for pair in self._possible(source, target, among):
@@ -293,7 +293,7 @@ def _check_length(field: str, name: str | None) -> None:
 
 
 def describe(languages: Languages) -> str:
-    """Pairs in a few words: `de -> en`, `101 languages -> 101 languages`."""
+    """Describe the pairs briefly: `de -> en`, `101 languages -> 101 languages`."""
     return f"{list_languages(languages.sources)} -> {list_languages(languages.targets)}"
 
 

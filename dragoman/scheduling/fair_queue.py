@@ -1,10 +1,10 @@
 """Fair queueing over owners, and over the requests of each owner: pure policy.
 
-Each owner has a virtual time, which grows by the tokens that it was served; the owner with the least goes
-next. One that has just come begins at the virtual time of the queue, which grows by what is served over the
-number of owners that wait, as if all were served at once, each with its share. Requests of one owner are
-ordered in the same way. So a large text has its share and what the others leave, and nobody waits for ever:
-later requests begin later.
+Each owner has a virtual time, which grows by the tokens served to it; the owner with the lowest goes next. A
+new owner starts at the virtual time of the queue, which grows by the tokens served divided by the number of
+waiting owners, as if all were served at once in equal shares. Requests of one owner are ordered in the same
+way. So a large text gets its share and what the others leave, and none waits forever: later requests start
+at a later time.
 
 Demers, Keshav and Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", SIGCOMM 1989.
 """
@@ -17,26 +17,26 @@ from heapq import heapify, heappop, heappush, heapreplace
 from typing import Generic, Protocol, TypeVar
 
 MOST_STALE = 2
-"""Entries of the heap for each item that waits, above which the heap is built anew."""
+"""Maximum heap entries per waiting item before the heap is rebuilt."""
 
 
 @dataclass(slots=True, eq=False)
 class Flow:
-    """A request, as far as queueing is concerned: its segments share one place. Compared by identity."""
+    """A request as the queue sees it: its segments share one virtual time. Compared by identity."""
 
     owner: Hashable = None
-    """Who shares with other owners, such as an API key; None for everybody without one together."""
+    """Who shares with other owners, such as an API key; None for all callers without a key together."""
     num_tokens: int = 0
-    """Source tokens of its segments that were let in so far."""
+    """Source tokens of its segments queued so far."""
     _steps: "dict[int, Flow]" = field(default_factory=dict)
 
     def at_step(self, step: int) -> "Flow":
-        """The same request on its way through several models: in each it waits in a queue of its own."""
+        """Return this request's flow for one step of a pivot translation: each model has its own queue."""
         return self._steps.setdefault(step, Flow(self.owner)) if step else self
 
 
 class Queued(Protocol):
-    """What the queue knows of a source. Compared by identity."""
+    """A source as the queue sees it. Compared by identity."""
 
     @property
     def num_tokens(self) -> int: ...
@@ -49,11 +49,11 @@ class Queued(Protocol):
 Q = TypeVar("Q", bound=Queued)
 Item = TypeVar("Item", bound=Hashable)
 _Entry = tuple[float, float, int, Item]
-"""Virtual time, deadline, number of arrival, and whose they are."""
+"""Virtual time, deadline, arrival number, and the item."""
 
 
 class FairQueue(Generic[Q]):
-    """Sources that wait. Not for several threads at once."""
+    """Queue of waiting sources. Not thread-safe."""
 
     def __init__(self) -> None:
         self._owners: _Level[Hashable] = _Level()
@@ -65,7 +65,7 @@ class FairQueue(Generic[Q]):
         return self._num_of_owner.total()
 
     def __iter__(self) -> Iterator[Q]:
-        """All sources, by request."""
+        """Yield all sources, by request."""
         return (source for sources in self._sources.values() for source in sources)
 
     def num_of(self, owner: Hashable) -> int:
@@ -73,7 +73,7 @@ class FairQueue(Generic[Q]):
         return self._num_of_owner[owner]
 
     def add(self, source: Q) -> None:
-        """Let a source wait, after all of its request."""
+        """Queue a source, after all others of its request."""
         flow = source.flow
         sources = self._sources.get(flow)
         if sources is None:
@@ -87,7 +87,7 @@ class FairQueue(Generic[Q]):
         self._num_of_owner[flow.owner] += 1
 
     def remove(self, source: Q) -> bool:
-        """Forget a source; whether it was waiting."""
+        """Remove a source without charging for it; return whether it was waiting."""
         flow = source.flow
         sources = self._sources.get(flow)
         if sources is None or source not in sources:
@@ -99,20 +99,20 @@ class FairQueue(Generic[Q]):
             flows = self._flows[flow.owner]
             flows.leave(flow)
             if not len(flows):
-                # What its requests have had counts no more: the owner, too, begins anew.
+                # The tokens of its requests no longer count: the owner starts again as a new one.
                 del self._flows[flow.owner], self._num_of_owner[flow.owner]
                 self._owners.leave(flow.owner)
         return True
 
     def take(self, source: Q) -> None:
-        """Take out a source that waits, and charge its request and its owner for it."""
+        """Remove a waiting source, and charge its request and its owner for it."""
         flow = source.flow
         self._flows[flow.owner].charge(flow, source.num_tokens)
         self._owners.charge(flow.owner, source.num_tokens)
         self.remove(source)
 
     def in_order(self) -> Iterator[Q]:
-        """Sources in the order in which they would be taken. The queue must not change meanwhile."""
+        """Yield sources in the order of the queue, which must not change meanwhile."""
         owners = self._owners.order()
         orders: dict[Hashable, _Order[Flow]] = {}
         waiting: dict[Flow, Iterator[Q]] = {}
@@ -134,13 +134,13 @@ class FairQueue(Generic[Q]):
 
 
 class _Level(Generic[Item]):
-    """Items of one kind that wait, by virtual time."""
+    """Waiting items of one kind, by virtual time."""
 
     def __init__(self) -> None:
         self._virtual = 0.0
         self._num_arrivals = 0
         self._entries: dict[Item, _Entry[Item]] = {}
-        self._heap: list[_Entry[Item]] = []  # those that are in use, and others that are not any more
+        self._heap: list[_Entry[Item]] = []  # entries in use, and stale ones
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -170,7 +170,7 @@ class _Level(Generic[Item]):
 
 
 class _Order(Generic[Item]):
-    """What would be next, and then next."""
+    """Iteration over a level's items in order, without changing the level."""
 
     def __init__(self, heap: list[_Entry[Item]], entries: dict[Item, _Entry[Item]]) -> None:
         self._heap = heap
@@ -178,7 +178,7 @@ class _Order(Generic[Item]):
         self._moved: dict[Item, _Entry[Item]] = {}
 
     def has_more(self) -> bool:
-        """Whether anything is left; to be asked before `first`."""
+        """Whether anything is left; call it before `first`."""
         while self._heap:
             entry = self._heap[0]
             if self._moved.get(entry[-1], self._entries.get(entry[-1])) is entry:
@@ -187,13 +187,13 @@ class _Order(Generic[Item]):
         return False
 
     def first(self) -> Item:
-        """What is next."""
+        """Return the next item."""
         if not self.has_more():
             raise IndexError("nothing is left")
         return self._heap[0][-1]
 
     def spend(self, cost: int, *, is_done: bool) -> None:
-        """Move the first on by what it is served, or take it out."""
+        """Advance the first item by the tokens it is served, or remove it."""
         time, deadline_s, number, item = self._heap[0]
         if is_done:
             heappop(self._heap)

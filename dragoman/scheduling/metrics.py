@@ -1,4 +1,4 @@
-"""Who is told what the engine's threads do: for metrics and traces, of which the engine knows nothing."""
+"""The interface through which the engine's threads report to metrics and traces."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,76 +9,76 @@ from dragoman.types import FinishReason, SearchKind
 
 
 class Ending(StrEnum):
-    """How a source left."""
+    """Why a source left the scheduler."""
 
     DONE = "done"
     FAILED = "failed"
-    """The engine, or a caller's own callback, raised."""
+    """The engine, or a callback of the caller, raised."""
     EXPIRED = "expired"
-    """Its deadline came first."""
+    """Its deadline passed first."""
     CANCELLED = "cancelled"
-    """Whoever asked gave it up."""
+    """The caller cancelled it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentRecord:
-    """A source that was let in and has left. Times are on the clock of `time.monotonic`."""
+    """A source that was queued and has left. Times are on the clock of `time.monotonic`."""
 
     kind: SearchKind
     ending: Ending
     asked_s: float
-    """When it began to wait."""
+    """When it was queued."""
     joined_s: float | None
-    """When a replica took it, to encode it and to search; None if none did."""
+    """When a replica took it, to encode and search; None if none did."""
     left_s: float
     num_source_tokens: int
     num_target_tokens: int = 0
-    """Of the best hypothesis."""
+    """Number of tokens of the best hypothesis."""
     finish_reason: FinishReason | None = None
-    """The best hypothesis's; None unless it is done."""
+    """Finish reason of the best hypothesis; None unless the source is done."""
     mark: object = None
-    """What `EngineMetrics.mark` said of it."""
+    """What `EngineMetrics.mark` returned for it."""
 
 
 class EngineMetrics(Protocol):
     """An observer of the engine.
 
-    Its methods are called on the engine's threads, several at once, while sources wait for the next step:
-    they must take microseconds, must not wait for a lock that is held for longer, and must not raise, as that
-    would be a fault of the engine's own and close the translator. They see no text and no ids.
+    Its methods are called on the engine's threads, several at once, while sources wait for the next step.
+    They must take microseconds, must not wait for a lock that is held for longer, and must not raise: that
+    would count as an error of the engine and close the translator. They see no text and no ids.
     """
 
     def mark(self) -> object:
-        """What the sources that are asked for just now are to be known by, on their caller's own thread."""
+        """Return an object to attach to the sources being submitted; called on their caller's thread."""
         ...
 
     def joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
-        """A replica took sources of one kind, which had waited for so long."""
+        """Record that a replica took sources of one kind, and how long each had waited, in seconds."""
         ...
 
     def began(self, after_s: Sequence[float]) -> None:
-        """The first token of sources that are searched for was found, so long after they were asked for."""
+        """Record the time from submission to first token, in seconds, of some sources."""
         ...
 
     def stepped(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
-        """A replica made one step in all its lanes, with so many rows of those that it has room for."""
+        """Record that a replica made a step in all lanes of a tier; `capacity_rows` is the tier's limit."""
         ...
 
     def left(self, records: Sequence[SegmentRecord]) -> None:
-        """Sources have left, and their callers are told next."""
+        """Record sources that have left; their callers are notified next."""
         ...
 
     def refused(self, num_sources: int) -> None:
-        """So many were not let in, as too many waited."""
+        """Record that so many sources were rejected because the queue was full."""
         ...
 
     def found_in_cache(self) -> None:
-        """A source was not asked for at all, as what had been found for it was remembered."""
+        """Record that a source was found in the segment cache and not searched for."""
         ...
 
 
 class NoMetrics:
-    """Nobody watches."""
+    """An `EngineMetrics` that records nothing."""
 
     def mark(self) -> object:
         return None
@@ -107,21 +107,21 @@ NO_METRICS = NoMetrics()
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """How busy a translator is, in sources; or several together."""
+    """Load of a translator in sources, or of several together."""
 
     num_waiting: int
-    """Those that were submitted: what `queue_size` bounds."""
+    """Submitted sources that wait; `queue_size` limits them."""
     queue_size: int
     num_running: int
 
     @property
     def is_full(self) -> bool:
-        """Whether no more are let in. No translator is full that is not there."""
+        """Whether no more sources are accepted; false if there is no translator."""
         return 0 < self.queue_size <= self.num_waiting
 
 
 def add_queues(queues: Iterable[QueueState]) -> QueueState:
-    """Of several translators together."""
+    """Add up the states of several translators."""
     states = tuple(queues)
     return QueueState(
         sum(state.num_waiting for state in states),

@@ -1,10 +1,10 @@
-"""Which waiting sources join a running search next, and which are encoded together: pure policy.
+"""Choice of the waiting sources that join a running search next, or are encoded together: pure policy.
 
-Sources are of two tiers, which never take each other's last places: light ones, of requests with little to
-translate, and bulk. The order within a tier is that of a fair queue (`fair_queue.py`), interactive sources
-before jobs. What is next and has no room lets others pass, but after `MAX_PASSED_OVER` admissions nothing of
-its tier is admitted before it, so no source waits for ever. After as many, a job no longer waits for
-interactive sources.
+Sources have two tiers: light ones, of requests with little to translate, and bulk. Neither takes the
+other's last rows. The order within a tier is that of a fair queue (`fair_queue.py`), interactive sources
+before jobs. A source that does not fit lets others pass, but after `MAX_PASSED_OVER` admissions nothing of
+its tier is admitted before it, so no source waits forever. After as many admissions a job no longer waits
+for interactive sources.
 """
 
 import math
@@ -19,30 +19,31 @@ from dragoman.scheduling.fair_queue import FairQueue, Flow
 from dragoman.types import Priority, SearchKind
 
 MAX_PASSED_OVER = 16
-"""Admissions that a source may see go to others before it goes first."""
+"""Maximum admissions of others before a source goes first."""
 LOOK_AHEAD = 256
-"""Sources of a priority, those that are next, among which those of like length are looked for."""
+"""Maximum sources of one priority, in queue order, among which those of similar length are chosen."""
 LOOK_AHEAD_PER_ROW = 4
-"""The same, for each row that is free: where there is room for few, few are looked at."""
+"""The same limit per free row: with few free rows, few sources are considered."""
 PATIENCE_STEPS = 16
-"""Steps after which a few free places are filled, when more would fill them all."""
+"""Maximum steps that sources wait at high load for more free slots."""
 WORTHWHILE_SHARE = 4
-"""One place in so many must be free before sources join at high load: the encoder is for batches."""
+"""At high load, one source slot in this many must be free before sources join, to encode them in batches."""
 
 
 RUN_TOKENS = 16
-"""A run of the encoder costs as much besides as this many source tokens, for small and large models alike."""
+"""Fixed cost of an encoder run, in source tokens; about the same for small and large models."""
 LIGHT_TOKENS = 128
-"""Source tokens of a request up to which its segments are light: about five sentences."""
+"""Maximum source tokens of a request whose segments are light: about five sentences."""
 RESERVED_SHARE = 4
-"""One row in so many, and one source in so many, is kept for each tier beside what the other may fill."""
+"""One in this many rows and sources is reserved for each tier, whatever the other tier fills; one in this
+many queued sources is reserved for the light tier."""
 
 
 class Tier(IntEnum):
-    """Which places a source takes, and whose steps it waits for."""
+    """Class of a source, which decides on its capacity and its turns."""
 
     LIGHT = 0
-    """Of an interactive request with little to translate, which should be answered at once."""
+    """Of an interactive request with little to translate, which needs an immediate answer."""
     BULK = 1
     """Of a large request or a job, which gets what is left."""
 
@@ -54,15 +55,15 @@ def tier_of(priority: Priority, num_tokens: int) -> Tier:
 
 
 def queue_room(tier: Tier, queue_size: int, num_waiting: int, num_of_owner: int) -> int:
-    """Return how many sources of a request may begin to wait, so that no client fills the queue.
+    """Return how many sources of a request may be queued, so that no client fills the queue.
 
-    A quarter of the queue is kept for light sources. An owner whose sources wait already may have half.
+    A quarter of the queue is reserved for light sources. An owner with waiting sources may have half.
 
     Args:
-        tier: of the request.
-        queue_size: sources that may wait.
-        num_waiting: those that do.
-        num_of_owner: those of the request's owner; 0 where owners are not known.
+        tier: tier of the request.
+        queue_size: maximum number of waiting sources.
+        num_waiting: number of waiting sources.
+        num_of_owner: number of the owner's waiting sources; 0 if owners are not known.
     """
     room = queue_size - num_waiting
     if tier is Tier.BULK:
@@ -73,7 +74,7 @@ def queue_room(tier: Tier, queue_size: int, num_waiting: int, num_of_owner: int)
 
 
 class WaitingSource(Protocol):
-    """What the policy knows of a source that waits. Compared by identity."""
+    """A waiting source as the policy sees it. Compared by identity."""
 
     @property
     def num_tokens(self) -> int: ...
@@ -81,7 +82,7 @@ class WaitingSource(Protocol):
     def kind(self) -> SearchKind: ...
     @property
     def flow(self) -> Flow:
-        """Its request."""
+        """Flow of its request."""
         ...
 
     @property
@@ -90,7 +91,7 @@ class WaitingSource(Protocol):
     def tier(self) -> Tier: ...
     @property
     def deadline_s(self) -> float:
-        """On the clock that `expire` is given; infinity for none."""
+        """Deadline on the clock passed to `expire`; infinity for none."""
         ...
 
 
@@ -99,43 +100,43 @@ W = TypeVar("W", bound=WaitingSource)
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What one replica takes at once."""
+    """Limits of one replica."""
 
     max_rows: int = 128
-    """Hypotheses of a tier. At least the largest beam."""
+    """Maximum rows (hypotheses) of a tier. At least the largest beam."""
     max_sources: int = 64
-    """Of a tier."""
+    """Maximum sources of a tier."""
     budget_tokens: int = 8192
-    """Source tokens of a lane, padding included: sources times the longest. A longer source runs alone."""
+    """Maximum source tokens of a lane, with padding: sources times longest. A longer source runs alone."""
     encoder_tokens: int = 256
-    """Source tokens encoded together, padding included: more of them no longer fit into a core's cache, and a
-    light source waits for as long as that takes."""
+    """Maximum source tokens encoded together, with padding. More do not fit into a core's cache, and a light
+    source waits until the encoder is done."""
     max_jobs_beside: int = 1
-    """Sources of jobs while interactive ones come: each makes every step longer. Not below one, so that jobs
-    go on."""
+    """Maximum sources of jobs while interactive ones come: each makes every step longer. At least one, so
+    that jobs progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaneLoad:
-    """The sources of one kind that run."""
+    """The running sources of one kind."""
 
     num_sources: int
     width: int
-    """Tokens of the longest."""
+    """Tokens of the longest source."""
 
 
 Load = Mapping[SearchKind, LaneLoad]
-"""What runs of a tier on a replica."""
+"""Running sources of a tier on a replica."""
 
 
 class Beside(NamedTuple):
-    """What runs of the other tier on a replica."""
+    """Running rows and sources of the other tier on a replica."""
 
     num_rows: int = 0
     num_sources: int = 0
 
     def plus(self, beam_sizes: Iterable[int]) -> "Beside":
-        """With more sources, by their rows."""
+        """Add sources with these beam sizes."""
         sizes = tuple(beam_sizes)
         return Beside(self.num_rows + sum(sizes), self.num_sources + len(sizes))
 
@@ -146,8 +147,8 @@ NOTHING_BESIDE = Beside()
 def is_time_to_join(num_waiting: int, num_running: int, capacity: Capacity, steps_since_join: int) -> bool:
     """Whether to look for sources to admit now.
 
-    At low load at once. At high load only when several places are free, or after a few steps, so that the
-    encoder runs for batches and not for every place that falls free.
+    At low load, always. At high load, only when several slots are free or after a few steps, so that the
+    encoder runs for batches and not for every single slot.
     """
     num_free = capacity.max_sources - num_running
     if not num_waiting or not num_running:
@@ -158,34 +159,34 @@ def is_time_to_join(num_waiting: int, num_running: int, capacity: Capacity, step
 
 
 def fair_share(num_waiting: int, running: Sequence[int], replica: int) -> int:
-    """Most sources that a replica may take so that none is idle while another has several.
+    """Return how many sources a replica may take so that none is idle while another has several.
 
     Args:
-        num_waiting: sources.
-        running: sources on each replica.
+        num_waiting: number of waiting sources.
+        running: number of sources on each replica.
         replica: index into `running`.
     """
     return -(-(num_waiting + sum(running)) // len(running)) - running[replica]
 
 
 def encoder_batches(lengths: Sequence[int], budget_tokens: int) -> list[list[int]]:
-    """Group sources of like length, so that runs of the encoder and padding together cost least.
+    """Group sources of similar length, so that encoder runs and padding together cost least.
 
-    A batch is a rectangle, as wide as its longest source padded (`padded_width`), and a run costs
-    `RUN_TOKENS` besides. Some best grouping takes sources in order of length, so one pass over the places to
-    cut finds it.
+    A batch is a rectangle, as wide as its longest source padded (`padded_width`), and each run costs
+    `RUN_TOKENS` more. One of the best groupings takes sources in order of length, so one pass over the cut
+    positions finds it.
 
     Args:
         lengths: tokens of each source.
-        budget_tokens: most tokens of a batch, padding included; a source longer than that is alone.
+        budget_tokens: maximum tokens of a batch, with padding; a longer source is alone.
 
     Returns:
         Batches of indices into `lengths`: each index once, longest first.
     """
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     widths = [padded_width(lengths[index]) for index in order]
-    costs = [0.0] + [math.inf] * len(order)  # of the longest sources, as many as the index says
-    begins = [0] * (len(order) + 1)  # where the last batch of them begins
+    costs = [0.0] + [math.inf] * len(order)  # by number of sources, the longest first
+    begins = [0] * (len(order) + 1)  # start of the last batch, by number of sources
     for begin, width in enumerate(widths):
         most = min(len(order), begin + max(1, budget_tokens // width))
         base = costs[begin] + RUN_TOKENS
@@ -202,26 +203,26 @@ def encoder_batches(lengths: Sequence[int], budget_tokens: int) -> list[list[int
 
 
 class WaitingList(Generic[W]):
-    """Sources that wait, and the choice among them. Not for several threads at once."""
+    """Waiting sources, and the choice among them. Not thread-safe."""
 
     def __init__(self, capacity: Capacity) -> None:
         self._capacity = capacity
-        self._num_admissions = 0  # of bulk: only that is what jobs wait for
+        self._num_admissions = 0  # of bulk: jobs wait only for these
         self.num_arrivals = 0
         self._queues: dict[tuple[Tier, Priority], FairQueue[W]] = {
             (tier, priority): FairQueue() for tier in Tier for priority in Priority
         }
         self._admissions_before: dict[
             W, tuple[int, int]
-        ] = {}  # of a job: its number, and admissions until then
-        self._passed_over: dict[W, int] = {}  # of what was next and had no room: how often
+        ] = {}  # of a job: its arrival number, and admissions before it
+        self._passed_over: dict[W, int] = {}  # how often the next source did not fit
         self._next_deadline_s = math.inf
 
     def __len__(self) -> int:
         return sum(map(len, self._queues.values()))
 
     def num_waiting(self, tier: Tier) -> int:
-        """Sources of a tier."""
+        """Count the waiting sources of a tier."""
         return sum(len(self._queues[tier, priority]) for priority in Priority)
 
     def num_of(self, owner: Hashable) -> int:
@@ -235,11 +236,11 @@ class WaitingList(Generic[W]):
 
     @property
     def next_deadline_s(self) -> float:
-        """No deadline of a source that waits is before this."""
+        """Lower bound of the deadlines of all waiting sources."""
         return self._next_deadline_s
 
     def add(self, source: W) -> None:
-        """Let a source wait, after all of its request."""
+        """Queue a source, after all others of its request."""
         self._queues[source.tier, source.priority].add(source)
         if source.priority is Priority.JOB:
             self._admissions_before[source] = (self.num_arrivals, self._num_admissions)
@@ -247,20 +248,20 @@ class WaitingList(Generic[W]):
         self._next_deadline_s = min(self._next_deadline_s, source.deadline_s)
 
     def remove(self, source: W) -> bool:
-        """Forget a source; whether it was waiting."""
+        """Remove a source; return whether it was waiting."""
         self._admissions_before.pop(source, None)
         self._passed_over.pop(source, None)
         return self._queues[source.tier, source.priority].remove(source)
 
     def clear(self) -> list[W]:
-        """Take out all."""
+        """Remove and return all sources."""
         removed = self._all()
         for source in removed:
             self.remove(source)
         return removed
 
     def expire(self, now_s: float) -> list[W]:
-        """Take out the sources whose deadline has come."""
+        """Remove and return the sources whose deadline has passed."""
         if now_s < self._next_deadline_s:
             return []
         waiting = self._all()
@@ -274,17 +275,17 @@ class WaitingList(Generic[W]):
     def admit(
         self, tier: Tier, load: Load, most: int, most_jobs: float = math.inf, beside: Beside = NOTHING_BESIDE
     ) -> list[W]:
-        """Take out the sources of a tier that join next.
+        """Remove and return the sources of a tier that join next.
 
         Args:
-            tier: whose.
-            load: what runs of it.
-            most: sources to take at most.
-            most_jobs: of these, sources of jobs.
-            beside: what runs of the other tier.
+            tier: tier to admit from.
+            load: running sources of the tier.
+            most: maximum number of sources.
+            most_jobs: maximum number of sources of jobs among them.
+            beside: load of the other tier.
 
         Returns:
-            Sources for which there is room; perhaps none.
+            Sources that fit; may be empty.
         """
         room = _Room(self._capacity, load, most, most_jobs, beside)
         considered = max(0, min(LOOK_AHEAD, room.free_rows * LOOK_AHEAD_PER_ROW))
@@ -315,11 +316,11 @@ class WaitingList(Generic[W]):
         return admitted
 
     def _all(self) -> list[W]:
-        """Every source, by arrival within a request."""
+        """Return every source; those of a request in order of arrival."""
         return [source for queue in self._queues.values() for source in queue]
 
     def _overdue(self, groups: Mapping[Priority, Sequence[W]]) -> Iterator[W]:
-        """Those that nothing goes before: what was next for too long, then jobs that were passed over."""
+        """Yield sources that go before all others: one that was next for too long, then passed-over jobs."""
         for source in groups[Priority.INTERACTIVE][:1]:
             if self._passed_over.get(source, 0) >= MAX_PASSED_OVER:
                 yield source
@@ -334,7 +335,7 @@ class WaitingList(Generic[W]):
 
 @dataclass(slots=True)
 class _Room:
-    """What is still free on a replica for a tier while sources are chosen."""
+    """Free capacity of a replica for a tier while sources are chosen."""
 
     capacity: Capacity
     load: Load
@@ -358,7 +359,7 @@ class _Room:
             capacity.max_sources + capacity.max_sources // RESERVED_SHARE - beside.num_sources,
         )
         if not self.num_sources:
-            # Whatever runs beside it: a tier with nothing to do always has room for one source.
+            # A tier without sources always has capacity for one, whatever the other tier runs.
             self.free_rows, free_sources = max(1, self.free_rows), max(1, free_sources)
         self.free_rows -= num_rows
         self.most = min(self.most, free_sources - self.num_sources)
@@ -394,7 +395,7 @@ class _Room:
 
 
 def _choose(group: Iterable[W], room: _Room) -> list[W]:
-    """The first of a group; then those that make no lane wider; then those that widen it least."""
+    """Choose the first source of a group, then those that widen no lane, then those that widen it least."""
     chosen: list[W] = []
     wide: list[W] = []
     for source in group:

@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from dragoman.decoding.loop import AnyLane
 from dragoman.decoding.strategy import Source
 from dragoman.errors import DeadlineExceeded
+from dragoman.scheduling.deadline import NO_DEADLINE, Deadline
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.metrics import NO_METRICS, Ending, EngineMetrics, SegmentRecord
 from dragoman.scheduling.policy import (
@@ -39,46 +40,48 @@ Outcome = list[Hypothesis] | Exception
 
 @dataclass(slots=True, eq=False)
 class SegmentRequest:
-    """A source on its way through the scheduler, and whom to tell. Compared by identity."""
+    """A source to search for, and whom to notify. Compared by identity."""
 
     source: Source
     kind: SearchKind
     priority: Priority
-    on_done: Callable[[Outcome], None]
-    """Called once, on a thread of the engine, unless the ticket was cancelled first; must be quick."""
+    on_done: Callable[[Outcome], object]
+    """Called once with the outcome, on a thread of the engine, unless cancelled first; must be quick."""
     flow: Flow = field(default_factory=Flow)
-    """Its request."""
-    tier: Tier = Tier.LIGHT
-    """Set by the scheduler when the ticket begins to wait."""
+    """The client request that the source is part of."""
+    deadline: Deadline = NO_DEADLINE
     on_step: Callable[[list[int]], None] | None = None
     """Called after each step with the target ids so far of the best hypothesis. What it raises fails the
     source."""
-    deadline_s: float = math.inf
-    """On the clock of `time.monotonic`."""
-    timeout_s: float = math.inf
-    """What the deadline came from, for the error's text."""
-    is_fed: bool = False
+    tier: Tier = Tier.LIGHT
+    """Set by the scheduler when the source is queued."""
+    is_limited: bool = False
+    """Whether it counts towards the queue size."""
     is_cancelled: bool = False
     num_reported: int = 0
-    """Ids that `on_step` was called with: a source that is searched for again says nothing twice."""
+    """Number of ids in the last call of `on_step`, so that a source that is searched again repeats none."""
     asked_s: float = 0.0
-    """When it began to wait, on the same clock as its deadline."""
+    """Time at which it was queued, on the clock of `time.monotonic`."""
     joined_s: float | None = None
-    """When a replica took it."""
+    """Time at which a replica took it."""
     mark: object = None
     """See `EngineMetrics.mark`."""
+
+    @property
+    def deadline_s(self) -> float:
+        return self.deadline.at_s
 
     @property
     def num_tokens(self) -> int:
         return len(self.source.ids)
 
     def finish(self, outcome: Outcome) -> None:
-        """Tell the outcome."""
+        """Call `on_done`, unless cancelled."""
         if not self.is_cancelled:
             self.on_done(outcome)
 
     def record(self, outcome: Outcome | None) -> SegmentRecord:
-        """What a meter is told of it now that it leaves; without an outcome it was given up."""
+        """Return the record for metrics of a source that leaves; without an outcome it was cancelled."""
         best = outcome[0] if isinstance(outcome, list) and outcome else None
         return SegmentRecord(
             kind=self.kind,
@@ -282,7 +285,7 @@ class Replica(Generic[Encoded]):
         if self._next_deadline_s < math.inf and (now_s := time.monotonic()) >= self._next_deadline_s:
             late = [request for request in self._requests.values() if request.deadline_s <= now_s]
             self._drop(late)
-            self._hand_out([(request, DeadlineExceeded(request.timeout_s)) for request in late])
+            self._hand_out([(request, DeadlineExceeded(request.deadline.timeout_s)) for request in late])
             remaining = (request.deadline_s for request in self._requests.values())
             self._next_deadline_s = min(remaining, default=math.inf)
 

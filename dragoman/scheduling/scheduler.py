@@ -1,6 +1,6 @@
-"""The engine's threads: one per replica, all fed from one waiting list.
+"""The engine's threads: one per replica, with one queue for all.
 
-A replica repeats: admit sources that wait, then encode some of them or make one step, hand out what is done.
+A replica repeats: admit waiting sources, then encode some of them or make one step, and deliver what is done.
 It sleeps when there is nothing to do.
 """
 
@@ -16,13 +16,11 @@ from dragoman.decoding.loop import AnyLane
 from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
 from dragoman.scheduling.policy import Capacity, Tier, WaitingList, fair_share, queue_room, tier_of
-from dragoman.scheduling.replica import Outcome, Replica, SegmentRequest
-from dragoman.types import Hypothesis, Priority, SearchKind
+from dragoman.scheduling.replica import READINGS, Replica, SegmentRequest
+from dragoman.types import Priority, SearchKind
 
 RECENT_S = 1.0
-"""After an interactive source: more are expected, and jobs make room for them."""
-MAX_FED = 512
-"""Sources of lists that wait; more are taken when these have joined. They leave the queue to others."""
+"""Time after an interactive source in which more are expected, so that jobs leave capacity for them."""
 
 Encoded = TypeVar("Encoded")
 
@@ -33,10 +31,9 @@ class SchedulerOptions:
 
     replicas: int
     queue_size: int
-    """Sources that may wait because of `submit`."""
+    """Number of sources that may wait because of `submit`."""
     capacity: Capacity = field(default_factory=Capacity)
     engine_metrics: EngineMetrics = NO_METRICS
-    """Is told what is done."""
 
     def __post_init__(self) -> None:
         for name, value in (("replicas", self.replicas), ("queue_size", self.queue_size)):
@@ -57,11 +54,11 @@ class Scheduler(Generic[Encoded]):
         open_lane: Callable[[SearchKind], AnyLane[Encoded]],
         options: SchedulerOptions,
     ) -> None:
-        """Start nothing yet.
+        """Create replicas without starting threads.
 
         Args:
             encode: called with ids of several sources; from several threads at once.
-            open_lane: makes a lane without sources for a beam size.
+            open_lane: makes an empty lane for a kind of search.
             options: replicas, queue size, capacity.
         """
         self._shared = _SharedState(options)
@@ -72,15 +69,15 @@ class Scheduler(Generic[Encoded]):
         self._engine_metrics = options.engine_metrics
         self._replicas = replicas
         self._threads: list[threading.Thread] = []
-        # The threads know the desk and their replica but not this object, so that it can be collected.
+        # The threads do not refer to this object, so that it can be collected.
         self._finalizer = weakref.finalize(self, _stop, self._shared, self._threads)
 
     def submit(self, requests: Sequence[SegmentRequest]) -> None:
-        """Let sources of one request wait, all or none.
+        """Queue sources of one request, all or none.
 
         Raises:
-            Overloaded: the queue has no room for them (`queue_room`). An empty queue has room for any number.
-            TranslatorClosed: closed before.
+            Overloaded: they do not fit into the queue (`queue_room`); an empty queue takes any number.
+            TranslatorClosed: the scheduler is closed.
         """
         mark = self._engine_metrics.mark()
         for request in requests:
@@ -93,45 +90,25 @@ class Scheduler(Generic[Encoded]):
             self._engine_metrics.refused(len(requests))
             raise
 
-    def go_on(self, requests: Sequence[SegmentRequest]) -> None:
-        """Let sources wait, however many do: they are the rest of work that was accepted before.
+    def enqueue(self, requests: Sequence[SegmentRequest]) -> None:
+        """Queue sources that the queue size does not limit: parts of lists, and work that follows a search.
 
-        One that cannot, since the scheduler was closed, is failed with `TranslatorClosed`.
+        If the scheduler is closed, they fail with `TranslatorClosed`.
         """
         with self._shared.lock:
             is_closed = self._shared.is_closed
             if not is_closed:
                 self._start()
+                # What follows a search was counted with the search.
+                _count_tokens(request for request in requests if request.kind.method not in READINGS)
                 self._shared.add(requests)
         for request in requests if is_closed else ():
             request.finish(TranslatorClosed("the translator was closed before this was done"))
 
-    def feed(self, requests: Sequence[SegmentRequest]) -> None:
-        """Let sources of a list wait, as room comes; returns when all do.
-
-        Raises:
-            TranslatorClosed: closed before all did; every ticket is failed then.
-        """
-        shared = self._shared
-        with shared.lock:
-            self._start()
-            for request in requests:
-                request.is_fed = True
-            _count_tokens(requests)
-            done = 0
-            while done < len(requests):
-                while shared.num_fed >= MAX_FED and not shared.is_closed:
-                    shared.room.wait()
-                if shared.is_closed:
-                    raise TranslatorClosed("the translator was closed")
-                batch = requests[done : done + MAX_FED - shared.num_fed]
-                shared.add(batch)
-                done += len(batch)
-
     def cancel(self, requests: Iterable[SegmentRequest]) -> None:
-        """Give sources up: those that wait at once, those that run before their next step.
+        """Cancel sources: those that wait at once, those that run before their next step.
 
-        No outcome follows.
+        Their `on_done` is not called.
         """
         with self._shared.lock:
             removed = self._shared.cancel(requests)
@@ -139,15 +116,15 @@ class Scheduler(Generic[Encoded]):
             self._engine_metrics.left([request.record(None) for request in removed])
 
     def queue(self) -> QueueState:
-        """What waits and runs now."""
+        """Return how many sources wait and run now."""
         with self._shared.lock:
-            num_waiting = self._shared.num_submitted
+            num_waiting = self._shared.num_limited
         num_running = sum(replica.num_sources for replica in self._replicas)
         return QueueState(num_waiting, self._shared.options.queue_size, num_running)
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing is taken any more: by `close`, or by a fault on a replica's thread."""
+        """Whether it was closed: by `close`, or by a fault on a replica's thread."""
         return self._shared.is_closed
 
     def close(self) -> None:
@@ -155,7 +132,7 @@ class Scheduler(Generic[Encoded]):
         self._finalizer()
 
     def _start(self) -> None:
-        """Start the threads, if none runs. With the lock held."""
+        """Start the threads unless they run. The caller holds the lock."""
         if self._shared.is_closed:
             raise TranslatorClosed("the translator is closed")
         if self._threads:
@@ -169,33 +146,25 @@ class Scheduler(Generic[Encoded]):
 
 
 class _SharedState:
-    """What the replicas share: who waits, who was given up, whether it is time to go home.
-
-    Methods are called with `lock` held.
-    """
+    """The state that replicas share. Callers of its methods hold `lock`."""
 
     def __init__(self, options: SchedulerOptions) -> None:
         self.options = options
         self.lock = threading.Lock()
         self.sleepers: list[threading.Condition] = []
-        """Of replicas with nothing to do. The last to sleep wakes first: its memory is still warm."""
-        self.room = threading.Condition(self.lock)
-        """Notified when fed sources have left the waiting list."""
+        """Conditions of idle replicas. The last to sleep wakes first: its memory is still in caches."""
         self.is_closed = False
-        self.num_fed = 0
+        self.num_limited = 0
+        """Number of waiting sources that count towards the queue size."""
         self.num_cancels = 0
-        """Grows when a source that runs is given up: replicas then look for theirs."""
+        """Grows when a running source is cancelled: replicas then look for theirs."""
         self.running = {tier: [0] * options.replicas for tier in Tier}
         self.last_interactive_s = -math.inf
         self.waiting: WaitingList[SegmentRequest] = WaitingList(options.capacity)
 
-    @property
-    def num_submitted(self) -> int:
-        """Sources that wait and are of no list."""
-        return len(self.waiting) - self.num_fed
-
     def accept(self, requests: Sequence[SegmentRequest]) -> None:
-        num_waiting, queue_size = self.num_submitted, self.options.queue_size
+        """Queue sources if the queue size allows it; raises Overloaded."""
+        num_waiting, queue_size = self.num_limited, self.options.queue_size
         if num_waiting and requests:
             flow = requests[0].flow
             num_tokens = sum(request.num_tokens for request in requests)
@@ -203,6 +172,8 @@ class _SharedState:
             num_of_owner = 0 if flow.owner is None else self.waiting.num_of(flow.owner)
             if len(requests) > queue_room(tier, queue_size, num_waiting, num_of_owner):
                 raise Overloaded(num_waiting, queue_size, len(requests), num_of_owner)
+        for request in requests:
+            request.is_limited = True
         _count_tokens(requests)
         self.add(requests)
 
@@ -215,12 +186,12 @@ class _SharedState:
                 if request.priority is Priority.INTERACTIVE:
                     self.last_interactive_s = now_s
                 self.waiting.add(request)
-                self.num_fed += request.is_fed
+                self.num_limited += request.is_limited
         for _ in range(min(len(requests), len(self.sleepers))):
             self.sleepers.pop().notify()
 
     def cancel(self, requests: Iterable[SegmentRequest]) -> list[SegmentRequest]:
-        """Those that waited, which are taken out."""
+        """Cancel sources; return those that waited, which are taken out."""
         removed = []
         for request in requests:
             request.is_cancelled = True
@@ -232,7 +203,7 @@ class _SharedState:
         return removed
 
     def expire(self) -> list[SegmentRequest]:
-        """Take out what has waited beyond its deadline."""
+        """Take out sources whose deadline has passed."""
         if self.waiting.next_deadline_s == math.inf:
             return []
         expired = self.waiting.expire(time.monotonic())
@@ -240,7 +211,7 @@ class _SharedState:
         return expired
 
     def admit(self, replica: Replica[Encoded], number: int) -> list[SegmentRequest]:
-        """Take out what joins a replica now."""
+        """Take out the sources that join a replica now."""
         for tier in Tier:
             self.running[tier][number] = replica.num_sources_of(tier)
         num_arrivals = self.waiting.num_arrivals
@@ -267,7 +238,7 @@ class _SharedState:
         return admitted
 
     def _most_jobs(self, replica: Replica[Encoded]) -> float:
-        """Sources of jobs that a replica may take now: few where others wait for their answers."""
+        """Return how many sources of jobs a replica may take now: few next to interactive ones."""
         if not self.waiting.has_jobs:
             return math.inf
         num_jobs = replica.num_jobs
@@ -277,40 +248,36 @@ class _SharedState:
         return self.options.capacity.max_jobs_beside - num_jobs
 
     def sleep(self) -> None:
-        """Wait for something to do."""
+        """Wait until `add` or `close` wakes the replica."""
         awake = threading.Condition(self.lock)
         self.sleepers.append(awake)
         awake.wait()
 
     def close(self) -> list[SegmentRequest]:
-        """Take out all; replicas and feeders notice."""
+        """Take out all; replicas notice."""
         self.is_closed = True
-        self.num_fed = 0
+        self.num_limited = 0
         while self.sleepers:
             self.sleepers.pop().notify()
-        self.room.notify_all()
         return self.waiting.clear()
 
     def _count_out(self, requests: Iterable[SegmentRequest]) -> None:
-        num_fed = sum(request.is_fed for request in requests)
-        if num_fed:
-            self.num_fed -= num_fed
-            self.room.notify_all()
+        self.num_limited -= sum(request.is_limited for request in requests)
 
 
 def _count_tokens(requests: Iterable[SegmentRequest]) -> None:
-    """Let requests know how much they are, before their segments are told light from bulk."""
+    """Add sources to the token counts of their requests, which decide between the tiers."""
     for request in requests:
         request.flow.num_tokens += request.num_tokens
 
 
 def _serve(shared: _SharedState, replica: Replica[Encoded], number: int) -> None:
-    """A replica's thread."""
+    """Run a replica until the scheduler closes: the body of its thread."""
     error: Exception = TranslatorClosed("the translator was closed before this was translated")
     try:
         while _take(shared, replica, number):
             replica.step()
-    except Exception as fault:  # noqa: BLE001 -- a fault of the engine's own must not leave callers waiting for ever
+    except Exception as fault:  # noqa: BLE001 -- a fault of the engine's own must not leave callers waiting
         error = fault
     with shared.lock:
         waiting = shared.close()
@@ -318,9 +285,9 @@ def _serve(shared: _SharedState, replica: Replica[Encoded], number: int) -> None
 
 
 def _take(shared: _SharedState, replica: Replica[Encoded], number: int) -> bool:
-    """Let what may join, join; sleep while there is nothing to do at all. False when closed."""
+    """Admit sources to a replica; sleep while it has none. Return False when closed."""
     while True:
-        # Looked at without the lock, for the sake of the steps: what comes now is seen one step later.
+        # Read without the lock, to keep steps short: a source that arrives now is seen one step later.
         if replica.num_sources and not (len(shared.waiting) or shared.is_closed):
             replica.give_up(shared.num_cancels)
             if replica.num_sources:
@@ -333,7 +300,7 @@ def _take(shared: _SharedState, replica: Replica[Encoded], number: int) -> bool:
             if not (expired or admitted or replica.num_sources):
                 shared.sleep()
                 continue
-        _finish_all(shared, expired, lambda request: DeadlineExceeded(request.timeout_s))
+        _finish_all(shared, expired, lambda request: DeadlineExceeded(request.deadline.timeout_s))
         replica.join(admitted)
         replica.give_up(shared.num_cancels)
         if replica.num_sources:
@@ -343,7 +310,7 @@ def _take(shared: _SharedState, replica: Replica[Encoded], number: int) -> bool:
 def _finish_all(
     shared: _SharedState, requests: Sequence[SegmentRequest], fail: Callable[[SegmentRequest], Exception]
 ) -> None:
-    """Tell the meter and then their callers of tickets that get no hypotheses."""
+    """Record sources that get no hypotheses, and then call their `on_done`."""
     failed = [(request, fail(request)) for request in requests]
     if failed:
         shared.options.engine_metrics.left([request.record(error) for request, error in failed])
@@ -352,7 +319,7 @@ def _finish_all(
 
 
 def _stop(shared: _SharedState, threads: list[threading.Thread]) -> None:
-    """Close the desk and wait for the threads: on request, on collection, or at exit."""
+    """Close the scheduler and wait for its threads: on request, on collection, or at exit."""
     with shared.lock:
         waiting = shared.close()
     _finish_all(
@@ -362,38 +329,3 @@ def _stop(shared: _SharedState, threads: list[threading.Thread]) -> None:
         # A callback may close from a replica's own thread; after a fork there is none to wait for.
         if thread is not threading.current_thread() and thread.is_alive():
             thread.join()
-
-
-class OutcomeCollector:
-    """The outcomes of several sources, for one caller who waits for them."""
-
-    def __init__(self, count: int) -> None:
-        self._outcomes: list[Outcome] = [[] for _ in range(count)]
-        self._num_missing = count
-        self._lock = threading.Lock()
-        self._is_complete = threading.Event()
-        if not count:
-            self._is_complete.set()
-
-    def receiver(self, index: int) -> Callable[[Outcome], None]:
-        """Takes the outcome of one source, from any thread."""
-
-        def receive(outcome: Outcome) -> None:
-            with self._lock:
-                self._outcomes[index] = outcome
-                self._num_missing -= 1
-                is_complete = not self._num_missing
-            if is_complete:
-                self._is_complete.set()
-
-        return receive
-
-    def results(self) -> list[list[Hypothesis]]:
-        """Wait for all; raises the first error among them."""
-        self._is_complete.wait()
-        results: list[list[Hypothesis]] = []
-        for outcome in self._outcomes:
-            if isinstance(outcome, Exception):
-                raise outcome
-            results.append(outcome)
-        return results

@@ -1,35 +1,35 @@
-"""Whose work a replica does next, that of light sources or of bulk: pure policy."""
+"""Turns of light and bulk sources on a replica: pure policy."""
 
 from dragoman.scheduling.policy import Tier
 
 LIGHT_WEIGHT = 3
-"""Light sources have so many parts of a replica while there are any, bulk the other one."""
+"""Light sources get this many parts of a replica's time for each part of bulk, while there are any."""
 STEP_ROWS = 8
-"""A step costs as much besides as this many rows."""
+"""Fixed cost of a step, in rows."""
 
 
 def step_cost(num_rows: int) -> int:
-    """Of a step, in rows; encoding costs about as much for each source token."""
+    """Return the cost of a step, in rows; encoding costs about as much for each source token."""
     return num_rows + STEP_ROWS
 
 
 class Turns:
-    """Gives each tier its turns: one piece of work, which is a run of the encoder or a step.
+    """Chooses the tier of each next piece of work: a run of the encoder, or a step.
 
-    Light sources go first, so that they wait for no more than what was begun before they came. Bulk may spend
-    a third of what they spend, as soon as that is enough for its next piece of work.
+    Light sources go first, so that they wait only for work that was started before they came. Bulk may
+    spend a third of what they spend, once that is enough for its next piece of work.
     """
 
     def __init__(self) -> None:
         self._allowance = 0.0
-        """What bulk may spend beside light sources."""
+        """Cost that bulk may spend while there are light sources."""
 
     def next(self, light_cost: int, bulk_cost: int) -> Tier:
-        """Whose turn it is, which is taken as done.
+        """Return whose turn it is, and count it as done.
 
         Args:
-            light_cost: of the next piece of work; 0 for none. Not both have none.
-            bulk_cost: the same.
+            light_cost: cost of the next piece of light work; 0 if there is none. Not both costs are 0.
+            bulk_cost: the same for bulk.
         """
         if not light_cost:
             self._allowance = 0.0

@@ -1,1 +1,1 @@
-"""Text to segments to token ids, and back without loss."""
+"""Lossless conversion between text, segments and token ids."""

@@ -1,5 +1,5 @@
-# ruff: noqa: RUF001 -- the punctuation of several scripts is meant as it stands
-"""Where a text may be cut in two."""
+# ruff: noqa: RUF001 -- punctuation of several scripts is intended
+"""Positions where a text may be cut in two."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ Span = tuple[int, int]
 _CLAUSE_END = re.compile(
     r"""(?<=[.!?;:,–—…])\s+"""
     r"""|(?<=[.!?;:,–—…]["'”“’»)\]])\s+"""
-    r"""|(?<=[。！？；：，、])(?!\s)"""  # written without white space after them
+    r"""|(?<=[。！？；：，、])(?!\s)"""  # these scripts have no white space after punctuation
 )
 _SPACES = re.compile(r"\s+")
 
@@ -24,20 +24,20 @@ _JAMO_VOWELS_AND_TAILS = ("\u1160", "\u11ff")
 
 
 class Boundaries:
-    """Where one text may be cut, by clause and by white space. Each pattern reads the text at most once."""
+    """Positions where one text may be cut: clause ends, white space. Each pattern scans it at most once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     def best_cut(self, start: int, end: int) -> Span:
-        """Return the left half's end and the right half's start; between them lies white space or nothing.
+        """Return the left half's end and the right half's start, with white space or nothing between them.
 
-        In this order: after a clause, if that leaves at least a quarter on both sides; else at white space;
-        else between two characters as a reader sees them; else anywhere. Always the nearest to the middle.
+        Choose the cut nearest to the middle: after a clause, if that leaves at least a quarter on both sides;
+        else at white space; else between two grapheme clusters; else anywhere.
 
         Args:
-            start: of a part of the text with two code points or more, white space neither first nor last.
-            end: of the same.
+            start: start of a part with at least two characters and no white space at its ends.
+            end: end of that part.
         """
         quarter = (end - start) / 4
         cut = _nearest(self._clause_ends, (start, end), (start + quarter, end - quarter))
@@ -58,12 +58,12 @@ class Boundaries:
 
 
 def _nearest(cuts: Sequence[Span], part: Span, bounds: tuple[float, float]) -> Span | None:
-    """Return the cut nearest to the part's middle of those that begin within bounds; the first of two.
+    """Return the cut nearest to the part's middle that starts within bounds; of two equally near, the first.
 
     Args:
-        cuts: in order.
-        part: of the text.
-        bounds: first and last place where the cut may begin.
+        cuts: candidate cuts, in ascending order.
+        part: span of the text to cut.
+        bounds: first and last position where the cut may start.
     """
     twice_middle = sum(part)
     index = bisect_left(cuts, twice_middle, key=sum)
@@ -77,21 +77,21 @@ def _middle_boundary(text: str) -> int:
         for position in (middle - distance, middle + distance):
             if _is_boundary(text, position):
                 return position
-    return middle  # one character under a heap of marks
+    return middle  # all one grapheme cluster
 
 
 def _is_boundary(text: str, position: int) -> bool:
-    """Whether a reader sees a new character begin here: UAX #29 in essence, without its tables."""
+    """Whether a grapheme cluster starts here: UAX #29 in essence, without its tables."""
     before, after = text[position - 1], text[position]
     if before == _ZERO_WIDTH_JOINER or _extends(after):
         return False
     if _is_between(before, _REGIONAL_INDICATORS) and _is_between(after, _REGIONAL_INDICATORS):
-        return _count_before(text, position) % 2 == 0  # flags are pairs
+        return _count_before(text, position) % 2 == 0  # flags are pairs of indicators
     return True
 
 
 def _extends(character: str) -> bool:
-    """Whether a character belongs to the one before it: marks, variation selectors, joiners."""
+    """Whether a character continues the one before it: a mark, variation selector or joiner."""
     return (
         character == _ZERO_WIDTH_JOINER
         or unicodedata.category(character).startswith("M")
@@ -106,7 +106,7 @@ def _is_between(character: str, ends: tuple[str, str]) -> bool:
 
 
 def _count_before(text: str, position: int) -> int:
-    """Regional indicators in a row before a position."""
+    """Count the consecutive regional indicators before a position."""
     start = position
     while start and _is_between(text[start - 1], _REGIONAL_INDICATORS):
         start -= 1

@@ -1,4 +1,4 @@
-"""One spelling of a text: what training saw is what the engine sees."""
+"""Text normalization, the same in training and in the engine."""
 
 import re
 import unicodedata
@@ -6,39 +6,38 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 MAX_MARKS = 30
-"""Combining marks in a row that Unicode's Stream-Safe Text Format allows (UAX #15, section 13); natural text
-has a handful. To compose n of them takes time in proportion to n squared, so more must not come to it."""
+"""Maximum number of consecutive combining marks, as in Unicode's Stream-Safe Text Format (UAX #15, section
+13). Natural text has a handful. Composing n of them takes time quadratic in n."""
 
 _SPACES = re.compile(r"\s+")
 _GRAPHEME_JOINER = "\u034f"
-"""Is not seen, and no mark combines across it."""
+"""Invisible; marks do not combine across it."""
 BLOCKS_WITH_MARKS = (
     r"\u0300-\u036f\u0483-\u0489\u0590-\u1fff\u20d0-\u20ff\u2c00-\u2dff\u3000-\u303f\u3099\u309a"
     r"\ua640-\uabff\ufb00-\uffff\U00010000-\U0001ffff"
 )
-"""Where combining marks are, and few of the letters that most texts are made of."""
+"""Blocks with combining marks, and with few of the letters in most texts."""
 _MAY_BE_TOO_MANY = re.compile(f"[{BLOCKS_WITH_MARKS}]{{14}}")
-"""What more than `MAX_MARKS` in a row have in them: no character is more than two, and what they stand on has
-three at most."""
+"""Matches every text with more than `MAX_MARKS` marks in a row: a mark character decomposes into at most two
+marks, and the character that carries them ends in at most three."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff]")
 
 
 def normalise_segment(text: str) -> str:
     """Drop invisible controls, compose characters (NFC), fold white space to single spaces.
 
-    Nothing visible changes: ligatures, fractions and full-width forms stay (NFKC would not leave them). After
-    every 30 combining marks in a row comes a U+034F, which is not seen: so the time taken is in proportion to
-    the text's length.
+    Nothing visible changes: ligatures, fractions and full-width forms stay (NFKC would replace them). An
+    invisible U+034F follows every 30 consecutive marks, so that the time is linear in the text's length.
     """
     return _SPACES.sub(" ", _composed(text)).strip()
 
 
 def normalised_places(text: str) -> list[int]:
-    """Where each character of `normalise_segment(text)` comes from.
+    """Map each character of `normalise_segment(text)` to its offset in `text`.
 
     Returns:
-        One more than it has characters: the place of the first character of `text` that became the
-        character, and at last that of the end of what became the last one.
+        For each normalised character, the offset of the first character of `text` that it comes from;
+        then the end offset of what the last one comes from.
     """
     normalised = normalise_segment(text)
     if normalised == text:
@@ -46,16 +45,16 @@ def normalised_places(text: str) -> list[int]:
     made, places, end = _by_cluster(text)
     if "".join(made) == normalised:
         return [*places, end]
-    # Characters that compose over others between them: only how far the text has come is known.
+    # Characters composed over others between them: interpolate, as no exact mapping is known.
     shares = (place * len(text) // max(1, len(normalised)) for place in range(len(normalised)))
     return [*shares, len(text)]
 
 
 def _by_cluster(text: str) -> tuple[list[str], list[int], int]:
-    """A normalised text made of the clusters of another: a character and the marks on it are composed alone.
+    """Normalise a text cluster by cluster: each character is composed only with its own marks.
 
     Returns:
-        Its characters, where each comes from, and where the last one ends.
+        The normalised characters, the offset where each comes from, and the end offset of the last one.
     """
     made: list[str] = []
     places: list[int] = []
@@ -85,7 +84,7 @@ def _is_on_another(character: str) -> bool:
 
 
 def _composed(text: str) -> str:
-    """The text in NFC, without controls."""
+    """Return the text in NFC, without controls."""
     visible = _CONTROLS.sub("", text)
     if _MAY_BE_TOO_MANY.search(visible):
         visible = "".join(_with_joiners(visible))
@@ -93,7 +92,7 @@ def _composed(text: str) -> str:
 
 
 def _with_joiners(text: str) -> Iterator[str]:
-    """The text with a U+034F wherever a mark would be one too many: UAX #15, UAX15-D4."""
+    """Yield the text with a U+034F before each mark over the limit: UAX #15, UAX15-D4."""
     num_marks = 0
     for character in text:
         num_first, num_last, is_mark = _marks_of(character)
@@ -106,7 +105,7 @@ def _with_joiners(text: str) -> Iterator[str]:
 
 @lru_cache(4096)
 def _marks_of(character: str) -> tuple[int, int, bool]:
-    """Marks that a character begins and ends with when it is taken apart, and whether it is nothing else."""
+    """Return how many marks a character's decomposition starts and ends with, and if it is only marks."""
     is_mark = [unicodedata.combining(part) != 0 for part in unicodedata.normalize("NFKD", character)]
     if all(is_mark):
         return len(is_mark), len(is_mark), True

@@ -1,4 +1,4 @@
-"""Text to segments and back: what is translated is taken out, what lies between is kept verbatim."""
+"""Segmentation: split a text into segments to translate and gaps to keep verbatim, and join them again."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,13 +11,13 @@ from dragoman.text.boundaries import Boundaries
 from dragoman.types import Splitting
 
 WINDOW_CHARS = 4096
-"""Most characters shown to the sentence splitter at once: it takes quadratic time over unpaired quotes."""
+"""Maximum characters per call of the sentence splitter, which takes quadratic time over unpaired quotes."""
 
 MAX_WORD_CHARACTERS = 128
-"""Of what stands between white space: models have seen no longer words, and seldom end translations of them.
-Scripts without spaces between words do not count."""
+"""Maximum characters between white space before a word is split: models have seen no longer words, and seldom
+end translations of them. Scripts without spaces between words are exempt."""
 MAX_WORD_TOKENS = 64
-"""Most tokens of a piece of such a word."""
+"""Maximum tokens per piece of such a word."""
 
 Span = tuple[int, int]
 """Start and end, in characters."""
@@ -48,7 +48,7 @@ _ENUMERATION = re.compile(
     """,
     re.VERBOSE,
 )
-"""Begins an item of a list, or a heading: "1. ", "a) ", "2.3 ", a bullet."""
+"""Matches the start of a list item or heading: "1. ", "a) ", "2.3 ", a bullet."""
 _ORDINAL_AT_END = re.compile(r"(?<![\w.,:])\d{1,2}\.\s*\Z")
 _DOTTED_ORDINALS = frozenset(
     [
@@ -77,18 +77,18 @@ _DOTTED_ORDINALS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text taken apart: segments to translate, and the gaps around them kept verbatim."""
+    """A text split into segments to translate and the gaps around them, kept verbatim."""
 
     segments: tuple[str, ...]
-    """Each without leading or trailing white space, never empty."""
+    """Non-empty segments without leading or trailing white space."""
     gaps: tuple[str, ...]
-    """One more than segments: text == gaps[0] + segments[0] + gaps[1] + ... + gaps[-1]."""
+    """One more gap than segments: text == gaps[0] + segments[0] + gaps[1] + ... + gaps[-1]."""
 
     def rejoin(self, translated: Sequence[str]) -> str:
-        """Put one text per segment between the gaps.
+        """Join one text per segment with the gaps.
 
         Raises:
-            ValueError: `translated` has another number of items than `segments`.
+            ValueError: `translated` and `segments` differ in length.
         """
         if len(translated) != len(self.segments):
             raise ValueError(f"{len(translated)} texts for {len(self.segments)} segments")
@@ -97,12 +97,12 @@ class Document:
 
 
 def segment(text: str, language: str, splitting: Splitting = Splitting.SENTENCES) -> Document:
-    """Split at line breaks and tabs, then into sentences. What numbers or marks a line is left in a gap.
+    """Split at line breaks and tabs, then into sentences. List numbers and bullets stay in the gaps.
 
     Args:
-        text: any text. `check_text` comes first: lone surrogates pass here and are refused by the tokenizer.
-        language: ISO 639-1 code, a region after it ignored; English rules where the code is unknown.
-        splitting: which of the two, or neither.
+        text: any text. Call `check_text` first: lone surrogates pass here, and the tokenizer rejects them.
+        language: ISO 639-1 code; a region is ignored. Unknown codes get English rules.
+        splitting: which of the two splits to make, or neither.
     """
     return _take_apart(text, _SPANS[splitting](text, language))
 
@@ -114,12 +114,12 @@ def segment_to_fit(
     max_tokens: int,
     splitting: Splitting = Splitting.SENTENCES,
 ) -> Document:
-    """`segment`, with every segment that has letters in it split where it is too long.
+    """Split like `segment`, then split every segment with letters that is too long.
 
-    Words of more than `MAX_WORD_CHARACTERS` stand for themselves, in pieces of at most `MAX_WORD_TOKENS`.
+    Words of more than `MAX_WORD_CHARACTERS` become segments of their own, of at most `MAX_WORD_TOKENS`.
 
     Raises:
-        InputError: not even one character fits.
+        InputError: a single character exceeds the limit.
     """
     document = segment(text, language, splitting)
     segments: list[str] = []
@@ -136,28 +136,28 @@ def segment_to_fit(
 
 
 def split_to_fit(segment: str, count_tokens: Callable[[str], int], max_tokens: int) -> Document:
-    """Halve a segment at the best boundary near its middle, and the halves, until every piece fits.
+    """Halve a segment at the best boundary near its middle, recursively, until every piece fits.
 
-    Halves of like length keep as much context on either side as a cut can, and bound the work: O(log n)
-    rounds over the segment's characters.
+    Equal halves keep the most context on both sides of a cut and bound the work: O(log n) rounds over the
+    segment's characters.
 
     Args:
         segment: a text, commonly one sentence.
-        count_tokens: tokens that a piece takes.
-        max_tokens: most tokens a piece may take.
+        count_tokens: returns the number of tokens of a piece.
+        max_tokens: maximum tokens per piece.
 
     Returns:
-        The pieces, and the white space between them, if any.
+        The pieces, and any white space between them.
 
     Raises:
-        InputError: not even one character fits.
+        InputError: a single character exceeds the limit.
     """
     boundaries = Boundaries(segment)
     return _take_apart(segment, _halved_to_fit(boundaries, (0, len(segment)), count_tokens, max_tokens))
 
 
 def has_letters(text: str) -> bool:
-    """Whether there is anything to translate; segments without a letter are copied."""
+    """Whether there is anything to translate; segments without letters are copied."""
     return any(map(str.isalpha, text))
 
 
@@ -190,7 +190,7 @@ def _halved_to_fit(
     pending = list(_without_spaces(segment, *span))
     while pending:
         start, end = pending.pop()
-        # Whatever is beyond a window is cut: to count its tokens would hold up everybody else for long.
+        # Cut anything longer than a window uncounted: counting its tokens would delay all other requests.
         if end - start <= WINDOW_CHARS and count_tokens(segment[start:end]) <= max_tokens:
             yield start, end
             continue
@@ -211,7 +211,7 @@ def _sentence_spans(text: str, language: str) -> Iterator[Span]:
     code = re.split("[-_]", language)[0].lower()
     if not code.isascii():
         code = "en"
-    mark = _ENUMERATION.match(text)  # models drop or change it
+    mark = _ENUMERATION.match(text)  # models drop or change enumeration marks
     first = start = 0 if mark is None else mark.end()
     for end in _sentence_ends(text[first:], code):
         yield from _without_spaces(text, start, first + end)
@@ -223,7 +223,7 @@ def _whole_span(text: str, _language: str) -> Iterator[Span]:
 
 
 def _without_spaces(text: str, start: int, end: int) -> Iterator[Span]:
-    """The span less white space at its ends; none if nothing is left."""
+    """Yield the span without white space at its ends; yield nothing if the rest is empty."""
     without_leading = text[start:end].lstrip()
     if without_leading:
         start = end - len(without_leading)
@@ -231,10 +231,10 @@ def _without_spaces(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _sentence_ends(line: str, code: str) -> Iterator[int]:
-    """Where sentences end, white space after them included; the line's own end is the last."""
+    """Yield sentence ends, after any following white space; the line's own end is the last."""
     start = 0
     for end in _proposed_ends(line, code):
-        # "Im 19. Jahrhundert": a sentence cut in two reads worse than two sentences left together.
+        # "Im 19. Jahrhundert": a sentence cut in two reads worse than two sentences in one segment.
         is_ordinal = code in _DOTTED_ORDINALS and _ORDINAL_AT_END.search(line[start:end])
         start = end
         if not is_ordinal or end == len(line):
@@ -242,9 +242,9 @@ def _sentence_ends(line: str, code: str) -> Iterator[int]:
 
 
 def _proposed_ends(line: str, code: str) -> Iterator[int]:
-    """Where the splitter ends sentences, found through a window that is at least half new each time."""
-    # The splitter panics over white space of several bytes and cannot read surrogates; both are shown to
-    # it as something plain of the same length.
+    """Yield the splitter's sentence ends, found in windows that are at least half new each time."""
+    # The splitter panics over multi-byte white space and cannot read surrogates: replace both by plain
+    # characters of the same length.
     shown = _SURROGATE.sub("x", _SPACE.sub(" ", line))
     start = 0
     while len(shown) - start > WINDOW_CHARS:
@@ -253,7 +253,7 @@ def _proposed_ends(line: str, code: str) -> Iterator[int]:
         for sentence in _sentences(window, code)[:-1]:  # the window may have cut the last one
             end += len(sentence)
             yield end
-        if end - start < WINDOW_CHARS // 2:  # no end in sight: look on from the next word
+        if end - start < WINDOW_CHARS // 2:  # no sentence end found: continue at the next word
             end = start + (window.rfind(" ", WINDOW_CHARS // 2) + 1 or WINDOW_CHARS)
         start = end
     for sentence in _sentences(shown[start:], code):
@@ -262,11 +262,11 @@ def _proposed_ends(line: str, code: str) -> Iterator[int]:
 
 
 def _sentences(text: str, code: str) -> list[str]:
-    """Sentences that concatenate to the text; where the splitter fails at that, the text as a whole."""
+    """Return sentences that concatenate to the text; if the splitter fails at that, the whole text."""
     try:
         sentences: list[str] = sentencex.segment(code, text)
     except BaseException as error:
-        # A panic in the splitter's Rust is a BaseException of a class that cannot be imported.
+        # A panic in the splitter's Rust code is a BaseException whose class cannot be imported.
         if type(error).__name__ != "PanicException":
             raise
         return [text]

@@ -1,4 +1,4 @@
-"""Segments to token ids and back."""
+"""Conversion between segments and token ids."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from dragoman.text.validation import check_text
 from dragoman.types import Span
 
 MAX_VOCABULARY_BYTES = 64 * 2**20
-"""Of a vocabulary file; 256,000 pieces of many languages take 5 MiB."""
+"""Maximum size of a vocabulary file; 256,000 pieces of many languages take 5 MiB."""
 
 _SPACE_SIGN = "\u2581"
 """SentencePiece's sign for a space; it leaves the sign in pieces that it does not know."""
@@ -22,12 +22,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Ids(Protocol):
-    """What ids a SentencePiece model's pieces have."""
+    """Mapping between text and the ids of a SentencePiece model's pieces."""
 
     size: int
     unk_id: int
     byte_ids: Mapping[int, int]
-    """The byte that a piece stands for, by its id."""
+    """Byte value of each byte piece, by id."""
 
     def encode(self, text: str) -> list[int]: ...
 
@@ -41,7 +41,7 @@ class _Ids(Protocol):
 
 
 class Tokenizer:
-    """SentencePiece as the bundle ships it. Safe to use from several threads.
+    """SentencePiece tokenizer of a bundle. Safe to use from several threads.
 
     Kudo and Richardson, "SentencePiece: A simple and language independent subword tokenizer and detokenizer
     for Neural Text Processing", EMNLP 2018, arXiv:1808.06226.
@@ -51,25 +51,25 @@ class Tokenizer:
         self._ids = ids
         self._normalises = normalises
         self.vocab_size = ids.size
-        """Ids that there are, those that stand for no text among them."""
+        """Number of ids, including those without text."""
         self.unk_id = ids.unk_id
-        """Of a piece that the vocabulary does not have."""
+        """Id of pieces that the vocabulary lacks."""
         self.byte_ids = ids.byte_ids
-        """The byte that a piece stands for, by its id: what has no piece of its own is spelled in these."""
+        """Byte value of each byte piece, by id: byte pieces spell what has no piece of its own."""
         self._id_of_byte = {byte: index for index, byte in ids.byte_ids.items()}
 
     @classmethod
     def load(cls, model: Path, vocabulary: Path | None = None, *, normalises: bool = True) -> "Tokenizer":
-        """Read a SentencePiece model and the ids of its pieces.
+        """Load a SentencePiece model and the ids of its pieces.
 
         Args:
             model: the SentencePiece model.
-            vocabulary: a JSON list of pieces in order of their ids; an empty string is an id that stands for
-                no text, as that of a language does. None: ids are SentencePiece's own.
-            normalises: whether a segment is normalised before SentencePiece sees it.
+            vocabulary: a JSON list of pieces in the order of their ids; an empty string marks an id without
+                text, such as a language's id. None keeps SentencePiece's own ids.
+            normalises: whether to normalise each segment before SentencePiece reads it.
 
         Raises:
-            BundleError: a file is missing or damaged, or the vocabulary has no id for what it does not know.
+            BundleError: a file is missing or damaged, or the vocabulary has no unknown piece.
         """
         processor = _load_processor(model)
         if vocabulary is None:
@@ -77,33 +77,33 @@ class Tokenizer:
         return cls(_ListedIds(processor, _load_vocabulary(vocabulary, processor)), normalises=normalises)
 
     def encode(self, segments: Sequence[str]) -> list[list[int]]:
-        """Take each segment apart into ids of pieces, with no end-of-sentence id.
+        """Encode each segment to ids, without an end-of-sentence id.
 
         Text never becomes a control token, whatever it spells: `</s>` in a segment is four characters.
 
         Raises:
-            InputError: a segment has a lone surrogate in it.
+            InputError: a segment has a lone surrogate.
         """
         return [self._encode_one(segment) for segment in segments]
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Text of each sequence of ids; control ids become nothing, nor do bytes that make no character.
+        """Decode each sequence of ids; drop control ids, and bytes that do not form a character.
 
         Raises:
-            ValueError: an id outside the vocabulary.
+            ValueError: an id is outside the vocabulary.
         """
         return [self._decode_one(list(sequence)) for sequence in ids]
 
     def count(self, segment: str) -> int:
-        """Pieces of a segment; raises as `encode` does."""
+        """Return the number of tokens of a segment; raise the errors of `encode`."""
         return len(self._encode_one(segment))
 
     def unknown_share(self, segment: str, ids: Sequence[int]) -> float:
-        """Share of a segment's letters that the vocabulary has in no piece, 0 to 1; 0 without any letter.
+        """Return the share of a segment's letters that have no piece, 0 to 1; 0 without letters.
 
         Args:
-            segment: any text that `encode` reads.
-            ids: its own, from `encode`.
+            segment: any text that `encode` accepts.
+            ids: the segment's ids, from `encode`.
         """
         if self.unk_id not in ids and self.byte_ids.keys().isdisjoint(ids):
             return 0.0
@@ -115,9 +115,9 @@ class Tokenizer:
         return unknown / max(1, sum(map(str.isalpha, text)))
 
     def source_spans(self, segment: str) -> list[Span]:
-        """Where each piece of `encode([segment])` stands in the segment, without white space around it.
+        """Return the span in the segment of each piece of `encode([segment])`, without white space around it.
 
-        A piece that is part of a character has that character's place, or an empty one beside it.
+        A piece that is part of a character has that character's span, or an empty one next to it.
         """
         check_text(segment, None)
         text = normalise_segment(segment) if self._normalises else segment
@@ -130,22 +130,22 @@ class Tokenizer:
         return spans
 
     def target_spans(self, ids: Sequence[int]) -> list[Span]:
-        """Where each id's text stands in `decode([ids])`, without white space before it."""
+        """Return the span in `decode([ids])` of each id's text, without leading white space."""
         kept = self._whole_characters(self._checked(list(ids)))
         text, places = self._ids.decoded_places([ids[position] for position in kept])
         spans = [Span(0, 0)] * len(ids)
         for position, (start, end) in zip(kept, places, strict=True):
             spans[position] = Span(end - len(text[start:end].lstrip()), end)
-        for position in range(1, len(ids)):  # what is left out has an empty place where the others meet
+        for position in range(1, len(ids)):  # dropped ids get an empty span between their neighbours
             if spans[position].end < spans[position - 1].end:
                 spans[position] = Span(spans[position - 1].end, spans[position - 1].end)
         return spans
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Each id's piece as the vocabulary spells it."""
+        """Return each id's piece as the vocabulary spells it."""
         return [self._ids.piece(index) for index in ids]
 
-    # One at a time: given a list, SentencePiece starts a thread, which takes ten times as long as a sentence.
+    # One segment at a time: for a list, SentencePiece starts a thread, which takes ten sentences' time.
 
     def _encode_one(self, segment: str) -> list[int]:
         check_text(segment, None)
@@ -161,7 +161,7 @@ class Tokenizer:
         return ids
 
     def _whole_characters(self, ids: list[int]) -> Sequence[int]:
-        """Positions of the ids that become text: without bytes that make no character in UTF-8."""
+        """Return the positions of the ids that become text: all but bytes that form no UTF-8 character."""
         values = self.byte_ids
         if values.keys().isdisjoint(ids):
             return range(len(ids))
@@ -179,7 +179,7 @@ class Tokenizer:
 
 
 class _OwnIds:
-    """Pieces have the ids that SentencePiece gives them."""
+    """Ids as SentencePiece assigns them."""
 
     def __init__(self, processor: sentencepiece.SentencePieceProcessor) -> None:
         self._processor = processor
@@ -211,7 +211,7 @@ class _OwnIds:
 
 
 class _ListedIds:
-    """Pieces have the ids of their places in a list, which may have others than SentencePiece knows."""
+    """Ids by position in a list, which may have pieces that SentencePiece lacks."""
 
     def __init__(self, processor: sentencepiece.SentencePieceProcessor, pieces: list[str]) -> None:
         self._processor = processor
@@ -219,7 +219,7 @@ class _ListedIds:
         self.size = len(pieces)
         unknown = processor.id_to_piece(processor.unk_id())
         self.unk_id = pieces.index(unknown)
-        # What text spells like a control piece is not one.
+        # Text that spells a control piece must not become one.
         textless = {"", unknown} | _control_pieces(processor)
         self._id_of = {piece: index for index, piece in enumerate(pieces) if piece not in textless}
         self._silent_ids = frozenset(index for index, piece in enumerate(pieces) if piece in textless)
@@ -255,7 +255,7 @@ class _ListedIds:
 
 
 def _places(processor: sentencepiece.SentencePieceProcessor, text: str) -> list[tuple[int, int]]:
-    """From and up to which character of the text each of its pieces goes."""
+    """Return the span of each piece of the text, in characters."""
     places: list[tuple[int, int]] = processor.encode(text, return_type="offset_mapping")["offsets"]
     return places
 
@@ -263,7 +263,7 @@ def _places(processor: sentencepiece.SentencePieceProcessor, text: str) -> list[
 def _decoded_places(
     processor: sentencepiece.SentencePieceProcessor, ids_or_pieces: list[int] | list[str]
 ) -> tuple[str, list[tuple[int, int]]]:
-    """The text of ids or pieces, and from and up to which of its characters each of them goes."""
+    """Decode ids or pieces; return the text and the span in it of each id or piece, in characters."""
     if not ids_or_pieces:
         return "", []
     decoded = processor.decode(ids_or_pieces, return_type="offset_mapping")
@@ -271,21 +271,21 @@ def _decoded_places(
 
 
 def _moved(place: tuple[int, int], shift: int, length: int) -> tuple[int, int]:
-    """A place in a text that begins so many characters later and is so long."""
+    """Shift a span to the left, clipped to a text of this length."""
     start, end = (min(max(0, one - shift), length) for one in place)
     return start, end
 
 
 def _byte_of(piece: str) -> int:
-    """The byte that SentencePiece spells like `<0x41>`."""
+    """Return the value of a byte piece, which SentencePiece spells like `<0x41>`."""
     return int(piece[1:-1], 16)
 
 
 def _well_formed(encoded: bytes) -> Iterator[int]:
-    """Positions of the bytes that make characters in UTF-8."""
+    """Yield the positions of bytes that form UTF-8 characters."""
     position = 0
     for character in encoded.decode(errors="surrogateescape"):
-        if _SURROGATE.match(character):  # stands for a byte of its own
+        if _SURROGATE.match(character):  # each surrogate escapes one byte
             position += 1
             continue
         width = len(character.encode())
@@ -320,7 +320,7 @@ def _load_vocabulary(path: Path, processor: sentencepiece.SentencePieceProcessor
 
 
 def _vocabulary_problem(pieces: object, unknown: str) -> str | None:
-    """What keeps a list from being a vocabulary."""
+    """Return why a list is not a valid vocabulary, or None."""
     if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
         return "is not a list of strings"
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""Texts that no tokenizer can read are refused here, before anything else sees them."""
+"""Rejection of texts that no tokenizer can read."""
 
 import re
 
@@ -8,23 +8,23 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def check_text(text: str, item: int | None) -> None:
-    """Refuse a text that is not well-formed Unicode.
+    """Reject a text that is not well-formed Unicode.
 
-    A `str` may hold surrogates, halves of UTF-16 pairs; they stand for no character and have no UTF-8.
+    A `str` may hold surrogates, halves of UTF-16 pairs; they encode no character and have no UTF-8 form.
 
     Args:
         text: what the caller sent.
-        item: its position in the caller's list, from 0; None where there is no list.
+        item: index in the caller's list, from 0; None if there is no list.
 
     Raises:
-        InputError: naming the first surrogate and its position.
+        InputError: the text has a surrogate; names the first one and its position.
     """
     if (problem := surrogate_problem(text)) is not None:
         raise InputError("text", problem, item)
 
 
 def surrogate_problem(text: str) -> str | None:
-    """Name the first lone surrogate of a text and its position; None where there is none."""
+    """Describe the first lone surrogate of a text and its position; return None if there is none."""
     found = _SURROGATE.search(text)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Pieces of text put together to words: what alignment is told in."""
+"""Words made of token pieces: the unit of alignments."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from dragoman.types import Span
 
 SCRIPTS_WITHOUT_SPACES = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
-"""How Unicode's names of their characters begin: in these a run of letters is no word but a sentence."""
+"""Prefixes of Unicode character names. In these scripts a run of letters is a sentence, not a word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word, a punctuation mark, or a piece in a script that does not part words."""
+    """A word, a punctuation mark, or a piece of a script that does not separate words."""
 
     span: Span
     pieces: tuple[int, ...]
-    """Positions of the pieces that it is made of; never none."""
+    """Indices of the word's pieces; never empty."""
 
 
 def words_of(text: str, pieces: Sequence[Span]) -> list[Word]:
-    """Put pieces together where nothing parts them.
+    """Group adjacent pieces into words.
 
     Args:
-        text: all of it.
-        pieces: ascending, without white space around them; an empty one belongs to what it stands in.
+        text: the whole text.
+        pieces: ascending spans without white space around them; an empty one joins the next word.
     """
     spans: list[Span] = []
-    members: list[list[int]] = []  # of each span; copied once, as a word may have any number
+    members: list[list[int]] = []  # of each span; lists, as a word may have any number
     waiting: list[int] = []  # parts of a character that a later piece completes
     for index, piece in enumerate(pieces):
         if piece.start == piece.end:
@@ -52,7 +52,7 @@ def _is_one_word(text: str, before: Span, piece: Span) -> bool:
 
 
 def _joins(character: str) -> bool:
-    """Whether a character is part of a word together with the next one of its kind."""
+    """Whether a character forms a word together with an adjacent one of this kind."""
     if unicodedata.category(character)[0] not in "LMN":
         return False
     return character.isascii() or not unicodedata.name(character, "").startswith(SCRIPTS_WITHOUT_SPACES)

@@ -7,10 +7,11 @@ from itertools import groupby, islice
 
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
+from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.translator import READ_AHEAD_TEXTS
-from dragoman.types import FinishReason
+from dragoman.types import FinishReason, Priority
 from service.batch.texts import Outcome, Translated, Untranslated
 from service.formats.entries import Entry
 from service.markup.marked_up import MarkedUp, parse
@@ -66,10 +67,9 @@ class RoutedEntries:
             texts(),
             self.source,
             self.target,
-            options,
+            EngineRequest(options, priority=Priority.JOB, cache_partition=self.cache_partition),
             self.read_ahead,
             model=self.model,
-            cache_partition=self.cache_partition,
         )
         for piece in pieces:
             yield from _leave_complete(plans)

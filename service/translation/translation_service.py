@@ -9,8 +9,7 @@ from enum import Enum
 
 import anyio
 
-from dragoman import InputError
-from dragoman.routing.pivot_translation import Callbacks
+from dragoman import EngineRequest, InputError
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
@@ -125,7 +124,7 @@ class TranslationService:
         await self.inference.warm_up()
 
     async def translate(
-        self, translation_request: TranslationRequest, caller: Caller
+        self, request: TranslationRequest, caller: Caller
     ) -> list[TranslationResult]:
         """An answer for each text, in their order.
 
@@ -133,7 +132,7 @@ class TranslationService:
         What fails, or is given up, is not charged.
 
         Args:
-            translation_request: texts and wishes.
+            request: texts and wishes.
             caller: who is charged for their characters.
 
         Raises:
@@ -142,20 +141,20 @@ class TranslationService:
             TextsRejectedError: texts cannot be translated; all such are named.
             DragomanError: see `Inference.run`.
         """
-        self.limits.check(translation_request.texts, translation_request.options.target_prefix)
-        note_texts(translation_request.texts)
+        self.limits.check(request.texts, request.options.target_prefix)
+        note_texts(request.texts)
         if (
-            translation_request.options.sampling is not None
-            and translation_request.options.sampling.seed is None
+            request.options.sampling is not None
+            and request.options.sampling.seed is None
         ):
-            return await self._translate(translation_request, caller)
-        asked = (caller.key_id, translation_request)
+            return await self._translate(request, caller)
+        asked = (caller.key_id, request)
         return await self._sharing.join(
-            asked, lambda: self._translate(translation_request, caller), translation_request.linger_s
+            asked, lambda: self._translate(request, caller), request.linger_s
         )
 
     async def leave_unchanged(
-        self, translation_request: TranslationRequest, caller: Caller
+        self, request: TranslationRequest, caller: Caller
     ) -> list[TranslationResult]:
         """Answer texts that are in the target language already, as their caller says.
 
@@ -165,29 +164,29 @@ class TranslationService:
             ApiError: there are more texts or characters than a request may carry.
             QuotaExceeded: the caller has not so many characters left.
         """
-        self.limits.check(translation_request.texts)
-        note_texts(translation_request.texts)
+        self.limits.check(request.texts)
+        note_texts(request.texts)
         source, target = (
-            translation_request.source or UNDETERMINED,
-            translation_request.target or UNDETERMINED,
+            request.source or UNDETERMINED,
+            request.target or UNDETERMINED,
         )
-        async with self.charged(translation_request.num_characters, caller):
+        async with self.charged(request.num_characters, caller):
             return [
-                TranslationResult(text, source, target, None, None, ()) for text in translation_request.texts
+                TranslationResult(text, source, target, None, None, ()) for text in request.texts
             ]
 
     async def stream(
-        self, translation_request: TranslationRequest, caller: Caller, telling: StreamDetail
+        self, request: TranslationRequest, caller: Caller, detail: StreamDetail
     ) -> AsyncGenerator[Progress | list[TranslationResult]]:
         """What becomes of an order of plain texts as it becomes so, and at last the answers.
 
         Arguments and errors are those of `translate`. What ends the iteration gives the work up.
         """
-        self.limits.check(translation_request.texts, translation_request.options.target_prefix)
-        note_texts(translation_request.texts)
-        async with self.charged(translation_request.num_characters, caller):
-            plans = await self._plan(translation_request, Flow(caller.key_id))
-            async with aclosing(self._follow(plans, telling, caller)) as followed:
+        self.limits.check(request.texts, request.options.target_prefix)
+        note_texts(request.texts)
+        async with self.charged(request.num_characters, caller):
+            plans = await self._plan(request, caller)
+            async with aclosing(self._follow(plans, detail)) as followed:
                 async for progress in followed:
                     yield progress
 
@@ -206,8 +205,7 @@ class TranslationService:
         self.limits.check(texts)
         note_texts(texts)
         async with self.charged(sum(map(len, texts)), caller):
-            partition = self.cache_sharing.partition_of(caller.key_id)
-            return await self.inference.score(route, pairs, Flow(caller.key_id), partition)
+            return await self.inference.score(route, pairs, self._engine_request(caller))
 
     async def detect(self, texts: Sequence[str], caller: Caller) -> list[list[DetectedSource]]:
         """The languages, among all served, that each text may be in, the most likely first.
@@ -232,70 +230,75 @@ class TranslationService:
         return sorted({*routes.sources(), *routes.targets()})
 
     async def _follow(
-        self, plans: Sequence[_Plan], telling: StreamDetail, caller: Caller
+        self, plans: Sequence[_Plan], detail: StreamDetail
     ) -> AsyncGenerator[Progress | list[TranslationResult]]:
-        told: asyncio.Queue[Progress | None] = asyncio.Queue()
+        events: asyncio.Queue[Progress | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
-        def tell(progress: Progress) -> None:
-            loop.call_soon_threadsafe(told.put_nowait, progress)
+        def notify(progress: Progress) -> None:
+            loop.call_soon_threadsafe(events.put_nowait, progress)
 
         calls = [
-            replace(call, watch=_watch(item, telling, tell))
+            replace(call, request=_with_callbacks(call.request, item, detail, notify))
             for item, plan in enumerate(plans)
             for call in plan.calls
         ]
-        working = asyncio.ensure_future(
-            self.inference.run(calls, self.cache_sharing.partition_of(caller.key_id))
-        )
-        working.add_done_callback(lambda _: told.put_nowait(None))
+        working = asyncio.ensure_future(self.inference.run(calls))
+        working.add_done_callback(lambda _: events.put_nowait(None))
         try:
-            while (progress := await told.get()) is not None:
+            while (progress := await events.get()) is not None:
                 yield progress
             yield _answer_all(plans, working.result())
         finally:
             working.cancel()
 
     async def _translate(
-        self, translation_request: TranslationRequest, caller: Caller
+        self, request: TranslationRequest, caller: Caller
     ) -> list[TranslationResult]:
-        async with self.charged(translation_request.num_characters, caller):
+        async with self.charged(request.num_characters, caller):
             plans: list[_Plan] = []
-            cache_partition = self.cache_sharing.partition_of(caller.key_id)
 
             def plan() -> list[EngineCall]:
-                flow = Flow(caller.key_id)
-                plans.extend(_plan_all(translation_request, self.inference.router, self.detection, flow))
+                plans.extend(self._plan_all(request, caller))
                 return [call for plan in plans for call in plan.calls]
 
-            if self._is_brief(translation_request):
-                outcomes = await self.inference.run_at_once(plan(), cache_partition)
+            if self._is_brief(request):
+                outcomes = await self.inference.run_at_once(plan())
             else:
-                outcomes = await self.inference.run_planned(
-                    plan, translation_request.num_characters, cache_partition
-                )
-            if translation_request.markup is None:  # nothing to put together
+                outcomes = await self.inference.run_planned(plan, request.num_characters)
+            if request.markup is None:  # nothing to put together
                 return _answer_all(plans, outcomes)
             return await self.inference.run_in_thread(
-                lambda: _answer_all(plans, outcomes), translation_request.num_characters
+                lambda: _answer_all(plans, outcomes), request.num_characters
             )
 
-    def _is_brief(self, translation_request: TranslationRequest) -> bool:
+    def _is_brief(self, request: TranslationRequest) -> bool:
         """Whether to plan it takes less time than to change threads."""
         return (
-            len(translation_request.texts) <= BRIEF_TEXTS
-            and translation_request.num_characters + len(translation_request.options.target_prefix)
+            len(request.texts) <= BRIEF_TEXTS
+            and request.num_characters + len(request.options.target_prefix)
             <= BRIEF_CHARACTERS
-            and translation_request.markup is None
-            and not self.detection.is_wanted(translation_request.source)
+            and request.markup is None
+            and not self.detection.is_wanted(request.source)
         )
 
-    async def _plan(self, translation_request: TranslationRequest, flow: Flow) -> list[_Plan]:
-        router = self.inference.router
+    async def _plan(self, request: TranslationRequest, caller: Caller) -> list[_Plan]:
         return await self.inference.run_in_thread(
-            lambda: _plan_all(translation_request, router, self.detection, flow),
-            translation_request.num_characters,
+            lambda: self._plan_all(request, caller), request.num_characters
         )
+
+    def _plan_all(self, request: TranslationRequest, caller: Caller) -> list[_Plan]:
+        engine_request = replace(
+            self._engine_request(caller),
+            options=request.options,
+            priority=request.priority,
+        )
+        return _plan_all(request, engine_request, self.inference.router, self.detection)
+
+    def _engine_request(self, caller: Caller) -> EngineRequest:
+        """Return a request that shares queue and cache with the caller's other requests only."""
+        partition = self.cache_sharing.partition_of(caller.key_id)
+        return EngineRequest(flow=Flow(caller.key_id), cache_partition=partition)
 
     @asynccontextmanager
     async def charged(self, characters: int, caller: Caller, documents: int = 0) -> AsyncIterator[None]:
@@ -322,32 +325,39 @@ class TranslationService:
             logger.error("%d characters of key %s stay charged: %s", charge.characters, charge.key_id, error)  # noqa: TRY400 -- a traceback says no more
 
 
-def _watch(item: int, telling: StreamDetail, tell: Callable[[Progress], None]) -> Callbacks:
+def _with_callbacks(
+    request: EngineRequest, item: int, detail: StreamDetail, notify: Callable[[Progress], None]
+) -> EngineRequest:
     num_done = 0
 
     def on_segment(segment: SegmentTranslation) -> None:
         nonlocal num_done
-        tell(SegmentDone(item, num_done, segment))
+        notify(SegmentDone(item, num_done, segment))
         num_done += 1
 
     def on_token(number: int, text: str) -> None:
-        tell(SegmentSoFar(item, number, text))
+        notify(SegmentSoFar(item, number, text))
 
-    return Callbacks(on_segment, on_token if telling is StreamDetail.TOKENS else None)
+    return replace(
+        request, on_segment=on_segment, on_token=on_token if detail is StreamDetail.TOKENS else None
+    )
 
 
 def _plan_all(
-    translation_request: TranslationRequest, router: Router, detection: DetectionMode, flow: Flow
+    request: TranslationRequest,
+    engine_request: EngineRequest,
+    router: Router,
+    detection: DetectionMode,
 ) -> list[_Plan]:
     """Raises a TextsRejectedError that names all texts at fault."""
     plans, problems = [], []
-    if not translation_request.texts and not detection.is_wanted(translation_request.source):
+    if not request.texts and not detection.is_wanted(request.source):
         router.route(
-            translation_request.source, translation_request.target, translation_request.model
+            request.source, request.target, request.model
         )  # no text would find a pair amiss
-    for item, text in enumerate(translation_request.texts):
+    for item, text in enumerate(request.texts):
         try:
-            plans.append(_plan(text, translation_request, router, detection, flow))
+            plans.append(_plan(text, request, engine_request, router, detection))
         except InputError as error:
             if error.field != "text":  # it is the same for all texts
                 raise
@@ -358,24 +368,27 @@ def _plan_all(
 
 
 def _plan(
-    text: str, translation_request: TranslationRequest, router: Router, detection: DetectionMode, flow: Flow
+    text: str,
+    request: TranslationRequest,
+    engine_request: EngineRequest,
+    router: Router,
+    detection: DetectionMode,
 ) -> _Plan:
-    marked = None if translation_request.markup is None else _parse(text, translation_request.markup)
-    source, detected = translation_request.source, None
+    marked = None if request.markup is None else _parse(text, request.markup)
+    source, detected = request.source, None
     if detection.is_wanted(source):
         running = text if marked is None else "\n".join(marked.blocks)
-        found = resolve_source(running, translation_request.target, translation_request.model, router.routes)
+        found = resolve_source(running, request.target, request.model, router.routes)
         source, detected = found.language, found.detected
         if source is None:
             return _Plan(text, marked, found.target, detected, None, ())
-    route = router.route(source, translation_request.target, translation_request.model)
-    options = (
-        translation_request.options
-        if marked is None
-        else replace(translation_request.options, return_alignment=True)
-    )
-    parts = (text,) if marked is None else marked.blocks
-    calls = tuple(EngineCall(route, part, options, translation_request.priority, flow=flow) for part in parts)
+    route = router.route(source, request.target, request.model)
+    if marked is None:
+        calls: tuple[EngineCall, ...] = (EngineCall(route, text, engine_request),)
+    else:
+        options = replace(engine_request.options, return_alignment=True)
+        aligned = replace(engine_request, options=options)
+        calls = tuple(EngineCall(route, block, aligned) for block in marked.blocks)
     return _Plan(text, marked, route.pair.target, detected, route, calls)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman import DecodingOptions, Translator
+from dragoman import DecodingOptions, EngineRequest, Translator
 from dragoman.bundle import open_bundle
 from dragoman.decoding.options import Sampling
 from dragoman.loading import open_shortlist, open_tokenizers
@@ -56,7 +56,8 @@ def test_tokens_so_far_are_shown_without_half_a_character(de_en: Translator) -> 
     shown: list[str] = []
 
     de_en.submit(
-        "Hallo 😀😀😀", DecodingOptions(beam_size=1), on_token=lambda _, text: shown.append(text)
+        "Hallo 😀😀😀",
+        EngineRequest(DecodingOptions(beam_size=1), on_token=lambda _, text: shown.append(text)),
     ).result(60)
 
     assert "\ufffd" not in "".join(shown)

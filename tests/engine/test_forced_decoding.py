@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dragoman import DecodingOptions, InputError, SegmentTranslation, Translation, Translator
+from dragoman import DecodingOptions, EngineRequest, InputError, SegmentTranslation, Translation, Translator
 from dragoman.decoding.options import Sampling
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.text.words import Word
@@ -66,8 +66,8 @@ def test_links_and_tokens_are_those_of_the_translation(tiny: Translator, beam_si
 
     assert waited.text == tiny.translate(TEXT, plain).text
     check(TEXT, waited)
-    assert tiny.submit(TEXT, options).result(TIMEOUT_S) == waited
-    (listed,) = tiny.translate_many([TEXT], options)
+    assert tiny.submit(TEXT, EngineRequest(options)).result(TIMEOUT_S) == waited
+    (listed,) = tiny.translate_many([TEXT], EngineRequest(options))
     assert listed == waited
 
 
@@ -88,17 +88,17 @@ def test_what_is_not_asked_for_is_not_there(tiny: Translator) -> None:
 def test_a_segment_that_is_told_of_has_its_words_and_tokens(tiny: Translator) -> None:
     told: list[SegmentTranslation] = []
 
-    whole = tiny.submit(TEXT, READ, on_segment=told.append).result(TIMEOUT_S)
+    whole = tiny.submit(TEXT, EngineRequest(READ, on_segment=told.append)).result(TIMEOUT_S)
 
     assert told == list(whole.segments)
 
 
 def test_a_text_given_up_while_it_is_read_ends(tiny: Translator) -> None:
-    coming = [tiny.submit(TEXT, READ) for _ in range(8)]
+    coming = [tiny.submit(TEXT, EngineRequest(READ)) for _ in range(8)]
     for future in coming:
         future.cancel()
 
-    assert tiny.submit(TEXT, READ).result(TIMEOUT_S).text == tiny.translate(TEXT).text
+    assert tiny.submit(TEXT, EngineRequest(READ)).result(TIMEOUT_S).text == tiny.translate(TEXT).text
 
 
 def test_the_first_segment_begins_as_it_is_told_to(tiny: Translator) -> None:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from dragoman import DecodingOptions, Translator
+from dragoman import DecodingOptions, EngineRequest, Translator
 from dragoman.pipeline import pacing
 from dragoman.pipeline.pacing import PAUSE_S, WORK_S, Pacer
 
@@ -33,6 +33,6 @@ def test_only_large_texts_are_prepared_at_a_pace(
     pauses_s = list[float]()
     monkeypatch.setattr(time, "sleep", pauses_s.append)
 
-    tiny.submit(text, GREEDY).result()
+    tiny.submit(text, EngineRequest(GREEDY)).result()
 
     assert bool(pauses_s) is is_paced

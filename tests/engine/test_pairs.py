@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from dragoman import BundleError, DecodingOptions, InputError, Translation, Translator, UnsupportedPair
+from dragoman import (
+    BundleError,
+    DecodingOptions,
+    EngineRequest,
+    InputError,
+    Translation,
+    Translator,
+    UnsupportedPair,
+)
 from dragoman.bundle import read_bundle
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import DecodingDefaults
@@ -39,7 +47,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Translator]:
 
 
 def ids_of(translator: Translator, text: str) -> list[int]:
-    (whole,) = translator._preparer.encode([text], Pair("de", "en"))
+    (whole,) = translator._submitter._preparer.encode([text], Pair("de", "en"))
     return whole[:-1]
 
 
@@ -74,7 +82,9 @@ def test_neighbours_of_other_pairs_change_nothing(many: Translator) -> None:
     pairs = [pair for pair in LANGUAGES.pairs() for _ in range(4)]
     alone = [many.translate(TEXT, pair=pair) for pair in pairs]
 
-    together = [future.result(60) for future in [many.submit(TEXT, pair=pair) for pair in pairs]]
+    together = [
+        future.result(60) for future in [many.submit(TEXT, EngineRequest(pair=pair)) for pair in pairs]
+    ]
 
     assert together == alone
     assert len({one.score for one in alone}) == 4, "every pair reads something else"
@@ -85,16 +95,16 @@ def test_lists_and_streams_are_of_one_pair(many: Translator) -> None:
     one = many.translate(TEXT, pair=pair)
 
     assert many.translate([TEXT, "42"], pair=pair)[0] == one
-    assert next(many.translate_many([TEXT], pair=pair)) == one
+    assert next(many.translate_many([TEXT], EngineRequest(pair=pair))) == one
 
 
 def test_a_pair_must_be_named_and_served(many: Translator, tiny: Translator) -> None:
     with pytest.raises(UnsupportedPair, match="say which language"):
         many.translate(TEXT)
     with pytest.raises(UnsupportedPair, match="not served here; served: en, fr"):
-        many.submit(TEXT, pair=Pair("de", "es"))
+        many.submit(TEXT, EngineRequest(pair=Pair("de", "es")))
     with pytest.raises(UnsupportedPair, match="not served"):
-        list(tiny.translate_many([TEXT], pair=Pair("en", "de")))
+        list(tiny.translate_many([TEXT], EngineRequest(pair=Pair("en", "de"))))
 
 
 def test_what_languages_add_leaves_the_text_whole(tmp_path: Path) -> None:

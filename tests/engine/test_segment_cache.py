@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman import DecodingOptions, Translator
+from dragoman import Deadline, DecodingOptions, EngineRequest, Translator
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits
 from dragoman.errors import DeadlineExceeded
@@ -26,7 +26,7 @@ def hypothesis(number: int) -> Hypothesis:
 
 
 def keep(segment_cache: SegmentCache, source: Source, kind: SearchKind, hypotheses: list[Hypothesis]) -> None:
-    segment_cache.keeping(source, kind, lambda _: None)(hypotheses)
+    segment_cache.storing(source, kind, lambda _: None)(hypotheses)
 
 
 def test_an_equal_source_is_recalled() -> None:
@@ -123,7 +123,7 @@ def test_those_not_asked_for_longest_are_forgotten(
 
 def test_one_partition_does_not_find_what_another_has_kept() -> None:
     segment_cache = SegmentCache(9)
-    segment_cache.keeping(BASIC, GREEDY, lambda _: None, "a")([hypothesis(1)])
+    segment_cache.storing(BASIC, GREEDY, lambda _: None, "a")([hypothesis(1)])
 
     assert segment_cache.find(BASIC, GREEDY, "b") is None
     assert segment_cache.find(BASIC, GREEDY) is None
@@ -133,7 +133,7 @@ def test_one_partition_does_not_find_what_another_has_kept() -> None:
 def test_partitions_share_one_bound_on_segments() -> None:
     segment_cache = SegmentCache(3)
     for number in range(9):
-        segment_cache.keeping(BASIC, GREEDY, lambda _: None, str(number))([hypothesis(1)])
+        segment_cache.storing(BASIC, GREEDY, lambda _: None, str(number))([hypothesis(1)])
 
     assert len(segment_cache) == 3
     assert [segment_cache.find(BASIC, GREEDY, str(number)) is not None for number in (5, 6)] == [False, True]
@@ -148,11 +148,13 @@ def test_a_recalled_text_is_the_same_and_needs_no_search() -> None:
     with Translator.open(TINY, replicas=1, segment_cache_size=8) as translator:
         first = translator.submit(TEXT).result()
 
-        again = translator.submit(TEXT, timeout_s=0.0).result()
+        again = translator.submit(TEXT, EngineRequest(deadline=Deadline.after(0.0))).result()
 
         assert again == first == translator.translate(TEXT)
         with pytest.raises(DeadlineExceeded):
-            translator.submit(TEXT, DecodingOptions(beam_size=2), timeout_s=0.0).result()
+            translator.submit(
+                TEXT, EngineRequest(DecodingOptions(beam_size=2), deadline=Deadline.after(0.0))
+            ).result()
 
 
 def test_a_list_that_repeats_a_known_segment_is_answered_in_order() -> None:
@@ -171,7 +173,7 @@ def test_tokens_are_told_although_the_text_is_known() -> None:
         translator.translate(TEXT, greedy)
         told: list[str] = []
 
-        translator.submit(TEXT, greedy, on_token=lambda _, text: told.append(text)).result()
+        translator.submit(TEXT, EngineRequest(greedy, on_token=lambda _, text: told.append(text))).result()
 
         assert len(told) > 1
 
@@ -189,18 +191,29 @@ def test_a_text_known_in_one_partition_is_searched_for_in_another() -> None:
     """What has no time at all is not searched for. Alignments are known as well."""
     aligned = DecodingOptions(return_alignment=True)
     with Translator.open(TINY, replicas=1, segment_cache_size=32) as translator:
-        known = translator.submit(TEXT, aligned, cache_partition="a").result()
+        known = translator.submit(TEXT, EngineRequest(aligned, cache_partition="a")).result()
 
-        assert translator.submit(TEXT, aligned, timeout_s=0.0, cache_partition="a").result() == known
+        assert (
+            translator.submit(
+                TEXT, EngineRequest(aligned, deadline=Deadline.after(0.0), cache_partition="a")
+            ).result()
+            == known
+        )
         for other in ("b", ""):
             with pytest.raises(DeadlineExceeded):
-                translator.submit(TEXT, aligned, timeout_s=0.0, cache_partition=other).result()
+                translator.submit(
+                    TEXT, EngineRequest(aligned, deadline=Deadline.after(0.0), cache_partition=other)
+                ).result()
 
 
 def test_a_list_is_known_in_its_own_partition_alone() -> None:
     with Translator.open(TINY, replicas=1, segment_cache_size=32) as translator:
-        list(translator.translate_many([TEXT], cache_partition="a"))
+        list(translator.translate_many([TEXT], EngineRequest(cache_partition="a")))
 
-        assert translator.submit(TEXT, timeout_s=0.0, cache_partition="a").result().text
+        assert (
+            translator.submit(TEXT, EngineRequest(deadline=Deadline.after(0.0), cache_partition="a"))
+            .result()
+            .text
+        )
         with pytest.raises(DeadlineExceeded):
-            translator.submit(TEXT, timeout_s=0.0).result()
+            translator.submit(TEXT, EngineRequest(deadline=Deadline.after(0.0))).result()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman import BundleError, DecodingOptions, Translation, Translator
+from dragoman import BundleError, DecodingOptions, EngineRequest, Translation, Translator
 from dragoman.bundle import read_bundle, sha256_of
 from dragoman.manifest import FileRecord, Manifest
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
@@ -148,7 +148,10 @@ def test_searches_with_and_without_a_shortlist_run_side_by_side(
     without = dataclasses.replace(options, use_shortlist=False)
     expected = [[narrow.translate(text, one) for text in texts] for one in (options, without)]
 
-    futures = [(narrow.submit(text, options), narrow.submit(text, without)) for text in texts]
+    futures = [
+        (narrow.submit(text, EngineRequest(options)), narrow.submit(text, EngineRequest(without)))
+        for text in texts
+    ]
     found = [[future.result() for future in column] for column in zip(*futures, strict=True)]
 
     assert found == expected

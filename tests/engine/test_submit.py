@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from dragoman import (
+    Deadline,
     DeadlineExceeded,
     DecodingOptions,
+    EngineRequest,
     FinishReason,
     InputError,
     Overloaded,
@@ -56,7 +58,7 @@ def test_nothing_to_translate_is_done_at_once(tiny: Translator, text: str) -> No
 def test_segments_are_told_in_order_each_once(tiny: Translator) -> None:
     told: list[SegmentTranslation] = []
 
-    translation = tiny.submit(DOCUMENT, on_segment=told.append).result(TIMEOUT_S)
+    translation = tiny.submit(DOCUMENT, EngineRequest(on_segment=told.append)).result(TIMEOUT_S)
 
     assert tuple(told) == translation.segments
     assert [segment.text for segment in told] == SEGMENTS
@@ -69,7 +71,7 @@ def test_tokens_are_told_as_the_segments_text_so_far(tiny: Translator) -> None:
     def tell(segment: int, text: str) -> None:
         told.setdefault(segment, []).append(text)
 
-    tiny.submit(DOCUMENT, GREEDY, on_token=tell).result(TIMEOUT_S)
+    tiny.submit(DOCUMENT, EngineRequest(GREEDY, on_token=tell)).result(TIMEOUT_S)
 
     assert set(told) == {0, 1, 3, 4}
     for segment, texts in told.items():
@@ -80,7 +82,7 @@ def test_tokens_are_told_as_the_segments_text_so_far(tiny: Translator) -> None:
 
 def test_tokens_are_told_for_greedy_search_only(tiny: Translator) -> None:
     with pytest.raises(InputError, match="on_token: wants greedy search"):
-        tiny.submit("Ja.", on_token=print)
+        tiny.submit("Ja.", EngineRequest(on_token=print))
 
 
 @pytest.mark.parametrize("callback", ["on_segment", "on_token"])
@@ -89,10 +91,10 @@ def test_a_callback_that_raises_fails_its_own_text_alone(tiny: Translator, callb
         raise LookupError("the caller's own")
 
     if callback == "on_segment":
-        faulty = tiny.submit(DOCUMENT, GREEDY, on_segment=fail)
+        faulty = tiny.submit(DOCUMENT, EngineRequest(GREEDY, on_segment=fail))
     else:
-        faulty = tiny.submit(DOCUMENT, GREEDY, on_token=fail)
-    other = tiny.submit("Guten Morgen!", GREEDY)
+        faulty = tiny.submit(DOCUMENT, EngineRequest(GREEDY, on_token=fail))
+    other = tiny.submit("Guten Morgen!", EngineRequest(GREEDY))
 
     assert isinstance(faulty.exception(TIMEOUT_S), LookupError)
     assert other.result(TIMEOUT_S).text == "Good morning!"
@@ -102,7 +104,7 @@ def test_a_text_that_cannot_be_used_is_refused_at_once(tiny: Translator) -> None
     with pytest.raises(InputError, match="surrogate"):
         tiny.submit("\ud800")
     with pytest.raises(InputError, match="max_length"):
-        tiny.submit("Ja.", DecodingOptions(max_length=65))
+        tiny.submit("Ja.", EngineRequest(DecodingOptions(max_length=65)))
 
 
 def held(translator: Translator, release: threading.Event) -> "Future[Translation]":
@@ -113,7 +115,7 @@ def held(translator: Translator, release: threading.Event) -> "Future[Translatio
         is_held.set()
         assert release.wait(TIMEOUT_S)
 
-    future = translator.submit("Ja.", LONG, on_token=hold)
+    future = translator.submit("Ja.", EngineRequest(LONG, on_token=hold))
     assert is_held.wait(TIMEOUT_S)
     return future
 
@@ -157,8 +159,8 @@ def test_a_list_of_any_length_is_no_overload(single: Translator) -> None:
 def test_a_text_past_its_deadline_fails_with_its_time_limit(single: Translator) -> None:
     release = threading.Event()
     running = held(single, release)
-    late = single.submit("Ja. Nein.", timeout_s=0.01)
-    patient = single.submit("Nein.", timeout_s=TIMEOUT_S)
+    late = single.submit("Ja. Nein.", EngineRequest(deadline=Deadline.after(0.01)))
+    patient = single.submit("Nein.", EngineRequest(deadline=Deadline.after(TIMEOUT_S)))
     threading.Event().wait(0.02)
     release.set()
 
@@ -172,8 +174,8 @@ def test_jobs_give_way_to_interactive_texts(single: Translator) -> None:
     release = threading.Event()
     running = held(single, release)
     order: list[str] = []
-    job = single.submit("Nein.", LONG, priority=Priority.JOB)
-    interactive = single.submit("Ja.", GREEDY)
+    job = single.submit("Nein.", EngineRequest(LONG, priority=Priority.JOB))
+    interactive = single.submit("Ja.", EngineRequest(GREEDY))
     job.add_done_callback(lambda _: order.append("job"))
     interactive.add_done_callback(lambda _: order.append("interactive"))
     release.set()
@@ -200,14 +202,14 @@ def test_closing_fails_what_is_under_way() -> None:
 def test_ids_are_searched_for_as_text_is(tiny: Translator, pairs: list[tuple[str, str]]) -> None:
     texts = [source for source, _ in pairs[:8]]
     options = DecodingOptions(beam_size=3, num_hypotheses=2)
-    ids = tiny._preparer.encode(texts, Pair("de", "en"))
+    ids = tiny._submitter._preparer.encode(texts, Pair("de", "en"))
 
     found = tiny.search(ids, options)
 
     for text, hypotheses in zip(texts, found, strict=True):
         translation = tiny.translate(text, options)
         assert [one.score for one in hypotheses] == [one.score for one in translation.alternatives]
-        decoded = tiny._target_tokenizer.decode([one.ids for one in hypotheses])
+        decoded = tiny._submitter._target_tokenizer.decode([one.ids for one in hypotheses])
         assert decoded == [one.text for one in translation.alternatives]
 
 
@@ -222,7 +224,7 @@ def test_an_id_out_of_range_fails_its_call_and_no_other(tiny: Translator) -> Non
 
 
 def test_stopping_a_list_early_gives_up_the_rest(single: Translator) -> None:
-    outcomes = single.translate_many(["Ja."] * 600, LONG)
+    outcomes = single.translate_many(["Ja."] * 600, EngineRequest(LONG))
     next(outcomes)
 
     outcomes.close()  # type: ignore[attr-defined] # a generator
@@ -233,10 +235,10 @@ def test_stopping_a_list_early_gives_up_the_rest(single: Translator) -> None:
 
 def test_a_translator_left_open_does_not_hold_up_the_exit() -> None:
     program = f"""
-from dragoman import DecodingOptions, Translator
+from dragoman import DecodingOptions, EngineRequest, Translator
 translator = Translator.open({str(BUNDLE)!r}, replicas=2)
 options = DecodingOptions(beam_size=4, min_length=60, max_length=64)
-futures = [translator.submit("Ja. Nein.", options) for _ in range(200)]
+futures = [translator.submit("Ja. Nein.", EngineRequest(options)) for _ in range(200)]
 futures[0].result()
 print("main is done")
 """

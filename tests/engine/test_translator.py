@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman import BundleError, DecodingOptions, FinishReason, InputError, Translation, Translator
+from dragoman import (
+    BundleError,
+    DecodingOptions,
+    EngineRequest,
+    FinishReason,
+    InputError,
+    Translation,
+    Translator,
+)
 from dragoman.translator import READ_AHEAD_TEXTS
 
 TINY = Path(__file__).parents[1] / "tiny"
@@ -167,7 +175,7 @@ def test_many_texts_come_back_lazily_and_in_order(tiny: Translator) -> None:
             num_read += 1
             yield "Ja." if number % 2 else "Nein."
 
-    outcomes = tiny.translate_many(texts(), GREEDY)
+    outcomes = tiny.translate_many(texts(), EngineRequest(GREEDY))
     first = next(outcomes)
 
     assert num_read == READ_AHEAD_TEXTS
@@ -184,7 +192,9 @@ def test_reading_ahead_by_one_answers_each_text_before_the_next_is_read(tiny: Tr
             read.append(text)
             yield text
 
-    for number, outcome in enumerate(tiny.translate_many(texts(), GREEDY, read_ahead=1), start=1):
+    for number, outcome in enumerate(
+        tiny.translate_many(texts(), EngineRequest(GREEDY), read_ahead=1), start=1
+    ):
         assert isinstance(outcome, Translation)
         assert len(read) == number
 
@@ -193,7 +203,11 @@ def test_errors_among_many_name_their_position_in_the_whole(tiny: Translator) ->
     texts = ["Ja."] * (READ_AHEAD_TEXTS + 4)
     texts[READ_AHEAD_TEXTS + 2] = "\udfff"
 
-    errors = [outcome for outcome in tiny.translate_many(texts, GREEDY) if isinstance(outcome, InputError)]
+    errors = [
+        outcome
+        for outcome in tiny.translate_many(texts, EngineRequest(GREEDY))
+        if isinstance(outcome, InputError)
+    ]
 
     assert [error.item for error in errors] == [READ_AHEAD_TEXTS + 2]
 

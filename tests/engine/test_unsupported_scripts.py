@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman import DecodingOptions, FinishReason, Translator
+from dragoman import DecodingOptions, EngineRequest, FinishReason, Translator
 from dragoman.pipeline.assembly import joint_finish_reason
 
 DE_EN = Path(__file__).parents[2] / "models" / "de-en"
@@ -38,7 +38,7 @@ def test_a_text_in_an_unknown_script_stands_unchanged_and_is_named(de_en: Transl
     assert {segment.finish_reason for segment in translation.segments} == {FinishReason.UNSUPPORTED}
     assert {segment.num_target_tokens for segment in translation.segments} == {0}
     assert {alternative.text for alternative in translation.alternatives} == {text}
-    assert de_en.submit(text, options).result(60) == translation
+    assert de_en.submit(text, EngineRequest(options)).result(60) == translation
 
 
 @pytest.mark.parametrize(

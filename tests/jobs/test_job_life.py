@@ -92,7 +92,8 @@ def test_what_is_the_same_is_translated_once_and_goes_behind_who_waits(
 ) -> None:
     client = serve_double()
     ended(client, send(client, b"eins\nzwei\neins\neins\n")["id"])
-    assert double.priorities == [Priority.INTERACTIVE]  # the warm-up; jobs go by `translate_many`
+    priorities = [request.priority for request in double.requests]
+    assert priorities == [Priority.INTERACTIVE, Priority.JOB]  # the warm-up, and the job
     # A journal outlives its job no longer than the job is worked on.
     assert ended(client, send(client, b"eins\n")["id"])["progress"]["done"] == 1
 

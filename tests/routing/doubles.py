@@ -23,10 +23,11 @@ from dragoman.manifest import (
     TokenizerFiles,
     parse_manifest,
 )
+from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.pipeline.pending_translation import resolve
 from dragoman.routing.routes import Offer
-from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.metrics import NoMetrics, QueueState
+from dragoman.translator import DEFAULT_REQUEST
 from dragoman.types import (
     Alternative,
     FinishReason,
@@ -41,7 +42,6 @@ from dragoman.types import (
 
 Result = TypeVar("Result")
 TIMEOUT_S = 60
-DEFAULTS = DecodingOptions()
 
 
 def languages(sources: Iterable[str], targets: Iterable[str]) -> Languages:
@@ -195,15 +195,15 @@ class DoubleTranslator:
         self.minds_closing = True
         self.num_under_way = 0
         self.seen: list[tuple[str, DecodingOptions]] = []
-        self.pairs: list[Pair | None] = []
-        self.timeouts_s: list[float | None] = []
-        self.priorities: list[Priority] = []
-        self.flows: list[Flow | None] = []
+        self.requests: list[EngineRequest] = []
         self.submitted_on: list[str] = []
         self.cancelled: list[str] = []
-        self.cache_partitions: list[str] = []
         self._counting = threading.Lock()
         self._threads = ThreadPoolExecutor(8, "double-engine")
+
+    @property
+    def pairs(self) -> list[Pair | None]:
+        return [request.pair for request in self.requests]
 
     def queue(self) -> QueueState:
         return QueueState(self.num_under_way, 1, 0)
@@ -214,38 +214,22 @@ class DoubleTranslator:
         self.released.set()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def submit(  # noqa: PLR0913 -- as the engine has it
-        self,
-        text: str,
-        options: DecodingOptions = DEFAULTS,
-        *,
-        pair: Pair | None = None,
-        priority: Priority = Priority.INTERACTIVE,
-        timeout_s: float | None = None,
-        flow: Flow | None = None,
-        on_segment: Callable[[SegmentTranslation], object] | None = None,
-        on_token: Callable[[int, str], object] | None = None,
-        cache_partition: str = "",
-    ) -> Future[Translation]:
+    def submit(self, text: str, request: EngineRequest = DEFAULT_REQUEST) -> Future[Translation]:
         """As the engine does: the future may be cancelled until it is done."""
-        self.priorities.append(priority)
-        self.cache_partitions.append(cache_partition)
-        self.flows.append(flow)
+        self.requests.append(request)
         if self.is_closed:
             raise TranslatorClosed("the double is closed")
-        self.seen.append((text, options))
-        self.pairs.append(pair)
-        self.timeouts_s.append(timeout_s)
+        self.seen.append((text, request.options))
         self.submitted_on.append(threading.current_thread().name)
         defaults = self.manifest.decoding
-        options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
+        request.options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
         if "unusable" in text:
             raise InputError("text", "is not usable")
         self._count(1)
 
         def translate() -> Translation:
-            outcome = self._translate(text, options)
-            tell(outcome, on_segment, on_token)
+            outcome = self._translate(text, request.options)
+            tell(outcome, request.on_segment, request.on_token)
             return outcome
 
         def note(done: Future[Translation]) -> None:
@@ -256,44 +240,27 @@ class DoubleTranslator:
         return started(self._threads, translate, note)
 
     def translate_many(
-        self,
-        texts: Iterable[str],
-        options: DecodingOptions = DEFAULTS,
-        read_ahead: int = 4,
-        *,
-        pair: Pair | None = None,
-        cache_partition: str = "",
+        self, texts: Iterable[str], request: EngineRequest = DEFAULT_REQUEST, read_ahead: int = 4
     ) -> Iterator[Translation | InputError]:
         assert read_ahead >= 1
-        self.cache_partitions.append(cache_partition)
+        self.requests.append(request)
         self._count(1)
         try:
             for position, text in enumerate(texts):
-                self.seen.append((text, options))
-                self.pairs.append(pair)
+                self.seen.append((text, request.options))
                 if "unusable" in text:
                     yield InputError("text", "is not usable", position)
                 else:
-                    yield self._translate(text, options)
+                    yield self._translate(text, request.options)
         finally:
             self._count(-1)
 
     def score(
-        self,
-        source: str,
-        target: str,
-        *,
-        pair: Pair | None = None,
-        priority: Priority = Priority.INTERACTIVE,
-        timeout_s: float | None = None,
-        flow: Flow | None = None,  # noqa: ARG002 -- the protocol's
-        cache_partition: str = "",
+        self, source: str, target: str, request: EngineRequest = DEFAULT_REQUEST
     ) -> Future[SegmentTranslation]:
         """Every word of the target is a token."""
-        assert priority is Priority.INTERACTIVE
-        self.pairs.append(pair)
-        self.timeouts_s.append(timeout_s)
-        self.cache_partitions.append(cache_partition)
+        assert request.priority is Priority.INTERACTIVE
+        self.requests.append(request)
         self._count(1)
         return started(self._threads, lambda: scored(source, target), lambda _: self._count(-1))
 

@@ -4,21 +4,22 @@ import gc
 import threading
 import weakref
 from collections.abc import Callable
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from dragoman import Deadline, EngineRequest
 from dragoman.bundle import open_bundle, read_bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import BundleError, DeadlineExceeded, InputError, NoRoom, TranslatorClosed
 from dragoman.routing.bundle_pool import BundlePool
+from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
 from dragoman.routing.bundle_scan import bundle_folders
-from dragoman.routing.pivot_translation import NO_CALLBACKS, EngineRequest, PairTranslator, PivotTranslation
+from dragoman.routing.pivot_translation import PivotTranslation
 from dragoman.routing.router import PREPARING_THREADS, Router, RouterOptions
 from dragoman.routing.routes import Offer, find_route
-from dragoman.types import Priority
 from tests.routing.conftest import SIZE_BYTES
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until
 
@@ -28,27 +29,25 @@ only_one_fits = pytest.mark.parametrize("options", [RouterOptions(budget_bytes=S
 def test_a_deadline_covers_all_steps(
     router: Router, first: DoubleTranslator, second: DoubleTranslator
 ) -> None:
-    router.submit("Hallo", "de", "fr", timeout_s=50).result(TIMEOUT_S)
+    router.submit("Hallo", "de", "fr", EngineRequest(deadline=Deadline.after(50))).result(TIMEOUT_S)
 
-    (before,), (after,) = first.timeouts_s, second.timeouts_s
-    assert before is not None
-    assert after is not None
-    assert after < before <= 50
+    (before,), (after,) = first.requests, second.requests
+    assert after.deadline is before.deadline
 
 
 def test_a_deadline_that_passes_is_told_as_it_was_asked_for(router: Router, first: DoubleTranslator) -> None:
     with pytest.raises(DeadlineExceeded, match="not done within 50 s"):
-        router.submit("late", "de", "fr", timeout_s=50).result(TIMEOUT_S)
+        router.submit("late", "de", "fr", EngineRequest(deadline=Deadline.after(50))).result(TIMEOUT_S)
 
     with pytest.raises(DeadlineExceeded, match="not done within 0 s"):
-        router.submit("Hallo", "de", "fr", timeout_s=0)
+        router.submit("Hallo", "de", "fr", EngineRequest(deadline=Deadline.after(0)))
     assert len(first.seen) == 1
 
 
 def test_a_deadline_that_passes_between_the_steps_begins_no_other(
     router: Router, first: DoubleTranslator, second: DoubleTranslator
 ) -> None:
-    coming = router.submit("wait", "de", "fr", timeout_s=0.5)
+    coming = router.submit("wait", "de", "fr", EngineRequest(deadline=Deadline.after(0.5)))
     until(first.is_waiting.is_set)
     threading.Event().wait(0.51)
     first.released.set()
@@ -62,7 +61,7 @@ def test_a_deadline_passes_while_a_bundle_is_opened(router: Router, bundles: Dou
     bundles.may_open.clear()
 
     with pytest.raises(DeadlineExceeded, match=r"not done within 0\.05 s"):
-        router.submit("Hallo", "de", "en", timeout_s=0.05).result(TIMEOUT_S)
+        router.submit("Hallo", "de", "en", EngineRequest(deadline=Deadline.after(0.05))).result(TIMEOUT_S)
 
 
 def has_cancelled(double: DoubleTranslator, text: str) -> bool:
@@ -143,11 +142,11 @@ def test_a_text_given_up_before_its_bundle_was_open_is_not_begun(
     route = find_route([Offer("de-en", "de-en", bundle.manifest.languages)], "de", "en")
     later: list[Callable[[], None]] = []
 
-    def run_later(work: Callable[[], None]) -> None:
+    def run_later(work: Callable[[], None]) -> Future[None]:
         later.append(work)
+        return Future()
 
-    wishes = EngineRequest.beginning_now(DecodingOptions(), Priority.INTERACTIVE, None, NO_CALLBACKS)
-    pivot_translation = PivotTranslation(route, wishes, pool, run_later)
+    pivot_translation = PivotTranslation(route, EngineRequest(), BundleRunner(pool, run_later))
     pivot_translation.begin("Hallo")
     until(lambda: bool(later))
 
@@ -165,7 +164,7 @@ def test_no_room_in_time_is_an_error(router: Router, first: DoubleTranslator) ->
     in_use = router.submit("wait", "de", "en")
 
     with pytest.raises(NoRoom):
-        router.submit("Hallo", "en", "fr", timeout_s=0.05).result(TIMEOUT_S)
+        router.submit("Hallo", "en", "fr", EngineRequest(deadline=Deadline.after(0.05))).result(TIMEOUT_S)
 
     first.released.set()
     in_use.result(TIMEOUT_S)
@@ -205,7 +204,7 @@ def test_closing_fails_what_is_under_way(router: Router, first: DoubleTranslator
     router.close()
 
     with pytest.raises(TranslatorClosed):
-        coming.result(0)
+        coming.result(TIMEOUT_S)
     with pytest.raises(TranslatorClosed):
         router.submit("Hallo", "de", "en")
     assert first.is_closed
@@ -231,9 +230,9 @@ def test_closing_fails_what_waits_for_a_thread(router: Router) -> None:
         is_closing.wait(TIMEOUT_S)
 
     for _ in range(PREPARING_THREADS):
-        router._run_beside(block)
+        router._threads.submit(block)
     coming = router.submit("Hallo", "de", "en")
-    until(lambda: bool(router._beside._work_queue.qsize()))
+    until(lambda: bool(router._threads._work_queue.qsize()))
     threading.Timer(0.02, is_closing.set).start()
 
     router.close()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from dragoman import EngineRequest
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError, UnsupportedPair
 from dragoman.routing.router import PREPARING_THREADS, Router, RouterOptions
@@ -201,7 +202,7 @@ def test_many_texts_through_a_pivot_are_what_single_ones_are(router: Router) -> 
     options = DecodingOptions(num_hypotheses=2, max_length=50)
     texts = [f"eins {number}\nzwei" for number in range(5)]
 
-    many = list(router.translate_many(texts, "de", "fr", options, read_ahead=3))
+    many = list(router.translate_many(texts, "de", "fr", EngineRequest(options), read_ahead=3))
 
     assert many == [router.translate(text, "de", "fr", options) for text in texts]
 

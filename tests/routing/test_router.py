@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman import Deadline, EngineRequest
 from dragoman.bundle import read_bundle
 from dragoman.errors import BundleError, InputError, UnsupportedPair
 from dragoman.routing.bundle_scan import bundle_folders
@@ -156,7 +157,9 @@ def test_replacing_bundles_while_texts_run_drops_none(
     def ask(number: int) -> None:
         while not stop.is_set():
             target, end = (("en", "|de-en"), ("fr", "|many"))[number % 2]
-            routed = router.submit(f"Hallo {number}", "de", target, timeout_s=TIMEOUT_S).result(TIMEOUT_S)
+            routed = router.submit(
+                f"Hallo {number}", "de", target, EngineRequest(deadline=Deadline.after(TIMEOUT_S))
+            ).result(TIMEOUT_S)
             assert routed.translation.text == f"Hallo {number}{end}"
             translated.append(routed.translation.text)
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from dragoman import DecodingOptions, Translator
+from dragoman import Deadline, DecodingOptions, EngineRequest, Translator
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.types import Pair
 from tests.routing.conftest import relabel
-from tests.routing.doubles import TIMEOUT_S, until
+from tests.routing.doubles import TIMEOUT_S
 
 TEXTS = [
     "Der Hund ist klein.",
@@ -89,7 +89,9 @@ def test_a_bundle_is_replaced_while_it_translates_and_no_text_is_lost(tmp_path: 
         def ask() -> int:
             num_done = 0
             while not stop.is_set():
-                routed = router.submit(TEXTS[1], timeout_s=TIMEOUT_S).result(TIMEOUT_S)
+                routed = router.submit(
+                    TEXTS[1], request=EngineRequest(deadline=Deadline.after(TIMEOUT_S))
+                ).result(TIMEOUT_S)
                 assert routed.translation.text
                 titles.update(offer.title for offer in router.offers())
                 num_done += 1
@@ -142,7 +144,6 @@ def test_a_translated_text_leaves_nothing_to_the_collector_of_cycles(router: Rou
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         translate()
-        until(lambda: not router._pivot_translations)
         gc.collect()
         left = {type(found).__qualname__ for found in gc.garbage}
     finally:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dragoman import Deadline, EngineRequest
 from dragoman.errors import InputError, NoRoom
 from dragoman.routing.router import Router, RouterOptions
 from tests.routing.conftest import SIZE_BYTES
@@ -11,11 +12,13 @@ only_one_fits = pytest.mark.parametrize("options", [RouterOptions(budget_bytes=S
 
 
 def test_a_target_is_read_by_the_bundle_of_its_pair(router: Router, second: DoubleTranslator) -> None:
-    scored = router.score(router.route("en", "fr"), "yes", "mais oui", timeout_s=9).result(TIMEOUT_S)
+    scored = router.score(
+        router.route("en", "fr"), "yes", "mais oui", EngineRequest(deadline=Deadline.after(9))
+    ).result(TIMEOUT_S)
 
     assert (scored.source, scored.text) == ("yes", "mais oui")
     assert second.pairs == [("en", "fr")]
-    assert second.timeouts_s[0] == pytest.approx(9, abs=5)
+    assert second.requests[0].deadline.timeout_s == 9
 
 
 def test_what_goes_through_a_third_language_has_no_score(router: Router) -> None:
@@ -35,7 +38,7 @@ def test_a_bundle_is_waited_for_and_given_back(router: Router, first: DoubleTran
     in_use = router.submit("wait", "de", "en")
     until(first.is_waiting.is_set)
     coming = router.score(router.route("en", "fr"), "yes", "oui")
-    late = router.score(router.route("en", "fr"), "yes", "oui", timeout_s=0.05)
+    late = router.score(router.route("en", "fr"), "yes", "oui", EngineRequest(deadline=Deadline.after(0.05)))
 
     assert isinstance(late.exception(TIMEOUT_S), NoRoom)
     assert not coming.done()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dragoman.decoding.loop import Lane, open_strategy
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
+from dragoman.scheduling.deadline import Deadline
 from dragoman.scheduling.policy import Capacity
 from dragoman.scheduling.replica import Outcome, SegmentRequest
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
@@ -83,7 +84,7 @@ class AwaitedSegment:
         source = Source((number,), limits, (BOS,), num_hypotheses=beam_size)
         self.request = SegmentRequest(source, SearchKind(beam_size), Priority.INTERACTIVE, self._receive)
         if (timeout_s := wishes.get("timeout_s")) is not None:
-            self.request.timeout_s, self.request.deadline_s = timeout_s, time.monotonic() + timeout_s
+            self.request.deadline = Deadline.after(timeout_s)
 
     def _receive(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)

@@ -149,7 +149,7 @@ def test_sources_of_a_list_do_not_fill_the_queue(notes: Notes) -> None:
     engine = Engine()
     engine.gate.clear()
     with noting(notes, engine, queue_size=1, max_sources=1) as scheduler:
-        scheduler.feed([AwaitedSegment(number).request for number in range(9)])
+        scheduler.enqueue([AwaitedSegment(number).request for number in range(9)])
         until(lambda: scheduler.queue().num_running == 1)
 
         assert scheduler.queue() == QueueState(num_waiting=0, queue_size=1, num_running=1)
@@ -253,7 +253,7 @@ def test_what_is_remembered_is_told_as_recalled(notes: Notes) -> None:
     request = AwaitedSegment(1).request
     assert recall.find(request.source, request.kind) is None
     hypothesis = Hypothesis((4,), -1.0, 2, -0.5, FinishReason.STOP)
-    recall.keeping(request.source, request.kind, lambda _: None)([hypothesis])
+    recall.storing(request.source, request.kind, lambda _: None)([hypothesis])
 
     assert recall.find(request.source, request.kind) == [hypothesis]
     assert notes.num_recalled == 1

@@ -15,7 +15,7 @@ from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
 from dragoman.scheduling import scheduler as scheduler_module
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.replica import SegmentRequest
-from dragoman.scheduling.scheduler import MAX_FED, Scheduler, SchedulerOptions
+from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
 from dragoman.types import Priority
 from tests.scheduling.doubles import ENDLESS, AwaitedSegment, Engine, alone, scheduling, until
 
@@ -189,19 +189,19 @@ def of_owner(owner: str, number: int) -> SegmentRequest:
     return request
 
 
-def test_a_list_longer_than_the_queue_is_fed_as_room_comes() -> None:
-    asked = [AwaitedSegment(number % 50, max_tokens=3) for number in range(2 * MAX_FED)]
+def test_a_list_may_be_longer_than_the_queue() -> None:
+    asked = [AwaitedSegment(number % 50, max_tokens=3) for number in range(1000)]
     with scheduling(Engine(), queue_size=1, max_sources=40) as scheduler:
-        scheduler.feed([one.request for one in asked])
+        scheduler.enqueue([one.request for one in asked])
         outcomes = [one.result() for one in asked]
 
     assert all(isinstance(outcome, list) for outcome in outcomes)
 
 
-def test_a_list_that_is_fed_leaves_the_queue_to_others() -> None:
+def test_a_list_leaves_the_queue_to_others() -> None:
     engine = Engine()
     with scheduling(engine, queue_size=2, max_sources=1) as scheduler:
-        scheduler.feed([AwaitedSegment(number, max_tokens=ENDLESS).request for number in range(100)])
+        scheduler.enqueue([AwaitedSegment(number, max_tokens=ENDLESS).request for number in range(100)])
 
         scheduler.submit([AwaitedSegment(1).request, AwaitedSegment(2).request])
 
@@ -286,8 +286,9 @@ def test_closing_fails_what_waits_and_what_runs_and_ends_the_threads() -> None:
         scheduler.close()
         with pytest.raises(TranslatorClosed):
             scheduler.submit([AwaitedSegment(1).request])
-        with pytest.raises(TranslatorClosed):
-            scheduler.feed([AwaitedSegment(1).request])
+        late = AwaitedSegment(1)
+        scheduler.enqueue([late.request])
+        assert isinstance(late.result(), TranslatorClosed)
 
 
 def test_no_thread_runs_before_the_first_source() -> None:

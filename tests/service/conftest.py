@@ -14,8 +14,8 @@ import pytest
 
 from dragoman import Translator
 from dragoman.bundle import open_bundle
+from dragoman.routing.bundle_runner import PairTranslator
 from dragoman.routing.bundle_scan import bundle_folders
-from dragoman.routing.pivot_translation import PairTranslator
 from dragoman.routing.router import Router, RouterOptions
 from service.app import create_app
 from service.engine import preloaded
@@ -112,7 +112,7 @@ def serve(translator: DoubleTranslator, models_dir: Path) -> Iterator[Serve]:
             if await_ready:
                 until(lambda: is_ready(client))
                 translator.seen.clear()
-                translator.timeouts_s.clear()
+                translator.requests.clear()
             return client
 
         yield start

@@ -6,7 +6,7 @@ Run as a script, this file is the `dragoman` command with the double in the engi
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ from dragoman import (
     Alternative,
     DeadlineExceeded,
     DecodingOptions,
+    EngineRequest,
     FinishReason,
     InputError,
     Overloaded,
@@ -25,11 +26,11 @@ from dragoman import (
 from dragoman.bundle import open_bundle
 from dragoman.manifest import Manifest
 from dragoman.providers import Provider
-from dragoman.scheduling.fair_queue import Flow
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
-from dragoman.types import Pair, SegmentTranslation
+from dragoman.translator import DEFAULT_REQUEST
+from dragoman.types import SegmentTranslation
 from service.cli import app as cli
-from tests.routing.doubles import DEFAULTS, TIMEOUT_S, line_segments, scored, started, tell
+from tests.routing.doubles import TIMEOUT_S, line_segments, scored, started, tell
 
 DOUBLE_WINDOW_TEXTS = 4
 
@@ -48,11 +49,8 @@ class DoubleTranslator:
         self.released = threading.Event()
         self.is_waiting = threading.Event()
         self.seen: list[tuple[str, DecodingOptions]] = []
-        self.timeouts_s: list[float | None] = []
-        self.priorities: list[Priority] = []
-        self.flows: list[Flow | None] = []
+        self.requests: list[EngineRequest] = []
         self.cancelled: list[str] = []
-        self.cache_partitions: list[str] = []
         self._threads = ThreadPoolExecutor(8)
 
     def queue(self) -> QueueState:
@@ -63,36 +61,20 @@ class DoubleTranslator:
         self.released.set()
         self._threads.shutdown(cancel_futures=True)
 
-    def submit(  # noqa: PLR0913 -- as the engine has it
-        self,
-        text: str,
-        options: DecodingOptions = DEFAULTS,
-        *,
-        pair: Pair | None = None,
-        priority: Priority = Priority.INTERACTIVE,
-        timeout_s: float | None = None,
-        flow: Flow | None = None,
-        on_segment: Callable[[SegmentTranslation], object] | None = None,
-        on_token: Callable[[int, str], object] | None = None,
-        cache_partition: str = "",
-    ) -> Future[Translation]:
+    def submit(self, text: str, request: EngineRequest = DEFAULT_REQUEST) -> Future[Translation]:
         """As the engine does: the future may be cancelled until it is done."""
-        assert pair in set(self.manifest.languages.pairs())
+        self._note(request)
         defaults = self.manifest.decoding
-        options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
-        self.seen.append((text, options))
-        self.priorities.append(priority)
-        self.cache_partitions.append(cache_partition)
-        self.flows.append(flow)
-        self.timeouts_s.append(timeout_s)
+        request.options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
+        self.seen.append((text, request.options))
         if "unusable" in text:
             raise InputError("text", "is not usable")
         if "full" in text:
             raise Overloaded(num_waiting=8, queue_size=9, num_sources=2)
 
         def translate() -> Translation:
-            outcome = self._translate(text, options)
-            tell(outcome, on_segment, on_token)
+            outcome = self._translate(text, request.options)
+            tell(outcome, request.on_segment, request.on_token)
             return outcome
 
         def note(done: Future[Translation]) -> None:
@@ -102,42 +84,32 @@ class DoubleTranslator:
         return started(self._threads, translate, note)
 
     def score(
-        self,
-        source: str,
-        target: str,
-        *,
-        pair: Pair | None = None,
-        priority: Priority = Priority.INTERACTIVE,
-        timeout_s: float | None = None,
-        flow: Flow | None = None,  # noqa: ARG002 -- the protocol's
-        cache_partition: str = "",
+        self, source: str, target: str, request: EngineRequest = DEFAULT_REQUEST
     ) -> Future[SegmentTranslation]:
         """See `scored`."""
-        assert priority is Priority.INTERACTIVE
-        assert pair in set(self.manifest.languages.pairs())
-        self.timeouts_s.append(timeout_s)
-        self.cache_partitions.append(cache_partition)
+        assert request.priority is Priority.INTERACTIVE
+        self._note(request)
         return started(self._threads, lambda: scored(source, target), lambda _: None)
 
     def translate_many(
         self,
         texts: Iterable[str],
-        options: DecodingOptions = DEFAULTS,
+        request: EngineRequest = DEFAULT_REQUEST,
         read_ahead: int = DOUBLE_WINDOW_TEXTS,
-        *,
-        pair: Pair | None = None,
-        cache_partition: str = "",
     ) -> Iterator[Translation | InputError]:
         """Reads ahead, as the engine does."""
-        assert pair in set(self.manifest.languages.pairs())
-        self.cache_partitions.append(cache_partition)
+        self._note(request)
         remaining = enumerate(texts)
         while window := list(islice(remaining, min(read_ahead, DOUBLE_WINDOW_TEXTS))):
             for position, text in window:
                 if "unusable" in text:
                     yield InputError("text", "is not usable", position)
                 else:
-                    yield self._translate(text, options)
+                    yield self._translate(text, request.options)
+
+    def _note(self, request: EngineRequest) -> None:
+        assert request.pair in set(self.manifest.languages.pairs())
+        self.requests.append(request)
 
     def _translate(self, text: str, options: DecodingOptions) -> Translation:
         if "explode" in text:

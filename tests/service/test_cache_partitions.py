@@ -78,12 +78,12 @@ def test_each_key_has_a_partition_of_its_own_and_all_without_a_key_have_one(
 ) -> None:
     assert callable(work)
     client = serve(database_url=database_url)
-    translator.cache_partitions.clear()
+    translator.requests.clear()
     for headers in (*callers, *callers):
         work(client, headers)
-    first, second = translator.cache_partitions[:3], translator.cache_partitions[3:]
-    assert first == second
-    assert len(set(first)) == 3
+    partitions = [request.cache_partition for request in translator.requests]
+    assert partitions[:3] == partitions[3:]
+    assert len(set(partitions[:3])) == 3
 
 
 @pytest.mark.parametrize("work", WORK)
@@ -92,11 +92,12 @@ def test_a_shared_memory_has_one_partition(
 ) -> None:
     assert callable(work)
     client = serve(database_url=database_url, segment_cache="shared")
-    translator.cache_partitions.clear()
+    translator.requests.clear()
     for headers in callers:
         work(client, headers)
-    assert len(translator.cache_partitions) == 3
-    assert len(set(translator.cache_partitions)) == 1
+    partitions = [request.cache_partition for request in translator.requests]
+    assert len(partitions) == 3
+    assert len(set(partitions)) == 1
 
 
 @pytest.mark.parametrize(("setting", "num_known"), [("off", 0), ("shared", 1), ("per_key", 1)])

@@ -187,6 +187,6 @@ def test_the_texts_of_a_request_wait_as_one_and_for_their_key(
     for _ in range(2):
         client.post(URL, json={"text": ["ja", "nein"]}, headers=headers).raise_for_status()
 
-    first, second, third, fourth = translator.flows[-4:]
+    first, second, third, fourth = (request.flow for request in translator.requests[-4:])
     assert first is second is not third is fourth
     assert {flow and flow.owner for flow in (first, third)} == {headers["Authorization"].split("_")[1]}

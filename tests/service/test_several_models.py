@@ -275,9 +275,9 @@ def test_a_client_that_hangs_up_while_a_model_is_opened_is_forgotten(
         hasty = HTTPConnection(urlsplit(address).netloc)
         body = json.dumps({"text": "Hallo", "source": "de", "target": "en"})
         hasty.request("POST", URL, body, {"Content-Type": "application/json"})
-        until(lambda: bool(router._pivot_translations))  # else it might be gone before it was heard
+        until(lambda: bool(router._pool._waiters))  # else it might be gone before it was heard
         hasty.close()
-        until(lambda: not router._pivot_translations)
+        until(lambda: not router._pool._waiters)
 
         bundles.may_open.set()
         translate(client, source="de", target="en", text="Welt")

@@ -1,0 +1,36 @@
+"""The request that a caller hands to the engine with each text."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dragoman.decoding.options import DecodingOptions
+from dragoman.scheduling.deadline import NO_DEADLINE, Deadline
+from dragoman.scheduling.fair_queue import Flow
+from dragoman.types import Pair, Priority, SegmentTranslation
+
+DEFAULTS = DecodingOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRequest:
+    """How to translate a text, and whom to notify meanwhile.
+
+    Callbacks run on a thread of the engine: they must be quick and must not wait for the translator. What a
+    callback raises fails its text alone.
+    """
+
+    options: DecodingOptions = DEFAULTS
+    pair: Pair | None = None
+    """Languages; None where the bundle has only one pair. A router sets it from the route."""
+    priority: Priority = Priority.INTERACTIVE
+    deadline: Deadline = NO_DEADLINE
+    """For all steps of a route, opening bundles included."""
+    flow: Flow | None = None
+    """Shared by all texts of one client request, for fair queueing; None if the text is the whole request."""
+    cache_partition: str = ""
+    """Partition of the segment cache to use; see `SegmentCache`."""
+    on_segment: Callable[[SegmentTranslation], object] | None = None
+    """Called with each segment once it and all segments before it are done."""
+    on_token: Callable[[int, str], object] | None = None
+    """Called after each step with a segment's position and its text so far, which replaces the text of the
+    previous call. Segments interleave. Greedy search only, as a beam may change its mind."""

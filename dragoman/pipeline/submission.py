@@ -1,0 +1,152 @@
+"""Submit texts to the scheduler, segment by segment."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import TypeVar
+
+from dragoman.pipeline.pacing import never_pause
+from dragoman.pipeline.pending_translation import PendingTranslation, resolve
+from dragoman.pipeline.postprocessing import Postprocessor
+from dragoman.pipeline.preparation import Preparer, SegmentInput
+from dragoman.pipeline.resolution import ResolvedRequest
+from dragoman.pipeline.segment_requests import Enqueue, SegmentRequestFactory
+from dragoman.scheduling.replica import Outcome, SegmentRequest
+from dragoman.text.tokenizer import Tokenizer
+from dragoman.types import FinishReason, Hypothesis, SegmentTranslation, Translation
+
+Result = TypeVar("Result")
+
+
+class TextSubmitter:
+    """Prepares texts, enqueues their segments and returns futures. Safe to use from several threads.
+
+    A future may be cancelled until it is done; its segments are then cancelled within one step.
+    """
+
+    def __init__(
+        self,
+        preparer: Preparer,
+        segment_requests: SegmentRequestFactory,
+        postprocessor: Postprocessor,
+        target_tokenizer: Tokenizer,
+        cancel: Callable[[Iterable[SegmentRequest]], None],
+    ) -> None:
+        self._preparer = preparer
+        self._segment_requests = segment_requests
+        self._postprocessor = postprocessor
+        self._target_tokenizer = target_tokenizer
+        self._cancel = cancel
+
+    def submit(
+        self,
+        text: str,
+        resolved: ResolvedRequest,
+        enqueue: Enqueue,
+        *,
+        item: int | None = None,
+        pause: Callable[[], None] = never_pause,
+    ) -> Future[Translation]:
+        """Submit a text.
+
+        Args:
+            text: a text of any length.
+            resolved: a request without segment requests.
+            enqueue: takes the segments to search for; what it raises is raised.
+            item: the text's position in the caller's list, for errors; None where there is no list.
+            pause: called between pieces of work.
+
+        Raises:
+            InputError: the text cannot be translated.
+        """
+        request, options = resolved.request, resolved.options
+        prepared = self._preparer.prepare(text, resolved.pair, item, options.splitting, pause)
+        make_piece = partial(self._postprocessor.piece, prepared, options=options)
+        pending = PendingTranslation(prepared.document, options, make_piece, request.on_segment)
+        missing: list[SegmentRequest] = []
+        found: list[Callable[[], object]] = []
+        for index, source in enumerate(prepared.sources):
+            pause()
+            if isinstance(source, FinishReason):
+                found.append(partial(pending.add, index, ()))
+                continue
+            segment, cached = self._segment_requests.search(source, resolved, pending.receiver(index))
+            if request.on_token is not None:
+                segment.on_step = self._on_step(index, request.on_token)
+            elif cached is not None:
+                found.append(partial(segment.on_done, cached))
+                continue
+            missing.append(segment)
+        enqueue(missing)
+        for notify in found:
+            notify()
+        pending.resolve_if_complete()
+        self._cancel_with(pending.future, resolved)
+        return pending.future
+
+    def score(
+        self,
+        source: str,
+        target: str,
+        target_ids: tuple[int, ...],
+        resolved: ResolvedRequest,
+        enqueue: Enqueue,
+    ) -> Future[SegmentTranslation]:
+        """Submit one segment and its given target to forced decoding.
+
+        Raises:
+            InputError: one of them is too long, or the source cannot be read.
+        """
+        ids = self._preparer.prepare_one(source, resolved.pair, "source")
+        future: Future[SegmentTranslation] = Future()
+
+        def receive(outcome: Outcome) -> None:
+            if isinstance(outcome, Exception):
+                resolve(future, outcome)
+            else:
+                resolve(future, self._postprocessor.scored((source, target), ids, outcome[0], resolved.pair))
+
+        enqueue([self._segment_requests.score(ids, target_ids, resolved, receive)])
+        self._cancel_with(future, resolved)
+        return future
+
+    def search(
+        self, sources: Sequence[Sequence[int]], resolved: ResolvedRequest, enqueue: Enqueue
+    ) -> list[Future[list[Hypothesis]]]:
+        """Submit sources as ids; return the future hypotheses of each."""
+        missing: list[SegmentRequest] = []
+        futures: list[Future[list[Hypothesis]]] = []
+        for number, source in enumerate(sources):
+            future: Future[list[Hypothesis]] = Future()
+            own = resolved.for_next_text()
+            segment = SegmentInput(number, list(source))
+            request, cached = self._segment_requests.search(segment, own, partial(resolve, future))
+            if cached is None:
+                missing.append(request)
+            else:
+                request.on_done(cached)
+            self._cancel_with(future, own)
+            futures.append(future)
+        enqueue(missing)
+        return futures
+
+    def _cancel_with(self, future: Future[Result], resolved: ResolvedRequest) -> None:
+        """Cancel the segments that are not done when the future is cancelled or fails."""
+
+        def cancel(done: Future[Result]) -> None:
+            if done.cancelled() or done.exception() is not None:
+                self._cancel(resolved.segment_requests)
+            # Breaks the reference cycle of a text and its segments: the garbage collector stops all threads,
+            # for a tenth of a second if many large texts are in memory.
+            resolved.segment_requests.clear()
+
+        future.add_done_callback(cancel)
+
+    def _on_step(self, index: int, on_token: Callable[[int, str], object]) -> Callable[[list[int]], None]:
+        """Return a receiver of a segment's ids; it omits a last character whose bytes are incomplete."""
+
+        def report(ids: list[int]) -> None:
+            (text,) = self._target_tokenizer.decode([ids])
+            on_token(index, text)
+
+        return report
