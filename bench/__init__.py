@@ -1,6 +1,6 @@
-"""Measurements that anyone can run again; results lie in bench/results."""
+"""Reproducible measurements; their results are in bench/results."""
 
 import os
 
-# As in `dragoman.graphs`, for what imports onnxruntime before it, and for other engines' environments.
+# As in `dragoman.graphs`, for modules that import onnxruntime before it and for other engines' environments.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"

@@ -1,11 +1,11 @@
-"""Which attention aligns best: error rates of every layer, head and step, against links made by hand.
+"""Which attention aligns best: alignment error rates of every layer, head and step against reference links.
 
 `python -m bench.alignment CHECKPOINT --bundle BUNDLE --pairs FILE... --output bench/results/alignment.json`
 
-Error rate and links, sure or possible, are those of Och and Ney 2003, "A Systematic Comparison of Various
-Statistical Alignment Models", Computational Linguistics 29(1), section 6. Words are made and linked by the
-engine's own code; only the attention that it reads is varied.
-Shapes: L decoder layers, H heads, T target tokens said, the end of sentence among them, S source tokens.
+Error rate and sure and possible links are defined by Och and Ney 2003, "A Systematic Comparison of Various
+Statistical Alignment Models", Computational Linguistics 29(1), section 6. The engine's own code splits and
+links the words; only the attention varies.
+Shapes: L decoder layers, H heads, T predicted tokens including the end of sentence, S source tokens.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from dragoman.graphs.session import SessionOptions
 from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.words import words_of
+from dragoman.text.words import group_into_words
 from dragoman.types import Link, Method, SearchKind, Span
 from export.checkpoint import load_checkpoint
 from export.model import Transformer
@@ -40,34 +40,34 @@ from export.shortlist.text import evenly_spaced, read_pairs
 
 GOLD = Path(__file__).parent / "gold" / "de-en.tsv"
 WORD = re.compile(r"\w+(?:[\u2019'\-.,:]\w+)*|[^\w\s]")
-"""A gold word: letters and digits with what joins them, or one other character."""
+"""Matches a gold word: letters and digits with joining punctuation, or one other character."""
 LINK = re.compile(r"(\d+)([-?])(\d+)")
 EM_ITERATIONS = 5
 MEANS_OF_BEST = (2, 3, 4)
-"""So many of a layer's heads are averaged, those that align best alone."""
+"""Numbers of a layer's heads to average, those that align best alone first."""
 MAX_PAIRS = 150_000
 
 Weights = NDArray[np.float32]
 Place = tuple[int, int]
-"""Numbers of a source word and of a target word."""
+"""Indexes of a source word and a target word."""
 Reader = Callable[["Tokens"], Weights]
-"""From a pair to the attention of its target's pieces, [target pieces, source pieces]."""
+"""Function that returns the attention of a pair's target pieces, [target pieces, source pieces]."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoldPair:
-    """A source and a target with the links that a person made."""
+    """A source and a target with their reference links."""
 
     source: str
     target: str
     sure: frozenset[Place]
     possible: frozenset[Place]
-    """The sure ones among them."""
+    """All links, including the sure ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A pair as ids of pieces, without those that stand for no text."""
+    """A pair as ids of pieces, without special tokens."""
 
     source: tuple[int, ...]
     target: tuple[int, ...]
@@ -75,7 +75,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How well one way to align does."""
+    """Alignment error rates of one method, 0 to 1."""
 
     name: str
     error_rate: float
@@ -84,10 +84,10 @@ class Rate:
 
 
 def read_gold(path: Path) -> list[GoldPair]:
-    """Lines of source, target and links, tabs between them; 3-4 is sure, 3?4 possible, counted from 0.
+    """Read tab-separated lines of source, target and links; 3-4 is sure, 3?4 possible, counted from 0.
 
     Raises:
-        ValueError: a line has other columns, or a link to no word.
+        ValueError: a line has other columns, or a link is malformed, repeated or not between two words.
     """
     pairs = []
     for number, line in enumerate(path.read_text(encoding="utf8").splitlines(), start=1):
@@ -107,7 +107,7 @@ def read_gold(path: Path) -> list[GoldPair]:
 
 
 def reversed_pair(pair: GoldPair) -> GoldPair:
-    """The same links of a model that translates the other way."""
+    """Return the pair with its links for a model that translates in the other direction."""
     sure, possible = (
         frozenset((target, source) for source, target in links) for links in (pair.sure, pair.possible)
     )
@@ -115,12 +115,12 @@ def reversed_pair(pair: GoldPair) -> GoldPair:
 
 
 def gold_words(text: str) -> list[Span]:
-    """Words between white space, with punctuation split off."""
+    """Split a text into words at white space, with punctuation split off."""
     return [Span(*match.span()) for match in WORD.finditer(text)]
 
 
 def alignment_error_rate(found: Iterable[set[Place]], gold: Iterable[GoldPair]) -> float:
-    """AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), over all pairs together."""
+    """Return AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), over all pairs together."""
     agreed = total = 0
     for links, pair in zip(found, gold, strict=True):
         agreed += len(links & pair.sure) + len(links & pair.possible)
@@ -129,7 +129,7 @@ def alignment_error_rate(found: Iterable[set[Place]], gold: Iterable[GoldPair]) 
 
 
 def by_gold_words(links: Iterable[Link], source: Sequence[Span], target: Sequence[Span]) -> set[Place]:
-    """Links of the engine's words as links of the gold's; one that touches no word of it is left out."""
+    """Convert links between the engine's words to links between gold words; drop those that touch none."""
     return {
         (from_word, to_word)
         for link in links
@@ -143,10 +143,10 @@ def _touched(part: Span, words: Sequence[Span]) -> list[int]:
 
 
 def align(tokenizer: Tokenizer, pair: GoldPair, read: Reader) -> set[Place]:
-    """Read a pair's target, and link its words as the engine does."""
+    """Link a pair's words as the engine does, by the attention from `read`."""
     tokens = tokens_of(tokenizer, pair)
-    source_words = words_of(pair.source, tokenizer.source_spans(pair.source))
-    target_words = words_of(pair.target, tokenizer.target_spans(tokens.target))
+    source_words = group_into_words(pair.source, tokenizer.source_spans(pair.source))
+    target_words = group_into_words(pair.target, tokenizer.target_spans(tokens.target))
     links = link_words(read(tokens), source_words, target_words)
     return by_gold_words(links, gold_words(pair.source), gold_words(pair.target))
 
@@ -157,7 +157,7 @@ def tokens_of(tokenizer: Tokenizer, pair: GoldPair) -> Tokens:
 
 
 def rate(name: str, gold: Sequence[GoldPair], found: Sequence[set[Place]]) -> Rate:
-    """Of all pairs, and of each half alone: what they differ by tells how far a difference can be trusted."""
+    """Return the rates of all pairs and of each half; the halves show which differences are significant."""
     half = len(gold) // 2
     parts = (slice(None), slice(half), slice(half, None))
     return Rate(name, *(round(alignment_error_rate(found[part], gold[part]), 4) for part in parts))
@@ -165,7 +165,7 @@ def rate(name: str, gold: Sequence[GoldPair], found: Sequence[set[Place]]) -> Ra
 
 @torch.inference_mode()
 def attentions(model: Transformer, tokens: Tokens) -> Weights:
-    """The model's own attention to a source, while it says a given target: [L, H, T, S]."""
+    """Return the model's cross-attention during forced decoding of a target, [L, H, T, S]."""
     seen: list[Weights] = []
 
     def watch(attention: Attention, inputs: tuple[torch.Tensor, ...], _: object) -> None:
@@ -187,13 +187,16 @@ def attentions(model: Transformer, tokens: Tokens) -> Weights:
 
 
 def of_pieces(attention: Weights, tokens: Tokens, *, reads_token: bool) -> Weights:
-    """What each target piece attends to among the source's pieces, of attention [T, S]."""
+    """Select the attention from target pieces to source pieces, out of attention [T, S].
+
+    With `reads_token` a piece's attention is that of the step that reads it, else of the predicting step.
+    """
     first = int(reads_token)
     return attention[first : first + len(tokens.target), : len(tokens.source)]
 
 
 def rates_of_model(model: Transformer, tokenizer: Tokenizer, gold: Sequence[GoldPair]) -> list[Rate]:
-    """Every head; and the means of each layer's best few, of all its heads and of all layers."""
+    """Return the rates of each head, of the means of each layer's best or all heads, and of all layers."""
     kept = {tokens_of(tokenizer, pair): attentions(model, tokens_of(tokenizer, pair)) for pair in gold}
     layers, heads = model.config.decoder_layers, model.config.heads
 
@@ -233,7 +236,7 @@ def _mean_of_layers(attention: Weights) -> Weights:
 
 
 def rate_of_bundle(folder: Path, tokenizer: Tokenizer, gold: Sequence[GoldPair]) -> Rate:
-    """The alignment that a bundle's manifest names, by the engine's own graphs."""
+    """Return the rate of the heads that a bundle's manifest names, with the engine's own graphs."""
     bundle = open_bundle(folder)
     alignment, begin = bundle.manifest.alignment, next(iter(bundle.manifest.languages.targets.values())).begin
     encoder, decoder = Encoder(bundle, SessionOptions()), Decoder(bundle, SessionOptions())
@@ -254,10 +257,10 @@ def _shown(alignment: AlignmentHeads) -> str:
 
 
 def rate_of_model_1(tokenizer: Tokenizer, files: Sequence[Path], gold: Sequence[GoldPair]) -> Rate:
-    """IBM Model 1 learned on other pairs: what can be had without a translation model."""
+    """Return the rate of IBM Model 1 trained on other pairs: a baseline without a translation model."""
     pairs = evenly_spaced(read_pairs(files), MAX_PAIRS)
     sources, targets = (tokenizer.encode([pair[side] for pair in pairs]) for side in (0, 1))
-    own = [tokens_of(tokenizer, pair) for pair in gold]  # as such aligners do, it learns on these too
+    own = [tokens_of(tokenizer, pair) for pair in gold]  # like such aligners, it also trains on these
     learned = [*zip(sources, targets, strict=True), *((one.source, one.target) for one in own)]
     size = tokenizer.vocab_size
     table = TokenPairs.of(learned)
@@ -282,7 +285,7 @@ def rate_of_model_1(tokenizer: Tokenizer, files: Sequence[Path], gold: Sequence[
 
 
 def rate_of_diagonal(tokenizer: Tokenizer, gold: Sequence[GoldPair]) -> Rate:
-    """Every word says what stands at its place: what anything must be better than."""
+    """Return the rate of linking words by relative position: the weakest baseline."""
 
     def read(tokens: Tokens) -> Weights:
         places = (np.arange(len(tokens.target)) * len(tokens.source)) // len(tokens.target)

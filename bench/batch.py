@@ -1,9 +1,9 @@
-"""Batch jobs: speed against CTranslate2, memory by size of the input, what it costs to be resumable.
+"""Batch jobs: speed compared with CTranslate2, memory by input size, the cost of being resumable.
 
 `python -m bench.batch speed FOLDER` translates a file with `dragoman batch` and with CTranslate2's iterable
-translation, by the model that `bench.models` prepared in FOLDER. `memory` and `resume` need no model: a
-double answers at once, so that what is measured is the job alone. `journal BUNDLE` compares a job with the
-same translator without a journal. `ray BUNDLE` counts what a second engine brings on a Ray of this machine.
+translation, using the model that `bench.models` prepared in FOLDER. `memory` and `resume` need no model: a
+test double answers at once, so that only the job is measured. `journal BUNDLE` compares a job with the same
+translator without a journal. `ray BUNDLE` measures the gain of a second engine on a local Ray cluster.
 """
 
 import argparse
@@ -34,20 +34,24 @@ LOOK_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """One process."""
+    """Measurements of one process."""
 
     seconds: float
     peak_bytes: int
 
 
 def write_lines(path: Path, count: int, sentences: Sequence[str]) -> None:
-    """A file of distinct lines."""
+    """Write a file of `count` distinct lines."""
     with path.open("w", encoding="utf8") as lines:
         lines.writelines(f"{line}\n" for line in distinct_lines(sentences, count))
 
 
 def run_process(command: Sequence[str]) -> Ran:
-    """Raises subprocess.CalledProcessError."""
+    """Run a command and measure it.
+
+    Raises:
+        subprocess.CalledProcessError: its exit status is not 0.
+    """
     began_s, peak_bytes = time.perf_counter(), 0
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:  # noqa: S603 -- our own commands
         while process.poll() is None:
@@ -59,7 +63,7 @@ def run_process(command: Sequence[str]) -> Ran:
 
 
 def _peak_bytes(pid: int) -> int:
-    """Of a process's own memory; what wait4 tells counts that of its parent as well."""
+    """Return the peak of a process's own memory; wait4's figure would include its parent's."""
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text(encoding="utf8").splitlines():
             if line.startswith("VmHWM:"):
@@ -68,7 +72,7 @@ def _peak_bytes(pid: int) -> int:
 
 
 def measure_speed(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
-    """Whole processes, file to file: loading, reading, translating, writing."""
+    """Measure whole processes from file to file: loading, reading, translating, writing."""
     source, workers = scratch / "in.txt", len(os.sched_getaffinity(0))
     write_lines(source, arguments.lines, read_lines(arguments.sentences))
     beam = str(arguments.beam_size)
@@ -109,7 +113,7 @@ def measure_speed(arguments: argparse.Namespace, scratch: Path) -> list[dict[str
 
 
 def measure_memory(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
-    """Peak of a process that does a job of distinct lines with a double for the engine."""
+    """Measure the peak memory of a process that runs a job of distinct lines with a test double as engine."""
     rows = []
     for count in arguments.sizes:
         source, command = _job_without_engine(count, arguments.sentences, scratch)
@@ -120,7 +124,7 @@ def measure_memory(arguments: argparse.Namespace, scratch: Path) -> list[dict[st
 
 
 def measure_resuming(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
-    """From a journal that has everything to the output."""
+    """Measure a job, and its resumption from a complete journal."""
     rows = []
     for count in arguments.sizes:
         _, command = _job_without_engine(count, arguments.sentences, scratch)
@@ -131,7 +135,7 @@ def measure_resuming(arguments: argparse.Namespace, scratch: Path) -> list[dict[
 
 
 def _job_without_engine(count: int, sentences: Path, scratch: Path) -> tuple[Path, list[str]]:
-    """A file of distinct lines, and the command that does it with a double; again, it resumes."""
+    """Write a file of distinct lines; return it and the command that runs its job, or later resumes it."""
     source, folder = scratch / "in.txt", scratch / str(count)
     write_lines(source, count, read_lines(sentences))
     folder.mkdir()
@@ -139,7 +143,7 @@ def _job_without_engine(count: int, sentences: Path, scratch: Path) -> tuple[Pat
 
 
 def measure_journal(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
-    """The same translator with a journal and without, in turns."""
+    """Measure the same translator with and without a journal, in turns."""
     source = scratch / "in.txt"
     write_lines(source, arguments.lines, read_lines(arguments.sentences))
     seconds: dict[str, list[float]] = {"with journal": [], "without": []}
@@ -163,8 +167,9 @@ def measure_journal(arguments: argparse.Namespace, scratch: Path) -> list[dict[s
 
 
 def measure_cluster(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
-    """Workers of one CPU each, and this process's engine on as many CPUs; a file of one line beside it, which
-    tells what only starting takes.
+    """Measure one and two Ray workers of one CPU each, and the local engine.
+
+    The time for a file of one line, which is that of starting, is subtracted.
     """
     whole, one = scratch / "in.txt", scratch / "one.txt"
     write_lines(whole, arguments.lines, read_lines(arguments.sentences))

@@ -1,6 +1,6 @@
-"""A job without an engine, by itself for its memory: `python -m bench.batch_worker FOLDER FILE`.
+"""A job without an engine, in its own process to measure memory: `python -m bench.batch_worker FOLDER FILE`.
 
-What `bench.batch` runs with an engine is here too, as this module loads nothing that a job does not need.
+The functions that `bench.batch` runs with an engine are here too: this module imports only what a job needs.
 """
 
 import sys
@@ -21,10 +21,10 @@ PAIR = Pair("de", "en")
 
 
 class Recalled:
-    """Answers at once, as an engine would that has all translations in memory."""
+    """Test double of a translator that answers at once, like an engine with all translations in its cache."""
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
-        """The entry, in upper case."""
+        """Return each entry in upper case."""
         return (Translated(entry.text.upper()) for entry in entries)
 
 

@@ -1,8 +1,8 @@
-"""Measures a finished bundle; writes the result, the manifest's scores, the model card and docs/models.md.
+"""Measure a finished bundle; write the result, the manifest's scores, the model card and docs/models.md.
 
 python -m bench.card models/de-en --fp32 runs/fp32 --set NAME SOURCE REFERENCE ... [--page]
-python -m bench.card models/de-en --from bench/results/card-de-en.json    # measures nothing
-python -m bench.card --page                                               # docs/models.md alone
+python -m bench.card models/de-en --from bench/results/card-de-en.json    # without measuring
+python -m bench.card --page                                               # docs/models.md only
 """
 
 import argparse
@@ -28,7 +28,7 @@ from export.model_card import NO_LIMITS, architecture_line, kept_limits, render_
 
 
 def main() -> int:
-    """Exit status 0: all is written. 1: refused, and the bundle is as it was. 2: wrong arguments."""
+    """Return the exit status: 0 if all is written, 1 after a reported error, 2 for wrong arguments."""
     parser = _parser()
     arguments = parser.parse_args()
     if problem := _misuse(arguments):
@@ -46,11 +46,11 @@ def main() -> int:
 
 
 def measure(plan: Plan, histories: Sequence[Path], command: str) -> dict[str, Any]:
-    """All that the card tells beyond the manifest, as bench/results keeps it.
+    """Measure everything that the card shows beyond the manifest; return it as JSON for bench/results.
 
     Raises:
-        CardError: bundles or test sets do not fit together.
-        CurveError: a history is of none of the model's runs.
+        CardError: the bundles do not match, or a test set cannot be used.
+        CurveError: a history cannot be read or belongs to none of the model's runs.
     """
     check_same_model(plan.bundle, plan.fp32)
     check_sets(plan.sets)
@@ -70,20 +70,20 @@ def measure(plan: Plan, histories: Sequence[Path], command: str) -> dict[str, An
 
 
 def learning(histories: Sequence[Path], manifest: Manifest) -> dict[str, Any]:
-    """Validations of all runs, and how many pairs had been seen when each run ended."""
+    """Return the validations of all runs, and the number of pairs seen at the end of each run."""
     runs = training_runs(manifest.origin)
     ends = [sum(run.get("pairs_seen", 0) for run in runs[:number]) for number in range(1, len(runs) + 1)]
     return {"run_ends": ends, "points": [asdict(point) for point in read_curve(histories, runs)]}
 
 
 def write_card(bundle: Bundle, result: Result, known_limits: str) -> None:
-    """The card and the scores of a bundle, from a result of its own."""
+    """Write the card and the scores of a bundle from its result."""
     described = replace(_shaped(bundle.manifest, result["shape"]), scores=result["scores"])
     put_card(bundle.path, described, render_card(described, known_limits, card_sections(result)))
 
 
 def choose_limits(bundle: Bundle, given: Path | None) -> str:
-    """Known limits as Markdown: the given ones, else those that the bundle's card tells of."""
+    """Return known limits as Markdown: those of the file `given`, else those of the bundle's current card."""
     if given is not None:
         return given.read_text(encoding="utf8")
     path = bundle.file(CARD_FILE)
@@ -91,7 +91,7 @@ def choose_limits(bundle: Bundle, given: Path | None) -> str:
 
 
 def _describe(arguments: argparse.Namespace) -> None:
-    """Measure, or read what was measured; then write result, manifest and card."""
+    """Measure, or read an earlier result; then write result, manifest and card."""
     bundle = open_bundle(arguments.bundle)
     limits = choose_limits(bundle, arguments.known_limits)
     if arguments.result is None:
@@ -128,12 +128,12 @@ def _plan(arguments: argparse.Namespace, bundle: Bundle) -> Plan:
 
 
 def _shaped(manifest: Manifest, shape: object) -> Manifest:
-    """With the model's shape in its record, as an older export did not write it."""
+    """Add the model's shape to the record, which older exports did not write."""
     return manifest if shape is None else replace(manifest, origin={**manifest.origin, SHAPE_FIELD: shape})
 
 
 def _misuse(arguments: argparse.Namespace) -> str | None:
-    """What is wrong with the arguments together."""
+    """Return what is wrong with the combination of arguments; None if nothing."""
     if arguments.bundle is None:
         return None if arguments.page else "give a bundle, or --page"
     if arguments.result is not None:
@@ -146,7 +146,7 @@ def _misuse(arguments: argparse.Namespace) -> str | None:
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    """For the record: as it was given, but for folders that mean nothing elsewhere."""
+    """Return the command line for the record, without folders that have no meaning on other machines."""
     words = ["python", "-m", "bench.card", _short(arguments.bundle), "--fp32", _short(arguments.fp32)]
     for name, source, reference in arguments.sets:
         words += ["--set", name, Path(source).name, Path(reference).name]
@@ -160,7 +160,7 @@ def _command(arguments: argparse.Namespace) -> str:
 
 
 def _short(path: Path) -> str:
-    """A relative path as it is, the last two names of an absolute one."""
+    """Return a relative path as it is, and the last two names of an absolute one."""
     return str(Path(*path.parts[-2:])) if path.is_absolute() else str(path)
 
 

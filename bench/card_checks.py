@@ -1,4 +1,4 @@
-"""What must fit together before a card is written."""
+"""Checks before a card is written."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,14 @@ OF_ONE_EXPORT = frozenset({KIND_FIELD, SHAPE_FIELD, ORIGIN_FIELD})
 
 
 class CardError(ValueError):
-    """A card cannot be written; the message says what does not fit."""
+    """A card cannot be written; the message says what is inconsistent."""
 
 
 def check_same_model(bundle: Bundle, fp32: Bundle) -> None:
-    """Whether `fp32` holds the weights that the bundle was made of, as far as their manifests tell.
+    """Check by the manifests that `fp32` was exported from the same weights as the bundle.
 
     Raises:
-        CardError: naming what differs.
+        CardError: they differ; the message says in what.
     """
     ours, theirs = bundle.manifest, fp32.manifest
     if theirs.precision != FP32:
@@ -44,7 +44,11 @@ def check_same_model(bundle: Bundle, fp32: Bundle) -> None:
 
 
 def check_sets(sets: Sequence[EvaluationSet]) -> None:
-    """Raises CardError for a name that is there twice, and for files that are not line by line."""
+    """Check the test sets.
+
+    Raises:
+        CardError: a name occurs twice, a set is empty, or its files differ in their number of lines.
+    """
     names = [one.name for one in sets]
     for one in sets:
         if names.count(one.name) > 1:
@@ -57,10 +61,10 @@ def check_sets(sets: Sequence[EvaluationSet]) -> None:
 
 
 def read_result(path: Path, bundle: Bundle) -> dict[str, Any]:
-    """What was measured of this bundle before.
+    """Read an earlier result of this bundle.
 
     Raises:
-        CardError: it is no such file, or one of another bundle.
+        CardError: the file is no result, or the result of another bundle.
     """
     try:
         result: dict[str, Any] = json.loads(path.read_text(encoding="utf8"))

@@ -1,4 +1,4 @@
-"""Learning curves over all runs of a model, from the histories that `python -m training` keeps."""
+"""Learning curves over all runs of a model, from the histories that `python -m training` writes."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,36 +15,36 @@ from training.history import LOSS_EVERY_STEPS, Event
 DPI = 100
 SIZE_INCHES = (8, 4)
 ALIKE = 0.05
-"""Relative difference of the pairs a step, up to which the end of a history belongs to a run."""
+"""Maximum relative difference in pairs per step between a history and its run."""
 
 
 class CurveError(ValueError):
-    """A history that is of none of the model's runs, or cannot be read."""
+    """A history cannot be read, belongs to none of the model's runs, or is a run's second one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A validation: greedy search on the lines that its run held out."""
+    """A validation: greedy search on the lines held out from its run."""
 
     run: int
-    """Counted from 1."""
+    """Number of the run, from 1."""
     pairs_seen: int
-    """By this run and all before it."""
+    """Number of pairs seen by this run and all before it."""
     bleu: float
     chrf: float
 
 
 def read_curve(histories: Sequence[Path], runs: Sequence[Mapping[str, Any]]) -> list[Point]:
-    """All validations, in order.
+    """Return all validations in order.
 
-    A history is of the run whose record has the step and the pairs of its last event. A run may have none.
+    A history belongs to the run whose record has the step and pairs of its last event. A run may have none.
 
     Args:
-        histories: files as `training.history` writes them.
+        histories: files that `training.history` has written.
         runs: records of the model's runs, the first one first.
 
     Raises:
-        CurveError: a history is empty, of no run, or the second one of a run.
+        CurveError: a history cannot be read, is empty, belongs to no run, or is the second one of a run.
     """
     before = [0, *accumulate(int(run.get("pairs_seen", 0)) for run in runs)]
     found: dict[int, list[Event]] = {}
@@ -64,7 +64,7 @@ def read_curve(histories: Sequence[Path], runs: Sequence[Mapping[str, Any]]) -> 
 
 def _read(path: Path) -> list[Event]:
     try:
-        # A kill may have torn the last line; what follows the last line feed is not an event.
+        # A kill may have cut the last line short: text after the last line feed is not an event.
         lines = path.read_text(encoding="utf8").split("\n")[:-1]
         events = [Event(**json.loads(line)) for line in lines]
     except (OSError, ValueError, TypeError) as error:
@@ -75,8 +75,10 @@ def _read(path: Path) -> list[Event]:
 
 
 def _run_of(path: Path, last: Event, runs: Sequence[Mapping[str, Any]]) -> int:
-    """The run of the record that the history is of: it ends with the run's last step, or with the last before
-    it that was written down.
+    """Return the number of the run whose last step, or last recorded one before it, ends the history.
+
+    Raises:
+        CurveError: there is no such run.
     """
     for number, run in enumerate(runs, start=1):
         steps, pairs = run.get("steps"), run.get("pairs_seen")
@@ -97,12 +99,12 @@ def _run_of(path: Path, last: Event, runs: Sequence[Mapping[str, Any]]) -> int:
 
 
 def draw_curve(points: Sequence[Mapping[str, Any]], run_ends: Sequence[int], to: Path) -> None:
-    """BLEU and chrF against the pairs seen, as PNG.
+    """Plot BLEU and chrF against the pairs seen, as PNG.
 
     Args:
-        points: each a `Point` as JSON has it.
-        run_ends: pairs seen at the end of each run.
-        to: the file.
+        points: the fields of each `Point`.
+        run_ends: number of pairs seen at the end of each run.
+        to: the file to write.
     """
     mpl.use("Agg")
     figure = Figure(figsize=SIZE_INCHES, layout="constrained")

@@ -1,4 +1,4 @@
-"""Ten translations of a test set, good and bad, drawn by rule and not by hand."""
+"""Example translations of a test set, good and bad, drawn by rule and not by hand."""
 
 import random
 from collections.abc import Sequence
@@ -17,19 +17,19 @@ RULE = (
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A line of a test set."""
+    """A line of a test set with its translation and reference."""
 
     source: str
     translation: str
     reference: str
     chrf: float
-    """Of this line alone, 0 to 100."""
+    """chrF of this line, 0 to 100."""
 
 
 def score_lines(
     sources: Sequence[str], translations: Sequence[str], references: Sequence[str]
 ) -> list[Example]:
-    """Each line with its own chrF."""
+    """Return each line with its own chrF."""
     metric = sacrebleu.CHRF()
     return [
         Example(source, translation, reference, metric.sentence_score(translation, [reference]).score)
@@ -38,8 +38,8 @@ def score_lines(
 
 
 def draw_examples(lines: Sequence[Example], count: int = NUM_EXAMPLES, seed: int = SEED) -> list[Example]:
-    """One line of each of `count` equal parts, from the best to the worst; fewer if there are not so many."""
-    ranked = sorted(lines, key=lambda line: -line.chrf)  # stable: of equal ones the first of the file
+    """Draw one line from each of `count` equal parts, best to worst; draw all if there are fewer lines."""
+    ranked = sorted(lines, key=lambda line: -line.chrf)  # stable: lines of equal chrF stay in file order
     count = min(count, len(ranked))
     chance = random.Random(seed)  # noqa: S311 -- a sample, no secret
     bounds = [len(ranked) * part // count for part in range(count + 1)] if count else [0]

@@ -14,14 +14,14 @@ from dragoman import Translator
 
 @dataclass(frozen=True, slots=True)
 class Resident:
-    """Before any bundle, with Python and its libraries; with all of them, which have translated nothing."""
+    """Resident memory of Python and its libraries before loading, and with all bundles before translating."""
 
     before_bytes: int
     loaded_bytes: int
 
 
 def resident(bundles: Sequence[Path], replicas: int) -> Resident:
-    """Load bundles in a process of their own."""
+    """Load bundles in a new process and measure it."""
     command = [sys.executable, "-m", "bench.card_memory", *map(str, bundles), "--replicas", str(replicas)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 -- our own module
     return Resident(**json.loads(done.stdout))

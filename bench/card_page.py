@@ -1,4 +1,4 @@
-"""docs/models.md: a section for each bundled model, made of `bench/results/card-*.json`."""
+"""docs/models.md: a section for each bundled model, generated from `bench/results/card-*.json`."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
 PAGE = ROOT / "docs" / "models.md"
 FIGURES = "figures"
-"""Beside the page."""
+"""Folder of the plots, next to the page."""
 _HEAD = """\
 # Bundled models
 
@@ -24,18 +24,18 @@ examples, training data and their licences, known limits.
 
 
 def read_results(folder: Path = RESULTS) -> dict[str, Result]:
-    """By the bundle's folder name, in alphabetical order."""
+    """Read all results, by the name of the bundle's folder, in alphabetical order."""
     results = [json.loads(path.read_text(encoding="utf8")) for path in sorted(folder.glob("card-*.json"))]
     return {result["provenance"]["bundle"]: result for result in results}
 
 
 def render_page(results: dict[str, Result]) -> str:
-    """The page as Markdown."""
+    """Render the page as Markdown."""
     return "\n".join([_HEAD, *(_model(name, result) for name, result in results.items())])
 
 
 def write_page(results: dict[str, Result], page: Path = PAGE) -> list[Path]:
-    """The page and a picture for each model with a curve; returns the files written."""
+    """Write the page, and a plot for each model with a curve; return the files written."""
     page.write_text(render_page(results), encoding="utf8")
     written = [page]
     for name, result in results.items():

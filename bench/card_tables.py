@@ -1,4 +1,4 @@
-"""Sections of a model card and of docs/models.md, made of a result as `bench/results/card-*.json` has it."""
+"""Sections of a model card and of docs/models.md, generated from a result in `bench/results/card-*.json`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,14 +9,14 @@ from export.model_card import Section, search_name
 
 MEBIBYTE = 2**20
 MOST_POINTS = 10
-"""Validations that a card shows; a picture shows all."""
+"""Maximum number of validations that a card shows; the plot shows all."""
 PAGE = "docs/models.md"
 
 Result = Mapping[str, Any]
 
 
 def card_sections(result: Result) -> list[Section]:
-    """What stands in a card beyond what its manifest tells."""
+    """Return the sections of a card that are not made from the manifest."""
     sections = [Section("Speed, size and memory", cost(result))]
     if result["examples"] is not None:
         sections.append(Section("Examples", examples(result["examples"])))
@@ -26,7 +26,7 @@ def card_sections(result: Result) -> list[Section]:
 
 
 def cost(result: Result) -> str:
-    """Sentences a second of each test set; bytes on disk and in memory; on which machine."""
+    """Render sentences per second of each test set, size on disk and in memory, and the machine."""
     by_set: dict[str, list[Mapping[str, Any]]] = {}
     for row in result["speed"]:
         by_set.setdefault(row["test_set"], []).append(row)
@@ -52,7 +52,7 @@ def cost(result: Result) -> str:
 
 
 def examples(drawn: Mapping[str, Any]) -> str:
-    """Source, translation and reference of each, best first."""
+    """Render source, translation and reference of each example, best first."""
     rows = [
         (number, f"{line['chrf']:.0f}", line["source"], line["translation"], line["reference"])
         for number, line in enumerate(drawn["lines"], start=1)
@@ -65,7 +65,7 @@ def examples(drawn: Mapping[str, Any]) -> str:
 
 
 def curve(recorded: Mapping[str, Any]) -> str:
-    """Some of the validations, evenly chosen, the first and the last among them."""
+    """Render an evenly spaced selection of the validations, with the first and the last."""
     points = recorded["points"]
     rows = [
         (point["run"], f"{point['pairs_seen']:,}", f"{point['bleu']:.1f}", f"{point['chrf']:.1f}")
@@ -76,7 +76,7 @@ def curve(recorded: Mapping[str, Any]) -> str:
 
 
 def curve_caption(recorded: Mapping[str, Any]) -> str:
-    """What is shown, and which runs are not."""
+    """Return the curve's caption, which names the runs without history."""
     known = {point["run"] for point in recorded["points"]}
     missing = [str(run) for run in range(1, len(recorded["run_ends"]) + 1) if run not in known]
     gap = f" No history was kept of run {', '.join(missing)}." if missing else ""
@@ -94,7 +94,7 @@ def _mebibytes(size_bytes: int) -> str:
 
 
 def _evenly(count: int, most: int) -> Sequence[int]:
-    """Places of at most `most` of `count` things."""
+    """Return the indexes of at most `most` evenly spaced items out of `count`."""
     if count <= most:
         return range(count)
     return [round(step * (count - 1) / (most - 1)) for step in range(most)]

@@ -1,4 +1,4 @@
-"""A checkpoint of OPUS-MT's size with random weights: speed depends on shapes, not on what was learnt."""
+"""A checkpoint of OPUS-MT's size with random weights: speed depends on shapes, not on trained values."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ FILLER_SCORE = -100.0
 
 
 def opus_size() -> ModelConfig:
-    """The shape of the OPUS-MT models (Tiedemann and Thottingal 2020), rounded to 32,000 pieces; pre-norm."""
+    """Return OPUS-MT's shape (Tiedemann and Thottingal 2020), rounded to 32,000 pieces; pre-norm."""
     return ModelConfig(
         source_vocab_size=VOCAB_SIZE,
         target_vocab_size=VOCAB_SIZE,
@@ -27,7 +27,7 @@ def opus_size() -> ModelConfig:
 
 
 def write_random_checkpoint(folder: Path, tokenizer: Path) -> None:
-    """Weights as a training begins, and `tokenizer` grown to the vocabulary's size."""
+    """Write a checkpoint of initial weights, with `tokenizer` grown to the vocabulary's size."""
     torch.manual_seed(SEED)
     model = Transformer(opus_size()).eval()
     record = {"source_language": "de", "target_language": "en", "data": [], "weights": "random"}
@@ -37,10 +37,10 @@ def write_random_checkpoint(folder: Path, tokenizer: Path) -> None:
 
 
 def grow_vocabulary(tokenizer: bytes, num_pieces: int) -> bytes:
-    """A SentencePiece model with pieces added that no text contains; the others keep their ids.
+    """Add pieces that no text contains to a SentencePiece model, up to `num_pieces`; existing ids stay.
 
     Raises:
-        ValueError: it has more pieces than that already.
+        ValueError: the model already has more pieces.
     """
     model = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined] # made at run time
     model.ParseFromString(tokenizer)

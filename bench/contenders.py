@@ -1,4 +1,4 @@
-"""Who is measured, and the process that each of them runs in."""
+"""The engines that are compared, and the worker process of each."""
 
 import argparse
 import json
@@ -31,12 +31,12 @@ MODULES: Mapping[EngineName, str] = {
     "transformers": "bench.peers.transformers_worker",
 }
 REFERENCE = "CTranslate2 int8"
-"""Every speed is given as a multiple of this one's."""
+"""The contender relative to which every speed is reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """An engine with a model, by the name that tables give it."""
+    """An engine with a model, and its name in the tables."""
 
     name: str
     engine: EngineName
@@ -46,11 +46,11 @@ class Contender:
 
 
 class WorkerError(RuntimeError):
-    """A worker ended without an answer; what it said is on stderr."""
+    """A worker ended without a reply; its messages are on stderr."""
 
 
 class Worker:
-    """A contender's process. Idle workers sleep on their pipe."""
+    """A contender's process, which sleeps while it waits for requests."""
 
     def __init__(self, contender: Contender, workers: int) -> None:
         setup = Setup(str(contender.model), workers, contender.precision, contender.options)
@@ -61,7 +61,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf8",
-            # Each engine counts its threads itself; these libraries beneath would count the cores.
+            # Each engine sets its own number of threads; these libraries would use one for each core.
             env={**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
         )
         pin(self._process.pid, workers)
@@ -74,12 +74,12 @@ class Worker:
         return self._read()
 
     def ask(self, request: Request) -> Reply:
-        """Send a request and wait for its answer.
+        """Send a request and wait for its reply.
 
         Raises:
             WorkerError: the process has ended.
         """
-        assert self._process.stdin is not None  # noqa: S101 -- for the type checker; it was asked for
+        assert self._process.stdin is not None  # noqa: S101 -- for the type checker; Popen opens it
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
@@ -88,7 +88,7 @@ class Worker:
         return self._read()
 
     def close(self) -> None:
-        """End of input is the end of a worker."""
+        """Close the worker's input, which ends it."""
         self._process.communicate()
 
     def _read(self) -> Reply:
@@ -101,7 +101,11 @@ class Worker:
 
 
 def pin(pid: int, num_cpus: int) -> None:
-    """Let a process run on `num_cpus` CPUs only: the last ones, since interrupts like the first."""
+    """Let a process run on the last `num_cpus` CPUs only, since the first ones serve most interrupts.
+
+    Raises:
+        ValueError: there are fewer CPUs.
+    """
     available = sorted(os.sched_getaffinity(0))
     if num_cpus > len(available):
         raise ValueError(f"{num_cpus} workers on {len(available)} CPUs would only measure how they wait")
@@ -110,7 +114,7 @@ def pin(pid: int, num_cpus: int) -> None:
 
 @contextmanager
 def running(contenders: Sequence[Contender], workers: int) -> Iterator[dict[str, Worker]]:
-    """A loaded worker of each, by name."""
+    """Start a worker for each contender; yield them by name when all are loaded."""
     with ExitStack() as stack:
         started: dict[str, Worker] = {}
         for contender in contenders:
@@ -122,7 +126,7 @@ def running(contenders: Sequence[Contender], workers: int) -> Iterator[dict[str,
 
 
 def versions_of(contenders: Sequence[Contender]) -> dict[str, str]:
-    """Of the packages that do their work."""
+    """Return the versions of the packages that the contenders' engines use."""
     with ExitStack() as stack:
         versions: dict[str, str] = {}
         for contender in {one.engine: one for one in contenders}.values():
@@ -133,7 +137,7 @@ def versions_of(contenders: Sequence[Contender]) -> dict[str, str]:
 
 
 def line_up(arguments: argparse.Namespace) -> list[Contender]:
-    """Dragoman's variants and the other engines on the prepared models; see `parser_of`."""
+    """Return Dragoman's variants and the other engines on the prepared models; see `parser_of`."""
     folder: Path = arguments.folder
     contenders = [*(arguments.variants or dragoman_variants(folder)), *peers(folder)]
     names = {one.name for one in contenders}
@@ -152,7 +156,7 @@ def peers(folder: Path) -> list[Contender]:
 
 
 def dragoman_variants(folder: Path) -> list[Contender]:
-    """int8 and int4 with their shortlist and over all tokens, and fp32."""
+    """Return int8 and int4, each with its shortlist and with the full vocabulary, and fp32."""
     all_tokens = (("use_shortlist", False),)
     return [
         Contender("Dragoman int8+shortlist", "dragoman", folder / INT8),
@@ -164,10 +168,10 @@ def dragoman_variants(folder: Path) -> list[Contender]:
 
 
 def parse_variant(text: str) -> Contender:
-    """`NAME=BUNDLE` or `NAME=BUNDLE,option=value,...`; options are `DecodingOptions` fields, values JSON.
+    """Parse `NAME=BUNDLE[,option=value,...]`; options are `DecodingOptions` fields, values are JSON.
 
     Raises:
-        ValueError: it is not of that form.
+        ValueError: `text` has another form.
     """
     name, _, rest = text.partition("=")
     bundle, *options = rest.split(",")
@@ -179,7 +183,7 @@ def parse_variant(text: str) -> Contender:
 
 
 def parser_of(description: str | None, name: str) -> argparse.ArgumentParser:
-    """What all commands that compare engines understand."""
+    """Return a parser with the arguments of all commands that compare engines."""
     parser = argparse.ArgumentParser(prog=f"python -m bench.{name}", description=description)
     parser.add_argument("folder", type=Path, help="written by `python -m bench.models`")
     parser.add_argument("--sentences", type=Path, default=SENTENCES, help="source text, a sentence a line")

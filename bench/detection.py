@@ -1,7 +1,7 @@
-"""How often a language is told right, and what that takes: lingua as the service has it, and py3langid.
+"""Accuracy and cost of language detection: lingua as the service uses it, and py3langid.
 
-Each library and number of languages has a process of its own, as memory is measured. py3langid is measured
-where it is installed.
+Each library and number of languages runs in its own process, because memory is measured. py3langid is
+measured if it is installed.
 """
 
 import argparse
@@ -27,40 +27,40 @@ WORDS = {
     "en": "House|Dog|Good morning|Thanks|Yes|No|hand|Where is the station?|apple juice|train|invoice|Help!"
     "|Thank you|I'm coming|See you tomorrow",
 }
-"""What people type into a box."""
+"""Short inputs that people type into a form, separated by |."""
 
 Tell = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """By one library, among so many languages."""
+    """Results of one library among `languages` languages."""
 
     library: str
     languages: int
     sentences_right: float
-    """Of all, 0 to 1."""
+    """Share of all sentences, 0 to 1."""
     num_short: int
     short_right: float
     words_wrong: tuple[str, ...]
     ms_a_text: float
     memory_mb: int
-    """Of the whole process, after the first texts."""
+    """Resident memory of the whole process at the end, in MiB."""
 
 
 def lingua(codes: Sequence[str]) -> Tell:
-    """As the service has it."""
+    """Return lingua's detector as the service uses it."""
     return lambda text: detection.detect(text, codes)[0].language
 
 
 def lingua_trigrams(codes: Sequence[str]) -> Tell:
-    """As the service has it among many languages."""
+    """Return lingua's detector as the service uses it for many languages."""
     detection.MAX_DETAILED = 0
     return lingua(codes)
 
 
 def py3langid(codes: Sequence[str]) -> Tell:
-    """With its own model."""
+    """Return py3langid's detector with its own model."""
     from py3langid import langid  # noqa: PLC0415 -- may not be installed
 
     identifier = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
@@ -76,7 +76,7 @@ LIBRARIES: dict[str, Callable[[Sequence[str]], Tell]] = {
 
 
 def measure(library: str, count: int, sentences: dict[str, Sequence[str]]) -> Told:
-    """In this process."""
+    """Measure a library in this process."""
     tell = LIBRARIES[library](LANGUAGES[:count])
     tell("Hallo Welt")
     pairs = [(text, language) for language, texts in sentences.items() for text in texts]

@@ -1,7 +1,7 @@
-"""Do all engines hold the same weights? `python -m bench.equality FOLDER` compares their greedy outputs.
+"""Check that all engines have the same weights: `python -m bench.equality FOLDER` compares greedy outputs.
 
-Where an engine in fp32 answers otherwise than Dragoman's fp32 bundle, the conversion is wrong and no timing
-means anything. A few sentences may differ: engines add in different orders, and two tokens can be as good.
+If an engine's fp32 output differs from that of Dragoman's fp32 bundle, the conversion is wrong and timings
+mean nothing. A few sentences may differ: engines add in different orders, and two tokens can be equally good.
 """
 
 import sys
@@ -15,7 +15,7 @@ LEAST_SHARE = 0.95
 
 
 def main() -> int:
-    """Exit status 1: an engine answers otherwise."""
+    """Compare the engines; return exit status 1 if one differs in too many sentences."""
     arguments = parser_of(__doc__, "equality").parse_args()
     contenders = [one for one in line_up(arguments) if "fp32" in one.name]
     workload = real_text(read_lines(arguments.sentences), arguments.folder / TOKENIZER)

@@ -1,8 +1,8 @@
-"""How long a short sentence waits beside large texts, and what the engine gets done meanwhile.
+"""Latency of short sentences while large texts are translated, and the engine's throughput meanwhile.
 
-Starts the service on this machine's CPUs. Beside 0, 1, 4 and 16 clients that send one large text after
-another, one more client sends short sentences, with a pause between two. Loads are taken in turn and
-repeated, so that what else the machine does falls on all alike; latencies of all rounds are taken together.
+Starts the service on this machine's CPUs. While 0, 1, 4 or 16 clients send one large text after another, one
+more client sends short sentences with pauses between them. Loads take turns and are repeated, so that other
+activity of the machine affects all of them alike; the latencies of all rounds are pooled.
 """
 
 import argparse
@@ -31,21 +31,21 @@ from bench.workloads import SEED, SENTENCES, read_lines
 LARGE_CHARS = 99_900
 LOADS = (0, 1, 4, 16)
 PAUSE_S = 0.05
-"""Between an answer and the next short sentence."""
+"""Pause in seconds between a response and the next short sentence."""
 SETTLE_S = 2.0
-"""From the first large texts to the first short sentence."""
+"""Time in seconds from the first large texts to the first short sentence."""
 SHORT = "Der Zug nach Hamburg fährt um {} Uhr ab."
 TIMEOUT_S = 600.0
 SETTINGS = {"DRAGOMAN_QUEUE_SIZE": "65536", "DRAGOMAN_REQUEST_TIMEOUT_S": str(TIMEOUT_S)}
-"""Sixteen large texts at a time are more than the default queue has room for."""
+"""Service settings; the default queue is too short for sixteen large texts at a time."""
 
 MakeText = Callable[[int], str]
-"""Large texts by a number; no two are equal, as equal requests under way are translated once."""
+"""Function that makes a large text from a number; all differ, since equal concurrent requests are shared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Of short sentences beside so many large texts of a kind."""
+    """Latencies of short sentences while `large_texts` clients send large texts of one kind."""
 
     kind: str
     large_texts: int
@@ -56,34 +56,34 @@ class Waits:
     worst_latency_s: float
     p99_over_alone: float
     tokens_per_s: float
-    """Target tokens of all segments that were done, those of large texts that were given up included."""
+    """Target tokens per second of all completed segments, including those of cancelled large texts."""
 
 
 def sentences_text(number: int) -> str:
-    """Running text: sentences in an order of its own."""
+    """Return running text: sentences in random order."""
     lines = read_lines(SENTENCES)
     draw = random.Random(SEED + number)  # noqa: S311 -- a workload, no secret
     return _filled(f"{draw.choice(lines)} " for _ in itertools.count())
 
 
 def letters_text(number: int) -> str:
-    """Letters without a space."""
+    """Return random letters without a space."""
     draw = random.Random(SEED + number)  # noqa: S311 -- the same
     return _filled(draw.choice("abcdefghijklmnopqrstuvwxyz") for _ in itertools.count())
 
 
 def repeated_text(number: int) -> str:
-    """One letter, over and over."""
+    """Return one letter, repeated."""
     return f"{number} " + "a" * (LARGE_CHARS - 10)
 
 
 def umlauts_text(number: int) -> str:
-    """The same for 20,000 letters that take a token each."""
+    """Return one letter 20,000 times that takes a token each time."""
     return f"{number} " + "ä" * 20_000
 
 
 def lines_text(number: int) -> str:
-    """600 lines."""
+    """Return 600 lines of one sentence each."""
     lines = read_lines(SENTENCES)
     draw = random.Random(SEED + number)  # noqa: S311 -- the same
     return "\n".join(draw.choice(lines) for _ in range(600))
@@ -111,7 +111,7 @@ def _filled(parts: Iterator[str]) -> str:
 
 @dataclass(slots=True)
 class _Seen:
-    """What clients saw of one load, in all rounds."""
+    """Measurements of one load in all rounds."""
 
     latencies_s: list[float]
     errors: int = 0
@@ -121,7 +121,7 @@ class _Seen:
 
 @contextmanager
 def large_texts(address: str, texts: Iterator[str], clients: int) -> Iterator[None]:
-    """Clients that send one after another while the block runs; what is under way is given up then."""
+    """Run clients that send one large text after another; cancel their requests when the block ends."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -143,14 +143,14 @@ async def _ask_large(address: str, texts: Iterator[str], clients: int) -> None:
     async def ask() -> None:
         async with httpx.AsyncClient(base_url=address, timeout=TIMEOUT_S) as http:
             while True:
-                with suppress(httpx.HTTPError):  # refused: there is no room in the queue
+                with suppress(httpx.HTTPError):  # rejected: the queue is full
                     (await http.post("/v1/translate", json=_body(next(texts)))).raise_for_status()
 
     await asyncio.gather(*(ask() for _ in range(clients)))
 
 
 def ask_short(address: str, seen: _Seen, seconds: float) -> None:
-    """Send short sentences for so long, each after the answer to the one before."""
+    """Send short sentences for `seconds`, each after the response to the previous one."""
     numbers = itertools.count(seen.errors + len(seen.latencies_s))
     with httpx.Client(base_url=address, timeout=TIMEOUT_S) as http:
         tokens, began = _target_tokens(http), time.perf_counter()
@@ -167,7 +167,7 @@ def ask_short(address: str, seen: _Seen, seconds: float) -> None:
 
 
 def measure(address: str, kind: str, loads: Sequence[int], rounds: int, seconds: float) -> list[Waits]:
-    """Beside each load in turn, `rounds` times."""
+    """Measure short sentences under each load in turn, `rounds` times."""
     texts = map(KINDS[kind], itertools.count())
     seen = {load: _Seen([]) for load in loads}
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""A process that opens a bundle and translates one sentence: what it takes, as JSON.
+"""Time and memory of a process that opens a bundle and translates one sentence, as JSON.
 
 `python -m bench.first_use BUNDLE`
 """
@@ -20,7 +20,7 @@ MEBIBYTE = 2**20
 
 
 def open_and_translate(bundle: Path) -> dict[str, float]:
-    """Seconds to open it and for the first sentence, resident MiB after each."""
+    """Return seconds to open and for the first sentence; resident MiB after opening, and peak MiB."""
     began = time.perf_counter()
     with Translator.open(bundle, replicas=1) as translator:
         opened = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Models of the sizes that people bring, with random weights, in the formats that they bring them in."""
+"""Random-weight models with the sizes and formats of models that users import."""
 
 import argparse
 import io
@@ -18,9 +18,9 @@ from export.samples import BUILT_IN
 
 SEED = 1
 ENDS = 6.0
-"""Added to the logit of the end of sentence, about: random weights would go on to the limit."""
+"""Approximate bias of the end-of-sentence logit: without it random weights translate up to the limit."""
 TRAINED_PIECES, OPUS_PIECES, NLLB_PIECES = 1_000, 58_100, 256_000
-"""Of the tokenizers: trained on what text there is, then grown."""
+"""Vocabulary sizes: a tokenizer is trained on the little text available, then grown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Foreign:
 
 
 def _train_pieces() -> bytes:
-    """A SentencePiece model as OPUS-MT and fairseq have them: unknown 0, begin 1, end 2."""
+    """Train a SentencePiece model with the ids of OPUS-MT and fairseq: unknown 0, begin 1, end 2."""
     lines = [line for path in sorted(BUILT_IN.glob("*.txt")) for line in path.read_text("utf8").splitlines()]
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -104,11 +104,11 @@ FOREIGN: Mapping[str, Foreign] = {
         _write_nllb_tokenizer,
     ),
 }
-"""In the shapes of Helsinki-NLP/opus-mt-de-en and facebook/nllb-200-distilled-600M."""
+"""Models in the shapes of Helsinki-NLP/opus-mt-de-en and facebook/nllb-200-distilled-600M, by name."""
 
 
 def write_foreign(name: str, folder: Path) -> None:
-    """Write one of FOREIGN as `transformers` does, with a tokenizer of the size that its vocabulary has."""
+    """Write one of FOREIGN as `transformers` does, with a tokenizer of its vocabulary's size."""
     torch.manual_seed(SEED)
     foreign = FOREIGN[name]
     model = foreign.model_class(foreign.config_class(**foreign.settings))

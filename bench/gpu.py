@@ -1,6 +1,6 @@
-"""Sentences a second of a bundle on a provider: `python -m bench.gpu models/de-en-fp16 --provider cuda`.
+"""Sentences per second of a bundle on a provider: `python -m bench.gpu models/de-en-fp16 --provider cuda`.
 
-With `--provider cpu` it measures any bundle there, to compare.
+With `--provider cpu` it measures a bundle on the CPU for comparison.
 """
 
 import argparse
@@ -23,7 +23,7 @@ NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--f
 
 
 def gpu_names() -> list[str]:
-    """With memory and driver, as nvidia-smi has them; none where there is no such program."""
+    """Return the GPUs with memory and driver as nvidia-smi reports them; empty if it is not installed."""
     try:
         done = subprocess.run(NVIDIA_SMI, capture_output=True, text=True, check=True)  # noqa: S603 -- fixed words
     except FileNotFoundError:
@@ -32,10 +32,10 @@ def gpu_names() -> list[str]:
 
 
 def run(bundle: Path, providers: str, lines: Sequence[str], rounds: int) -> list[Throughput]:
-    """Every batch and beam size, one call at a time.
+    """Measure every batch and beam size, one call at a time.
 
     Raises:
-        ProviderError: a provider is not there.
+        ProviderError: a provider is not available.
     """
     settings = [Setting(batch, beam_size, 1) for batch in BATCHES for beam_size in BEAM_SIZES]
     with Translator.open(bundle, replicas=1, providers=parse_providers(providers)) as translator:

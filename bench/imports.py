@@ -1,4 +1,4 @@
-"""What an import takes: `python -m bench.imports FOLDER` exports big models and opens the bundles."""
+"""Cost of an import: `python -m bench.imports FOLDER` exports big models and opens the bundles."""
 
 import argparse
 import json
@@ -12,13 +12,13 @@ from pathlib import Path
 from bench.provenance import provenance, write_result
 
 MODELS = ("opus-mt", "nllb-600m")
-"""Of `bench.foreign`, which is not imported: a child's peak would count what this process holds."""
+"""Models of `bench.foreign`, which is not imported: a child's peak would include this process's memory."""
 PRECISIONS = ("fp32", "int8")
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One model in one precision."""
+    """Figures of the import of one model in one precision."""
 
     model: str
     precision: str
@@ -26,20 +26,20 @@ class Import:
     original_mb: float
     bundle_mb: float
     export_s: float
-    """Reading, calibrating, writing and validating."""
+    """Seconds to read, calibrate, write and validate."""
     export_peak_mib: float
-    """The larger of the exporter's and its validation's; pages of the original's files that it maps count."""
+    """The larger peak of the exporter and its validation, including mapped pages of the original files."""
     open_s: float
-    """Hashing every file, then loading both graphs."""
+    """Seconds to hash every file and load both graphs."""
     opened_mib: float
-    """Resident, the interpreter and all libraries included."""
+    """Resident memory, including the interpreter and all libraries."""
     first_s: float
-    """The first sentence of 20 target tokens, beam 4."""
+    """Seconds for the first sentence of 20 target tokens, beam 4."""
     translated_mib: float
 
 
 def export(model: Path, bundle: Path, precision: str) -> tuple[float, float]:
-    """Run the exporter: its seconds, and its peak in MiB."""
+    """Run the exporter; return its seconds and its peak memory in MiB."""
     command = [sys.executable, "-m", "export", str(model), str(bundle), "--precision", precision]
     began = time.perf_counter()
     started = subprocess.Popen(command)  # noqa: S603 -- our own module
@@ -50,7 +50,7 @@ def export(model: Path, bundle: Path, precision: str) -> tuple[float, float]:
 
 
 def measure(name: str, folder: Path, precision: str) -> Import:
-    """Export and open one of MODELS, made first where it is not there."""
+    """Export and open one of MODELS, after making it if it does not exist."""
     original, bundle = folder / name, folder / f"{name}-{precision}"
     if not original.is_dir():
         make = [sys.executable, "-m", "bench.foreign", name, str(original)]
@@ -69,7 +69,7 @@ def measure(name: str, folder: Path, precision: str) -> Import:
 
 
 def first_use(bundle: Path) -> dict[str, float]:
-    """What `bench.first_use` finds, which knows nothing of torch."""
+    """Return the figures of `bench.first_use`, which runs in a process without torch."""
     command = [sys.executable, "-m", "bench.first_use", str(bundle)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 -- our own module
     found: dict[str, float] = json.loads(done.stdout)
@@ -77,7 +77,7 @@ def first_use(bundle: Path) -> dict[str, float]:
 
 
 def reopen(output: Path, folder: Path) -> list[Import]:
-    """Rows of a result, what their exports took kept, their bundles opened anew."""
+    """Read the rows of a result and measure opening their bundles again; keep the export figures."""
     rows = json.loads(output.read_text(encoding="utf8"))["imports"]
     return [Import(**{**row, **first_use(folder / f"{row['model']}-{row['precision']}")}) for row in rows]
 

@@ -1,7 +1,7 @@
-"""What a job costs those who type: latency of interactive requests with a job under way, and without.
+"""Latency of interactive requests with and without a running job, and the job's speed meanwhile.
 
-Clients ask one sentence at a time and pause before the next, as people do; phases with and without a job take
-turns in one process of the service. Beside it: how fast the job goes meanwhile.
+Clients send one sentence at a time and pause before the next, as people do. Phases with and without a job
+take turns in one process of the service.
 """
 
 import argparse
@@ -29,14 +29,14 @@ from bench.workloads import SEED, SENTENCES, distinct_lines, read_lines
 CPUS = 2
 TIMEOUT_S = 120.0
 JOB_LINES = 20_000
-"""More than are translated in a phase."""
+"""Number of lines of a job: more than are translated in a phase."""
 SETTLE_S = 3.0
-"""Before a phase is measured: a job fills the engine, or what is left of one leaves it."""
+"""Wait in seconds before a phase and after its job: the engine fills with a job, or finishes its rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Interactive requests for a while."""
+    """Results of a phase of interactive requests."""
 
     has_job: bool
     requests: int
@@ -44,21 +44,21 @@ class Phase:
     p50_ms: float
     p99_ms: float
     job_entries_per_s: float | None
-    """None without a job."""
+    """Entries that the job completes per second; None without a job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Who asks, and for how long."""
+    """The clients of a phase, and its length."""
 
     clients: int
     pause_s: float
-    """On average, exponentially distributed."""
+    """Mean pause, exponentially distributed."""
     seconds: float
 
 
 async def ask(address: str, texts: Sequence[str], crowd: Crowd) -> list[tuple[int, float]]:
-    """Status and latency, in seconds, of each request."""
+    """Send requests; return status and latency, in seconds, of each."""
     ends_s = time.perf_counter() + crowd.seconds
     remaining = cycle(texts)
     drawn = random.Random(SEED)  # noqa: S311 -- a workload, no secret
@@ -78,7 +78,7 @@ async def ask(address: str, texts: Sequence[str], crowd: Crowd) -> list[tuple[in
 
 
 def begin_job(http: httpx.Client, lines: Sequence[str]) -> str:
-    """Its id."""
+    """Start a job of these lines; return its id."""
     body = "".join(json.dumps({"text": line}) + "\n" for line in lines)
     query = {"source": "de", "target": "en"}
     headers = {"Content-Type": "application/x-ndjson"}
@@ -95,7 +95,7 @@ def num_done(http: httpx.Client, job_id: str) -> int:
 def measure_phase(
     service: Service, texts: Sequence[str], crowd: Crowd, job_lines: Sequence[str] | None
 ) -> Phase:
-    """With a job of these lines, which is cancelled at the end, or without."""
+    """Measure a phase with a job of these lines, which is cancelled at the end, or without a job."""
     rate = None
     with httpx.Client(base_url=service.address, timeout=TIMEOUT_S) as http:
         job_id = None if job_lines is None else begin_job(http, job_lines)
@@ -149,7 +149,7 @@ def main() -> int:
 
 
 def summarise(phases: Sequence[Phase]) -> dict[str, object]:
-    """Medians over rounds, and how many times as long interactive requests take beside a job."""
+    """Return all phases, and the ratios of median latencies with a job to those without."""
     alone = [phase for phase in phases if not phase.has_job]
     beside = [phase for phase in phases if phase.has_job]
     ratios = {

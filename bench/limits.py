@@ -1,7 +1,7 @@
-"""How fast could this machine be? Measured through onnxruntime, and set beside what the engine reaches.
+"""The machine's limits, measured through onnxruntime and compared with the engine's speed.
 
-Two limits hold for a decoder step: its multiplications at the best rate of the int8 GEMM, and its weights at
-the rate at which memory gives them. Both are measured, and set against the forced figures of bench.offline:
+A decoder step has two limits: its multiplications at the best rate of the int8 GEMM, and its weights at
+memory bandwidth. Both are measured and compared with the forced figures of bench.offline:
 `python -m bench.limits FOLDER bench/results/offline-forced.json`.
 """
 
@@ -30,7 +30,7 @@ from bench.workloads import FORCED_TOKENS
 ROWS = (1, 4, 8, 32, 128)
 INNER, OUTER = 512, 2048
 COLD_BYTES = 128_000_000
-"""Of different weights read in turn: three times an OPUS-MT-sized model's, more than a core's own caches."""
+"""Bytes of different weights read in turn: three times an OPUS-MT-sized model, more than a core's caches."""
 COPY_BYTES = 256_000_000
 CONTRIB = "com.microsoft"
 OPSET, CONTRIB_OPSET = 21, 1
@@ -39,36 +39,36 @@ IR_VERSION = 10
 
 @dataclass(frozen=True, slots=True)
 class GemmRate:
-    """Of one int8 product [M, K] x [K, N]."""
+    """Measurements of one int8 product [M, K] x [K, N]."""
 
     rows: int
     is_cold: bool
-    """Whether its weights had to come from outside the core's caches."""
+    """Whether its weights come from outside the core's caches."""
     microseconds: float
     gops_per_s: float
-    """Multiplications and additions."""
+    """Billions of multiplications and additions per second."""
     weight_gb_per_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a sentence of the forced workload asks for at least; attention's own products are not counted."""
+    """The least work for a sentence of the forced workload, without the products inside attention."""
 
     operations: float
-    """Multiplications and additions with weights."""
+    """Number of multiplications and additions with weights."""
     weight_bytes: float
-    """int8 weights read, shared by the sentences of a batch."""
+    """Bytes of int8 weights read, divided among the sentences of a batch."""
 
 
 def measure_gemm(rows: int, num_weights: int, repeats: int) -> float:
-    """Seconds of one product when `num_weights` different ones take turns."""
+    """Return the seconds of one product when `num_weights` different ones take turns."""
     session = _session(_gemm_graph(num_weights))
     values = np.random.default_rng(1).integers(0, 255, (rows, INNER), np.uint8)
     return _median_seconds(lambda: session.run(None, {"values": values}), repeats) / num_weights
 
 
 def measure_copy(repeats: int) -> float:
-    """Bytes a second that are read and written again."""
+    """Return the bytes per second that a copy reads and writes, both counted."""
     shape = [COPY_BYTES // 2 // 4]
     inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("a", "b")]
     output = helper.make_tensor_value_info("copy", TensorProto.FLOAT, [2 * shape[0]])
@@ -84,11 +84,11 @@ def measure_copy(repeats: int) -> float:
 
 
 def forced_work(shape: dict[str, Any], source_tokens: float, batch: int, beam_size: int) -> Work:
-    """Of one sentence, from the model's shape as model.json has it."""
+    """Return the work for one sentence, from the model's shape in model.json."""
     d_model, ffn = shape["d_model"], shape["ffn"]
     encoder = shape["encoder_layers"] * (4 * d_model**2 + 2 * d_model * ffn)
     cross = shape["decoder_layers"] * 2 * d_model**2
-    # A step: self-attention's four maps, cross-attention's query and output, feed-forward; then the logits.
+    # A step: four projections of self-attention, two of cross-attention, the feed-forward; then the logits.
     step = shape["decoder_layers"] * (6 * d_model**2 + 2 * d_model * ffn)
     step += d_model * shape["target_vocab_size"]
     return Work(
@@ -100,7 +100,7 @@ def forced_work(shape: dict[str, Any], source_tokens: float, batch: int, beam_si
 def shares(
     rows: Sequence[dict[str, Any]], shape: dict[str, Any], gops_per_s: float, gb_per_s: float
 ) -> list[dict[str, Any]]:
-    """Of each engine and setting with one worker: time at the limits over time measured."""
+    """Return time at the limits over measured time, for each engine and setting with one worker."""
     found = []
     for row in rows:
         if row["workers"] != 1:
@@ -126,7 +126,7 @@ def shares(
 
 
 def _gemm_graph(num_weights: int) -> onnx.ModelProto:
-    """Products of one input with different weights, all of them outputs, so that none is left out."""
+    """Return a graph of products of one input and different weights, all of them outputs against pruning."""
     rng = np.random.default_rng(2)
     weights: list[onnx.TensorProto] = [
         _constant("scale", np.array(1.0, np.float32)),
@@ -185,7 +185,7 @@ def main() -> int:
     rates = []
     for rows in tqdm(ROWS, desc="GEMM"):
         for num_weights in (1, COLD_BYTES // (INNER * OUTER)):
-            # A hot product is over in microseconds: many runs cost nothing.
+            # A hot product takes microseconds: many runs are cheap.
             repeats = arguments.repeats * (100 if num_weights == 1 else 1)
             seconds = measure_gemm(rows, num_weights, repeats)
             rates.append(
@@ -206,7 +206,7 @@ def main() -> int:
         "gemm": [asdict(rate) for rate in rates],
         "best_gops_per_s": gops_per_s,
         "copy_gb_per_s": copy_gb_per_s,
-        # A copy reads and writes; weights are read only, and by the same count of bytes.
+        # A copy reads and writes, weights are only read; the same rate in bytes is assumed.
         "results": shares(measured, shape, gops_per_s, copy_gb_per_s),
     }
     json.dump(figures, sys.stdout, indent=2)

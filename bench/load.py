@@ -1,4 +1,4 @@
-"""Closed-loop clients against a running service, each waiting for its answer before it asks again.
+"""Closed-loop clients of a running service: each waits for its response before it sends the next request.
 
 The sentences repeat, so the service must be started with DRAGOMAN_SEGMENT_CACHE_SIZE=0.
 """
@@ -19,7 +19,7 @@ TIMEOUT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the clients saw together."""
+    """Results of all clients together."""
 
     clients: int
     requests: int
@@ -30,7 +30,7 @@ class Load:
 
 
 def run(address: str, sentences: list[str], clients: int) -> Load:
-    """Each client sends a sentence, waits for its answer, and takes the next; all share one list."""
+    """Let each client send a sentence, wait for the response and take the next one from a shared list."""
 
     def ask(sentence: str) -> None:
         http.post("/v1/translate", json={"text": sentence}).raise_for_status()

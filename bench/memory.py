@@ -1,4 +1,4 @@
-"""Memory and start of each engine in a fresh process; how time grows with source length and batch."""
+"""Memory and start-up time of each engine in a fresh process; time by source length and batch."""
 
 import random
 import statistics
@@ -27,7 +27,7 @@ MEBIBYTE = 2**20
 
 
 def footprint(contender: Contender, workload: Workload, num_requests: int) -> dict[str, Any]:
-    """A fresh process: from its start to the first translation, then many, then the largest batch."""
+    """Measure a fresh process: its start, the first translation, the largest batch, then many requests."""
     began = time.perf_counter()
     worker = Worker(contender, 1)
     try:
@@ -53,7 +53,7 @@ def footprint(contender: Contender, workload: Workload, num_requests: int) -> di
 
 
 def _many(worker: Worker, workload: Workload, num_requests: int) -> None:
-    """One source a request, all lengths."""
+    """Send requests of one source each, of all lengths."""
     for begin in tqdm(range(0, num_requests, REQUESTS_PER_CALL), desc=worker.contender.name):
         count = min(REQUESTS_PER_CALL, num_requests - begin)
         picked = [workload.sources[(begin + n) % len(workload.sources)] for n in range(count)]
@@ -63,7 +63,7 @@ def _many(worker: Worker, workload: Workload, num_requests: int) -> None:
 def growth(
     contenders: Sequence[Contender], workload: Workload, vocab_size: int, num_rounds: int
 ) -> list[dict[str, Any]]:
-    """Milliseconds a sentence by the source's length and by the batch; greedy, 30 target tokens."""
+    """Measure milliseconds per sentence by source length and by batch size; greedy, 30 target tokens."""
     ids = random.Random(SEED)  # noqa: S311 -- a workload, no secret
     cases: dict[tuple[str, int], list[Ids]] = {
         ("source_tokens", length): [

@@ -1,4 +1,4 @@
-"""One checkpoint for everybody: `python -m bench.models CHECKPOINT FOLDER` writes it in every engine's form.
+"""One checkpoint for all engines: `python -m bench.models CHECKPOINT FOLDER` writes every engine's format.
 
 FOLDER/
   checkpoint/            a copy, for Transformers
@@ -16,7 +16,7 @@ import numpy as np
 
 from bench.checkpoints import write_random_checkpoint
 from bench.foreign import write_foreign
-from dragoman.bundle import read_bundle, sha256_of
+from dragoman.bundle import file_sha256, read_bundle
 from dragoman.manifest import ModelLimits
 from dragoman.shortlist import Shortlist
 from export import trained
@@ -32,37 +32,37 @@ TOKENIZER = "checkpoint/source.spm"
 INT8, INT4, FP32 = "int8", "int4", "fp32"
 CTRANSLATE2_INT8, CTRANSLATE2_FLOAT32 = "ct2-int8", "ct2-fp32"
 CALIBRATION = (Sample([4, 5, 6, 7, 8, 9, 10, 3], (2,)),)
-"""The int8 ranges of random weights mean nothing, they must only be there."""
+"""Sample that gives random weights their int8 ranges, which are required but have no meaning."""
 MAX_RANDOM_TOKENS = 500
 RANDOM_ALWAYS, RANDOM_LISTED = 1200, 3
-"""Tokens on every source's shortlist, and those that each source piece adds."""
+"""Number of tokens on every shortlist, and number of tokens that each source piece adds."""
 OPUS_SIZE, OPUS_IMPORT = "opus-size", "opus-mt"
 ORIGINAL = "original"
 COMPLETE = "complete"
-"""Written last, and says what the folder was made of."""
+"""File written last, with the origin of the folder's models."""
 
 
 def origin_of(checkpoint: str) -> str:
-    """What tells a checkpoint from another: the hash of its weights."""
+    """Return what identifies a checkpoint: the hash of its weights, or its name if it is made here."""
     is_made_up = checkpoint in {OPUS_SIZE, OPUS_IMPORT}
-    return checkpoint if is_made_up else sha256_of(Path(checkpoint) / WEIGHTS_FILE)
+    return checkpoint if is_made_up else file_sha256(Path(checkpoint) / WEIGHTS_FILE)
 
 
 def is_made_of(folder: Path, origin: str) -> bool:
-    """Whether the folder is finished, and of this origin."""
+    """Return whether the folder is complete and has this origin."""
     complete = folder / COMPLETE
     return complete.is_file() and complete.read_text(encoding="utf8") == origin
 
 
 def export_trained(folder: Path) -> None:
-    """Bundles of FOLDER/checkpoint, as anyone makes them."""
+    """Export bundles of FOLDER/checkpoint with the usual command."""
     for precision in (INT8, INT4, FP32):
         command = [sys.executable, "-m", "export", str(folder / CHECKPOINT), str(folder / precision)]
         _run([*command, "--precision", precision])
 
 
 def export_random(folder: Path) -> None:
-    """Bundles of random weights: not validated, since such a model never ends a sentence."""
+    """Export bundles of random weights without validation, since such a model never ends a sentence."""
     for precision in (INT8, INT4, FP32):
         sys.stderr.write(f"writing {folder / precision}\n")
         limits = ModelLimits(MAX_RANDOM_TOKENS, MAX_RANDOM_TOKENS)
@@ -73,9 +73,9 @@ def export_random(folder: Path) -> None:
 
 
 def add_shortlist(bundle: Path, given: Path | None) -> None:
-    """The trained model's own; for random weights lists of random tokens, as many as a trained model's name.
+    """Add the trained model's shortlist or, for random weights, random tokens in a trained model's numbers.
 
-    docs/shortlist.md tells how many those are: about 1,300 tokens for a sentence, 2,000 for 8, 3,000 for 32.
+    docs/shortlist.md has these numbers: about 1,300 tokens for a sentence, 2,000 for 8, 3,000 for 32.
     """
     sizes = read_bundle(bundle).manifest.sizes
     special_ids = read_bundle(bundle).manifest.special_ids
@@ -92,14 +92,14 @@ def add_shortlist(bundle: Path, given: Path | None) -> None:
 
 
 def convert(folder: Path) -> None:
-    """CTranslate2 models of FOLDER/checkpoint."""
+    """Convert FOLDER/checkpoint to CTranslate2 models."""
     for name, quantization in ((CTRANSLATE2_INT8, "int8"), (CTRANSLATE2_FLOAT32, "float32")):
         command = [str(PEERS_PYTHON), "-m", "bench.peers.ctranslate2_convert"]
         _run([*command, str(folder / CHECKPOINT), str(folder / name), "--quantization", quantization])
 
 
 def import_foreign(folder: Path) -> None:
-    """FOLDER/original as `transformers` writes it; bundles and CTranslate2 models that were made of it."""
+    """Write FOLDER/original with `transformers`; make bundles and CTranslate2 models from it."""
     original = folder / ORIGINAL
     write_foreign(OPUS_IMPORT, original)
     (folder / CHECKPOINT).mkdir()

@@ -30,7 +30,7 @@ WORKERS = (1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is varied."""
+    """The variable parts of a measurement."""
 
     workers: int
     batch: int
@@ -39,7 +39,7 @@ class Setting:
 
 @dataclass(slots=True)
 class Timings:
-    """Of one engine in one setting, a value a round."""
+    """Timings of one engine in one setting, one value per round."""
 
     seconds: list[float] = field(default_factory=list)
     target_tokens: list[int] = field(default_factory=list)
@@ -51,13 +51,13 @@ Measured = dict[Setting, dict[str, Timings]]
 def measure(
     contenders: Sequence[Contender], workload: Workload, settings: Sequence[Setting], counts: tuple[int, int]
 ) -> Measured:
-    """All engines in turn, setting by setting, round by round.
+    """Measure all engines in turn, setting by setting, round by round.
 
     Args:
-        contenders: each gets a process of its own.
-        workload: its first sources are used where a setting needs fewer.
-        settings: all with the same number of workers.
-        counts: rounds, and least sentences of a setting.
+        contenders: engines; each gets its own process.
+        workload: sources, of which a setting may use only the first ones.
+        settings: settings with the same number of workers.
+        counts: number of rounds, and minimum number of sentences of a setting.
     """
     num_rounds, least_sentences = counts
     (workers,) = {setting.workers for setting in settings}
@@ -67,7 +67,7 @@ def measure(
         for setting, number in tqdm(rounds, desc=f"{workers} worker(s)"):
             batches = _batches(workload, setting, least_sentences)
             for name in turn(list(started), number + 1):
-                # The round before the first warms up; one batch does.
+                # Round -1 warms up with one batch.
                 given = batches if number >= 0 else batches[:1]
                 seconds, tokens = _run(started[name], given, workload.search(setting.beam_size))
                 if number >= 0:
@@ -77,7 +77,7 @@ def measure(
 
 
 def summarise(measured: Measured, workload: Workload, least_sentences: int) -> list[dict[str, Any]]:
-    """A row for each setting and engine."""
+    """Return a row for each setting and engine."""
     rows = []
     for setting, timings in measured.items():
         batches = _batches(workload, setting, least_sentences)
@@ -104,7 +104,7 @@ def summarise(measured: Measured, workload: Workload, least_sentences: int) -> l
 def quality(
     contenders: Sequence[Contender], workload: Workload, references: list[str] | None, tokenizer: Path
 ) -> list[dict[str, Any]]:
-    """Per engine and beam: BLEU where there are references, and the share of outputs equal to our fp32's."""
+    """Return, per engine and beam, BLEU (with references) and the share of outputs equal to our fp32's."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(tokenizer))
     rows = []
     with running(contenders, 1) as started:
@@ -126,13 +126,13 @@ def quality(
 
 
 def _batches(workload: Workload, setting: Setting, least_sentences: int) -> list[list[Ids]]:
-    """At least two batches for each worker, so that none waits for long."""
+    """Make at least two batches for each worker, so that none is idle for long."""
     count = max(least_sentences, 2 * setting.workers * setting.batch)
     return make_batches(workload.sources[:count], setting.batch)
 
 
 def _run(worker: Worker, batches: list[list[Ids]], search: Search) -> tuple[float, int]:
-    """Seconds and target tokens."""
+    """Return seconds and number of target tokens."""
     reply = worker.ask({"do": "run", "batches": batches, "search": asdict(search)})
     return reply["seconds"], sum(len(ids) for batch in reply["outputs"] for ids in batch)
 

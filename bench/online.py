@@ -1,8 +1,7 @@
-"""Requests one by one: throughput and latency of several ways to serve the same model.
+"""Single requests: throughput and latency of several ways to serve the same model.
 
-Closed loop: clients that wait for their answer. Open loop: requests that come as they come (Poisson), at
-shares of the rate that the reference manages with 64 waiting clients; latency counts from when a request was
-due.
+Closed loop: each client waits for its response. Open loop: requests arrive at random (Poisson), at shares of
+the rate that the reference reaches with 64 waiting clients; latency counts from when a request was due.
 """
 
 import asyncio
@@ -36,7 +35,7 @@ TIMEOUT_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to serve: a worker's front, or (without one) our service over HTTP."""
+    """A way to serve: a front of a worker, or our service over HTTP if `worker` is None."""
 
     name: str
     worker: str | None
@@ -45,16 +44,16 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a way is put to: waiting clients, or a rate of requests."""
+    """The load on a way to serve: waiting clients, or a rate of requests per second."""
 
     clients: int | None = None
     rate: float | None = None
     share: float | None = None
-    """Of the reference's own rate."""
+    """Share of the reference's rate."""
 
 
 class HttpFront:
-    """Requests to a running service, as many at a time as there are; on an event loop of its own."""
+    """Front that sends requests to a running service, without a limit at a time, on its own event loop."""
 
     def __init__(self, address: str, search: Search) -> None:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
@@ -79,7 +78,7 @@ class HttpFront:
 
 
 def ask(way: Way, parts: "Parts", texts: Sequence[str], question: Question, seed: int) -> Load:
-    """Put one question to one way."""
+    """Measure one way to serve under one load."""
     search = parts.search
     if way.worker is None:
         front = HttpFront(parts.address, search)
@@ -99,7 +98,7 @@ def ask(way: Way, parts: "Parts", texts: Sequence[str], question: Question, seed
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What is running."""
+    """The running workers and service."""
 
     workers: dict[str, Worker]
     address: str
@@ -107,7 +106,7 @@ class Parts:
 
 
 def summarise(way: Way, question: Question, loads: Sequence[Load]) -> dict[str, Any]:
-    """All rounds together: latencies in one heap, throughput by the median round."""
+    """Summarise all rounds: latencies pooled, throughput of the median round."""
     latencies = [latency for load in loads for latency in load.latencies_s]
     together = Load(
         requests=sum(load.requests for load in loads),
@@ -129,7 +128,7 @@ def summarise(way: Way, question: Question, loads: Sequence[Load]) -> dict[str, 
 def measure(
     ways: Sequence[Way], parts: Parts, texts: Sequence[str], questions: Sequence[Question], num_rounds: int
 ) -> list[dict[str, Any]]:
-    """Every question to every way, in turn, round by round."""
+    """Measure every way to serve under every load, in turn, round by round."""
     by_name = {way.name: way for way in ways}
     loads: dict[tuple[Question, str], list[Load]] = {}
     plan = [(number, question) for number in range(num_rounds) for question in questions]

@@ -1,4 +1,4 @@
-"""What engines answer, whatever the time."""
+"""Outputs of engines, without timing."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,7 +11,7 @@ BATCH_SOURCES = 32
 
 
 def outputs_of(worker: Worker, sources: Sequence[Ids], search: Search) -> list[Ids]:
-    """Best target ids of every source, in the sources' order."""
+    """Return the best target ids of every source, in the order of the sources."""
     order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
     batches = make_batches([sources[index] for index in order], BATCH_SOURCES)
     reply = worker.ask({"do": "run", "batches": batches, "search": asdict(search)})
@@ -20,5 +20,5 @@ def outputs_of(worker: Worker, sources: Sequence[Ids], search: Search) -> list[I
 
 
 def share_equal(outputs: Sequence[Ids], expected: Sequence[Ids]) -> float:
-    """Of sources whose ids are the same."""
+    """Return the share of sources with equal target ids."""
     return sum(ours == theirs for ours, theirs in zip(outputs, expected, strict=True)) / len(expected)

@@ -1,6 +1,6 @@
-"""Tables of docs/performance.md, made of bench/results: `python -m bench.page` writes them between markers.
+"""Tables of docs/performance.md, made from bench/results: `python -m bench.page` writes them between markers.
 
-A marker is `<!-- table: NAME -->`; what follows it, up to `<!-- end -->`, is replaced.
+A marker is `<!-- table: NAME -->`; the text between it and `<!-- end -->` is replaced.
 """
 
 import json
@@ -20,10 +20,10 @@ Result = Mapping[str, Any]
 
 
 def render(page: str, tables: Mapping[str, str]) -> str:
-    """The page with every marked table replaced.
+    """Replace every marked table of the page.
 
     Raises:
-        KeyError: the page asks for a table that nobody makes.
+        KeyError: the page has a marker for an unknown table.
     """
 
     def replace(match: re.Match[str]) -> str:
@@ -34,7 +34,7 @@ def render(page: str, tables: Mapping[str, str]) -> str:
 
 
 def all_tables(results: Path = RESULTS) -> dict[str, str]:
-    """Every table of the page by its name; a sentence where there is no result."""
+    """Render every table of the page, by name; a table without a result becomes a sentence."""
     tables = {}
     for name, (file, make) in TABLES.items():
         path = results / file
@@ -46,7 +46,7 @@ def all_tables(results: Path = RESULTS) -> dict[str, str]:
 
 
 def origin_line(result: Result) -> str:
-    """Machine, versions and date."""
+    """Return machine, versions, commit and date as a sentence."""
     origin = result["provenance"]
     packages = {**origin["packages"], **result.get("packages", {})}
     versions = ", ".join(f"{name} {number}" for name, number in sorted(packages.items()))
@@ -57,7 +57,7 @@ def origin_line(result: Result) -> str:
 
 
 def offline_table(result: Result, workers: int) -> str:
-    """Milliseconds a sentence, tokens a second, speed beside the reference."""
+    """Render milliseconds per sentence, tokens per second, and speed relative to the reference."""
     rows = [row for row in result["results"] if row["workers"] == workers]
     bleu = {(row["engine"], row["beam_size"]): row.get("bleu") for row in result.get("quality", ())}
     has_bleu = any(score is not None for score in bleu.values())
@@ -79,7 +79,7 @@ def offline_table(result: Result, workers: int) -> str:
 
 
 def quality_table(result: Result) -> str:
-    """Do the engines say the same?"""
+    """Render the share of equal outputs, and BLEU."""
     rows = result.get("quality", ())
     return table(
         ["engine", "beam", "same output as Dragoman fp32", "BLEU"],
@@ -96,7 +96,7 @@ def quality_table(result: Result) -> str:
 
 
 def gemm_table(result: Result) -> str:
-    """What one core can do."""
+    """Render the speed of int8 products on one core."""
     by_rows: dict[int, dict[bool, Result]] = {}
     for rate in result["gemm"]:
         by_rows.setdefault(rate["rows"], {})[rate["is_cold"]] = rate
@@ -117,7 +117,7 @@ def gemm_table(result: Result) -> str:
 
 
 def limits_table(result: Result) -> str:
-    """How near the int8 engines come."""
+    """Render the times at the limits and the measured times of the int8 engines."""
     return table(
         ["batch", "beam", "engine", "measured ms", "arithmetic alone, ms", "weights alone, ms", "share"],
         (
@@ -137,7 +137,7 @@ def limits_table(result: Result) -> str:
 
 
 def operator_table(result: Result) -> str:
-    """The most costly operators of each graph, by setting."""
+    """Render the most costly operators of each graph, by setting."""
     cells = []
     for setting in result["operators"]:
         for graph in ("encoder", "decoder"):
@@ -157,7 +157,7 @@ def operator_table(result: Result) -> str:
 
 
 def python_table(result: Result) -> str:
-    """What is not spent in graphs."""
+    """Render the time spent outside graphs."""
     return table(
         ["batch", "beam", "Python's share", "Python us a step"],
         (
@@ -173,7 +173,7 @@ def python_table(result: Result) -> str:
 
 
 def online_table(result: Result, *, is_open: bool) -> str:
-    """Latency and throughput by the clients that wait, or by the rate offered."""
+    """Render latency and throughput by the number of waiting clients, or by the offered rate."""
     rows = [row for row in result["results"] if (row["clients"] is None) == is_open]
     return table(
         ["offered" if is_open else "clients", "served by", "requests/s", "p50 ms", "p99 ms", "errors"],
@@ -192,7 +192,7 @@ def online_table(result: Result, *, is_open: bool) -> str:
 
 
 def memory_table(result: Result) -> str:
-    """A fresh process each."""
+    """Render start-up time and memory of each engine in a fresh process."""
     head = ["engine", "first translation s", "after load MiB", "peak MiB", "requests", "after them MiB"]
     return table(
         head,
@@ -211,7 +211,7 @@ def memory_table(result: Result) -> str:
 
 
 def growth_table(result: Result, by: str) -> str:
-    """Milliseconds a sentence by source length or batch, an engine a column."""
+    """Render milliseconds per sentence by source length or batch, with a column for each engine."""
     rows = [row for row in result["growth"] if row["by"] == by]
     engines = list(dict.fromkeys(row["engine"] for row in rows))
     found = {(row["size"], row["engine"]): row["ms_per_sentence"] for row in rows}
@@ -225,7 +225,7 @@ def growth_table(result: Result, by: str) -> str:
 
 
 def imports_table(result: Result) -> str:
-    """What it takes to bring a model, and to open its bundle."""
+    """Render the cost of importing a model and of opening its bundle."""
     return table(
         [
             "model",
@@ -256,7 +256,7 @@ def imports_table(result: Result) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Markdown."""
+    """Render a table as Markdown."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines)

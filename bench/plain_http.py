@@ -1,6 +1,6 @@
-"""A client of HTTP/1.1 that costs next to nothing: one connection, kept; one question at a time.
+"""A minimal HTTP/1.1 client: one persistent connection, one request at a time.
 
-A client of a load test shares the CPUs with the server that it measures; what it spends is the server's loss.
+In a load test the clients share the CPUs with the server, so that their CPU time is lost to the server.
 """
 
 import asyncio
@@ -11,12 +11,12 @@ from typing import Self
 from urllib.parse import urlsplit
 
 NO_ANSWER = 0
-"""In place of a status, where the connection failed."""
+"""Stands for the status if the connection failed or timed out."""
 _LENGTH = b"\r\ncontent-length:"
 
 
 class PlainClient:
-    """Asks one server; opens its connection at the first question, and anew where it was closed."""
+    """Client of one server, which connects at the first request and again after the connection was closed."""
 
     def __init__(self, address: str, timeout_s: float) -> None:
         parts = urlsplit(address)
@@ -36,7 +36,7 @@ class PlainClient:
         await self._close()
 
     async def post(self, path: str, body: Mapping[str, object]) -> int:
-        """The answer's status once its body was read; `NO_ANSWER` where there was none in time."""
+        """Send a request; return the status after the body is read, or `NO_ANSWER` without one in time."""
         content = json.dumps(body).encode()
         head = (
             f"POST {path} HTTP/1.1\r\nHost: {self._host}:{self._port}\r\n"
@@ -68,4 +68,4 @@ class PlainClient:
         try:
             await writer.wait_closed()
         except OSError:
-            return  # it was broken already, which is why it is closed
+            return  # the connection was broken already

@@ -1,4 +1,4 @@
-"""Plots of bench/results beside docs/performance.md: `python -m bench.plots`."""
+"""Plots of bench/results for docs/performance.md: `python -m bench.plots`."""
 
 import json
 import sys
@@ -16,12 +16,12 @@ from bench.page import RESULTS
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 DPI = 110
 LEGEND_ROOM = 1.35
-"""Above the highest bar, so that the legend covers none."""
+"""Factor by which the axis exceeds the highest bar, so that the legend covers none."""
 Result = Mapping[str, Any]
 
 
 def draw_speed(result: Result, figure: Figure) -> None:
-    """Bars: how many times as fast as the reference, by setting and engine; one worker, then two."""
+    """Draw bars of speed relative to the reference, by setting and engine; one plot per number of workers."""
     workers = sorted({row["workers"] for row in result["results"]})
     for axes, number in zip(_side_by_side(figure, len(workers)), workers, strict=True):
         rows = [row for row in result["results"] if row["workers"] == number]
@@ -47,7 +47,7 @@ def draw_speed(result: Result, figure: Figure) -> None:
 
 
 def draw_online(result: Result, figure: Figure) -> None:
-    """Latency against the rate at which requests come."""
+    """Draw latency against the rate of requests."""
     for axes, percentile in zip(_side_by_side(figure, 2), ("p50_ms", "p99_ms"), strict=True):
         rows = [row for row in result["results"] if row["rate"] is not None]
         for way in dict.fromkeys(row["way"] for row in rows):
@@ -60,7 +60,7 @@ def draw_online(result: Result, figure: Figure) -> None:
 
 
 def draw_growth(result: Result, figure: Figure) -> None:
-    """Time by source length and by batch."""
+    """Draw time per sentence by source length and by batch."""
     for axes, by in zip(_side_by_side(figure, 2), ("source_tokens", "batch"), strict=True):
         rows = [row for row in result["growth"] if row["by"] == by]
         for engine in dict.fromkeys(row["engine"] for row in rows):
@@ -75,7 +75,7 @@ def draw_growth(result: Result, figure: Figure) -> None:
 
 
 def draw_soak(result: Result, figure: Figure) -> None:
-    """Latency and memory over time, under a load that does not end."""
+    """Draw latency and memory over time under a constant load."""
     rows = result["served"]["timeline"]
     minutes = [row["at_s"] / 60 for row in rows]
     latency, memory = _side_by_side(figure, 2)
@@ -102,7 +102,7 @@ PLOTS: Mapping[str, tuple[str, Callable[[Result, Figure], None]]] = {
 
 
 def draw_all(results: Path, figures: Path) -> list[Path]:
-    """Draw what there are results for; returns the files written."""
+    """Draw all plots that have a result; return the files written."""
     mpl.use("Agg")
     figures.mkdir(parents=True, exist_ok=True)
     written = []
@@ -115,7 +115,7 @@ def draw_all(results: Path, figures: Path) -> list[Path]:
 
 
 def draw_soak_file(result: Path, figure: Path) -> None:
-    """One result, wherever it was written."""
+    """Draw a soak result from any file."""
     mpl.use("Agg")
     figure.parent.mkdir(parents=True, exist_ok=True)
     _draw_one(result, draw_soak, figure)

@@ -1,7 +1,7 @@
-"""Where the time goes: by operator of encoder and decoder, and Python's share of a search.
+"""Time by operator of encoder and decoder, and Python's share of a search.
 
-`python -m bench.profile FOLDER` runs the forced workload twice: once with a stopwatch around each run of a
-graph, once with onnxruntime's profiler, whose own cost would spoil the first.
+`python -m bench.profile FOLDER` runs the forced workload twice: once with a timer around each run of a graph,
+once with onnxruntime's profiler, whose overhead would distort the first measurement.
 """
 
 import argparse
@@ -27,15 +27,15 @@ from bench.workloads import FORCED_TOKENS, SENTENCES, forced, read_lines
 from dragoman import DecodingOptions, Translator
 
 SETTINGS = ((1, 1), (1, 4), (8, 1), (8, 4), (32, 1), (32, 4))
-"""Batch and beam size."""
+"""Batch sizes and beam sizes."""
 RUNS = 3
 BRANCHING = frozenset({"If"})
-"""Operators whose time is that of the nodes inside, which are listed too."""
+"""Operators to skip: their time is that of the nodes inside, which are listed, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorTime:
-    """Of all nodes of one kind in one graph."""
+    """Time of all nodes of one operator in one graph."""
 
     graph: str
     operator: str
@@ -45,10 +45,10 @@ class OperatorTime:
 
 
 class TimedSession(onnxruntime.InferenceSession):  # type: ignore[misc] # onnxruntime ships no types
-    """Adds up the time spent in runs."""
+    """Session that adds up the time spent in runs."""
 
     seconds = 0.0
-    """Over all sessions."""
+    """Seconds spent in runs of all sessions."""
 
     def run(self, *arguments: Any, **options: Any) -> Any:
         began = time.perf_counter()
@@ -63,7 +63,7 @@ class TimedSession(onnxruntime.InferenceSession):  # type: ignore[misc] # onnxru
 
 
 class ProfiledSession(onnxruntime.InferenceSession):  # type: ignore[misc] # the same
-    """Writes a profile, one file a session."""
+    """Session that writes a profile to its own file."""
 
     opened: list["ProfiledSession"] = []  # noqa: RUF012 -- all of them, to be ended together
 
@@ -77,7 +77,7 @@ class ProfiledSession(onnxruntime.InferenceSession):  # type: ignore[misc] # the
 
 @contextmanager
 def sessions_of(session: type[onnxruntime.InferenceSession]) -> Iterator[None]:
-    """Whatever opens a session here, opens one of this class."""
+    """Replace the class of all sessions that are opened inside the block."""
     usual = onnxruntime.InferenceSession
     onnxruntime.InferenceSession = session
     try:
@@ -87,7 +87,7 @@ def sessions_of(session: type[onnxruntime.InferenceSession]) -> Iterator[None]:
 
 
 def graph_share(bundle: Path, sources: list[Ids], batch: int, beam_size: int) -> dict[str, Any]:
-    """Seconds of whole searches, and of the graphs within; the rest is Python."""
+    """Measure searches and the graph runs within them; the difference is Python."""
     with sessions_of(TimedSession):
         translator = Translator.open(bundle)
     options = _options(beam_size)
@@ -107,7 +107,7 @@ def graph_share(bundle: Path, sources: list[Ids], batch: int, beam_size: int) ->
 
 
 def operator_times(bundle: Path, sources: list[Ids], batch: int, beam_size: int) -> list[OperatorTime]:
-    """Of one batch, most costly first."""
+    """Profile one batch; return the operators of each graph, most costly first."""
     ProfiledSession.opened.clear()
     with sessions_of(ProfiledSession):
         translator = Translator.open(bundle)
@@ -120,7 +120,7 @@ def operator_times(bundle: Path, sources: list[Ids], batch: int, beam_size: int)
 
 
 def sum_by_operator(graph: str, events: Iterable[dict[str, Any]]) -> list[OperatorTime]:
-    """From a profile's events, as onnxruntime writes them; kernels only."""
+    """Sum the kernel times in an onnxruntime profile's events, by operator."""
     microseconds: defaultdict[str, int] = defaultdict(int)
     calls: defaultdict[str, int] = defaultdict(int)
     num_runs = 0

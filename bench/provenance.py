@@ -1,4 +1,4 @@
-"""Where a number comes from: machine, versions, commit, bundle."""
+"""Provenance of figures: machine, versions, commit, bundle."""
 
 import hashlib
 import json
@@ -15,12 +15,12 @@ from typing import Any
 from dragoman.bundle import read_bundle
 
 PACKAGES = ("onnxruntime", "onnxruntime-gpu", "numpy", "sentencepiece")
-"""Those of them that are installed are named; of the first two there is one."""
+"""Packages whose versions are recorded if installed; only one of the first two is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Enough to know whether two figures may be compared."""
+    """Everything needed to decide whether two figures are comparable."""
 
     measured_at: str
     command: str
@@ -31,7 +31,7 @@ class Provenance:
     commit: str
     bundle: str
     bundle_sha256: str
-    """Over the graphs' and tokenizers' own hashes; the same model described anew keeps it."""
+    """Hash over the hashes of graphs, tokenizers and other files, but not of the model card."""
 
 
 def provenance(bundle: Path, command: str) -> Provenance:
@@ -49,7 +49,7 @@ def provenance(bundle: Path, command: str) -> Provenance:
 
 
 def write_result(path: Path, origin: Provenance, figures: dict[str, Any]) -> None:
-    """One JSON file: figures, and where they come from."""
+    """Write figures and their provenance to a JSON file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {"provenance": asdict(origin), **figures}
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf8")

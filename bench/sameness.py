@@ -1,4 +1,4 @@
-"""Does an import say what CTranslate2 says, converted from the same folder?"""
+"""Compare the greedy output of an imported model with CTranslate2's, converted from the same folder."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ CONVERTED = "ct2"
 
 
 def ours(bundle: Path, sources: list[list[int]], pair: Pair, max_tokens: int) -> list[list[int]]:
-    """Greedy targets' ids."""
+    """Return the ids of greedy targets."""
     options = DecodingOptions(beam_size=1, max_length=max_tokens)
     with Translator.open(bundle, replicas=1) as translator:
         return [list(found[0].ids) for found in translator.search(sources, options, pair=pair)]
@@ -30,7 +30,7 @@ def ours(bundle: Path, sources: list[list[int]], pair: Pair, max_tokens: int) ->
 def theirs(
     folder: Path, converted: Path, sources: list[list[int]], begin: tuple[int, ...], max_tokens: int
 ) -> list[list[int]]:
-    """The same, by CTranslate2."""
+    """Return the ids of CTranslate2's greedy targets."""
     command = [str(PEERS_PYTHON), "-m", "bench.peers.ctranslate2_import", str(folder), str(converted)]
     request = json.dumps({"sources": sources, "begin": begin, "max_tokens": max_tokens})
     done = subprocess.run(command, input=request, capture_output=True, text=True, check=False)  # noqa: S603 -- ours

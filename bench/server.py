@@ -1,4 +1,4 @@
-"""Our service in a process of its own, for as long as something is measured."""
+"""Our service in a separate process, for the duration of a measurement."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ POLL_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One that runs."""
+    """A running service."""
 
     address: str
     pid: int
@@ -28,7 +28,7 @@ class Service:
 
 @contextmanager
 def running_service(bundle: Path, cpus: int) -> Iterator[str]:
-    """Start `dragoman serve` on `cpus` CPUs and a free port; yields its address once it is ready.
+    """Start `dragoman serve` on `cpus` CPUs and a free port; yield its address when it is ready.
 
     Raises:
         TimeoutError: it is not ready after a minute.
@@ -39,7 +39,7 @@ def running_service(bundle: Path, cpus: int) -> Iterator[str]:
 
 @contextmanager
 def service_process(bundle: Path, cpus: int, settings: Mapping[str, str]) -> Iterator[Service]:
-    """The same, with settings by their environment variables, and its process.
+    """Start a service like `running_service`, with settings as environment variables; yield address and pid.
 
     Raises:
         TimeoutError: it is not ready after a minute.
@@ -47,13 +47,13 @@ def service_process(bundle: Path, cpus: int, settings: Mapping[str, str]) -> Ite
     port = _free_port()
     address = f"http://127.0.0.1:{port}"
     options = ["--model", str(bundle), "--port", str(port), "--log-level", "error"]
-    no_cache = {"DRAGOMAN_SEGMENT_CACHE_SIZE": "0"}  # the same sentences come again and again
+    no_cache = {"DRAGOMAN_SEGMENT_CACHE_SIZE": "0"}  # benchmarks repeat their sentences
     process = subprocess.Popen(  # noqa: S603 -- our own
         [sys.executable, "-m", "service", "serve", *options],
         env={**os.environ, **no_cache, **settings},
     )
     try:
-        pin(process.pid, cpus)  # it makes as many workers as it may use CPUs
+        pin(process.pid, cpus)  # it starts one worker per available CPU
         _wait_until_ready(address, process)
         yield Service(address, process.pid)
     finally:

@@ -1,7 +1,7 @@
-"""The service under load for minutes: rates, latencies, refusals, memory; beside the engine's own rate.
+"""The service under load for minutes: rates, latencies, rejections, memory, compared with the engine alone.
 
-Clients wait for their answer before they ask again, and all take from one list of sentences, so that no two
-ask the same at a time; nothing is recalled. They share the CPUs with the server, as does nothing else.
+Clients wait for their response before the next request, and all take from one list of sentences, so that no
+two send the same at a time; the segment cache is off. Nothing else runs on the CPUs of clients and server.
 """
 
 import argparse
@@ -36,36 +36,36 @@ from dragoman.bundle import read_bundle
 CPUS = 2
 TIMEOUT_S = 120.0
 MAX_BINS = 120
-"""Stretches of time that latencies and memory are told for."""
+"""Maximum number of intervals for which latencies and memory are reported."""
 REFUSING_QUEUE_SIZE = 8
 REFUSED_PAUSE_S = 0.05
-"""A client that was refused waits: it would else only measure how fast refusals come."""
+"""Wait in seconds after a rejection; without it, the rate of rejections would be measured."""
 WARM_UP_SHARE = 0.1
-"""Of the time, in which memory still grows to what the load needs; the slope is taken after it."""
+"""Share of the time in which memory still grows to what the load needs; the slope is taken after it."""
 MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One request, as its client saw it."""
+    """One request as its client measured it."""
 
     at_s: float
-    """When it was answered, since the load began."""
+    """Time of the response since the load began."""
     latency_s: float
     status: int
-    """0 where there was no answer."""
+    """HTTP status; 0 without a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resident:
-    """Memory of the server."""
+    """Resident memory of the server at a time since the beginning."""
 
     at_s: float
     size_bytes: int
 
 
 async def load(address: str, texts: Sequence[str], clients: int, seconds: float) -> list[Answered]:
-    """Closed-loop clients for so long; every request that was begun is waited for."""
+    """Run closed-loop clients for `seconds`; wait for every request that was sent."""
     began = time.perf_counter()
     remaining = cycle(texts)
     answered: list[Answered] = []
@@ -87,7 +87,7 @@ async def load(address: str, texts: Sequence[str], clients: int, seconds: float)
 
 @contextmanager
 def watched_memory(pid: int, every_s: float) -> Iterator[list[Resident]]:
-    """Resident memory of a process, read again and again on a thread."""
+    """Sample the resident memory of a process every `every_s` seconds on a thread."""
     seen: list[Resident] = []
     is_over = threading.Event()
     began = time.perf_counter()
@@ -108,19 +108,19 @@ def watched_memory(pid: int, every_s: float) -> Iterator[list[Resident]]:
 
 
 def resident_bytes(pid: int) -> int:
-    """Of a process, now (Linux)."""
+    """Return the resident memory of a process (Linux)."""
     pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def cpu_seconds(pid: int) -> float:
-    """That a process has used (Linux)."""
+    """Return the CPU time that a process has used (Linux)."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def summarise_load(answered: Sequence[Answered]) -> dict[str, Any]:
-    """Counts by status, the rate of answers with 200, and their latencies."""
+    """Return counts by status, the rate of responses with 200, and their latencies."""
     good = [one.latency_s for one in answered if one.status == httpx.codes.OK]
     seconds = max((one.at_s for one in answered), default=0.0)
     statuses = Counter(one.status for one in answered)
@@ -143,7 +143,7 @@ def _percentiles_ms(latencies_s: Sequence[float]) -> dict[str, float | None]:
 
 
 def summarise_memory(seen: Sequence[Resident]) -> dict[str, Any]:
-    """At the start, after a minute, at the end, at most, and how fast it grew once it was warm."""
+    """Return memory at the start, after a minute, at the end and at most, and its growth after warm-up."""
     end_s = seen[-1].at_s
     warm = [one for one in seen if one.at_s >= WARM_UP_SHARE * end_s]
     minute = min(seen, key=lambda one: abs(one.at_s - 60))
@@ -158,7 +158,7 @@ def summarise_memory(seen: Sequence[Resident]) -> dict[str, Any]:
 
 
 def slope_bytes_per_s(seen: Sequence[Resident]) -> float:
-    """By least squares; 0 for fewer than two."""
+    """Return the growth of memory by least squares; 0 for fewer than two times."""
     if len({one.at_s for one in seen}) < 2:  # noqa: PLR2004 -- a line has two points
         return 0.0
     times, sizes = [one.at_s for one in seen], [float(one.size_bytes) for one in seen]
@@ -166,7 +166,7 @@ def slope_bytes_per_s(seen: Sequence[Resident]) -> float:
 
 
 def timeline(answered: Sequence[Answered], seen: Sequence[Resident], bins: int) -> list[dict[str, Any]]:
-    """Latencies, rate and memory in stretches of equal length; a stretch without answers has no latency."""
+    """Return latencies, rate and memory of equal intervals; one without responses has no latencies."""
     end_s = max([one.at_s for one in answered] + [seen[-1].at_s])
     width_s = end_s / bins
     rows = []
@@ -196,14 +196,14 @@ def _mib(size_bytes: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EngineRate:
-    """Of the engine without a service."""
+    """Rate and CPU time of the engine without the service."""
 
     texts_per_s: float
     cpu_ms_per_text: float
 
 
 def engine_rate(bundle: Path, texts: Sequence[str], clients: int) -> EngineRate:
-    """The engine alone, asked by as many clients on threads of its own process."""
+    """Measure the engine alone, with as many clients on threads of its own process."""
     defaults = read_bundle(bundle).manifest.decoding
     search = {"beam_size": defaults.beam_size, "length_penalty": defaults.length_penalty}
     worker = Worker(Contender("engine", "dragoman", bundle), CPUS)
@@ -222,7 +222,7 @@ def engine_rate(bundle: Path, texts: Sequence[str], clients: int) -> EngineRate:
 
 
 def soak(service: Service, texts: Sequence[str], clients: int, seconds: float) -> dict[str, Any]:
-    """The first phase: all that comes is taken."""
+    """Run the first phase, with a queue that accepts every request."""
     asyncio.run(load(service.address, texts, clients, min(5.0, seconds / 4)))
     client_cpu_s, server_cpu_s = time.process_time(), cpu_seconds(service.pid)
     with watched_memory(service.pid, min(1.0, seconds / 10)) as seen:
@@ -241,7 +241,7 @@ def soak(service: Service, texts: Sequence[str], clients: int, seconds: float) -
 
 
 def refusals(service: Service, texts: Sequence[str], clients: int, seconds: float) -> dict[str, Any]:
-    """The second phase: more comes than a short queue takes."""
+    """Run the second phase, with a short queue that rejects requests."""
     answered = asyncio.run(load(service.address, texts, clients, seconds))
     refused = [one.latency_s for one in answered if one.status == httpx.codes.TOO_MANY_REQUESTS]
     metrics = httpx.get(f"{service.address}/metrics").raise_for_status().text
@@ -260,7 +260,7 @@ def _matches(labels: Mapping[str, str], status: str) -> bool:
 
 
 def served_within(metrics: str, status: str) -> dict[str, Any]:
-    """Requests to translate, of one class of status, by the server's clock: what share was done by when."""
+    """Return the server's latency distribution of translation requests with one class of status."""
     buckets: Counter[float] = Counter()
     for family in text_string_to_metric_families(metrics):
         for sample in family.samples:
@@ -278,7 +278,7 @@ def served_within(metrics: str, status: str) -> dict[str, Any]:
 
 
 def read_texts(path: Path, count: int, sentences_per_text: int = 1) -> list[str]:
-    """Sentences in an order drawn once, again and again if there are fewer; each a line of a text."""
+    """Read sentences in a fixed random order, repeated if there are too few, as lines of texts."""
     lines = read_lines(path)
     random.Random(SEED).shuffle(lines)  # noqa: S311 -- a workload, no secret
     drawn = list(islice(cycle(lines), count))
@@ -288,7 +288,7 @@ def read_texts(path: Path, count: int, sentences_per_text: int = 1) -> list[str]
 
 
 def measure(bundle: Path, texts: Sequence[str], clients: int, minutes: float) -> dict[str, Any]:
-    """Engine, service, engine again, and a service that refuses."""
+    """Measure the engine, the service, the engine again, and a service that rejects requests."""
     before = engine_rate(bundle, texts, clients)
     with service_process(bundle, CPUS, {}) as service:
         served = soak(service, texts, clients, 60 * minutes)
@@ -310,7 +310,7 @@ def measure(bundle: Path, texts: Sequence[str], clients: int, minutes: float) ->
 
 
 def compare(served: Mapping[str, Any], before: EngineRate, after: EngineRate) -> dict[str, float]:
-    """What the service reaches of the engine's rate: on CPUs that its clients use too, and by CPU time."""
+    """Return the service's rate relative to the engine's: on CPUs shared with clients, and by CPU time."""
     rate = (before.texts_per_s + after.texts_per_s) / 2
     cpu_ms = (before.cpu_ms_per_text + after.cpu_ms_per_text) / 2
     return {

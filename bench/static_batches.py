@@ -1,4 +1,4 @@
-"""Batches that are closed before they run: what a queue in front of a translate function gives."""
+"""Static batching: a queue in front of a translate function, whose batches are closed before they run."""
 
 import queue
 import time
@@ -12,13 +12,14 @@ Waiting = tuple[str, "Future[Any]"]
 
 
 class StaticBatches:
-    """Collects up to `max_texts` texts, or what has come `wait_s` after the first, and runs them together.
+    """Runs batches of up to `max_texts` texts that arrive within `wait_s` seconds of the first one.
 
-    An answer that is an exception becomes its future's error; one that an engine raises, that of all.
+    A result that is an exception becomes the error of its future; an exception that an engine raises becomes
+    the error of all futures of the batch.
     """
 
     def __init__(self, engines: Sequence[Translate], *, max_texts: int, wait_s: float) -> None:
-        """Each of `engines` runs a batch at a time, on a thread of its own."""
+        """Start a thread for each of `engines`, which runs one batch at a time."""
         self._max_texts = max_texts
         self._wait_s = wait_s
         self._queue: queue.Queue[Waiting | None] = queue.Queue()
@@ -33,7 +34,7 @@ class StaticBatches:
         return future
 
     def close(self) -> None:
-        """After what has been submitted."""
+        """Finish all submitted texts, then end the threads."""
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:
@@ -52,7 +53,7 @@ class StaticBatches:
                     future.set_result(answer)
 
     def _collect(self) -> list[Waiting]:
-        """The next batch; empty at the end."""
+        """Return the next batch; empty at the end."""
         with self._collecting:
             first = self._queue.get()
             if first is None:

@@ -1,4 +1,4 @@
-"""Figures for people, made of bench/results: `python -m bench.tables` prints what the README shows."""
+"""Tables made from bench/results: `python -m bench.tables` prints those of the README."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def quality_table(cards: Sequence[Mapping[str, Any]]) -> str:
-    """BLEU and chrF by model and test set: as shipped, greedy and beam 4, and with weights as trained."""
+    """Render BLEU and chrF by model and test set: as shipped, greedy and beam 4, and fp32 weights."""
     rows = [
         (card["provenance"]["bundle"], name, *_scores(scores["variants"]))
         for card in cards
@@ -32,14 +32,14 @@ def quality_table(cards: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _scores(variants: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Cards have weights as trained first, and last what the bundle ships with."""
+    """Return the scores of a row; `variants` has the fp32 weights first and the shipped bundle last."""
     greedy, beam = ([each for each in variants if each["beam_size"] == size] for size in (1, 4))
     shown = (greedy[-1], beam[-1], beam[0])
     return [f"{each[metric]:.2f}" for metric in ("bleu", "chrf") for each in shown]
 
 
 def throughput_table(result: dict[str, Any]) -> str:
-    """Sentences a second by sentences of a call, beam and callers."""
+    """Render sentences per second by sentences per call, beam and number of callers."""
     rates = {
         (row["setting"]["batch"], row["setting"]["beam_size"], row["setting"]["callers"]): row[
             "median_sentences_per_s"
@@ -60,7 +60,7 @@ def throughput_table(result: dict[str, Any]) -> str:
 
 
 def load_table(result: dict[str, Any]) -> str:
-    """What closed-loop clients saw."""
+    """Render throughput and latency of closed-loop clients."""
     lines = ["| clients | sentences/s | median ms | p99 ms |", "|---|---|---|---|"]
     lines += [
         f"| {row['clients']} | {row['sentences_per_s']:.0f} | {row['median_latency_s'] * 1000:.0f} "
@@ -71,7 +71,7 @@ def load_table(result: dict[str, Any]) -> str:
 
 
 def all_tables() -> list[str]:
-    """Every table of the README, in its order."""
+    """Render every table of the README, in its order."""
     return [
         quality_table([_read("card-de-en.json"), _read("card-en-de.json")]),
         throughput_table(_read("throughput.json")),

@@ -1,4 +1,4 @@
-"""Sentences a second of a bundle on a text file: `python -m bench.throughput models/de-en`."""
+"""Sentences per second of a bundle on a text file: `python -m bench.throughput models/de-en`."""
 
 import argparse
 import statistics
@@ -17,7 +17,7 @@ from dragoman import DecodingOptions, InputError, Translator
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is varied: how many sentences a call brings, how wide the search is, how many calls at once."""
+    """The variable parts of a measurement: sentences per call, beam size, concurrent calls."""
 
     batch: int
     beam_size: int
@@ -26,7 +26,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Over all rounds of one setting."""
+    """Rates of one setting over all rounds."""
 
     setting: Setting
     median_sentences_per_s: float
@@ -35,7 +35,7 @@ class Throughput:
     target_tokens_per_s: float
 
     def __str__(self) -> str:
-        """The rates, for people to read."""
+        """Format the rates for people to read."""
         return (
             f"{self.median_sentences_per_s:7.1f} sentences/s "
             f"({self.slowest_sentences_per_s:.1f} to {self.fastest_sentences_per_s:.1f})  "
@@ -44,7 +44,7 @@ class Throughput:
 
 
 def run_once(translator: Translator, sentences: list[str], setting: Setting) -> tuple[float, int]:
-    """Seconds and target tokens of one pass over the sentences."""
+    """Translate the sentences once; return seconds and number of target tokens."""
     options = DecodingOptions(beam_size=setting.beam_size)
     batches = [sentences[begin : begin + setting.batch] for begin in range(0, len(sentences), setting.batch)]
 
@@ -65,7 +65,7 @@ def run_once(translator: Translator, sentences: list[str], setting: Setting) -> 
 def measure(
     translator: Translator, sentences: list[str], settings: list[Setting], rounds: int
 ) -> list[Throughput]:
-    """All settings in turn, round by round, so that a drift of the machine's speed meets all of them."""
+    """Measure all settings in turn, round by round, so that drift of the machine affects all of them."""
     timings: dict[Setting, list[tuple[float, int]]] = {setting: [] for setting in settings}
     for setting in settings:
         run_once(translator, sentences[: max(8, setting.batch)], setting)

@@ -1,4 +1,4 @@
-"""What every engine translates: ids, so that no tokenizer is timed."""
+"""The workloads of all engines: ids, so that no tokenizer is timed."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -13,16 +13,16 @@ SENTENCES = Path(__file__).parents[1] / "export" / "sentences" / "de.txt"
 FORCED_TOKENS = 30
 MEAN_SOURCE_TOKENS = 24
 MAX_REAL_TOKENS = 200
-"""The same limit for all engines: a translation that never ends costs all of them the same."""
+"""Maximum number of target tokens, the same for all engines, for translations that never end."""
 SEED = 1
 FIRST_FREE_ID = 4
-"""Below are padding, unknown, begin and end of sentence."""
+"""First id that is not padding, unknown, begin or end of sentence."""
 EOS_ID = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Sources, and how long their targets may be."""
+    """Sources and the allowed lengths of their targets."""
 
     sources: list[Ids]
     min_length: int = 0
@@ -33,14 +33,14 @@ class Workload:
 
 
 def read_lines(path: Path, most: int | None = None) -> list[str]:
-    """The first lines that are not blank."""
+    """Read the lines that are not blank; only the first `most` if given."""
     return [line for line in path.read_text(encoding="utf8").splitlines() if line.strip()][:most]
 
 
 def distinct_lines(sentences: Sequence[str], count: int) -> Iterator[str]:
-    """So many lines, each a sentence with a number in it.
+    """Yield `count` lines, each a sentence with a number in it.
 
-    It stands before the full stop: after that it would be a sentence of its own.
+    The number stands before the full stop; after it, it would be a sentence of its own.
     """
     draw = random.Random(SEED)  # noqa: S311 -- a workload, no secret
     for number in range(count):
@@ -49,14 +49,14 @@ def distinct_lines(sentences: Sequence[str], count: int) -> Iterator[str]:
 
 
 def real_text(lines: Sequence[str], tokenizer: Path) -> Workload:
-    """Sentences as people write them; the model ends each when it likes."""
+    """Make a workload of real sentences, whose translations the model ends by itself."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(tokenizer))
     sources = [processor.encode(line, add_eos=True) for line in lines]
     return Workload(sources, max_length=MAX_REAL_TOKENS)
 
 
 def forced(lines: Sequence[str], tokenizer: Path, vocab_size: int, count: int) -> Workload:
-    """Random ids in lengths as they occur in real text, scaled to 24 on average; targets of 30 tokens."""
+    """Make random sources with lengths of real text, scaled to a mean of 24 tokens, and 30-token targets."""
     lengths = scaled_lengths([len(source) for source in real_text(lines, tokenizer).sources], count)
     ids = random.Random(SEED)  # noqa: S311 -- a workload, no secret
     sources = [
@@ -66,10 +66,10 @@ def forced(lines: Sequence[str], tokenizer: Path, vocab_size: int, count: int) -
 
 
 def scaled_lengths(lengths: Sequence[int], count: int, mean: int = MEAN_SOURCE_TOKENS) -> list[int]:
-    """`count` lengths of the same spread, in an order drawn once, with the given mean within rounding."""
+    """Return `count` lengths of the same spread in fixed random order, with the given mean up to rounding."""
     ordered = sorted(lengths)
     factor = mean * len(ordered) / sum(ordered)
-    # Equally spaced quantiles: few sentences have the spread of all of them.
+    # Evenly spaced quantiles keep the spread of all sentences, even for a small count.
     picked = [ordered[(2 * number + 1) * len(ordered) // (2 * count)] for number in range(count)]
     scaled = [max(2, round(factor * length)) for length in picked]
     random.Random(SEED).shuffle(scaled)  # noqa: S311 -- the same
@@ -77,6 +77,6 @@ def scaled_lengths(lengths: Sequence[int], count: int, mean: int = MEAN_SOURCE_T
 
 
 def make_batches(sources: Sequence[Ids], size: int) -> list[list[Ids]]:
-    """Batches of like length, as every engine's user would form them; the same for all engines."""
+    """Make batches of similar lengths, as users of every engine would; the same for all engines."""
     ordered = sorted(sources, key=len, reverse=True)
     return [ordered[begin : begin + size] for begin in range(0, len(ordered), size)]

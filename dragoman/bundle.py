@@ -60,7 +60,7 @@ def verify_files(bundle: Bundle) -> list[str]:
     ]
 
 
-def sha256_of(path: Path) -> str:
+def file_sha256(path: Path) -> str:
     """Return the hex digest of a file's content, read in pieces."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -73,7 +73,7 @@ def _verify_file(path: Path, name: str, record: FileRecord) -> str | None:
             return f"{name} is missing"
         if (size_bytes := path.stat().st_size) != record.size_bytes:
             return f"{name} has {size_bytes} bytes, the manifest says {record.size_bytes}"
-        if sha256_of(path) != record.sha256:
+        if file_sha256(path) != record.sha256:
             return f"{name} is damaged: its sha256 is not the manifest's"
     except OSError as error:
         return f"{name} cannot be read: {error.strerror}"

@@ -121,8 +121,8 @@ def decoder_outputs(
         Port("wanted_logprobs", "float32", ("R", "P")),
         Port(LISTED_ROWS, "uint8", ("C", "N")),
         Port(QUERIES, "float16" if cache_dtype == "float16" else "float32", ("R", "1", "N")),
-        *_state(decoder_layers, cache_dtype, autoregression, NEW),
-        *(_cross(decoder_layers, cache_dtype, NEW) if cache_dtype == "int8" else ()),
+        *_state(decoder_layers, cache_dtype, autoregression, NEW_PREFIX),
+        *(_cross(decoder_layers, cache_dtype, NEW_PREFIX) if cache_dtype == "int8" else ()),
     )
 
 
@@ -131,7 +131,7 @@ LISTED_ROWS = "listed_rows"
 """The shortlist's rows of the output projection, in the precision's own numbers."""
 QUERIES = "cross_queries"
 """Queries of one layer's cross-attention, which the manifest names as `alignment`."""
-NEW = "new_"
+NEW_PREFIX = "new_"
 """Prefix of the names of state and cross K/V as outputs of the decoder graph."""
 
 

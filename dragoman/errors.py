@@ -6,7 +6,7 @@ DragomanError
 ├─ BundleError          the operator must fix it: names the bundle and every bad file or field
 ├─ ProviderError        the operator must fix it: the execution provider cannot run the graphs
 ├─ Overloaded           the queue is full: the caller may retry later
-├─ NoRoom               bundles in use leave no memory for another one: the caller may retry later
+├─ MemoryBudgetExceeded  bundles in use leave no memory for another one: the caller may retry later
 ├─ DeadlineExceeded     the caller's own time limit passed first
 └─ TranslatorClosed     the translator was closed before the text was done
 """
@@ -86,7 +86,7 @@ class Overloaded(DragomanError):  # noqa: N818 -- clear without the suffix
 
 
 @dataclass(eq=False)
-class NoRoom(DragomanError):  # noqa: N818 -- clear without the suffix
+class MemoryBudgetExceeded(DragomanError):  # noqa: N818 -- clear without the suffix
     """Bundles in use left no memory for another one in time; no part of the text was queued."""
 
     model: str

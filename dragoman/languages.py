@@ -77,7 +77,9 @@ class Languages:
         Raises:
             UnsupportedPair: there is no such language or pair, or there are several and none was named.
         """
-        wanted = Pair(_pick("source", source, self.sources), _pick("target", target, self.targets))
+        wanted = Pair(
+            _pick_language("source", source, self.sources), _pick_language("target", target, self.targets)
+        )
         if wanted.source == wanted.target and not self.is_single_pair:
             raise UnsupportedPair("target", f"{wanted.target} is the source's language already")
         return wanted
@@ -89,20 +91,20 @@ def find_language(asked: str, served: Mapping[str, _Named]) -> str | None:
     Tries in this order, ignoring case: the code itself; another name of a language; either without its last
     subtags (`en-US` -> `en`); the only served code that adds subtags to it (`zh` -> `zh-Hans`).
     """
-    spelled = {_plain(code): code for code in served}
+    spelled = {_normalise_name(code): code for code in served}
     spelled.update(
         {
-            _plain(name): code
+            _normalise_name(name): code
             for code, language in served.items()
             for name in language.names
-            if _plain(name) not in spelled
+            if _normalise_name(name) not in spelled
         }
     )
-    subtags = _plain(asked).split("-")
+    subtags = _normalise_name(asked).split("-")
     for count in range(len(subtags), 0, -1):
         if (code := spelled.get("-".join(subtags[:count]))) is not None:
             return code
-    longer = [code for code in served if _plain(code).startswith(_plain(asked) + "-")]
+    longer = [code for code in served if _normalise_name(code).startswith(_normalise_name(asked) + "-")]
     return longer[0] if len(longer) == 1 else None
 
 
@@ -112,7 +114,7 @@ def list_languages(codes: Iterable[str]) -> str:
     return ", ".join(listed) if len(listed) <= MAX_NAMED else f"{len(listed)} languages"
 
 
-def _pick(field: str, asked: str | None, served: Mapping[str, _Named]) -> str:
+def _pick_language(field: str, asked: str | None, served: Mapping[str, _Named]) -> str:
     if asked is None:
         if len(served) == 1:
             return next(iter(served))
@@ -123,5 +125,5 @@ def _pick(field: str, asked: str | None, served: Mapping[str, _Named]) -> str:
     return code
 
 
-def _plain(name: str) -> str:
+def _normalise_name(name: str) -> str:
     return name.replace("_", "-").casefold()

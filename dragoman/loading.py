@@ -12,7 +12,7 @@ from dragoman.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.tokenizer import Tokenizer
 
 GPU_CAPACITY = Capacity(
-    max_rows=1024, max_sources=256, budget_tokens=32768, encoder_tokens=8192, max_jobs_beside=64
+    max_rows=1024, max_sources=256, budget_tokens=32768, encoder_tokens=8192, max_jobs_with_interactive=64
 )
 """A guess, never measured: a step of few rows leaves most of a GPU idle."""
 
@@ -51,7 +51,7 @@ def open_tokenizers(bundle: Bundle) -> tuple[Tokenizer, Tokenizer]:
         for files, has, wanted in found
         if has != wanted
     ]
-    problems += _unknown_ids(manifest)
+    problems += _language_problems(manifest)
     if problems:
         raise BundleError(str(bundle.path), tuple(problems))
     return source, target
@@ -62,7 +62,7 @@ def _open_tokenizer(bundle: Bundle, files: TokenizerFiles) -> Tokenizer:
     return Tokenizer.load(bundle.file(files.model), vocabulary, normalises=files.normalises)
 
 
-def _unknown_ids(manifest: Manifest) -> list[str]:
+def _language_problems(manifest: Manifest) -> list[str]:
     """Return a problem for each language that adds ids which are outside the vocabulary."""
     sizes, languages = manifest.sizes, manifest.languages
     used = [

@@ -155,7 +155,7 @@ def parse_manifest(content: object, bundle: str) -> Manifest:
             f" {FORMAT_VERSION}; use a matching release of Dragoman, or export the model again"
         )
         raise BundleError(bundle, (problem,))
-    reader = _Reader(content)
+    reader = _FieldReader(content)
     manifest = Manifest(
         format_version=reader.take_count("format_version", FORMAT_VERSION),
         name=reader.take_text("name"),
@@ -177,13 +177,13 @@ def parse_manifest(content: object, bundle: str) -> Manifest:
     )
     problems = reader.finish()
     if not problems:
-        problems = _unlisted(manifest) + _misaligned(manifest)
+        problems = _unlisted_files(manifest) + _alignment_problems(manifest)
     if problems:
         raise BundleError(bundle, tuple(f"{MANIFEST_FILE}: {problem}" for problem in problems))
     return manifest
 
 
-def manifest_content(manifest: Manifest) -> dict[str, Any]:
+def to_json_content(manifest: Manifest) -> dict[str, Any]:
     """Return the JSON content that `parse_manifest` reads."""
     content = asdict(manifest)
     alignment = content["alignment"]
@@ -191,13 +191,13 @@ def manifest_content(manifest: Manifest) -> dict[str, Any]:
     return content
 
 
-def _unlisted(manifest: Manifest) -> list[str]:
+def _unlisted_files(manifest: Manifest) -> list[str]:
     tokenizers = (*manifest.source_tokenizer.files, *manifest.target_tokenizer.files)
     needed = {ENCODER_FILE, DECODER_FILE, *tokenizers}
     return [f"files: {name} is not listed" for name in sorted(needed - manifest.files.keys())]
 
 
-def _misaligned(manifest: Manifest) -> list[str]:
+def _alignment_problems(manifest: Manifest) -> list[str]:
     sizes, alignment = manifest.sizes, manifest.alignment
     problems = []
     if alignment.layer >= sizes.decoder_layers:
@@ -214,7 +214,7 @@ def _misaligned(manifest: Manifest) -> list[str]:
     return problems
 
 
-class _Reader:
+class _FieldReader:
     """Takes fields out of a JSON object and collects the problems."""
 
     def __init__(self, content: dict[str, Any], prefix: str = "") -> None:
@@ -247,14 +247,14 @@ class _Reader:
 
     def take_counts(self, field: str, kind: type[Counts], *, least: int) -> Counts:
         """Take a nested object of counts or ids."""
-        inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
+        inner = _FieldReader(self.take_object(field), f"{self.prefix}{field}.")
         values = {part.name: inner.take_count(part.name, least) for part in fields(kind)}
         self.problems += inner.finish()
         return kind(**values)
 
     def take_languages(self, field: str) -> Languages:
         """Take the languages that a bundle translates between."""
-        inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
+        inner = _FieldReader(self.take_object(field), f"{self.prefix}{field}.")
         sources, targets = inner.take_entries("sources"), inner.take_entries("targets")
         languages = Languages(
             {
@@ -274,24 +274,24 @@ class _Reader:
         return languages
 
     def take_tokenizer(self, field: str) -> TokenizerFiles:
-        inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
+        inner = _FieldReader(self.take_object(field), f"{self.prefix}{field}.")
         model = inner.take_text("model")
         vocabulary = None if inner.drop_null("vocabulary") else inner.take_text("vocabulary")
-        files = TokenizerFiles(model, vocabulary, inner.take_truth("normalises"))
+        files = TokenizerFiles(model, vocabulary, inner.take_bool("normalises"))
         self.problems += inner.finish()
         return files
 
     def take_decoding(self, field: str) -> DecodingDefaults:
-        inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
+        inner = _FieldReader(self.take_object(field), f"{self.prefix}{field}.")
         beam_size = inner.take_count("beam_size", 1)
         defaults = DecodingDefaults(
-            beam_size, inner.take_number("length_penalty"), inner.take_truth("early_stopping")
+            beam_size, inner.take_number("length_penalty"), inner.take_bool("early_stopping")
         )
         self.problems += inner.finish()
         return defaults
 
     def take_alignment(self, field: str) -> AlignmentHeads:
-        inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
+        inner = _FieldReader(self.take_object(field), f"{self.prefix}{field}.")
         step = inner.take_choice("step", ALIGNMENT_STEPS)
         alignment = AlignmentHeads(
             inner.take_count("layer", 0), inner.take_ids("heads", least=1), reads_token=step == "reading"
@@ -299,13 +299,14 @@ class _Reader:
         self.problems += inner.finish()
         return alignment
 
-    def take_entries(self, field: str) -> "dict[str, _Reader]":
+    def take_entries(self, field: str) -> "dict[str, _FieldReader]":
         """Take a nested object of objects; return a reader for each name, at least one."""
-        inner = _Reader(self.take_object(field), f"{self.prefix}{field}.")
+        inner = _FieldReader(self.take_object(field), f"{self.prefix}{field}.")
         if not inner.content and not self.problems:
             self.problems.append(f"{self.prefix}{field} is empty")
         entries = {
-            name: _Reader(inner.take_object(name), f"{inner.prefix}{name}.") for name in tuple(inner.content)
+            name: _FieldReader(inner.take_object(name), f"{inner.prefix}{name}.")
+            for name in tuple(inner.content)
         }
         self.problems += inner.finish()
         return entries
@@ -320,7 +321,7 @@ class _Reader:
             self.problems.append(f"{self.prefix}{field} must have {least} or more ids, none below 0")
         return ids
 
-    def take_truth(self, field: str) -> bool:
+    def take_bool(self, field: str) -> bool:
         return self._take(field, False)  # noqa: FBT003 -- a default value
 
     def take_number(self, field: str) -> float:
@@ -337,12 +338,12 @@ class _Reader:
         return is_null
 
     def take_files(self, field: str) -> dict[str, FileRecord]:
-        entries = _Reader(self.take_object(field), f"{field}.")
+        entries = _FieldReader(self.take_object(field), f"{field}.")
         records: dict[str, FileRecord] = {}
         for name in tuple(entries.content):
-            if not _stays_inside(name):
+            if not _is_inside_bundle(name):
                 self.problems.append(f"{field}: {name!r} does not name a file inside the bundle")
-            inner = _Reader(entries.take_object(name), f"{field}.{name}.")
+            inner = _FieldReader(entries.take_object(name), f"{field}.{name}.")
             records[name] = FileRecord(inner.take_text("sha256"), inner.take_count("size_bytes", 0))
             entries.problems += inner.finish()
         self.problems += entries.finish()
@@ -361,20 +362,20 @@ class _Reader:
         """Return all problems, including unknown fields."""
         return self.problems + [f"{self.prefix}{field} is not a known field" for field in self.content]
 
-    def _take(self, field: str, stand_in: T) -> T:
-        """Take a field's value; note a problem and return `stand_in` if it is missing or of another type."""
+    def _take(self, field: str, default: T) -> T:
+        """Take a field's value; note a problem and return `default` if it is missing or of another type."""
         if field not in self.content:
             self.problems.append(f"{self.prefix}{field} is missing")
-            return stand_in
+            return default
         value: T = self.content.pop(field)
-        if type(value) is not type(stand_in):  # not isinstance: true must not pass as an integer
-            wanted = JSON_TYPES[type(stand_in)]
+        if type(value) is not type(default):  # not isinstance: true must not pass as an integer
+            wanted = JSON_TYPES[type(default)]
             found = JSON_TYPES.get(type(value), type(value).__name__)
             self.problems.append(f"{self.prefix}{field} must be {wanted}, not {found}")
-            return stand_in
+            return default
         return value
 
 
-def _stays_inside(name: str) -> bool:
+def _is_inside_bundle(name: str) -> bool:
     path = PurePosixPath(name)
     return bool(path.parts) and "\\" not in name and not path.is_absolute() and ".." not in path.parts

@@ -53,7 +53,7 @@ class Shortlist:
     _is_always: NDArray[np.bool_] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if problems := _contradictions(self):
+        if problems := _problems(self):
             raise ValueError("; ".join(problems))
         is_always = np.zeros(self.target_vocab, np.bool_)
         is_always[self.always] = True
@@ -166,7 +166,7 @@ def _parse(content: bytes, source_vocab: int, target_vocab: int, eos_id: int) ->
     return shortlist
 
 
-def _contradictions(shortlist: Shortlist) -> list[str]:
+def _problems(shortlist: Shortlist) -> list[str]:
     """Return the problems of a shortlist's arrays; empty if there are none."""
     offsets, listed, always = shortlist.offsets, shortlist.listed, shortlist.always
     problems: list[str] = []
@@ -180,14 +180,14 @@ def _contradictions(shortlist: Shortlist) -> list[str]:
         problems.append(f"offsets do not run from 0 to the {len(listed)} ids listed")
     elif (offsets[1:] < offsets[:-1]).any():
         problems.append("offsets do not ascend")
-    elif not _ascends(listed, offsets[1:-1]):
+    elif not _is_ascending(listed, offsets[1:-1]):
         problems.append("a piece's ids do not ascend")
-    if not _ascends(always, np.empty(0, np.uint32)):
+    if not _is_ascending(always, np.empty(0, np.uint32)):
         problems.append("always: ids do not ascend")
     return problems
 
 
-def _ascends(ids: Ids, fresh_starts: NDArray[np.uint32]) -> bool:
+def _is_ascending(ids: Ids, fresh_starts: NDArray[np.uint32]) -> bool:
     """Whether every id is above the one before, except where a new list starts."""
     is_above = np.ones(len(ids) + 1, np.bool_)  # the last entry is for empty lists at the end
     is_above[1:-1] = ids[1:] > ids[:-1]

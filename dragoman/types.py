@@ -101,7 +101,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class ForcedDecoding:
     """Result of forced decoding for each target token, including the end-of-sentence one."""
 
     logprobs: tuple[float, ...]
@@ -124,7 +124,7 @@ class Hypothesis:
     score: float
     """`logprob` normalised by length; higher is better."""
     finish_reason: FinishReason
-    reading: Reading | None = None
+    reading: ForcedDecoding | None = None
     """Result of forced decoding; None if the target was searched for."""
 
 

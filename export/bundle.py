@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundle import sha256_of
+from dragoman.bundle import file_sha256
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION, CacheDType
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
@@ -25,7 +25,7 @@ from dragoman.manifest import (
     Sizes,
     SpecialIds,
     TokenizerFiles,
-    manifest_content,
+    to_json_content,
 )
 from export.alignment import alignment_problems, default_alignment
 from export.balance import balance_caches, balance_feed_forward
@@ -152,7 +152,7 @@ def write_bundle(
         decoding=original.decoding,
         alignment=alignment,
         files={
-            path.name: FileRecord(sha256_of(path), path.stat().st_size) for path in sorted(folder.iterdir())
+            path.name: FileRecord(file_sha256(path), path.stat().st_size) for path in sorted(folder.iterdir())
         },
         licence=facts.licence,
         origin={**original.origin, KIND_FIELD: original.kind, SHAPE_FIELD: asdict(config)},
@@ -219,7 +219,7 @@ def _calibrate(
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """In the place of the old one, if there is one: it is there whole at any moment."""
-    content = json.dumps(manifest_content(manifest), indent=2, ensure_ascii=False, allow_nan=False)
+    content = json.dumps(to_json_content(manifest), indent=2, ensure_ascii=False, allow_nan=False)
     _replace_file(folder / MANIFEST_FILE, content + "\n")
 
 
@@ -238,7 +238,7 @@ def put_card(folder: Path, manifest: Manifest, card: str) -> None:
     write_manifest(folder, replace(manifest, files=others))
     path = folder / CARD_FILE
     _replace_file(path, card)
-    files = {**others, CARD_FILE: FileRecord(sha256_of(path), path.stat().st_size)}
+    files = {**others, CARD_FILE: FileRecord(file_sha256(path), path.stat().st_size)}
     write_manifest(folder, replace(manifest, files=dict(sorted(files.items()))))
 
 

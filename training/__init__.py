@@ -1,1 +1,1 @@
-"""From parallel text to a checkpoint."""
+"""Training: from parallel text to a checkpoint."""

@@ -1,4 +1,4 @@
-"""`python -m training CONFIG.toml`: train or go on training."""
+"""`python -m training CONFIG.toml`: train a model, or resume its training."""
 
 import argparse
 import logging
@@ -29,7 +29,7 @@ docs/training.md explains a recipe key by key.
 
 
 def main() -> int:
-    """Train and return the exit status that the epilog describes."""
+    """Train, and return the exit status that the epilog describes."""
     arguments = _parser().parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     try:

@@ -1,7 +1,7 @@
-"""`python -m training.average CHECKPOINT... -o OUT`: one model of the mean of several models' weights.
+"""`python -m training.average CHECKPOINT... -o OUT`: average the weights of several checkpoints.
 
-For runs that share a beginning, such as a run and the one it started from: their mean is often better than
-each of them on the texts of either (Wortsman et al. 2022, "Model soups", arXiv:2203.05482).
+Made for runs with a common ancestor, such as a run and the one it started from. Their mean often translates
+the texts of both better than either model (Wortsman et al. 2022, "Model soups", arXiv:2203.05482).
 """
 
 import argparse
@@ -27,12 +27,12 @@ from training.exit_status import exit_status
 
 
 def average(folders: Sequence[Path], output: Path) -> None:
-    """Write the mean of the checkpoints' weights, each counted alike, as 16-bit numbers; of one its own.
+    """Write the unweighted mean of the checkpoints' weights in 16 bits; convert a single checkpoint.
 
-    The last checkpoint's record is kept, of several with a note; tokenizers are the first one's.
+    The output has the first checkpoint's tokenizers and the last one's record, plus a note if there are more.
 
     Raises:
-        CheckpointError: a folder is no checkpoint, or shape or vocabulary are not the first one's.
+        CheckpointError: a folder is no checkpoint, or its shape or vocabulary differs from the first one's.
     """
     checkpoints = [load_checkpoint(folder) for folder in folders]
     first = checkpoints[0]
@@ -66,7 +66,7 @@ def _record(checkpoints: Sequence[Checkpoint]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Return the exit status: 2 if a checkpoint cannot be used."""
+    """Average, and return the exit status: 2 if a checkpoint cannot be used."""
     parser = argparse.ArgumentParser(prog="python -m training.average", description="Average checkpoints.")
     parser.add_argument("checkpoints", type=Path, nargs="+")
     parser.add_argument("-o", "--output", type=Path, required=True)

@@ -14,20 +14,20 @@ StepBar: TypeAlias = "tqdm[Any]"
 
 
 def bar_over(items: Iterable[T], description: str, unit: str) -> Iterable[T]:
-    """The items, with a bar on standard error."""
+    """Yield the items and show a bar on standard error."""
     return tqdm(items, desc=description, unit=unit, mininterval=_interval_s())
 
 
 def step_bar(total: int, first_step: int) -> StepBar:
-    """A bar over training steps, moved by its owner."""
+    """Return a bar over training steps; the caller updates it."""
     return tqdm(total=total, initial=first_step, unit="step", desc="train", mininterval=_interval_s())
 
 
 def write_line(line: str) -> None:
-    """One line on standard error, above a bar if there is one."""
+    """Write one line to standard error, above the bar if there is one."""
     tqdm.write(line, file=sys.stderr)
 
 
 def _interval_s() -> float:
-    """A file cannot be redrawn, so there each refresh is a new piece of text: one a minute is enough."""
+    """Return the time between refreshes: in a file each one adds text, so once a minute is enough."""
     return TERMINAL_INTERVAL_S if sys.stderr.isatty() else LOG_INTERVAL_S

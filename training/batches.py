@@ -1,4 +1,4 @@
-"""Endless batches, a pure function of the seed and the step: what makes a resumed run the same run."""
+"""Endless batches as a pure function of seed and step, so that a resumed run sees the same batches."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -13,17 +13,17 @@ from torch import Tensor
 from training.tokenised import TokenisedCorpus
 
 ROUND_PAIRS = 40_000
-"""Pairs drawn, sorted by length and cut into batches at a time."""
+"""Number of pairs that are drawn, sorted by length and cut into batches at a time."""
 
 PairRef = tuple[int, int]
 """Corpus index, pair index."""
 
 
 class Batch(NamedTuple):
-    """What one step reads: B pairs, S source and T target length, padded on the right.
+    """The input of one step: B pairs, source length S and target length T, padded on the right.
 
-    Ids are int64, masks bool. A named tuple, not a dataclass: Lightning moves tuples to the device, frozen
-    dataclasses it refuses.
+    Ids are int64, masks are bool. This is a named tuple because Lightning moves tuples to the device but
+    rejects frozen dataclasses.
     """
 
     source_ids: Tensor  # [B, S]
@@ -35,7 +35,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """How to draw and cut."""
+    """Settings for drawing pairs and cutting batches."""
 
     weights: tuple[float, ...]
     budget_tokens: int
@@ -48,7 +48,7 @@ class BatchPlan:
 class BatchStream:
     """Batches from number `first` on: rounds of weighted draws, each cut into batches of similar length.
 
-    Of several processes each takes every `stride`-th batch.
+    Each of several processes takes every `stride`-th batch.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class BatchStream:
             yield self._collate(batch)
 
     def references(self) -> Iterator[list[PairRef]]:
-        """Which pairs make each batch."""
+        """Yield the pairs of each batch."""
         to_skip = self.first
         round_number = 0
         while True:
@@ -88,7 +88,7 @@ class BatchStream:
         return batches
 
     def _draw(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Walk each corpus in shuffled passes: no pair is drawn again before all have been drawn."""
+        """Draw a round from shuffled passes over each corpus: no pair repeats before all have been drawn."""
         shares = np.array(self.plan.weights) / sum(self.plan.weights)
         counts = np.maximum(1, np.round(shares * self.plan.round_pairs).astype(np.int64))
         corpus_of = np.repeat(np.arange(len(self.corpora)), counts)
@@ -113,7 +113,7 @@ def cut_by_budget(lengths: NDArray[np.int64], budget_tokens: int) -> list[tuple[
 
     Args:
         lengths: int64 [pairs, 2], source and target tokens.
-        budget_tokens: for both sides together; a single pair above it is a batch of its own.
+        budget_tokens: limit for both sides together; a longer pair becomes a batch of its own.
 
     Returns:
         Begin and end of each batch.
@@ -131,7 +131,7 @@ def cut_by_budget(lengths: NDArray[np.int64], budget_tokens: int) -> list[tuple[
 
 
 def _walk(size: int, begin: int, count: int, seed: tuple[int, int]) -> NDArray[np.int64]:
-    """`count` pairs from position `begin` of an endless row of shuffled passes over 0 .. size - 1."""
+    """Return `count` pairs from position `begin` of endless shuffled passes over 0 .. size - 1."""
     parts: list[NDArray[np.int64]] = []
     position, end = begin, begin + count
     while position < end:

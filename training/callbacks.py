@@ -1,4 +1,4 @@
-"""What happens beside the steps: progress, validation, snapshots for averaging."""
+"""Callbacks of the training loop: progress, validation, snapshots for averaging."""
 
 import time
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ SNAPSHOT_PATTERN = "step-*.pt"
 
 
 class Progress(Callback):
-    """A bar with loss, pairs a second and the time left; the loss goes into the history."""
+    """A bar with loss, pairs per second and time left; the loss is also appended to the history."""
 
     def __init__(self, config: TrainingConfig, history: History) -> None:
         self.total_steps = config.optimisation.steps
@@ -78,13 +78,13 @@ class Progress(Callback):
         self._close()
 
     def _close(self) -> None:
-        """Leave the bar's line, so that the next message begins on its own."""
+        """Close the bar, so that the next message starts on a new line."""
         if self.bar is not None:
             self.bar.close()
 
 
 class Validation(Callback):
-    """BLEU and chrF on held-out lines of each direction every so many steps, and their plot."""
+    """BLEU and chrF on held-out lines of each direction, computed and plotted every `every_steps` steps."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Validation(Callback):
 
 
 class Snapshots(Callback):
-    """The weights of every n-th step and of the last; the newest few are averaged into the final model."""
+    """Saved weights of every n-th step and the last; the newest few are averaged into the final model."""
 
     def __init__(self, config: TrainingConfig) -> None:
         self.folder = config.run_dir / "snapshots"
@@ -131,7 +131,7 @@ class Snapshots(Callback):
 
     @override
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Forget snapshots from beyond the resume point: these steps are made again."""
+        """Delete snapshots later than the resume point: those steps are repeated."""
         for path in snapshot_paths(self.folder):
             if _step_of(path) > trainer.global_step:
                 path.unlink()
@@ -158,12 +158,12 @@ class Snapshots(Callback):
 
 
 def snapshot_paths(folder: Path) -> list[Path]:
-    """Snapshots, oldest first."""
+    """Return the paths of the snapshots, oldest first."""
     return sorted(folder.glob(SNAPSHOT_PATTERN))
 
 
 def average_snapshots(paths: list[Path]) -> dict[str, torch.Tensor]:
-    """Mean of each weight over snapshots (Vaswani et al. 2017, section 6.1)."""
+    """Return the mean of each weight over snapshots (Vaswani et al. 2017, section 6.1)."""
     states = [torch.load(path, map_location="cpu", weights_only=True) for path in paths]
     return {name: torch.stack([state[name].float() for state in states]).mean(dim=0) for name in states[0]}
 

@@ -1,4 +1,4 @@
-"""The training run as one TOML file; an unknown or missing key is an error."""
+"""The configuration of a training run: one TOML file, in which an unknown or missing key is an error."""
 
 import tomllib
 from dataclasses import dataclass
@@ -22,21 +22,21 @@ MAX_VOCABULARY = 2**16
 
 
 class Section(BaseModel):
-    """A table of the file: frozen, strict about its keys."""
+    """A table of the file, immutable; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Variants(Section):
-    """Copies of a corpus's pairs in other shapes, so that odd input does not derail the model.
+    """Modified copies of a corpus's pairs, which make the model robust against odd input.
 
-    A share is that of the pairs which the shape fits: a copy that would be no other than its pair, or of
-    which nobody can tell whether it is right, is not made. `docs/training.md` shows one of each.
+    Each share counts only the pairs that the variant fits: no copy is made that would equal its pair or that
+    may be wrong. `docs/training.md` shows an example of each.
     """
 
     # Noise: the source changes, the target does not.
     lower_source: Fraction = 0.0
-    """Source in lower case; not where both sides share code with a capital letter."""
+    """Source in lower case; skipped where both sides share code with a capital letter."""
     small_first: Fraction = 0.0
     """Source with a small first letter."""
     title_case: Fraction = 0.0
@@ -44,47 +44,47 @@ class Variants(Section):
     quotes: Fraction = 0.0
     """Source with quotation marks, apostrophes, dashes and ellipses of another style."""
     punctuation: Fraction = 0.0
-    """Source with its last mark repeated, set off or mixed with another."""
+    """Source whose final punctuation mark is repeated, preceded by a space or mixed with another."""
     spelt_umlauts: Fraction = 0.0
     """German source with ae, oe, ue and ss for ä, ö, ü and ß."""
     typo: Fraction = 0.0
     """Source with a letter doubled, dropped or swapped, one in about forty characters."""
 
-    # Both sides change alike.
+    # Both sides change in the same way.
     upper: Fraction = 0.0
     """Both sides in upper case."""
     no_final_stop: Fraction = 0.0
     """Both sides without their final full stop."""
     copied_inside: Fraction = 0.0
-    """A name or number that both sides share becomes something to copy, such as a placeholder."""
+    """A name or number that both sides share is replaced by something to copy, such as a placeholder."""
     copied_beside: Fraction = 0.0
-    """Something to copy is put at the beginning or the end of both sides."""
+    """Something to copy is added at the beginning or the end of both sides."""
     other_number: Fraction = 0.0
-    """A number that both sides share becomes another one."""
+    """A number that both sides share is replaced by another one."""
     single_words: Annotated[int, Field(ge=0)] = 0
-    """Further copies of each pair of one word a side, some without the mark at their end."""
+    """Number of extra copies of each pair of single words; some lose their final punctuation mark."""
 
-    # Controls: the source asks for something that the target does. They need vocabulary.has_controls.
+    # Controls: the source requests a property of the target. They need vocabulary.has_controls.
     terms: Fraction = 0.0
-    """Source with the wanted translation beside some of its terms, by data.term_files."""
+    """Source with the required translation next to some of its terms, from data.term_files."""
     formality: Fraction = 0.0
-    """English source that asks for the form of address its German target has."""
+    """English source that requests the form of address of its German target."""
 
 
 class Corpus(Section):
-    """One kind of parallel text: files of `source⇥target` or `tag⇥source⇥target` lines, or lines made up."""
+    """A corpus: files of `source⇥target` or `tag⇥source⇥target` lines, or generated lines."""
 
     name: str = Field(pattern=r"^[a-z0-9-]+$")
     files: tuple[Path, ...] = ()
     generated_pairs: Count | None = None
-    """So many made-up German and English lines instead of files: numbers, dates, things to copy, words."""
+    """Number of generated German and English lines, not from files: numbers, dates, things to copy, words."""
     max_pairs: Count | None = None
-    """At most so many pairs of the files, drawn by the seed; all of them if not given."""
+    """Maximum number of pairs drawn from the files with the seed; unset: all of them."""
     weight: Positive
-    """Share of the pairs drawn from here, relative to the other corpora."""
+    """Share of training pairs drawn from this corpus, relative to the other corpora."""
     variants: Variants = Variants()
     licence: str
-    """Goes into the model card, word for word."""
+    """Licence, copied word for word into the model card."""
 
     @model_validator(mode="after")
     def _has_one_origin(self) -> "Corpus":
@@ -95,14 +95,14 @@ class Corpus(Section):
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """From one language to the other."""
+    """A translation direction: the language codes of source and target."""
 
     source: str
     target: str
 
     @property
     def name(self) -> str:
-        """Such as `de-en`."""
+        """The direction's name, such as `de-en`."""
         return f"{self.source}-{self.target}"
 
 
@@ -110,20 +110,20 @@ class Data(Section):
     source_language: str
     target_language: str
     is_reversed: bool = False
-    """The files hold the target in their source column."""
+    """Whether the files hold the target in their source column."""
     is_bidirectional: bool = False
-    """Every pair is read in both directions: one model learns both."""
+    """Whether every pair is read in both directions, so that one model learns both."""
     term_files: tuple[Path, ...] = ()
     """Dictionaries for variants.terms: lines of `tag⇥source⇥target`, in the corpora's column order."""
     corpora: tuple[Corpus, ...] = Field(min_length=1)
     max_tokens: Count = 200
-    """A pair with a longer side is left out."""
+    """Maximum number of tokens on each side; longer pairs are dropped."""
     max_length_ratio: Positive = 4.0
-    """A pair with more characters on one side than this many times the other's (plus 20) is left out."""
+    """Pairs are dropped if one side has more than this many times the other's characters, plus 20."""
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """From source to target language, and back if both are trained."""
+        """The direction from source to target language, and the reverse one if both are trained."""
         forward = Direction(self.source_language, self.target_language)
         backward = Direction(self.target_language, self.source_language)
         return (forward, backward) if self.is_bidirectional else (forward,)
@@ -156,9 +156,9 @@ class Vocabulary(Section):
     is_shared: bool = True
     character_coverage: Fraction = 0.9995
     sample_pairs: Count = 400_000
-    """Pairs that SentencePiece sees, drawn by the corpora's weights."""
+    """Number of pairs that SentencePiece trains on, drawn by the corpora's weights."""
     has_controls: bool = False
-    """Reserve the pieces of `training/controls.py`: for terms, formality and what may come."""
+    """Whether to reserve the control pieces of `training/controls.py`: terms, formality and spare ones."""
 
 
 class Model(Section):
@@ -183,18 +183,18 @@ class Optimisation(Section):
     warmup_steps: Count = 500
     steps: Count = 10_000
     decay_steps: Annotated[int, Field(ge=0)] = 2_000
-    """The last steps, over which the learning rate falls to zero; 0: it stays constant for ever."""
+    """Number of final steps over which the learning rate falls to zero; 0 keeps it constant."""
     budget_tokens: Count = 8_000
-    """Padded source and target tokens of a batch, together."""
+    """Maximum number of padded tokens of a batch, source and target together."""
     label_smoothing: Fraction = 0.1
     clip_norm: Positive = 1.0
     weight_decay: Annotated[float, Field(ge=0.0)] = 0.01
     precision: Literal["32-true", "bf16-mixed"] = "bf16-mixed"
     seed: Annotated[int, Field(ge=0)] = 1
     threads: Count = 2
-    """Of each process."""
+    """Number of threads of each process."""
     processes: Count = 1
-    """Each makes a batch of every step, and their gradients are averaged. More than one on a CPU only."""
+    """Number of processes. Each runs a batch of every step; gradients are averaged. Above 1 on CPUs only."""
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
 
 
@@ -207,20 +207,20 @@ class Validation(Section):
 
 class Checkpoints(Section):
     every_minutes: Positive = 3.0
-    """At most this much work is lost to a kill."""
+    """Minutes between resume points: the most work that a kill can lose."""
     average_last: Count = 5
-    """Snapshots averaged into the final model."""
+    """Number of snapshots averaged into the final model."""
     snapshot_every_steps: Count = 200
 
 
 class TrainingConfig(Section):
-    """Everything a run depends on."""
+    """All settings of a run."""
 
     run_dir: Path
     start_from: Path | None = None
-    """A checkpoint folder whose weights and vocabulary the run begins with, instead of fresh ones."""
+    """Checkpoint folder with the initial weights and vocabulary; unset: both are made from scratch."""
     only_direction: str | None = None
-    """Draw pairs of this direction alone, such as `de-en`, though both are prepared: for a branch."""
+    """The only direction to draw pairs of, such as `de-en`, though both are prepared; for a branch."""
     data: Data
     vocabulary: Vocabulary = Vocabulary()
     model: Model = Model()
@@ -230,7 +230,7 @@ class TrainingConfig(Section):
 
     @property
     def trained_directions(self) -> tuple[Direction, ...]:
-        """Those whose pairs are drawn."""
+        """The directions whose pairs are drawn."""
         return tuple(
             direction for direction in self.data.directions if self.only_direction in {None, direction.name}
         )
@@ -272,7 +272,8 @@ def load_config(path: Path) -> TrainingConfig:
     """Read and check a TOML file.
 
     Raises:
-        ConfigError: not readable, not TOML, or with keys that are unknown, missing or wrong: all are named.
+        ConfigError: the file is not readable or not TOML, or has unknown, missing or wrong keys; the message
+            names all of them.
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf8"))
@@ -287,7 +288,7 @@ def load_config(path: Path) -> TrainingConfig:
 
 
 def _problems_of(error: ValidationError) -> list[str]:
-    """One line per wrong key; a list that is only wrong because an item is has no line of its own."""
+    """Return one line per wrong key; a list that is wrong only because of an item gets no line of its own."""
     found = error.errors()
     inner = {details["loc"][:length] for details in found for length in range(1, len(details["loc"]))}
     return [

@@ -1,7 +1,7 @@
-"""Control pieces: what a request can ask of a model beside the text, as pieces that no text can spell.
+"""Control pieces: vocabulary pieces that no text can spell and that carry a request's options to the model.
 
-They are reserved when a vocabulary is made, since it cannot grow later. In training text a control is one
-Unicode noncharacter, which no clean text holds and which normalisation leaves as it is.
+They are reserved when a vocabulary is made, because it cannot grow later. In training text a control is a
+Unicode noncharacter, which clean text never contains and normalisation keeps.
 """
 
 import re
@@ -11,12 +11,12 @@ from typing import Final
 import sentencepiece
 
 TERM: Final = "<term>"
-"""Before a source term that has to be translated in a given way."""
+"""Stands before a source term with a required translation."""
 TRANSLATION: Final = "<translation>"
-"""Between the source term and the translation that is asked for."""
+"""Stands between the source term and its required translation."""
 TERM_END: Final = "</term>"
 FORMAL: Final = "<formal>"
-"""At the beginning of a source: address people formally, as with German Sie."""
+"""Stands at the beginning of a source: address people formally, as with German Sie."""
 INFORMAL: Final = "<informal>"
 
 NUM_SPARE = 12
@@ -30,7 +30,7 @@ CONTROLS: Final = (
     "<2en>",
     *(f"<control-{number}>" for number in range(NUM_SPARE)),
 )
-"""All pieces in the order of their ids; the last ones have no meaning yet."""
+"""All control pieces in the order of their ids; the last `NUM_SPARE` have no meaning yet."""
 
 _FIRST_MARK = 0xFDD0
 _MARKS = {control: chr(_FIRST_MARK + number) for number, control in enumerate(CONTROLS)}
@@ -44,14 +44,14 @@ def mark(control: str) -> str:
 
 
 def has_control(text: str) -> bool:
-    """Tell whether a text holds the mark of a control piece."""
+    """Return whether a text contains the mark of a control piece."""
     return _ANY_MARK.search(text) is not None
 
 
 def encode(processor: sentencepiece.SentencePieceProcessor, texts: Sequence[str]) -> list[list[int]]:
-    """Encode texts, each mark as the id of its control piece, each with the end-of-sentence id.
+    """Encode texts with the end-of-sentence id, and each mark as the id of its control piece.
 
-    What stands between two marks is encoded by itself, as words of its own.
+    The text between two marks is encoded separately, as words of its own.
     """
     ids: list[list[int]] = processor.encode(list(texts), add_eos=True)
     for index, text in enumerate(texts):

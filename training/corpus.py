@@ -20,7 +20,7 @@ COLUMNS_WITHOUT_TAG = 2
 COLUMNS_WITH_TAG = 3
 
 OPENERS: dict[str, Callable[[Path], object]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
-"""By a file's ending; each gives the bytes inside."""
+"""Functions that open compressed files, by file extension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,12 @@ def read_pairs(corpus: Corpus, data: Data, seed: int) -> Iterator[Pair]:
     """Yield clean, distinct pairs of a corpus, in file order.
 
     Args:
-        corpus: where they are; `max_pairs` of their lines are drawn, if there are more.
-        data: which column is the source.
+        corpus: names the files; `max_pairs` of their lines are drawn if there are more.
+        data: says which column is the source, and how much the lengths of the sides may differ.
         seed: decides which lines are drawn.
 
     Raises:
-        CorpusError: a file cannot be read, or a line is not UTF-8 or has not two or three columns.
+        CorpusError: a file cannot be read, or a line is not UTF-8 or does not have two or three columns.
     """
     seen: set[bytes] = set()
     for path, chosen in zip(corpus.files, _drawn_lines(corpus, seed), strict=True):
@@ -50,17 +50,17 @@ def read_pairs(corpus: Corpus, data: Data, seed: int) -> Iterator[Pair]:
 
 
 def is_clean(pair: Pair, max_length_ratio: float) -> bool:
-    """Whether both sides hold text of comparable length."""
+    """Return whether both sides contain text of comparable length."""
     short_len, long_len = sorted((len(pair.source), len(pair.target)))
     return short_len > 0 and long_len <= max_length_ratio * short_len + 20
 
 
 def _drawn_lines(corpus: Corpus, seed: int) -> list[set[int] | None]:
-    """For each file the numbers of the lines to read, or None for all of them."""
+    """Return the numbers of the lines to read from each file, or None for all of them."""
     if corpus.max_pairs is None:
         return [None] * len(corpus.files)
     counts = [sum(1 for _ in _lines(path)) for path in corpus.files]
-    drawn = Random(f"{seed} {corpus.name}").sample(  # noqa: S311 -- wanted the same again, not secret
+    drawn = Random(f"{seed} {corpus.name}").sample(  # noqa: S311 -- reproducible, not secret
         range(sum(counts)), min(corpus.max_pairs, sum(counts))
     )
     ends = list(accumulate(counts))
@@ -88,7 +88,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _open(path: Path) -> IO[bytes]:
-    """The file's bytes, unpacked by its ending; lines end with a line feed and nothing else."""
+    """Open a file for reading bytes and decompress it by its extension; only a line feed ends a line."""
     return cast("IO[bytes]", OPENERS[path.suffix](path) if path.suffix in OPENERS else path.open("rb"))
 
 

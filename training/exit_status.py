@@ -1,4 +1,4 @@
-"""Run a command of this package and turn what ends it into an exit status."""
+"""Exit statuses of this package's commands."""
 
 import sys
 from collections.abc import Callable
@@ -8,14 +8,14 @@ from training.errors import TrainingError, TrainingStopped
 
 TO_FIX = 2
 SIGNALLED = 128
-"""The shell's convention: 128 plus the signal's number."""
+"""Added to the signal's number, as shells do."""
 
 
 def exit_status(work: Callable[[], object]) -> int:
-    """Do the work and write to stderr what ends it early.
+    """Run `work` and write the error or signal that ends it early to stderr.
 
     Returns:
-        0; 2 after an error that the caller can fix; 128 plus the number of a signal.
+        0 on success; 2 after an error that the caller can fix; 128 plus the number of a signal.
     """
     try:
         work()

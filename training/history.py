@@ -1,4 +1,4 @@
-"""The run's record, a JSON line per event, and its picture."""
+"""The history of a run, one JSON line per event, and its plot."""
 
 import json
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 HISTORY_FILE = "history.jsonl"
 PLOT_FILE = "history.png"
 LOSS_EVERY_STEPS = 20
-"""So often the loss goes into the record."""
+"""Interval at which the loss is recorded, in steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class Event:
     bleu: float | None = None
     chrf: float | None = None
     direction: str | None = None
-    """Of the scores, such as `de-en`; runs of earlier releases had one direction and did not write it."""
+    """Direction of the scores, such as `de-en`; earlier releases had only one and did not record it."""
 
 
 class History:
-    """Events on disk, appended as they come."""
+    """The events of a run, appended to a file as they happen."""
 
     def __init__(self, run_dir: Path) -> None:
         self.path = run_dir / HISTORY_FILE
@@ -36,7 +36,7 @@ class History:
         self.events = read_events(self.path)
 
     def rewind(self, step: int) -> None:
-        """Forget what came after `step`: a resumed run will say it again."""
+        """Delete the events after `step`: a resumed run records them again."""
         self.events = [event for event in self.events if event.step <= step]
         write_events(self.path, self.events)
 
@@ -46,12 +46,12 @@ class History:
             file.write(json.dumps(asdict(event)) + "\n")
 
     def best(self) -> Event | None:
-        """The validation with the highest BLEU."""
+        """Return the validation with the highest BLEU, or None if there is none."""
         scored = [event for event in self.events if event.bleu is not None]
         return max(scored, key=lambda event: event.bleu or 0.0, default=None)
 
     def plot(self) -> None:
-        """Loss and scores against pairs seen, as PNG."""
+        """Plot loss and scores against pairs seen, as PNG."""
         figure = Figure(figsize=(9, 4), layout="constrained")
         loss_axes, score_axes = figure.subplots(1, 2)
         losses = [event for event in self.events if event.loss is not None]
@@ -75,10 +75,10 @@ class History:
 
 
 def read_events(path: Path) -> list[Event]:
-    """Read a history file; one that is not there has no events."""
+    """Read a history file; a missing one has no events."""
     if not path.exists():
         return []
-    # A kill may have torn the last line; what follows the last line feed is not an event.
+    # A kill may have cut the last line short: text after the last line feed is not an event.
     lines = path.read_text(encoding="utf8").split("\n")[:-1]
     return [Event(**json.loads(line)) for line in lines]
 

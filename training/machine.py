@@ -1,4 +1,4 @@
-"""What a run computed on, for the record."""
+"""A description of the machine that a run used, for its record."""
 
 import platform
 from pathlib import Path
@@ -9,7 +9,7 @@ CPU_INFO = Path("/proc/cpuinfo")
 
 
 def describe_machine(device: torch.device, threads: int) -> str:
-    """Such as `AMD EPYC 9R14 (x86_64), 2 threads, torch 2.9.0`, or the name of the GPU before it."""
+    """Return, say, `AMD EPYC 9R14 (x86_64), 2 threads, torch 2.9.0`, after the GPU's name if there is one."""
     host = f"{_cpu_name()} ({platform.machine()}), {threads} threads, torch {torch.__version__}"
     if device.type == "cuda":
         return f"{torch.cuda.get_device_name(device)}, {host}"
@@ -17,7 +17,7 @@ def describe_machine(device: torch.device, threads: int) -> str:
 
 
 def _cpu_name() -> str:
-    """Linux tells in a file; elsewhere `platform` may know."""
+    """Return the CPU's name from /proc/cpuinfo on Linux, from `platform` elsewhere."""
     if CPU_INFO.exists():
         for line in CPU_INFO.read_text(encoding="utf8", errors="replace").splitlines():
             if line.startswith("model name"):

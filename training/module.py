@@ -1,4 +1,4 @@
-"""What one training step does: the loss, the optimiser and its schedule, for Lightning's loop."""
+"""The Lightning module of training: the loss, the optimiser and its schedule."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -19,12 +19,12 @@ from training.parallel import StepCounts, Workers
 from training.stopping import StopRequest
 
 TRIM_EVERY_STEPS = 10
-"""Batches of many shapes leave free memory in pieces, about a gigabyte a minute, until it is given back."""
+"""Steps between releases of free memory; batches of many shapes fragment about a gigabyte of it a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What a run has seen: pairs, target tokens and seconds of training."""
+    """Totals of a run: pairs and target tokens seen, and seconds of training."""
 
     pairs_seen: int
     tokens_seen: int
@@ -32,7 +32,7 @@ class Counters:
 
 
 class TranslationModule(lightning.LightningModule):
-    """Cross-entropy with label smoothing (Szegedy et al. 2016) over the target's real tokens."""
+    """Training with label-smoothed cross-entropy (Szegedy et al. 2016) over target tokens without padding."""
 
     def __init__(
         self, model: Transformer, optimisation: Optimisation, workers: Workers, stop: StopRequest
@@ -43,26 +43,26 @@ class TranslationModule(lightning.LightningModule):
         self.workers = workers
         self.stop = stop
         self.is_stopping = False
-        """Whether a process of the run was asked to stop: after the step, all of them do."""
+        """Whether any process of the run has a stop request; all of them stop after the step."""
         self.num_own = (0, 0)
-        """Pairs and target tokens of this process's batch."""
+        """Number of pairs and target tokens in this process's batch."""
         self.pairs_seen = 0
         self.tokens_seen = 0
         self.train_seconds = 0.0
 
     @override
     def on_train_start(self) -> None:
-        """Install our signal handlers over those of Lightning, which would end this process alone."""
+        """Replace Lightning's signal handlers, which would end only this process, by our own."""
         self.stop.install()
 
     @override
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        """Make dropout a function of seed and step: a resumed run drops what it would have dropped."""
+        """Seed dropout from seed and step, so that a resumed run drops the same units."""
         torch.manual_seed(dropout_seed(self.optimisation.seed, self.global_step))
 
     @override
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Mean loss a target token, in nats."""
+        """Return the mean loss per target token, in nats."""
         states = self.model(batch.source_ids, batch.source_mask, batch.target_in)
         logits = self.model.logits(states[batch.target_mask])  # [tokens, V]
         self.num_own = len(batch.source_ids), len(logits)
@@ -74,7 +74,7 @@ class TranslationModule(lightning.LightningModule):
 
     @override
     def on_after_backward(self) -> None:
-        """Average gradients, and add up counts and stop requests, over the processes of the run."""
+        """Average gradients and add up counts and stop requests over the processes of the run."""
         is_stopping = self.stop.signal_number is not None
         counts = self.workers.average(self.model, StepCounts(*self.num_own, is_stopping=is_stopping))
         self.pairs_seen += counts.pairs
@@ -85,12 +85,12 @@ class TranslationModule(lightning.LightningModule):
 
     @property
     def counters(self) -> "Counters":
-        """What the run has seen so far."""
+        """Totals of the run so far."""
         return Counters(self.pairs_seen, self.tokens_seen, self.train_seconds)
 
     @override
     def configure_optimizers(self) -> Any:
-        """In the shape Lightning asks for: the schedule moves with every step."""
+        """Return optimiser and schedule as Lightning expects them; the schedule advances with every step."""
         optimiser = make_optimiser(self.model, self.optimisation)
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimiser, lambda step: learning_rate_factor(step, self.optimisation)
@@ -113,13 +113,17 @@ class TranslationModule(lightning.LightningModule):
 
 
 def dropout_seed(seed: int, step: int) -> int:
-    """A well-mixed 64-bit seed for one step."""
+    """Return a well-mixed 64-bit seed for one step."""
     (mixed,) = np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)
     return int(mixed)
 
 
 def as_translation(module: lightning.LightningModule) -> TranslationModule:
-    """Return the module that Lightning hands to a callback, as what it is."""
+    """Narrow the type of the module that Lightning passes to a callback.
+
+    Raises:
+        TypeError: it is no TranslationModule.
+    """
     if not isinstance(module, TranslationModule):
         raise TypeError(f"expected a TranslationModule, not {type(module).__name__}")
     return module

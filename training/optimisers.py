@@ -1,4 +1,4 @@
-"""The optimiser: AdamW for all weights, or Muon for the matrices and AdamW for the rest."""
+"""Optimisers: AdamW for all weights, or Muon for the matrices and AdamW for the rest."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, overload
@@ -10,10 +10,10 @@ from training.config import Optimisation
 
 
 class MuonWithAdamW(torch.optim.Optimizer):
-    """Muon (Jordan et al. 2024) on hidden matrices, AdamW on embeddings, norms and biases, as one optimiser.
+    """One optimiser: Muon (Jordan et al. 2024) for hidden matrices, AdamW for embeddings, norms and biases.
 
-    Muon makes each matrix's update orthogonal; scaled to AdamW's usual update size (Liu et al. 2025), both
-    share one learning rate.
+    Muon orthogonalises each matrix's update. The update is scaled to AdamW's usual size (Liu et al. 2025), so
+    that both share one learning rate.
     """
 
     def __init__(self, muon: torch.optim.Optimizer, adamw: torch.optim.Optimizer) -> None:
@@ -43,17 +43,17 @@ class MuonWithAdamW(torch.optim.Optimizer):
         self._share_groups()
 
     def _share_groups(self) -> None:
-        """One set of group dicts, so that a schedule which writes here reaches the parts."""
+        """Share the group dicts with the parts, so that the schedule's changes reach them."""
         self.param_groups = [group for part in self.parts for group in part.param_groups]
 
 
 def make_optimiser(model: nn.Module, config: Optimisation) -> torch.optim.Optimizer:
-    """The optimiser the config names, over every parameter of the model."""
+    """Return the optimiser that the config names, for every parameter of the model."""
     if config.optimizer == "adamw":
         return _adamw(model.parameters(), config)
     matrices: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
-    for module in model.modules():  # each once: tied tables are one module under two names
+    for module in model.modules():  # yields tied tables, one module under two names, only once
         for name, parameter in module.named_parameters(recurse=False):
             is_matrix = isinstance(module, nn.Linear) and name == "weight"
             (matrices if is_matrix else others).append(parameter)
@@ -69,7 +69,7 @@ def make_optimiser(model: nn.Module, config: Optimisation) -> torch.optim.Optimi
 def learning_rate_factor(step: int, config: Optimisation) -> float:
     """Return the share of the peak learning rate at `step`: linear warm-up, constant, linear decay to zero.
 
-    Without decay steps it stays constant, so that a run can go on for ever and branches lead it to zero
+    Without decay steps it stays constant: such a run has no end, and branches decay the rate to zero
     (warmup-stable-decay: Hu et al. 2024, arXiv:2404.06395; Hägele et al. 2024, arXiv:2405.18392).
     """
     warm_up = (step + 1) / config.warmup_steps

@@ -1,8 +1,8 @@
-"""Several processes that train one model: each makes a batch of every step, and the gradients are averaged.
+"""Data-parallel training in several processes: each runs a batch of every step; gradients are averaged.
 
-Every process holds the whole model and makes the same update from the same mean, so that all stay equal bit
-for bit; only the first one writes anything. On CPUs a step then takes about as long as one process on one
-core needs for its own batch, whereas threads within a step gain far less.
+Every process holds the whole model and applies the same update, so that all copies stay bit-identical. Only
+the first process writes files. On CPUs a step takes about as long as one process on one core needs for its
+own batch; threads within a step gain far less.
 """
 
 import multiprocessing
@@ -21,16 +21,16 @@ from training.errors import WorkerLostError
 
 HOST = "127.0.0.1"
 MEETING_TIMEOUT = timedelta(minutes=10)
-"""Until all processes have come."""
+"""Maximum wait for all processes to join."""
 GRACE_S = 5.0
-"""For a process whose connection is closed: until it has ended."""
+"""Maximum wait in seconds for a process to end after its connection has closed."""
 TIMEOUT = timedelta(days=7)
-"""For an exchange: as long as a run may be paused, or its first process may validate."""
+"""Maximum duration of an exchange: a run may be paused that long, or its first process may validate."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepCounts:
-    """What one step adds to a run's counters, and whether a process was asked to stop."""
+    """Pairs and target tokens of one step, and whether a process has a stop request."""
 
     pairs: int
     tokens: int
@@ -38,7 +38,7 @@ class StepCounts:
 
 
 class Workers:
-    """The processes of a run, seen from one of them."""
+    """The group of a run's processes, with the rank of the current one."""
 
     def __init__(self, rank: int, count: int) -> None:
         self.rank = rank
@@ -49,7 +49,7 @@ class Workers:
         return self.rank == 0
 
     def average(self, model: nn.Module, counts: StepCounts) -> StepCounts:
-        """Replace each gradient by its mean over the processes; returns the sum of their counts."""
+        """Replace each gradient by its mean over the processes; return the sum of their counts."""
         if self.count == 1:
             return counts
         gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
@@ -69,14 +69,14 @@ class Workers:
 def joined_workers(
     config: TrainingConfig, follow: Callable[[TrainingConfig, int, int], None]
 ) -> Iterator[Workers]:
-    """Start the other processes of a run and meet them; they end with it.
+    """Start the other processes of a run, join them, and terminate them at the end.
 
     Args:
-        config: says how many there are in all.
-        follow: what each of the others does, with the config, its rank and the port where they meet.
+        config: has the total number of processes.
+        follow: run by each other process with the config, its rank and the port of the first process.
 
     Raises:
-        WorkerLostError: another process ended before the run did, or did not come.
+        WorkerLostError: another process ended before the run did, or did not join.
     """
     count = config.optimisation.processes
     if count == 1:
@@ -115,9 +115,9 @@ def meet(port: int, rank: int, count: int) -> Iterator[Workers]:
     """Join the other processes of a run.
 
     Args:
-        port: where the first one waits.
-        rank: this process's, from 1.
-        count: of processes.
+        port: port on which the first process waits.
+        rank: rank of this process, from 1.
+        count: number of processes.
     """
     store = TCPStore(HOST, port, count, is_master=False)
     with _group(store, rank, count) as workers:

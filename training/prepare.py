@@ -1,4 +1,4 @@
-"""Text to vocabularies and token ids, once per run folder."""
+"""Preparation of the data: text to vocabularies and token ids, once per run folder."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ RECIPE_FILE = "recipe.json"
 
 
 class _Recipe(Section):
-    """What tokenised corpora depend on. A file of before a key was there means the key's default."""
+    """The settings that tokenised corpora depend on. A key that an older file lacks has its default value."""
 
     start_from: Path | None
     data: Data
@@ -33,18 +33,18 @@ class _Recipe(Section):
 
 @dataclass(frozen=True, slots=True)
 class WeightedCorpus:
-    """Token ids of a corpus in one direction, and the share of the pairs drawn from them."""
+    """Token ids of a corpus in one direction, and the share of training pairs drawn from it."""
 
     tokenised: TokenisedCorpus
     weight: float
 
 
 def prepare(config: TrainingConfig) -> list[WeightedCorpus]:
-    """Return the tokenised corpora in each direction; made on the first call, read from disk afterwards.
+    """Return the tokenised corpora in each direction: made on the first call, read from disk afterwards.
 
     Raises:
-        CorpusError: a file is missing or not what it should be, or leaves no pair.
-        VocabularyError: the text does not carry the vocabulary.
+        CorpusError: a file is missing or cannot be used, or a corpus has no usable pair.
+        VocabularyError: the vocabulary cannot be made from the text, or `start_from` has none.
         RunFolderError: the folder was prepared from other data or vocabulary settings.
     """
     folder = config.run_dir / "data"
@@ -66,10 +66,10 @@ def prepare(config: TrainingConfig) -> list[WeightedCorpus]:
 
 
 def corpus_pairs(corpus: Corpus, config: TrainingConfig) -> Iterator[Pair]:
-    """Yield a corpus's pairs from source to target language, without copies in other shapes.
+    """Yield a corpus's pairs from source to target language, without their variants.
 
     Raises:
-        CorpusError: it leaves no pair, or a file is not what it should be.
+        CorpusError: there is no usable pair, or a file cannot be used.
     """
     pairs: Iterable[Pair]
     if corpus.generated_pairs is None:
@@ -87,7 +87,7 @@ def corpus_pairs(corpus: Corpus, config: TrainingConfig) -> Iterator[Pair]:
 
 
 def read_terms(config: TrainingConfig, direction: Direction) -> TermDictionary | None:
-    """Read the dictionaries of `data.term_files`, if there are any, in a direction."""
+    """Read the dictionaries of `data.term_files` in a direction; return None if there are none."""
     data = config.data
     if not data.term_files:
         return None
@@ -96,7 +96,7 @@ def read_terms(config: TrainingConfig, direction: Direction) -> TermDictionary |
 
 
 def directed_pairs(pairs: Iterable[Pair], direction: Direction, config: TrainingConfig) -> Iterator[Pair]:
-    """Yield pairs, which are from the config's source to its target language, in a direction."""
+    """Yield pairs in `direction`, given pairs from the config's source to its target language."""
     is_swapped = direction != config.data.directions[0]
     return (Pair(pair.target, pair.source) if is_swapped else pair for pair in pairs)
 
@@ -143,7 +143,7 @@ def _corpus_path(folder: Path, corpus: Corpus, direction: Direction) -> Path:
 def _check_recipe(path: Path, recipe: _Recipe) -> None:
     try:
         is_same = _Recipe.model_validate_json(path.read_bytes()) == recipe
-    except ValidationError:  # keys that this release does not know, or half a file
+    except ValidationError:  # keys of another release, or an incomplete file
         is_same = False
     if not is_same:
         raise RunFolderError(

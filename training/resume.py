@@ -1,4 +1,4 @@
-"""Resume points: written at intervals, at the last step and at a signal; found again at the next start."""
+"""Resume points: written at intervals, after the last step and at a signal; read at the next start."""
 
 import logging
 import os
@@ -34,9 +34,9 @@ class ResumePoint:
 
 
 class ResumePoints(Callback):
-    """Writes resume points between steps, where weights, optimiser and counters agree.
+    """Callback that writes resume points between steps, when weights, optimiser and counters agree.
 
-    The last of the callbacks, so that what the others did after a step is done when the step is on disk.
+    It must be the last callback, so that the others have finished with a step before the step is on disk.
     """
 
     def __init__(self, config: TrainingConfig) -> None:
@@ -66,7 +66,7 @@ class ResumePoints(Callback):
         end_if_stopping(module, step, self.last_step)
 
     def _write(self, trainer: lightning.Trainer) -> None:
-        """Under a name of its own first: a kill while writing leaves the point before it in place."""
+        """Write a resume point under a temporary name first: a kill then leaves the previous one intact."""
         self.folder.mkdir(exist_ok=True)
         path = self.folder / f"{trainer.global_step:08d}.ckpt"
         partial = path.with_suffix(".partial")
@@ -80,7 +80,7 @@ class ResumePoints(Callback):
 
 
 class Follower(Callback):
-    """Ends a process beside the first one when the run is asked to stop; it writes nothing."""
+    """Callback that ends a process other than the first one when the run has to stop; it writes nothing."""
 
     def __init__(self, config: TrainingConfig) -> None:
         self.last_step = config.optimisation.steps
@@ -98,24 +98,24 @@ class Follower(Callback):
 
 
 def end_if_stopping(module: TranslationModule, step: int, last_step: int) -> None:
-    """Raise TrainingStopped between two steps, if a process of the run was asked to stop."""
+    """Raise TrainingStopped between two steps if a process of the run has a stop request."""
     if module.is_stopping and step < last_step:
         raise TrainingStopped(module.stop.signal_number or signal.SIGTERM, step)
 
 
 def resume_points(run_dir: Path) -> list[ResumePoint]:
-    """All resume points, the one with the most steps last."""
+    """Return all resume points, the one with the most steps last."""
     named = [(path, _NAME.fullmatch(path.name)) for path in (run_dir / "resume").glob("*.ckpt")]
     points = [ResumePoint(path, int(name[1])) for path, name in named if name]
     return sorted(points, key=lambda point: (point.step, point.path.name))
 
 
 def check_resume_point(point: ResumePoint, module: TranslationModule) -> None:
-    """Compare a resume point's weights and optimiser with what the config asks for.
+    """Compare a resume point's weights and optimiser with the config.
 
     Raises:
-        RunFolderError: they belong to another [model] or another optimizer, whose numbers the resume point
-            brings with it, so that a change in the config would be without effect.
+        RunFolderError: they belong to another [model] or other optimizer settings. The resume point overrides
+            these settings, so that a change in the config would have no effect.
     """
     state = torch.load(point.path, map_location="cpu", weights_only=True, mmap=True)
     weights = module.state_dict()
@@ -133,7 +133,7 @@ def check_resume_point(point: ResumePoint, module: TranslationModule) -> None:
 
 
 def load_resume_point(point: ResumePoint, module: TranslationModule) -> None:
-    """Weights and counters only: what a run that has made its last step still needs."""
+    """Load weights and counters only, which is all that a run needs after its last step."""
     state = torch.load(point.path, map_location="cpu", weights_only=True)
     module.load_state_dict(state["state_dict"])
     module.on_load_checkpoint(state)

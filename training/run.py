@@ -1,4 +1,4 @@
-"""A whole run: prepare, train or resume, average, write the checkpoint."""
+"""A training run: prepare, train or resume, average, write the checkpoint."""
 
 import logging
 import shutil
@@ -43,15 +43,15 @@ log = logging.getLogger(__name__)
 Processors = tuple[sentencepiece.SentencePieceProcessor, sentencepiece.SentencePieceProcessor]
 
 BESIDE_THE_POINT = (
-    r".*does not have many workers.*",  # batches are cut in the loop itself: a pure function of the step
+    r".*does not have many workers.*",  # batches are cut by the training process: a pure function of the step
     r".*Be aware that when using `ckpt_path`.*",  # resume points of older releases name another callback
-    r".*GPU available but not used.*",  # `accelerator` said so
+    r".*GPU available but not used.*",  # `accelerator` decides that
     r".*LeafSpec.*",  # Lightning's own use of torch
 )
 
 
 class _Stream(IterableDataset[Batch]):
-    """`BatchStream` as Lightning's data loader wants it."""
+    """`BatchStream` as the iterable data set that a data loader expects."""
 
     def __init__(self, stream: BatchStream) -> None:
         self.stream = stream
@@ -61,14 +61,14 @@ class _Stream(IterableDataset[Batch]):
 
 
 def train(config: TrainingConfig) -> Path:
-    """Train to the last step, going on from the newest resume point; returns the checkpoint folder.
+    """Train to the last step, starting from the newest resume point; return the checkpoint folder.
 
-    After a signal or a kill the same call goes on: resume points are at most `checkpoints.every_minutes`
-    apart. On a CPU the resumed run is the undisturbed one, bit for bit.
+    After a signal or a kill the same call resumes the run: resume points are at most
+    `checkpoints.every_minutes` apart. On a CPU the resumed run is bit-identical to an uninterrupted one.
 
     Raises:
-        TrainingError: config or data must be mended first.
-        TrainingStopped: SIGTERM or SIGINT came; a resume point was written.
+        TrainingError: config or data must be fixed first.
+        TrainingStopped: SIGTERM or SIGINT arrived; a resume point was written.
     """
     held_out = [HeldOut.of(config, direction) for direction in config.trained_directions]
     torch.set_num_threads(config.optimisation.threads)
@@ -106,12 +106,12 @@ def train(config: TrainingConfig) -> Path:
 
 
 def follow(config: TrainingConfig, rank: int, port: int) -> None:
-    """Train beside the first process of a run, until it ends or is asked to stop.
+    """Train in another process than the first one, until the run ends or has to stop.
 
     Args:
-        config: the run's, already prepared.
-        rank: this process's, from 1.
-        port: where the first process waits for the others.
+        config: config of the run, whose data are already prepared.
+        rank: rank of this process, from 1.
+        port: port on which the first process waits for the others.
     """
     torch.set_num_threads(config.optimisation.threads)
     corpora = prepare(config)
@@ -128,7 +128,7 @@ def follow(config: TrainingConfig, rank: int, port: int) -> None:
 
 
 def make_model(config: TrainingConfig, processors: Processors) -> Transformer:
-    """A fresh model with the config's shape and the run's vocabulary sizes."""
+    """Return a newly initialised model with the config's shape and the run's vocabulary sizes."""
     source, target = processors
     return Transformer(
         ModelConfig(
@@ -147,7 +147,7 @@ def make_model(config: TrainingConfig, processors: Processors) -> Transformer:
 def _make_module(
     config: TrainingConfig, processors: Processors, workers: Workers, stop: StopRequest
 ) -> tuple[TranslationModule, dict[str, Any] | None]:
-    """Return the module with its first weights, and the record of the checkpoint they come from, if any."""
+    """Return the module with initial weights, and the record of the checkpoint they come from, if any."""
     torch.manual_seed(config.optimisation.seed)
     model = make_model(config, processors)
     earlier = start_weights(config.start_from, model)
@@ -161,7 +161,7 @@ def _fit(
     processors: Processors,
     corpora: list[WeightedCorpus],
 ) -> int:
-    """Make the steps that are still to make; returns the number of the last."""
+    """Run the remaining steps; return the number of the last one."""
     point = next(reversed(resume_points(config.run_dir)), None)
     workers, step = module.workers, 0 if point is None else point.step
     plan = _plan(config, processors, corpora)
@@ -204,7 +204,7 @@ def _trainer(config: TrainingConfig, callbacks: list[lightning.Callback]) -> lig
 
 @contextmanager
 def _quiet_lightning() -> Iterator[None]:
-    """Without Lightning's advice and notices; its other warnings come through."""
+    """Silence Lightning's advice and notices, but no other warnings."""
     logger = logging.getLogger("lightning.pytorch")
     level = logger.level
     logger.setLevel(logging.WARNING)
@@ -228,7 +228,7 @@ def _plan(config: TrainingConfig, processors: Processors, corpora: list[Weighted
 
 
 def _average(config: TrainingConfig, module: TranslationModule) -> int:
-    """Put the mean of the newest snapshots into the model; returns how many there were."""
+    """Load the mean of the newest snapshots into the model; return their number."""
     paths = snapshot_paths(config.run_dir / "snapshots")[-config.checkpoints.average_last :]
     if paths:
         module.model.load_state_dict(average_snapshots(paths))
@@ -246,7 +246,7 @@ def _write_checkpoint(config: TrainingConfig, module: TranslationModule, record:
 
 
 def run_record(config: TrainingConfig, counters: Counters, best: Event | None) -> dict[str, Any]:
-    """Return what a checkpoint's record says of its run: languages, data, counters, best validation."""
+    """Return a checkpoint's record of its run: languages, data, counters, best validation, optimisation."""
     direction = config.trained_directions[0]
     return {
         "source_language": direction.source,

@@ -1,4 +1,4 @@
-"""Beginning a run with the weights of a finished one, or a vocabulary with the vectors of another."""
+"""Initial weights of a run: those of a finished run, or those of a model with another vocabulary."""
 
 import json
 from dataclasses import asdict
@@ -21,35 +21,36 @@ from training.config import TrainingConfig
 from training.errors import ConfigError
 
 FREE_FIELDS = frozenset({"dropout", "inner_dropout"})
-"""A second run may choose these anew: they shape no weight."""
+"""Fields that a second run may change: they do not affect the shape of any weight."""
 START_FILE = "started-from.json"
-"""In a run's data folder: the record of the checkpoint it began with, which may be replaced since."""
+"""File in a run's data folder: a copy of the initial checkpoint's record, since that may be replaced."""
 
 
 def keep_start_record(config: TrainingConfig) -> None:
-    """Write the record of the checkpoint that a run begins with into its data folder."""
+    """Write the record of a run's initial checkpoint into the run's data folder."""
     path = None if config.start_from is None else config.start_from / TRAINING_FILE
     record = path.read_bytes() if path is not None and path.is_file() else b"{}"
     (config.run_dir / "data" / START_FILE).write_bytes(record)
 
 
 def start_record(config: TrainingConfig) -> dict[str, Any]:
-    """Return the record of the checkpoint that a run began with; empty where there is none."""
+    """Return the record of a run's initial checkpoint; empty if there is none."""
     path = config.run_dir / "data" / START_FILE
     record: dict[str, Any] = json.loads(path.read_bytes()) if path.is_file() else {}
     return record
 
 
 def data_seed(config: TrainingConfig) -> int:
-    """Return the seed of all that is drawn from the corpora: a run that goes on from another draws anew."""
+    """Return the seed of all draws from the corpora; a run that continues another one draws differently."""
     return config.optimisation.seed + int(start_record(config).get("pairs_seen", 0))
 
 
 def start_weights(checkpoint: Path | None, model: Transformer) -> dict[str, Any] | None:
-    """Fill the model from a checkpoint folder, if there is one; returns that checkpoint's training record.
+    """Load a checkpoint, if there is one, into the model; return the checkpoint's training record.
 
     Raises:
-        ConfigError: the folder is no checkpoint, or its model has another shape: every field is named.
+        ConfigError: the folder is no checkpoint, or its model has another shape; the message names every
+            differing field.
     """
     if checkpoint is None:
         return None
@@ -62,15 +63,15 @@ def start_weights(checkpoint: Path | None, model: Transformer) -> dict[str, Any]
 def moved_weights(
     checkpoint: Path, model: Transformer, processor: sentencepiece.SentencePieceProcessor
 ) -> dict[str, Any]:
-    """Fill a model that has another vocabulary from a checkpoint; returns that checkpoint's record.
+    """Load a checkpoint into a model with another vocabulary; return the checkpoint's training record.
 
-    Each piece's vector and bias become the mean of those of the checkpoint's pieces that spell it. Pieces
-    that no text can spell, such as new controls, begin as the mean of the whole table.
+    Each piece gets the mean vector and mean bias of the checkpoint's pieces that spell it. Pieces that no
+    text can spell, such as new controls, get the mean vector and the lowest bias of the whole table.
 
     Args:
-        checkpoint: with one table for source, target and output.
-        model: of the same shape but for the vocabulary.
-        processor: the model's.
+        checkpoint: checkpoint folder with one table for source, target and output.
+        model: model of the same shape except for the vocabulary.
+        processor: tokenizer of the model.
 
     Raises:
         ConfigError: the folder is no checkpoint, or its model has another shape.
@@ -115,7 +116,7 @@ def _demand_same_shape(
 
 
 def _spelling(old: sentencepiece.SentencePieceProcessor, piece: str) -> list[int]:
-    """Ids of the old pieces that spell a new one, which may stand within a word; none for a control."""
+    """Return the ids of old pieces that spell a new one, which may be inside a word; empty for a control."""
     known = old.piece_to_id(piece)
     if known != old.unk_id() or piece == old.id_to_piece(old.unk_id()):
         return [known]

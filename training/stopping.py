@@ -1,4 +1,4 @@
-"""Signals that ask for the end, noted and acted on where it is safe to end."""
+"""Stop signals: recorded when they arrive, acted on where it is safe to stop."""
 
 import logging
 import signal
@@ -12,16 +12,16 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopRequest:
-    """Whether a signal asked for the end."""
+    """The stop signal that has arrived, if any."""
 
     def __init__(self, promise: str | None = None) -> None:
-        """`promise`: what is logged when a signal comes, as in "stopping after this step"."""
+        """Set `promise`, the message logged when a signal arrives, such as "stopping after this step"."""
         self.signal_number: int | None = None
         self._promise = promise
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Note SIGTERM and SIGINT instead of dying; a second one of them ends the process as usual."""
+        """Record SIGTERM and SIGINT instead of ending the process; a second signal ends it as usual."""
         before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
         self.install()
         try:
@@ -31,7 +31,7 @@ class StopRequest:
                 signal.signal(number, handler)
 
     def install(self) -> None:
-        """Note the signals from now on, whoever else has put a handler of their own in place."""
+        """Install the handlers that record the signals, over any others."""
         for number in STOP_SIGNALS:
             signal.signal(number, self._note)
 

@@ -1,4 +1,4 @@
-"""A corpus as token ids in one flat file, so that training never waits for text."""
+"""A corpus as token ids in one flat file, so that training never waits for text processing."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ ENCODE_CHUNK = 10_000
 
 @dataclass(frozen=True, slots=True)
 class TokenisedCorpus:
-    """Pairs as ids: source of pair n in ids[offsets[2n]:offsets[2n+1]], its target right behind it.
+    """Token ids of pairs: the source of pair n is ids[offsets[2n]:offsets[2n+1]]; its target follows.
 
-    Sources and targets both end in the end-of-sentence id.
+    Sources and targets both end with the end-of-sentence id.
     """
 
     ids: NDArray[np.uint16]
@@ -36,7 +36,7 @@ class TokenisedCorpus:
         return self.ids[self.offsets[2 * pair + 1] : self.offsets[2 * pair + 2]]
 
     def lengths(self) -> NDArray[np.int64]:
-        """int64 [pairs, 2]: source and target tokens."""
+        """Return the number of source and target tokens of each pair, int64 [pairs, 2]."""
         return np.diff(self.offsets).reshape(-1, 2)
 
     def save(self, path: Path) -> None:
@@ -56,7 +56,11 @@ def tokenise(
     target_processor: sentencepiece.SentencePieceProcessor,
     max_tokens: int,
 ) -> TokenisedCorpus:
-    """Encode pairs; one with a side over `max_tokens` is left out."""
+    """Encode pairs; drop those with more than `max_tokens` tokens on a side.
+
+    Raises:
+        ValueError: a vocabulary is too large for uint16 ids.
+    """
     if max(source_processor.vocab_size(), target_processor.vocab_size()) > MAX_VOCABULARY:
         raise ValueError(f"vocabulary over {MAX_VOCABULARY} pieces does not fit uint16 ids")
     parts: list[NDArray[np.uint16]] = []

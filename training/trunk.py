@@ -1,13 +1,12 @@
-"""`python -m training.trunk begin|branch|save RECIPE ...`: what is made of a run that never ends.
+"""`python -m training.trunk begin|branch|save RECIPE ...`: commands for a run that never ends.
 
 A *trunk* is a run without decay steps: after the warm-up its learning rate stays constant, so that it can
-always go on. A *branch* goes on from the trunk's newest resume point, leads the learning rate to zero and
-averages its last snapshots: that gives a model to release. Warmup, stable, decay: Hu et al. 2024
+always continue. A *branch* continues from the trunk's newest resume point, decays the learning rate to zero
+and averages its last snapshots, which gives a model to release. Warmup, stable, decay: Hu et al. 2024
 (arXiv:2404.06395), Hägele et al. 2024 (arXiv:2405.18392).
 
-`save` keeps a trunk as 16-bit weights with its history in the recipe's `start_from`, from which the same
-recipe begins again in another run folder. `begin` makes the first such folder, from a model with another
-vocabulary.
+`save` writes a trunk's 16-bit weights and history to the recipe's `start_from`, from which the same recipe
+starts again in another run folder. `begin` makes the first such folder from a model with another vocabulary.
 """
 
 import argparse
@@ -36,14 +35,14 @@ from training.vocabulary import copy_vocabularies, load_vocabularies, train_voca
 
 CONFIG_FILE = "branch.json"
 TOTALS = ("pairs_seen", "target_tokens_seen", "train_hours", "steps")
-"""Of a record: added up over the run folders of a trunk."""
+"""Fields of a record that are added up over the run folders of a trunk."""
 
 
 def begin(config: TrainingConfig, checkpoint: Path) -> Path:
-    """Make `start_from`: a new vocabulary of the recipe's corpora, and a checkpoint's weights moved to it.
+    """Make `start_from`: train a vocabulary on the recipe's corpora and move a checkpoint's weights to it.
 
     Raises:
-        TrainingError: the recipe has no `start_from`, or it is there already; the checkpoint does not fit.
+        TrainingError: the recipe has no `start_from`, the folder exists, or the checkpoint does not fit.
     """
     folder = _start_folder(config)
     if folder.exists():
@@ -65,20 +64,20 @@ def begin(config: TrainingConfig, checkpoint: Path) -> Path:
 def branch(config: TrainingConfig, run_dir: Path, num_steps: int, direction: str | None) -> Path:
     """Train on from a trunk's newest resume point while the learning rate falls to zero.
 
-    A branch that was begun in `run_dir` goes on instead, with the steps and the direction it was begun with.
+    If `run_dir` has a branch already, resume it with its own steps and direction.
 
     Args:
-        config: the trunk's.
-        run_dir: the branch's own.
-        num_steps: over which the learning rate falls.
-        direction: the only one to draw pairs of, such as `de-en`; None for all of the trunk's.
+        config: config of the trunk.
+        run_dir: run folder of the branch.
+        num_steps: number of steps over which the learning rate falls.
+        direction: the only direction to draw pairs of, such as `de-en`; None for all of the trunk's.
 
     Returns:
         The checkpoint folder.
 
     Raises:
-        TrainingError: the trunk has no resume point, or the direction is not one of its own.
-        TrainingStopped: as `train` does.
+        TrainingError: the trunk has no resume point or not this direction, or `train` raises it.
+        TrainingStopped: `train` raises it.
     """
     path = run_dir / CONFIG_FILE
     if not path.exists():
@@ -97,10 +96,10 @@ def branch(config: TrainingConfig, run_dir: Path, num_steps: int, direction: str
 
 
 def save(config: TrainingConfig) -> Path:
-    """Replace `start_from` by the trunk's newest 16-bit weights, with record and history of all its runs.
+    """Write the trunk's newest weights in 16 bits to `start_from`, with record and history of all its runs.
 
     Raises:
-        TrainingError: the recipe has no `start_from`, or the trunk no resume point.
+        TrainingError: the recipe has no `start_from`, or the trunk has no resume point.
     """
     folder, point = _start_folder(config), _newest(config)
     processors = load_vocabularies(config.run_dir / "data")
@@ -120,7 +119,7 @@ def save(config: TrainingConfig) -> Path:
 
 
 def _save_history(config: TrainingConfig, path: Path, earlier: dict[str, Any]) -> None:
-    """Write the events of the trunk's earlier runs and of this one, counted on."""
+    """Write the events of the trunk's earlier runs and of this one, whose counts continue theirs."""
     steps, pairs = earlier.get("steps", 0), earlier.get("pairs_seen", 0)
     seconds = 3600.0 * earlier.get("train_hours", 0.0)
     before = [event for event in read_events(path) if event.pairs_seen <= pairs]
@@ -150,7 +149,7 @@ def _newest(config: TrainingConfig) -> ResumePoint:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit status: 0, 2 if something must be fixed first, or 128 plus the number of a signal."""
+    """Run a command; return 0, 2 after an error that can be fixed, or 128 plus the number of a signal."""
     options = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
 

@@ -20,7 +20,7 @@ BATCH_ROWS = 50
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """On sacreBLEU's scale, 0 to 100."""
+    """BLEU and chrF on sacreBLEU's scale, 0 to 100."""
 
     bleu: float
     chrf: float
@@ -28,16 +28,16 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """Lines with their references, of equal number."""
+    """Held-out source lines and their references, in equal number."""
 
     sources: tuple[str, ...]
     references: tuple[str, ...]
     direction: str = ""
-    """Such as `de-en`."""
+    """Translation direction, such as `de-en`."""
 
     @classmethod
     def of(cls, config: TrainingConfig, direction: Direction) -> "HeldOut":
-        """Read a config's lines, in a direction.
+        """Read the validation lines of a config in a direction.
 
         Raises:
             HeldOutError: as `read` does.
@@ -50,7 +50,7 @@ class HeldOut:
 
     @classmethod
     def read(cls, source: Path, target: Path, num_lines: int) -> "HeldOut":
-        """The first `num_lines` of two files.
+        """Read the first `num_lines` lines of two files.
 
         Raises:
             HeldOutError: a file is missing, not UTF-8 or empty, or the files differ in length.
@@ -61,10 +61,10 @@ class HeldOut:
         return cls(tuple(sources[:num_lines]), tuple(references[:num_lines]))
 
     def check_lengths(self, processor: sentencepiece.SentencePieceProcessor, max_positions: int) -> None:
-        """Demand that the model can read every source.
+        """Check that every source is short enough for the model.
 
         Raises:
-            HeldOutError: naming the first line that is too long.
+            HeldOutError: a line is too long; the message names the first one.
         """
         for number, ids in enumerate(_encode(self.sources, processor), start=1):
             if len(ids) > max_positions:
@@ -80,7 +80,7 @@ def validate(
     source_processor: sentencepiece.SentencePieceProcessor,
     target_processor: sentencepiece.SentencePieceProcessor,
 ) -> Scores:
-    """Translate the held-out lines and score them; the model comes back in the mode it came in."""
+    """Translate the held-out lines and score them; restore the model's mode afterwards."""
     was_training = model.training
     model.eval()
     ids = _encode(held_out.sources, source_processor)

@@ -20,10 +20,10 @@ TARGET_FILE = "target.spm"
 
 
 def train_vocabularies(config: TrainingConfig, pairs: Mapping[str, Sequence[Pair]], folder: Path) -> None:
-    """Write source.spm, and target.spm where the vocabulary is not shared, into `folder`.
+    """Write source.spm, and target.spm if the vocabulary is not shared, to `folder`.
 
     Raises:
-        VocabularyError: SentencePiece cannot make so many, or so few, pieces of this text.
+        VocabularyError: SentencePiece cannot make that many, or that few, pieces from this text.
     """
     sample = _sample(config, pairs)
     sources, targets = [pair.source for pair in sample], [pair.target for pair in sample]
@@ -36,7 +36,7 @@ def train_vocabularies(config: TrainingConfig, pairs: Mapping[str, Sequence[Pair
 
 
 def copy_vocabularies(checkpoint: Path, folder: Path) -> None:
-    """Take the vocabularies of a finished checkpoint into `folder`.
+    """Copy the vocabularies of a finished checkpoint to `folder`.
 
     Raises:
         VocabularyError: the checkpoint has none.
@@ -51,7 +51,7 @@ def copy_vocabularies(checkpoint: Path, folder: Path) -> None:
 def load_vocabularies(
     folder: Path,
 ) -> tuple[sentencepiece.SentencePieceProcessor, sentencepiece.SentencePieceProcessor]:
-    """Source and target tokenizers; the same one twice where the vocabulary is shared."""
+    """Load the source and target tokenizers; return the same one twice if the vocabulary is shared."""
     source = sentencepiece.SentencePieceProcessor(model_file=str(folder / SOURCE_FILE))
     if not (folder / TARGET_FILE).exists():
         return source, source

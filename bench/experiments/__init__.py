@@ -1,1 +1,1 @@
-"""What choices of a model's shape are worth, trained and measured: `python -m bench.experiments`."""
+"""Experiments that train and compare model shapes: `python -m bench.experiments`."""

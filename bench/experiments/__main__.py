@@ -1,4 +1,4 @@
-"""`python -m bench.experiments`: train and measure what the plan says, and write the page of it."""
+"""`python -m bench.experiments`: train and measure the runs of a plan, and write their page."""
 
 import argparse
 import sys
@@ -33,7 +33,7 @@ stopped by Ctrl-C or SIGTERM, to be gone on with.
 docs/experiments.md tells what is compared and where the text comes from.
 """
 SIGNALLED = 128
-"""The shell's convention: 128 plus the signal's number."""
+"""Added to the signal's number, as shells do."""
 MUST_BE_MENDED = 2
 TIMED = "int8"
 
@@ -47,15 +47,15 @@ def go_on(
     """Make every run of the plan that is not yet in the results; time the arms after the first pass.
 
     Args:
-        results: what is there already, and grows.
-        places: of the file and the page, written after each run.
-        at_once: runs that go on side by side.
-        stop: looked at all the while.
-        time_all: what times the arms, while nothing else runs.
+        results: earlier results, to which new ones are added.
+        places: paths of the result file and the page, which are written after each run.
+        at_once: number of concurrent runs.
+        stop: stop request, checked continually.
+        time_all: function that times the arms while nothing else runs.
 
     Raises:
-        Stopped: a signal came.
-        ExperimentError: something must be mended first.
+        Stopped: a signal arrived.
+        ExperimentError: something must be fixed first.
     """
     plan = results.plan
     num_done = sum(results.has(run) for run in plan.runs())
@@ -81,7 +81,7 @@ def _side_by_side(
     stop: StopRequest,
     keep: Callable[[Measured], None],
 ) -> None:
-    """Carry them out and keep what each measured as it ends; if one fails, the others end as by a signal."""
+    """Make runs concurrently and keep the results of each as it ends; if one fails, stop the others."""
 
     def one(run: Run) -> Measured:
         stop.check()
@@ -113,7 +113,7 @@ def _time(results: Results, runs: Sequence[Run], stop: StopRequest, time_all: Ti
 
 
 def _publish(results: Results, places: PagePaths) -> None:
-    """The file, and the page made of it."""
+    """Write the result file and the page."""
     newest = results.place.folder / results.runs[-1]["run"] / TIMED
     names = results.place.texts.names()
     files = " ".join(f"--{name} {files}" for name, files in names.items())
@@ -172,18 +172,18 @@ def _one_or_more(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How runs are made; it changes no result but the hours."""
+    """Concurrency and niceness of the runs, which change no result except the hours."""
 
     at_once: int
     niceness: int
 
 
 def run_plan(plan: Plan, texts: Texts, folder: Path, manner: Manner, places: PagePaths) -> None:
-    """The whole of it, until the end or a signal.
+    """Make all missing runs of a plan, until the end or a signal.
 
     Raises:
-        Stopped: a signal came.
-        ExperimentError: something must be mended first.
+        Stopped: a signal arrived.
+        ExperimentError: something must be fixed first.
     """
     wanted = (texts.train, *texts.dev, *texts.test)
     if missing := [str(path) for path in wanted if not path.is_file()]:
@@ -198,7 +198,7 @@ def run_plan(plan: Plan, texts: Texts, folder: Path, manner: Manner, places: Pag
 
 
 def main() -> int:
-    """Exit status as in the epilog."""
+    """Run the plan and return the exit status that the epilog describes."""
     arguments = _parser().parse_args()
     plan = PLANS[arguments.plan]
     folder: Path = arguments.folder or Path(f"runs/experiments-{plan.name}")

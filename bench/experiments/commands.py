@@ -1,4 +1,4 @@
-"""Commands in processes of their own, which end when a signal asks for it."""
+"""Commands in separate processes that end at a stop signal."""
 
 import signal
 import subprocess
@@ -16,19 +16,19 @@ TRAINING = (
     "MALLOC_TOP_PAD_=268435456",
     "OMP_WAIT_POLICY=PASSIVE",
 )
-"""What `make train` sets: a step's large arrays stay mapped, and threads that wait leave their cores to
-others. docs/training.md tells more."""
+"""Environment that `make train` sets: a step's large arrays stay mapped, and waiting threads release their
+cores. docs/training.md explains it."""
 ONE_THREAD = ("OMP_NUM_THREADS=1",)
-"""Exports search with small matrices; on a busy machine threads that wait for one another take many times
-as long as one does."""
+"""Environment of other commands. Exports search with small matrices; on a busy machine, threads that wait for
+each other take many times as long as a single one."""
 
 
 class ExperimentError(Exception):
-    """The caller, or a command that was started, must mend something first; the message says what."""
+    """The user must fix something first, or a command failed; the message says what."""
 
 
-class Stopped(Exception):  # noqa: N818 -- what happened is no error
-    """A signal asked for the end; the same command goes on."""
+class Stopped(Exception):  # noqa: N818 -- not an error
+    """A signal stopped the command; the same command resumes."""
 
     def __init__(self, signal_number: int) -> None:
         super().__init__(f"{signal.Signals(signal_number).name}: stopped; the same command goes on")
@@ -36,37 +36,37 @@ class Stopped(Exception):  # noqa: N818 -- what happened is no error
 
 
 class StopRequest(stopping.StopRequest):
-    """Whether a signal asked for the end."""
+    """The stop signal that has arrived, if any."""
 
     def give_up(self) -> None:
-        """End what runs beside something that failed, as SIGTERM would; a signal that came stays."""
+        """Stop everything as SIGTERM would, because something failed; keep an earlier signal."""
         self.signal_number = self.signal_number or signal.SIGTERM
 
     def check(self) -> None:
-        """Go on only if nobody asked for the end.
+        """Check for a stop request.
 
         Raises:
-            Stopped: somebody did.
+            Stopped: there is one.
         """
         if self.signal_number is not None:
             raise Stopped(self.signal_number)
 
 
 def module_command(niceness: int, module: str, *arguments: str) -> list[str]:
-    """One of this project's commands, kinder to others than this process."""
+    """Return the command line of one of this project's modules, with a higher niceness."""
     settings = TRAINING if module == "training" else ONE_THREAD
     return ["nice", "-n", str(niceness), "env", *settings, sys.executable, "-m", module, *arguments]
 
 
 def run_command(command: Sequence[str], log: Path, stop: StopRequest) -> None:
-    """Run to the end, or until a signal comes, which is passed on once and waited for.
+    """Run a command to its end; at a stop request, terminate it and wait.
 
-    The command leads a session of its own, so that Ctrl-C reaches it through here and not twice. What it
-    prints goes to the end of `log`.
+    The command runs in its own session, so that Ctrl-C reaches it only once, through this process. Its output
+    is appended to `log`.
 
     Raises:
-        Stopped: a signal came.
-        ExperimentError: the command failed; it has said why in `log`.
+        Stopped: a signal arrived.
+        ExperimentError: the command failed; `log` says why.
     """
     stop.check()
     with log.open("ab") as output:
@@ -77,7 +77,7 @@ def run_command(command: Sequence[str], log: Path, stop: StopRequest) -> None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(LOOK_EVERY_S)
     if stop.signal_number is not None:
-        process.terminate()  # it may have ended meanwhile: then this does nothing
+        process.terminate()  # has no effect if it has ended meanwhile
         process.wait()
     stop.check()
     if process.returncode:

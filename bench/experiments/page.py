@@ -1,4 +1,4 @@
-"""docs/experiments.md and its plot, made of the results: `python -m bench.experiments.page` does it anew."""
+"""docs/experiments.md and its plots; `python -m bench.experiments.page` makes them from the results."""
 
 import json
 import statistics
@@ -19,14 +19,14 @@ NOT_MEASURED = "Not measured yet."
 DPI = 110
 GREEDY, BEAM = 1, 4
 FEW_SEEDS = 2
-"""With fewer there is no spread."""
+"""Minimum number of seeds for a range of values."""
 
 Result = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class PagePaths:
-    """Where results come from and the page goes."""
+    """Paths of the results and the page."""
 
     results_dir: Path
     page: Path
@@ -37,22 +37,22 @@ class PagePaths:
 
     @classmethod
     def inside(cls, folder: Path) -> "PagePaths":
-        """For results that are not for the project's page."""
+        """Return paths inside a folder, for results that do not belong on the project's page."""
         return cls(folder, folder / "experiments.md")
 
     def results(self, plan: str) -> Path:
-        """The file of a plan's results."""
+        """Return the path of a plan's results."""
         return self.results_dir / f"experiments-{plan}.json"
 
     def read(self) -> "dict[str, Result]":
-        """What was measured so far, by plan."""
+        """Read the results so far, by plan."""
         files = {plan: self.results(plan) for plan in PLANS}
         return {plan: json.loads(file.read_text("utf8")) for plan, file in files.items() if file.is_file()}
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """One figure of an arm, by its seeds."""
+    """One figure of an arm, for each of its seeds."""
 
     values: tuple[float, ...]
 
@@ -61,18 +61,18 @@ class Values:
         return statistics.fmean(self.values)
 
     def overlaps(self, other: "Values") -> bool:
-        """Whether the ranges from lowest to highest have a point in common."""
+        """Return whether the ranges from lowest to highest value have a point in common."""
         return max(min(self.values), min(other.values)) <= min(max(self.values), max(other.values))
 
     def __str__(self) -> str:
-        """Mean, and the range where there is one."""
+        """Format the mean, and the range if there is one."""
         if len(self.values) < FEW_SEEDS:
             return f"{self.mean:.1f}"
         return f"{self.mean:.1f} ({min(self.values):.1f} to {max(self.values):.1f})"
 
 
 def write_page(places: PagePaths) -> None:
-    """The page, and a plot for each plan whose arms were timed."""
+    """Write the page, and a plot for each plan whose arms were timed."""
     results = places.read()
     text = render(PAGE.read_text(encoding="utf8"), all_tables(results))
     places.page.parent.mkdir(parents=True, exist_ok=True)
@@ -83,12 +83,12 @@ def write_page(places: PagePaths) -> None:
 
 
 def figure_of(plan: str) -> str:
-    """Where a plan's plot lies, seen from the page."""
+    """Return the path of a plan's plot, relative to the page."""
     return f"figures/experiments-{plan}.png"
 
 
 def all_tables(results: Mapping[str, Result]) -> dict[str, str]:
-    """What stands between the page's markers, by name."""
+    """Render the texts between the page's markers, by name."""
     return {
         f"{name}-{part}": text
         for name, plan in PLANS.items()
@@ -110,7 +110,7 @@ def _tables(plan: Plan, result: Result | None) -> dict[str, str]:
 
 
 def budget_lines(arms: Sequence[Result]) -> str:
-    """How each group of arms with the same budget is trained."""
+    """Render how each group of arms with the same budget is trained."""
     groups: list[tuple[Result, list[str]]] = []
     for arm in arms:
         found = next((labels for budget, labels in groups if budget == arm["budget"]), None)
@@ -140,7 +140,7 @@ def _schedule(budget: Result) -> str:
 
 
 def scores_table(result: Result) -> str:
-    """A row for each arm that has a run."""
+    """Render a table with a row for each arm that has a run."""
     head = [
         "arm",
         "seeds",
@@ -176,14 +176,14 @@ def scores_table(result: Result) -> str:
 
 
 def plot_line(plan: Plan, result: Result) -> str:
-    """The picture, once the arms were timed."""
+    """Return the link to the plot; empty until the arms are timed."""
     if result["timing"] is None:
         return ""
     return f"![BLEU of the arms against their milliseconds a sentence]({figure_of(plan.name)})"
 
 
 def answers(result: Result) -> list[str]:
-    """A sentence for each arm that can be compared with the first."""
+    """Return a sentence for each arm that can be compared with the first one."""
     first, *others = result["arms"]
     base = runs_of(result, first["name"])
     said = []
@@ -247,12 +247,12 @@ def _beside_published(arm: Result, runs: Sequence[Result]) -> str:
 
 
 def runs_of(result: Result, arm: str) -> list[Result]:
-    """In the order they were made."""
+    """Return the runs of an arm in the order in which they were made."""
     return [run for run in result["runs"] if run["arm"] == arm]
 
 
 def scores(runs: Sequence[Result], metric: str, beam_size: int, precision: str = "fp32") -> Values:
-    """One figure of each run."""
+    """Return one figure of each run."""
     return Values(
         tuple(
             score[metric]
@@ -264,12 +264,12 @@ def scores(runs: Sequence[Result], metric: str, beam_size: int, precision: str =
 
 
 def sum_of_cache(run: Result) -> int:
-    """Bytes of a source token and a target token."""
+    """Return the cache bytes of a source token and a target token together."""
     return int(run["self_bytes_per_token"] + run["cross_bytes_per_token"])
 
 
 def ms(result: Result, arm: str, batch: int) -> dict[str, float] | None:
-    """Median, least and most; None before the arms were timed."""
+    """Return median, least and most milliseconds per sentence; None until the arms are timed."""
     for row in (result["timing"] or {"results": ()})["results"]:
         if (row["arm"], row["batch"]) == (arm, batch):
             spread: dict[str, float] = row["ms_per_sentence"]
@@ -283,7 +283,7 @@ def _ms(result: Result, arm: str, batch: int) -> str:
 
 
 def draw(result: Result, to: Path) -> None:
-    """BLEU against milliseconds a sentence, both of int8 and greedy: by the sentence, and 32 at a time."""
+    """Plot BLEU against milliseconds per sentence, both int8 and greedy, one and 32 sentences at a time."""
     figure = Figure(figsize=(12, 4.8), layout="constrained")
     axes: list[Axes] = [figure.add_subplot(1, 2, number + 1) for number in range(2)]
     for each, batch in zip(axes, (1, 32), strict=True):

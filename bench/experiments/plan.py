@@ -1,10 +1,10 @@
-"""Which models are trained, how long, and in which order."""
+"""Plans: which models to train, how long, and in which order."""
 
 from dataclasses import dataclass, replace
 
 SOURCE_LANGUAGE, TARGET_LANGUAGE = "de", "en"
 PUBLISHED_BLEU = 36.52
-"""Of the tutorial's Transformer, on the same test set: lower-cased, split into words by spaCy, greedy."""
+"""BLEU of the tutorial's Transformer on the same test set: lower-cased, tokenized by spaCy, greedy."""
 PUBLISHED_AT = (
     "https://github.com/bentrevett/pytorch-seq2seq/blob/"
     "7faa64a895fe4b76cb87409d66a0ba349a78298e/6%20-%20Attention%20is%20All%20You%20Need.ipynb"
@@ -13,7 +13,7 @@ PUBLISHED_AT = (
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a recipe's `[model]` says; `export.model.config` has the fields' meaning."""
+    """Fields of a recipe's `[model]`; `export.model.config` explains them."""
 
     encoder_layers: int = 6
     decoder_layers: int = 2
@@ -31,7 +31,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Pieces of the one vocabulary, or of each of two."""
+    """Number of pieces of the shared vocabulary, or of each of two."""
 
     size: int = 8000
     is_shared: bool = True
@@ -39,7 +39,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How, and how long, a model is trained; `training.config` has the fields' meaning."""
+    """How, and how long, to train a model; `training.config` explains the fields."""
 
     steps: int = 500
     warmup_steps: int = 50
@@ -52,29 +52,29 @@ class Budget:
     precision: str = "bf16-mixed"
     average_last: int = 5
     validated_lines: int = 200
-    """Of the development set, at half time and at the end."""
+    """Number of lines of the development set, validated at half time and at the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One choice of everything but the seed."""
+    """An arm of an experiment: all settings except the seed."""
 
     name: str
     label: str
-    """For the table and the plot."""
+    """Name in the table and the plot."""
     shape: Shape = Shape()
     vocabulary: Vocabulary = Vocabulary()
     budget: Budget = Budget()
 
     @property
     def max_tokens(self) -> int:
-        """A pair with a longer side is left out: no longer than the shape has positions for."""
+        """Maximum number of tokens on a side of a training pair, limited by the shape's positions."""
         return min(200, self.shape.max_positions - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One training."""
+    """The training of an arm with one seed."""
 
     arm: Arm
     seed: int
@@ -86,25 +86,25 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Every run that answers one group of questions."""
+    """All runs of an experiment."""
 
     name: str
-    """Of its results."""
+    """Name of the results."""
     arms: tuple[Arm, ...]
-    """The first is what others are compared with."""
+    """Arms; the others are compared with the first."""
     seeds: tuple[int, ...]
     licence: str
-    """Of the text, kept with the models."""
+    """Licence of the text, stored with the models."""
     most_pairs: int | None = None
-    """Of the training text; None: all."""
+    """Maximum number of training pairs; None: all."""
     most_dev_lines: int | None = None
     most_test_lines: int | None = None
 
     def passes(self) -> tuple[tuple[Run, ...], ...]:
-        """All arms with the first seed, then those with the first arm's budget seed by seed, then the others.
+        """Return the passes: all arms with the first seed, then the other seeds, base-budget arms first.
 
-        Whenever it ends, arms can be compared. The longest of a pass come first, so that none of them is left
-        to run alone at its end.
+        Arms can be compared after every pass. The longest runs of the first pass come first, so that none
+        runs alone at its end.
         """
         first, *more = self.seeds
         alike = [arm for arm in self.arms if arm.budget == self.arms[0].budget]
@@ -117,7 +117,7 @@ class Plan:
         return tuple(tuple(one) for one in passes if one)
 
     def runs(self) -> tuple[Run, ...]:
-        """In the order they are made in."""
+        """Return all runs in the order in which they are made."""
         return tuple(run for one in self.passes() for run in one)
 
 
@@ -145,7 +145,7 @@ TUTORIAL = Arm(
         inner_dropout=0.1,
     ),
     vocabulary=Vocabulary(8000, is_shared=False),
-    # Ten passes over the text in batches of some 128 pairs; Adam at one rate from first step to last.
+    # Ten passes over the text in batches of about 128 pairs; Adam at a constant rate.
     budget=Budget(
         steps=2300,
         warmup_steps=1,
@@ -178,8 +178,8 @@ def _size(d_model: int, steps: int) -> Arm:
 
 SIZES = Plan(
     "sizes",
-    # As many steps as take the same time where they were first counted: a step of the widest takes 4.5
-    # times as long as one of the narrowest.
+    # Numbers of steps that took equal time when first measured: a step of the widest model takes 4.5 times
+    # as long as one of the narrowest.
     (_size(256, 1000), _size(128, 2270), _size(384, 500)),
     seeds=(1,),
     licence="Tatoeba sentences, CC BY 2.0 FR, credit tatoeba.org",
@@ -189,7 +189,7 @@ PLANS = {plan.name: plan for plan in (SHAPES, SIZES)}
 
 
 def rehearsal(plan: Plan) -> Plan:
-    """The first two arms, small ones, few pairs, three steps: does it work?"""
+    """Return a quick test of a plan: its first two arms, with small models, few pairs and three steps."""
     budget = Budget(steps=3, warmup_steps=1, decay_steps=1, validated_lines=4)
     arms = tuple(
         replace(

@@ -1,4 +1,4 @@
-"""A run as `python -m training` reads it, and what tells it from another."""
+"""The recipe of a run for `python -m training`, and its fingerprint."""
 
 import hashlib
 import json
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from bench.experiments.plan import SOURCE_LANGUAGE, TARGET_LANGUAGE, Plan, Run
-from dragoman.bundle import sha256_of
+from dragoman.bundle import file_sha256
 
 SNAPSHOT_EVERY_STEPS = 25
 THREADS = 1
-"""Two trainings side by side with a thread each do twice the work of one with two. Another number rounds
-differently."""
+"""Threads of a training: two concurrent trainings with one thread each do twice the work of one with two.
+Another number rounds differently."""
 
 Recipe = Mapping[str, Any]
 
@@ -25,21 +25,21 @@ class Texts:
     """Parallel text: training pairs in one file, held-out lines in two of equal length."""
 
     train: Path
-    """`source⇥target` or `tag⇥source⇥target` lines, packed as .xz or not at all."""
+    """File of `source⇥target` or `tag⇥source⇥target` lines, possibly compressed as .xz."""
     dev: tuple[Path, Path]
     test: tuple[Path, Path]
     licence: str
 
     def hashes(self) -> dict[str, str]:
-        """Of each file's bytes, by what it is for."""
+        """Return the hashes of the files, by their use."""
         return {
-            "train": sha256_of(self.train),
-            "dev": " ".join(map(sha256_of, self.dev)),
-            "test": " ".join(map(sha256_of, self.test)),
+            "train": file_sha256(self.train),
+            "dev": " ".join(map(file_sha256, self.dev)),
+            "test": " ".join(map(file_sha256, self.test)),
         }
 
     def names(self) -> dict[str, str]:
-        """As the command names them, without their folders."""
+        """Return the names of the files without their folders, by their use."""
         return {
             "train": self.train.name,
             "dev": " ".join(path.name for path in self.dev),
@@ -48,7 +48,7 @@ class Texts:
 
 
 def cut(texts: Texts, plan: Plan, folder: Path) -> Texts:
-    """What the plan takes of the texts: themselves, or their beginnings, written into the folder."""
+    """Limit the texts to the plan's sizes; beginnings of files are written to `folder`."""
     train = _cut(texts.train, plan.most_pairs, folder / "train.tsv")
     dev, test = (
         (_cut(source, most, folder / f"{name}.source"), _cut(target, most, folder / f"{name}.target"))
@@ -61,7 +61,7 @@ def cut(texts: Texts, plan: Plan, folder: Path) -> Texts:
 
 
 def recipe_of(run: Run, texts: Texts, run_dir: Path) -> Recipe:
-    """What an arm chooses is spelt out, so that another default in the trainer changes none of it."""
+    """Return a run's recipe with all settings of its arm; new defaults of `training` do not change them."""
     budget = asdict(run.arm.budget)
     average_last, validated_lines = budget.pop("average_last"), budget.pop("validated_lines")
     return {
@@ -95,7 +95,7 @@ def recipe_of(run: Run, texts: Texts, run_dir: Path) -> Recipe:
 
 
 def as_toml(recipe: Recipe) -> str:
-    """Tables of plain values: JSON spells those as TOML does."""
+    """Format the recipe as TOML; its plain values look the same in JSON."""
     lines = [_line(key, value) for key, value in recipe.items() if not isinstance(value, Mapping)]
     for name, table in recipe.items():
         if isinstance(table, Mapping):
@@ -105,7 +105,7 @@ def as_toml(recipe: Recipe) -> str:
 
 
 def fingerprint(recipe: Recipe, hashes: Mapping[str, str]) -> str:
-    """The same for the same recipe and texts, wherever these lie."""
+    """Return a hash of recipe and texts, independent of their paths."""
     tables = {key: value for key, value in recipe.items() if key != "run_dir"}
     tables["data.corpora"] = _without(tables["data.corpora"], "files")
     tables["validation"] = _without(tables["validation"], "source", "target")

@@ -1,4 +1,4 @@
-"""What was measured so far, on disk after every run."""
+"""The results so far, written to disk after every run."""
 
 import json
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from bench.provenance import Provenance
 
 
 class Results:
-    """The file of results: which runs are in it, and what they measured."""
+    """The result file: its runs and their measurements."""
 
     def __init__(self, path: Path, plan: Plan, place: JobDirectory) -> None:
-        """Reads what is there.
+        """Read the results so far, if there are any.
 
         Raises:
-            ExperimentError: a run in it had another recipe or other texts than the plan's.
+            ExperimentError: a run in the file has another recipe or other texts than the plan.
         """
         self.path = path
         self.plan = plan
@@ -46,7 +46,7 @@ class Results:
         }
 
     def write(self, origin: Provenance) -> None:
-        """The whole file, or the one before if the process dies meanwhile."""
+        """Replace the file atomically: if the process dies meanwhile, the previous file remains."""
         content = {
             "provenance": asdict(origin),
             "texts": {"files": self.place.texts.names(), "sha256": self.place.hashes},

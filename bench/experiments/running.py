@@ -1,12 +1,12 @@
-"""From a run of the plan to its measurements: train, export, score, each in a process of its own.
+"""Execution of a run: train, export, score, each in a separate process.
 
 FOLDER/NAME/
-  recipe.toml            what `python -m training` reads; its own files lie beside it
-  log                    what the commands printed
+  recipe.toml            input of `python -m training`, which writes its files next to it
+  log                    output of the commands
   checkpoint/            the trained model
   fp32/  int8/           bundles
-  scores-fp32.json ...   what `bench.experiments.scoring` found
-  done/                  a mark for each step that was finished, and the recipe's fingerprint
+  scores-fp32.json ...   results of `bench.experiments.scoring`
+  done/                  a mark for each finished step, and the recipe's fingerprint
 """
 
 import json
@@ -26,14 +26,14 @@ from export.checkpoint import CONFIG_FILE, TRAINING_FILE, WEIGHTS_FILE
 PRECISIONS = ("fp32", "int8")
 BEAM_SIZES = ("1", "4")
 KEPT_FOR_TRAINING = ("resume", "snapshots")
-"""Hundreds of megabytes that nobody needs once a run is measured."""
+"""Folders, hundreds of megabytes, that are deleted after a run is measured."""
 
 Execute = Callable[[Sequence[str], Path, StopRequest], None]
 
 
 @dataclass(frozen=True, slots=True)
 class JobDirectory:
-    """Where runs lie, what they read, and how they are started."""
+    """The folder of all runs, their texts, and how they are started."""
 
     folder: Path
     texts: Texts
@@ -50,14 +50,14 @@ class JobDirectory:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command that is not run again once it has ended well."""
+    """A command of a run; after it has succeeded, it is not run again."""
 
     name: str
     command: tuple[str, ...]
 
 
 def steps_of(run: Run, place: JobDirectory) -> Iterator[Step]:
-    """Train, export twice, score twice."""
+    """Yield the steps: train, then export and score in each precision."""
     run_dir, source = place.run_dir(run), str(place.texts.dev[0])
     yield Step("train", _command(place, "training", str(run_dir / "recipe.toml")))
     for precision in PRECISIONS:
@@ -72,11 +72,11 @@ def steps_of(run: Run, place: JobDirectory) -> Iterator[Step]:
 
 
 def carry_out(run: Run, place: JobDirectory, stop: StopRequest) -> dict[str, Any]:
-    """Do what is not yet done of a run, and gather what was measured.
+    """Run the remaining steps of a run and return its measurements.
 
     Raises:
-        Stopped: a signal came; the next call goes on where this one was.
-        ExperimentError: a step failed, or the run's folder was begun with another recipe or other texts.
+        Stopped: a signal arrived; the next call resumes the run.
+        ExperimentError: a step failed, or the run's folder belongs to another recipe or other texts.
     """
     run_dir = place.run_dir(run)
     marks = run_dir / "done"
@@ -95,7 +95,7 @@ def carry_out(run: Run, place: JobDirectory, stop: StopRequest) -> dict[str, Any
 
 
 def gather(run: Run, place: JobDirectory) -> dict[str, Any]:
-    """What a finished run left behind, for the results."""
+    """Collect the measurements of a finished run."""
     run_dir = place.run_dir(run)
     checkpoint = run_dir / "checkpoint"
     record = _read(checkpoint / TRAINING_FILE)
@@ -117,23 +117,23 @@ def gather(run: Run, place: JobDirectory) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class CacheBytes:
-    """What a bundle of one byte a number keeps, over all decoder layers."""
+    """Size of the K/V caches over all decoder layers, at one byte per number."""
 
     self_bytes_per_token: int
-    """Of the target, for each row."""
+    """Bytes per target token and row."""
     cross_bytes_per_token: int
-    """Of the source."""
+    """Bytes per source token."""
 
 
 def cache_bytes(shape: dict[str, Any]) -> CacheBytes:
-    """By the sizes of keys and values; where these are one tensor, it is counted once."""
+    """Compute the cache sizes; keys and values that share one tensor count once."""
     tensors = 1 if shape["share_kv"] else 2
     size = tensors * shape["decoder_layers"] * shape["d_model"]
     return CacheBytes(size, size)
 
 
 def count_parameters(weights: Path) -> int:
-    """Numbers in a checkpoint; tables that are tied are there once."""
+    """Count the parameters of a checkpoint, in which tied tables are stored once."""
     total = 0
     with safe_open(weights, framework="numpy") as file:
         for name in file.keys():  # noqa: SIM118 -- not a dict

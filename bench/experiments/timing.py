@@ -1,4 +1,4 @@
-"""Milliseconds a sentence of several bundles, which take turns: a machine's drift meets all of them."""
+"""Milliseconds per sentence of several bundles, which take turns so that drift affects all of them."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -20,7 +20,7 @@ SETTINGS = tuple(Setting(batch=batch, beam_size=1, callers=1) for batch in BATCH
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Of one arm's bundle, greedy, one replica of one thread."""
+    """Time of one arm's bundle, greedy, with one replica of one thread."""
 
     arm: str
     batch: int
@@ -30,16 +30,16 @@ class Timing:
 def time_bundles(
     bundles: Mapping[str, Path], lines: Sequence[str], rounds: int, stop: StopRequest
 ) -> list[Timing]:
-    """Each bundle translates the same lines once a round, a round begun by another arm each time.
+    """Time all bundles on the same lines in every round; each round begins with another arm.
 
     Args:
-        bundles: by the arms' names.
-        lines: sentences.
-        rounds: whose median counts.
-        stop: looked at before each bundle's turn.
+        bundles: bundles by the names of their arms.
+        lines: sentences to translate.
+        rounds: number of rounds, of which the spread is returned.
+        stop: stop request, checked before each bundle's turn.
 
     Raises:
-        Stopped: a signal came.
+        Stopped: a signal arrived.
     """
     names, lines = list(bundles), list(lines)
     found: dict[tuple[str, Setting], list[float]] = {(name, each): [] for name in names for each in SETTINGS}

@@ -1,1 +1,1 @@
-"""The service among clients that mean it ill: what becomes of the others, and of its memory."""
+"""The service under attack by hostile clients: effects on ordinary clients and on memory."""

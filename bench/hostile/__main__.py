@@ -1,9 +1,9 @@
-"""Ordinary clients among hostile ones: are their answers right, how fast, and does memory stay flat?
+"""Ordinary clients next to hostile ones: are their responses right, how fast, and does memory stay flat?
 
-A third of the clients ask for ordinary texts, whose answers were learned before; the others send the kinds of
-requests in `bench.hostile.attacks` and `bench.hostile.clients`. All traffic stays on this machine.
+A third of the clients send ordinary texts, whose right responses are recorded first; the others send the
+requests of `bench.hostile.attacks` and `bench.hostile.clients`. All traffic stays on this machine.
 
-`--kind` leaves out all other kinds of attacks. Exit status 1: an ordinary answer was wrong or lost, or the
+`--kind` disables all other kinds of attacks. Exit status 1: an ordinary response was wrong or lost, or the
 server answered 500.
 """
 
@@ -58,7 +58,7 @@ MAX_BINS = 60
 SAMPLE_S = 1.0
 SERVER_FAILED = 500
 NAMES = {NO_ANSWER: "no answer", LEFT: "left"}
-"""Of what stands in place of a status."""
+"""Names of the values that stand for a status."""
 SETTINGS: Mapping[str, str] = {
     "DRAGOMAN_REQUIRES_KEY": "true",
     "DRAGOMAN_CLIENT_TIMEOUT_S": "5",
@@ -74,7 +74,7 @@ async def load(
     seconds: float,
     kinds: Sequence[str] = (*BEHAVIOURS,),
 ) -> Record:
-    """A third of the clients are ordinary; the others take the kinds of attacks in turn."""
+    """Run all clients: a third of them are ordinary; the others are assigned the kinds of attacks in turn."""
     record, until = Record(), Clock(time.perf_counter(), seconds)
     sentences = [*known]
     num_ordinary = max(1, clients // 3)
@@ -93,7 +93,7 @@ async def load(
 def measure(
     bundle: Path, texts: Sequence[str], clients: int, minutes: float, kinds: Sequence[str]
 ) -> dict[str, Any]:
-    """Learn, load, and ask once more when it is over."""
+    """Record the right responses, run the load, and compare the responses once more afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{Path(folder) / 'dragoman.db'}"
         keys = {"DRAGOMAN_DATABASE_URL": url, **SETTINGS}
@@ -113,7 +113,7 @@ def measure(
 
 
 def make_key(url: str) -> str:
-    """A key of a new database."""
+    """Create an API key in a new database."""
     database = Database.open(url)
     try:
         wishes = KeyOptions("soak", DEFAULT_SCOPES, NO_LIMITS)
@@ -124,7 +124,7 @@ def make_key(url: str) -> str:
 
 @contextmanager
 def watched_children(pid: int) -> Iterator[list[int]]:
-    """Resident bytes of all processes that a process has begun, read again and again on a thread."""
+    """Sample the resident bytes of all descendants of a process on a thread."""
     seen: list[int] = []
     is_over = threading.Event()
 
@@ -142,18 +142,18 @@ def watched_children(pid: int) -> Iterator[list[int]]:
 
 
 def children_of(pid: int) -> list[int]:
-    """Those of every thread of a process (Linux), and theirs."""
+    """Return the ids of all descendants of a process (Linux)."""
     try:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
         lists = [(task / "children").read_text(encoding="ascii") for task in tasks]
     except OSError:
-        return []  # it ended meanwhile
+        return []  # the process has ended meanwhile
     children = [int(child) for listed in lists for child in listed.split()]
     return [*children, *(grandchild for child in children for grandchild in children_of(child))]
 
 
 def resident_of(pid: int) -> int:
-    """0 for a process that has ended."""
+    """Return the resident bytes of a process; 0 if it has ended."""
     try:
         return resident_bytes(pid)
     except OSError:
@@ -163,7 +163,7 @@ def resident_of(pid: int) -> int:
 def summarise(
     record: Record, seen: Sequence[Resident], children_bytes: int, wrong_afterwards: int
 ) -> dict[str, Any]:
-    """What matters first: wrong, lost, failed; then latencies, memory and statuses by kind."""
+    """Summarise the load: wrong, lost and failed responses, latencies, memory, and statuses by kind."""
     good = [one.latency_s for one in record.ordinary if one.status == 200]  # noqa: PLR2004 -- OK
     everything = [*record.ordinary, *(one for answers in record.hostile.values() for one in answers)]
     return {
@@ -196,13 +196,13 @@ def summarise(
 
 
 def statuses(answers: Sequence[Answered]) -> dict[str, int]:
-    """Counts by status, or by what stands in its place."""
+    """Count responses by status, or by the name of the value that stands for it."""
     counts = Counter(NAMES.get(one.status, str(one.status)) for one in answers)
     return dict(sorted(counts.items()))
 
 
 def thirds(seen: Sequence[Resident]) -> dict[str, float]:
-    """Medians of memory: in the second third of the time and in the last, alike where it is flat."""
+    """Return the median memory in the second and the last third of the time; flat memory gives equal ones."""
     end_s = seen[-1].at_s
     second = [one.size_bytes for one in seen if end_s / 3 <= one.at_s < 2 * end_s / 3]
     last = [one.size_bytes for one in seen if one.at_s >= 2 * end_s / 3]
@@ -213,7 +213,7 @@ def thirds(seen: Sequence[Resident]) -> dict[str, float]:
 
 
 def has_failed(result: Mapping[str, Any]) -> bool:
-    """Whether an ordinary client got less than it should, or the server failed."""
+    """Return whether an ordinary response was wrong or lost, or the server failed."""
     ordinary = result["ordinary"]
     faults = [ordinary["wrong"], ordinary["lost"], ordinary["wrong_afterwards"], result["server_errors"]]
     return any(faults)

@@ -1,4 +1,4 @@
-"""What hostile clients send: requests as bytes, by kinds, drawn the same each time."""
+"""Requests of hostile clients as bytes, by kind; random but reproducible."""
 
 import gzip
 import json
@@ -10,15 +10,15 @@ from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile
 
 MAX_CHARACTERS = 99_900
-"""Of the longest texts, a little under the default limit of the service."""
+"""Length of the longest texts, a little under the default limit of the service."""
 HUGE_BYTES = 3 * 2**20
-"""Of a body over the default limit."""
+"""Size of a body over the default limit."""
 BOUNDARY = "hostile"
 MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
 JSON = "application/json"
 NUM_NAMESPACES = 20_000
 BOMB_BYTES = 64 * 2**20
-"""Of a member of an archive that packs to next to nothing."""
+"""Unpacked size of highly compressible content."""
 BAD_WEBHOOKS = (
     "http://127.0.0.1:9/x",
     "http://localhost:9/x",
@@ -31,14 +31,14 @@ BAD_WEBHOOKS = (
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One request."""
+    """A hostile request."""
 
     path: str
     content_type: str
     body: bytes
 
     def encode(self, key: str) -> bytes:
-        """The whole request, for a connection of its own; the key as the path's API has it."""
+        """Return the whole request, for its own connection, with the key in the style of the path's API."""
         scheme = "DeepL-Auth-Key" if self.path.startswith("/v2/") else "Bearer"
         head = (
             f"POST {self.path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
@@ -49,12 +49,12 @@ class Attack:
 
 
 def translation_of(text: str) -> Attack:
-    """An ordinary request, if the text is."""
+    """Return a translation request, which is ordinary if the text is."""
     return Attack("/v1/translate", JSON, json.dumps({"text": text, "source": "de", "target": "en"}).encode())
 
 
 def long_text(random: Random, sentences: list[str]) -> Attack:
-    """As many sentences as a request may have."""
+    """Return a request of about the longest text that is allowed."""
     text = ""
     while len(text) < MAX_CHARACTERS:
         text += random.choice(sentences) + " "
@@ -77,7 +77,7 @@ def lone_surrogate(random: Random, sentences: list[str]) -> Attack:
 
 
 def bad_json(random: Random, _sentences: list[str]) -> Attack:
-    """Malformed, nested too deeply, with numbers of thousands of digits, or far too large."""
+    """Return JSON that is malformed, deeply nested or too large, or has long numbers or many items."""
     body = random.choice(
         [
             b'{"text": "a"',
@@ -93,7 +93,7 @@ def bad_json(random: Random, _sentences: list[str]) -> Attack:
 
 
 def multipart_flood(random: Random, _sentences: list[str]) -> Attack:
-    """Thousands of fields, or such that never end."""
+    """Return a form with thousands of fields or headers, or without an end."""
     field = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="q"\r\n\r\na\r\n'.encode()
     header = f"--{BOUNDARY}\r\n".encode() + b"X-A: b\r\n" * 50_000
     path = random.choice(["/translate", "/translate_file", "/v1/jobs", "/v2/document"])
@@ -101,7 +101,7 @@ def multipart_flood(random: Random, _sentences: list[str]) -> Attack:
 
 
 def file_bomb(random: Random, _sentences: list[str]) -> Attack:
-    """A file that is small and makes much of itself."""
+    """Return a small file that is costly to unpack or parse."""
     name, content = random.choice(
         [_namespaces_xliff, _namespaces_docx, _nested_xliff, _zeros_docx, _zeros_gzip]
     )()
@@ -126,11 +126,11 @@ ATTACKS: Mapping[str, Draw] = {
     "file bomb": file_bomb,
     "bad webhook": bad_webhook,
 }
-"""Kinds whose clients send all of a request and wait for its answer."""
+"""Kinds of attacks whose clients send a whole request and wait for the response."""
 
 
 def form_of(fields: Mapping[str, str], name: str, content: bytes) -> bytes:
-    """A form with a file."""
+    """Encode a form with fields and a file."""
     parts = [
         f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'.encode()
         for field, value in fields.items()

@@ -1,4 +1,4 @@
-"""Clients that keep to no rules, and ordinary ones beside them, each on connections of its own."""
+"""Hostile and ordinary clients, each on its own connections."""
 
 import asyncio
 import json
@@ -15,14 +15,14 @@ from bench.hostile.attacks import ATTACKS, translation_of
 from bench.soak import Answered
 
 NO_ANSWER = 0
-"""In place of a status, where the connection ended without one."""
+"""Stands for the status if the connection ended without a response or the response timed out."""
 LEFT = -1
-"""In place of a status, where the client left before there could be one."""
+"""Stands for the status if the client disconnected before a response."""
 BUSY = {429, 503}
 MAX_TRIES, RETRY_S = 60, 1.0
 TIMEOUT_S = 120.0
 PAUSE_S = 0.1
-"""Between two requests of a hostile client."""
+"""Pause in seconds between two requests of a hostile client."""
 HALF_SENT_S = 3.0
 SLOW_PIECE_BYTES = 64
 SLOW_PIECES = 40
@@ -32,7 +32,7 @@ SMALL_BUFFER_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is right: text and score of a translation that nobody disturbed."""
+    """The right response: text and score of a translation without other load."""
 
     text: str
     score: float
@@ -40,18 +40,18 @@ class Known:
 
 @dataclass(slots=True)
 class Record:
-    """What became of all requests."""
+    """Outcomes of all requests."""
 
     ordinary: list[Answered] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    """Texts whose answer was another than the known one."""
+    """Texts whose response differed from the known one."""
     hostile: dict[str, list[Answered]] = field(default_factory=dict)
-    """By kind."""
+    """Outcomes of hostile requests, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A server to be asked, with a key for it."""
+    """A server, with a valid key and a wrong one."""
 
     address: str
     key: str
@@ -61,7 +61,7 @@ class Site:
     async def connection(
         self, buffer_bytes: int = 0
     ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-        """One that is cut at the end; `buffer_bytes` says how little the client takes in."""
+        """Open a connection that is aborted at the end; `buffer_bytes` limits the client's receive buffer."""
         parts = urlsplit(self.address)
         one = socket.socket()
         one.setblocking(False)  # noqa: FBT003 -- its only argument
@@ -79,14 +79,14 @@ class Site:
             writer.transport.abort()
 
     async def ask(self, request: bytes) -> tuple[int, bytes]:
-        """The status and the body of an answer; `NO_ANSWER` where there is no whole one in time."""
+        """Send a request; return status and body, or `NO_ANSWER` without a complete response in time."""
         try:
             async with asyncio.timeout(TIMEOUT_S), self.connection() as (reader, writer):
                 try:
                     writer.write(request)
                     await writer.drain()
                 except ConnectionError:
-                    pass  # refused before all was sent; the answer is there to be read
+                    pass  # rejected before all was sent; the response can still be read
                 head = await reader.readuntil(b"\r\n\r\n")
                 return int(head[9:12]), await reader.read()
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
@@ -94,10 +94,10 @@ class Site:
 
 
 async def learn(site: Site, texts: Sequence[str]) -> dict[str, Known]:
-    """The right answers, asked for one after the other; a queue that is still full is given time.
+    """Request the right responses one after the other; retry while the server is busy.
 
     Raises:
-        RuntimeError: there is none, though nothing else is asked.
+        RuntimeError: a request failed although there is no other load.
     """
     known = {}
     for text in texts:
@@ -117,7 +117,7 @@ async def learn(site: Site, texts: Sequence[str]) -> dict[str, Known]:
 async def ask_ordinary(
     site: Site, known: Mapping[str, Known], record: Record, until: "Clock", start: int
 ) -> None:
-    """Ask for known texts until the time is over, once at least, and compare what comes."""
+    """Send known texts until the time is over, at least one, and compare the responses."""
     texts = cycle([*known][start:] + [*known][:start])
     while True:
         text, began_s = next(texts), until.now_s()
@@ -134,7 +134,7 @@ async def ask_ordinary(
 async def attack(
     site: Site, kind: str, sentences: list[str], record: Record, until: "Clock", seed: int
 ) -> None:
-    """Send requests of one kind until the time is over, one at least."""
+    """Send requests of one kind until the time is over, at least one."""
     random = Random(seed)  # noqa: S311 -- a workload, no secret
     answers = record.hostile.setdefault(kind, [])
     while True:
@@ -147,7 +147,7 @@ async def attack(
 
 
 async def _leave(site: Site, random: Random, sentences: list[str]) -> int:
-    """Ask for something and go at once."""
+    """Send a request and disconnect almost at once."""
     async with site.connection() as (_, writer):
         writer.write(translation_of(" ".join(random.choices(sentences, k=20))).encode(site.key))
         await writer.drain()
@@ -156,7 +156,7 @@ async def _leave(site: Site, random: Random, sentences: list[str]) -> int:
 
 
 async def _send_half(site: Site, random: Random, sentences: list[str]) -> int:
-    """Begin a body, wait, and go."""
+    """Send part of a request, wait, and disconnect."""
     request = translation_of(random.choice(sentences)).encode(site.key)
     async with site.connection() as (_, writer):
         writer.write(request[: random.randrange(1, len(request))])
@@ -165,7 +165,7 @@ async def _send_half(site: Site, random: Random, sentences: list[str]) -> int:
 
 
 async def _read_slowly(site: Site, random: Random, sentences: list[str]) -> int:
-    """Take a long answer in by a few bytes, and go before its end."""
+    """Read a long response in pieces of a few bytes, and disconnect before its end."""
     text = " ".join(random.choices(sentences, k=50))
     async with site.connection(SMALL_BUFFER_BYTES) as (reader, writer):
         writer.write(translation_of(text).encode(site.key))
@@ -186,7 +186,7 @@ async def _send_wrong_key(site: Site, random: Random, sentences: list[str]) -> i
 
 def _sending(kind: str) -> "Behaviour":
     async def send(site: Site, random: Random, sentences: list[str]) -> int:
-        # Made on a thread: it takes long for some, and is not to count for those who wait beside it.
+        # Some requests take long to make: on a thread, that does not delay the other clients.
         request = await asyncio.to_thread(lambda: ATTACKS[kind](random, sentences).encode(site.key))
         status, _ = await site.ask(request)
         return status
@@ -212,12 +212,12 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "slow reader": _surviving(_read_slowly),
     "wrong key": _send_wrong_key,
 }
-"""One request of a kind; its status, `NO_ANSWER` or `LEFT`."""
+"""Functions that make one request of a kind and return its status, `NO_ANSWER` or `LEFT`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Since the load began."""
+    """Time since the load began, and its planned length in seconds."""
 
     began: float
     seconds: float

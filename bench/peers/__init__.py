@@ -1,1 +1,1 @@
-"""What runs inside the other engines' own virtual environment: nothing here imports `dragoman`."""
+"""Code that runs in the virtual environment of the other engines: nothing here imports `dragoman`."""

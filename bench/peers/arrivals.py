@@ -1,4 +1,4 @@
-"""Clients: those who wait for an answer before they ask again, and those who come when they come."""
+"""Load generators: closed loop (each client waits for its response) and open loop (Poisson arrivals)."""
 
 import math
 import random
@@ -15,10 +15,10 @@ TIMEOUT_S = 300.0
 
 
 class Front(Protocol):
-    """A way in for single texts."""
+    """Interface that accepts single texts."""
 
     def submit(self, text: str) -> Future[Any]:
-        """At once; the future's result is the translation."""
+        """Return at once a future of the translation."""
         ...
 
     def close(self) -> None: ...
@@ -26,18 +26,18 @@ class Front(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the clients saw together."""
+    """Results of all clients together."""
 
     requests: int
     errors: int
     requests_per_s: float
-    """Answered without error, over the time from the first request to the last answer."""
+    """Successful requests per second, from the first request to the last response."""
     latencies_s: list[float]
-    """Of the answered requests, in no order."""
+    """Latencies of the successful requests, in no order."""
 
 
 class PoolFront:
-    """Each text is one call on a pool of threads."""
+    """Front that translates each text with one call on a pool of threads."""
 
     def __init__(self, translate: Callable[[str], Any], threads: int) -> None:
         self._translate = translate
@@ -51,7 +51,7 @@ class PoolFront:
 
 
 def poisson_arrivals(rate: float, count: int, seed: int) -> list[float]:
-    """Seconds from the start at which `count` requests arrive, `rate` a second on average."""
+    """Return arrival times of `count` requests in seconds from the start, `rate` per second on average."""
     gaps = random.Random(seed)  # noqa: S311 -- arrivals, not secrets
     return list(accumulate(gaps.expovariate(rate) for _ in range(count)))
 
@@ -59,7 +59,7 @@ def poisson_arrivals(rate: float, count: int, seed: int) -> list[float]:
 def open_loop(submit: Submit, texts: Sequence[str], rate: float, seed: int) -> Load:
     """Send each text when it is due, however many are still waiting.
 
-    A latency counts from when the request was due: a system that is late to take it in does not look faster.
+    Latency counts from when the request was due, so that a system that accepts requests late looks no faster.
     """
     finished: list[tuple[float, bool]] = []
     pending: list[Future[Any]] = []
@@ -80,7 +80,7 @@ def open_loop(submit: Submit, texts: Sequence[str], rate: float, seed: int) -> L
 
 
 def closed_loop(submit: Submit, texts: Sequence[str], clients: int) -> Load:
-    """Each client sends a text, waits for its answer, and takes the next; all share one list."""
+    """Let each client send a text, wait for the response and take the next one from a shared list."""
 
     def ask(text: str) -> tuple[float, bool]:
         began = time.perf_counter()
@@ -95,7 +95,7 @@ def closed_loop(submit: Submit, texts: Sequence[str], clients: int) -> Load:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that `share` of all do not exceed; not a number for no values."""
+    """Return the smallest value that a `share` of all values does not exceed; NaN if there are no values."""
     if not values:
         return float("nan")
     ordered = sorted(values)
@@ -107,7 +107,7 @@ def median_latency_s(load: Load) -> float:
 
 
 def _submitted(submit: Submit, text: str) -> "Future[Any]":
-    """A refusal (a full queue, say) is an answer too: one that has failed."""
+    """Submit a text; turn an exception (a full queue, say) into a failed future."""
     try:
         return submit(text)
     except Exception as error:  # noqa: BLE001 -- counted as the request's error

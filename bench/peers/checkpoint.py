@@ -1,4 +1,4 @@
-"""Reads a checkpoint folder without the model's own code."""
+"""Reading a checkpoint folder without the model's own code."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from bench.peers.names import Shape, check_convertible
 
 
 def read_checkpoint(folder: Path) -> tuple[Shape, dict[str, Tensor]]:
-    """The model's shape and its weights by our names.
+    """Read the model's shape and its weights by our names.
 
     Raises:
         ValueError: the other engines cannot run such a model.
@@ -21,7 +21,7 @@ def read_checkpoint(folder: Path) -> tuple[Shape, dict[str, Tensor]]:
 
 
 def position_table(shape: Shape) -> Tensor:
-    """Sinusoidal position vectors (Vaswani et al. 2017, section 3.5), sines first, then cosines.
+    """Compute sinusoidal position vectors (Vaswani et al. 2017, section 3.5), sines before cosines.
 
     Returns:
         float32 [max_positions, d].

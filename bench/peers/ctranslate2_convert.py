@@ -1,6 +1,6 @@
-"""A checkpoint becomes a CTranslate2 model: `python -m bench.peers.ctranslate2_convert CHECKPOINT FOLDER`.
+"""Convert a checkpoint to a CTranslate2 model: `python -m bench.peers.ctranslate2_convert CHECKPOINT FOLDER`.
 
-Tokens are the ids in decimal, so that no tokenizer stands between the engines.
+Tokens are the ids in decimal, so that no tokenizer is needed.
 """
 
 import argparse
@@ -22,7 +22,7 @@ Weights = dict[str, Tensor]
 
 
 def convert(checkpoint: Path, folder: Path, quantization: str) -> None:
-    """Write the model's files; `quantization` is one of CTranslate2's names, as in `int8`."""
+    """Write the model's files; `quantization` is one of CTranslate2's names, such as `int8`."""
     shape, weights = read_checkpoint(checkpoint)
     spec = build_spec(shape, weights)
     tokens = [str(token) for token in range(shape["target_vocab_size"])]
@@ -40,7 +40,7 @@ def convert(checkpoint: Path, folder: Path, quantization: str) -> None:
 
 
 def build_spec(shape: Shape, weights: Weights) -> TransformerSpec:
-    """The pre-norm Transformer with our weights, and our position table instead of CTranslate2's own."""
+    """Return the pre-norm Transformer with our weights, and our position table instead of CTranslate2's."""
     spec = TransformerSpec.from_config(
         (shape["encoder_layers"], shape["decoder_layers"]),
         shape["heads"],
@@ -92,7 +92,7 @@ def _feed_forward(spec: FeedForwardSpec, weights: Weights, layer: str) -> None:
 
 
 def _linear(spec: LinearSpec, weights: Weights, *names: str) -> None:
-    """One map, or several side by side."""
+    """Set one linear layer, or several that are concatenated."""
     spec.weight = cat([weights[f"{name}.weight"] for name in names])
     spec.bias = cat([weights[f"{name}.bias"] for name in names])
 

@@ -1,7 +1,7 @@
-"""A file of lines through CTranslate2's own iterable translation, for `bench.batch`.
+"""Translation of a file with CTranslate2's iterable translation, for `bench.batch`.
 
-`python -m bench.peers.ctranslate2_file SETTINGS`, one JSON object: model, precision, tokenizer, workers,
-beam_size, max_batch_size, source, target.
+`python -m bench.peers.ctranslate2_file SETTINGS`. SETTINGS is a JSON object with model, precision, tokenizer,
+workers, beam_size, max_batch_size, source, target.
 """
 
 import json
@@ -17,7 +17,7 @@ EOS_ID = 3
 
 
 def translate_file(settings: dict[str, Any]) -> None:
-    """Line for line; text is read, taken apart and put together as the file goes by."""
+    """Translate line by line; lines are read, tokenized, decoded and written as a stream."""
     processor = sentencepiece.SentencePieceProcessor(model_file=settings["tokenizer"])
     translator = ctranslate2.Translator(
         settings["model"],

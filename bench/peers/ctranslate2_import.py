@@ -1,7 +1,7 @@
-"""Runs in the peers' environment: converts a Hugging Face folder with CTranslate2, and searches with it.
+"""Convert a Hugging Face folder with CTranslate2 and search with it, in the peers' environment.
 
 `python -m bench.peers.ctranslate2_import FOLDER CONVERTED` reads {"sources", "begin", "max_tokens"} as JSON
-from standard input, ids all, and writes the best targets' ids.
+from standard input (sources and begin are ids) and writes the best targets' ids.
 """
 
 import argparse
@@ -15,14 +15,14 @@ import transformers
 
 
 def convert(folder: Path, converted: Path, quantization: str | None = None) -> None:
-    """In float32 if nothing else is said, unless it is there already."""
+    """Convert the folder, in float32 by default, unless it is converted already."""
     if not converted.is_dir():
         converter = ctranslate2.converters.TransformersConverter(str(folder))
         converter.convert(str(converted), quantization=quantization)
 
 
 def number_tokens(converted: Path) -> None:
-    """Call tokens by their ids in decimal, as `ctranslate2_worker` does."""
+    """Rename tokens to their ids in decimal, as `ctranslate2_worker` expects."""
     vocabulary, config = converted / "shared_vocabulary.json", converted / "config.json"
     number_of = {
         token: str(index) for index, token in enumerate(json.loads(vocabulary.read_text(encoding="utf8")))
@@ -36,7 +36,7 @@ def number_tokens(converted: Path) -> None:
 
 
 def search(folder: Path, converted: Path, request: dict[str, Any]) -> list[list[int]]:
-    """Greedy; without what a target begins with and its end."""
+    """Search greedily; return target ids without the forced beginning and the end of sentence."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     engine = ctranslate2.Translator(str(converted), compute_type="float32", intra_threads=1)
     forced = tokenizer.convert_ids_to_tokens(request["begin"][1:])

@@ -1,4 +1,4 @@
-"""CTranslate2 behind the protocol: `python -m bench.peers.ctranslate2_worker SETUP`."""
+"""Worker that runs CTranslate2 behind the protocol: `python -m bench.peers.ctranslate2_worker SETUP`."""
 
 import sys
 from importlib.metadata import version

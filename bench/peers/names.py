@@ -1,4 +1,4 @@
-"""A checkpoint's weight names, and what the other engines call them."""
+"""Names of a checkpoint's weights, ours and those of the other engines."""
 
 from typing import Any
 
@@ -12,7 +12,11 @@ PARAMETERS = ("weight", "bias")
 
 
 def check_convertible(shape: Shape) -> None:
-    """Raises ValueError with every reason why the other engines cannot run a model of this shape."""
+    """Check that the other engines can run a model of this shape.
+
+    Raises:
+        ValueError: they cannot; the message has every reason.
+    """
     wanted = {
         "norm": "pre",
         "positions": "sinusoidal",
@@ -30,7 +34,7 @@ def check_convertible(shape: Shape) -> None:
 
 
 def pegasus_names(encoder_layers: int, decoder_layers: int) -> dict[str, str]:
-    """Our name of every trained weight -> its name in Hugging Face's `PegasusForConditionalGeneration`.
+    """Map our name of every trained weight to its name in Hugging Face's `PegasusForConditionalGeneration`.
 
     Pegasus is the pre-norm Transformer with sinusoidal positions, a tied projection and a bias on the logits.
     """

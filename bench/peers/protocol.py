@@ -1,12 +1,12 @@
-"""A worker process holds one engine with one model, and answers a JSON line with a JSON line.
+"""Protocol of worker processes: each runs one engine with one model and answers JSON lines with JSON lines.
 
 Standard library only: Dragoman's worker runs it in the project's environment, the other engines' workers in
 theirs. Requests are `{"do": ..., ...}`:
 
-    run      batches of ids, search options    -> seconds, outputs
-    memory                                     -> resident bytes, now and at most
-    closed   texts, front, clients             -> what the clients saw
-    open     texts, front, rate, seed          -> what arrived when
+    run      batches of ids, search options                -> seconds, outputs
+    memory                                                 -> resident bytes, now and peak
+    closed   texts, front, search options, clients         -> `Load` of a closed loop
+    open     texts, front, search options, rate, seed      -> `Load` of an open loop
 """
 
 import json
@@ -29,13 +29,13 @@ Reply = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What every engine is asked for, in words that all of them know."""
+    """Search options that all engines have."""
 
     beam_size: int
     length_penalty: float = 1.0
     min_length: int = 0
     max_length: int | None = None
-    """Most target tokens; None: twice the longest source's and 20 more."""
+    """Maximum number of target tokens; None: twice the longest source plus 20, at least `min_length`."""
 
     def max_length_for(self, sources: list[Ids]) -> int:
         return self.max_length or max(2 * max(map(len, sources)) + 20, self.min_length)
@@ -43,41 +43,41 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a worker is started with."""
+    """Settings with which a worker starts."""
 
     model: str
     workers: int
-    """Batches at a time; each has one thread."""
+    """Number of concurrent batches, with one thread each."""
     precision: str = "float32"
     options: tuple[tuple[str, Any], ...] = ()
-    """Wishes that only this engine knows, by name."""
+    """Names and values of options that only this engine has."""
 
 
 class Engine(Protocol):
-    """One engine with one model. Safe to call from several threads."""
+    """One engine with one model. Methods may be called from several threads."""
 
     def search(self, sources: list[Ids], search: Search) -> list[Ids]:
-        """Best target ids per source, without the end-of-sentence id."""
+        """Return the best target ids of each source, without the end-of-sentence id."""
         ...
 
     def front(self, name: str, search: Search) -> Front:
-        """A way in for single texts; raises ValueError for a name it does not have."""
+        """Return an interface for single texts; raise ValueError for an unknown name."""
         ...
 
     def versions(self) -> dict[str, str]:
-        """Of the packages that do the work."""
+        """Return the versions of the packages that do the work."""
         ...
 
 
 def read_setup(arguments: list[str]) -> Setup:
-    """From the command line: one JSON object."""
+    """Parse the setup from the command line, one JSON object."""
     fields = json.loads(arguments[0])
     return Setup(**{**fields, "options": tuple(map(tuple, fields.get("options", ())))})
 
 
 @contextmanager
 def replies_on_stdout() -> Iterator[TextIO]:
-    """The pipe to the coordinator; whatever a library prints goes to stderr instead."""
+    """Yield the pipe to the coordinator; redirect everything else printed to stdout to stderr."""
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with pipe:
@@ -85,17 +85,17 @@ def replies_on_stdout() -> Iterator[TextIO]:
 
 
 def serve(engine: Engine, workers: int, pipe: TextIO) -> None:
-    """Answer until stdin ends. The first line says that the engine is loaded."""
+    """Answer requests until stdin ends. The first reply says that the engine is loaded."""
     _reply(pipe, {"loaded": True, "versions": engine.versions()})
     for line in sys.stdin:
         _reply(pipe, answer(engine, workers, json.loads(line)))
 
 
 def answer(engine: Engine, workers: int, request: Request) -> Reply:
-    """Do what one request asks.
+    """Answer one request.
 
     Raises:
-        ValueError: nothing is known by that name.
+        ValueError: `do` is unknown.
     """
     what = request["do"]
     if what == "run":
@@ -114,7 +114,7 @@ def answer(engine: Engine, workers: int, request: Request) -> Reply:
 
 
 def run(engine: Engine, workers: int, batches: list[list[Ids]], search: Search) -> Reply:
-    """All batches, `workers` of them at a time; timed without reading and writing JSON."""
+    """Run all batches, `workers` at a time; the time excludes reading and writing JSON."""
     if workers == 1:
         began = time.perf_counter()
         outputs = [engine.search(batch, search) for batch in batches]
@@ -128,7 +128,7 @@ def run(engine: Engine, workers: int, batches: list[list[Ids]], search: Search) 
 
 
 def memory() -> Reply:
-    """Resident bytes of this process, from Linux's own account."""
+    """Return the current and peak resident bytes of this process, as Linux counts them."""
     fields = dict(
         line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="utf8").splitlines()
     )

@@ -1,7 +1,7 @@
-"""Hugging Face Transformers behind the protocol: `python -m bench.peers.transformers_worker SETUP`.
+"""Worker that runs Hugging Face Transformers: `python -m bench.peers.transformers_worker SETUP`.
 
-`PegasusForConditionalGeneration` is the same architecture: pre-norm, sinusoidal positions (its table is
-overwritten by ours), scaled embeddings, a tied projection and a bias on the logits.
+`PegasusForConditionalGeneration` has the same architecture: pre-norm, sinusoidal positions (ours overwrite
+its table), scaled embeddings, a tied projection and a bias on the logits.
 """
 
 import sys
@@ -18,7 +18,7 @@ from bench.peers.protocol import Ids, Search, read_setup, replies_on_stdout, ser
 
 
 class Transformers:
-    """One model in eval mode, fp32; batches at a time share it."""
+    """One fp32 model in eval mode, shared by concurrent batches."""
 
     def __init__(self, checkpoint: Path) -> None:
         torch.set_num_threads(1)
@@ -51,12 +51,12 @@ class Transformers:
         return {name: version(name) for name in ("torch", "transformers")}
 
     def _cut(self, row: Ids) -> Ids:
-        """What stands before the first end of sentence."""
+        """Return the ids before the first end of sentence."""
         return row[: row.index(self._eos_id)] if self._eos_id in row else row
 
 
 def build_model(checkpoint: Path) -> PegasusForConditionalGeneration:
-    """Every weight of the checkpoint in its place; raises KeyError or RuntimeError where one does not fit."""
+    """Load every weight of the checkpoint; raise KeyError or RuntimeError if one does not fit."""
     shape, weights = read_checkpoint(checkpoint)
     model = PegasusForConditionalGeneration(_config(shape))
     names = pegasus_names(shape["encoder_layers"], shape["decoder_layers"])

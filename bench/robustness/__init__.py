@@ -1,1 +1,1 @@
-"""How a bundle takes what people really type: lists of inputs, judged by rules. See docs/robustness.md."""
+"""Robustness of a bundle against realistic inputs, judged by rules. See docs/robustness.md."""

@@ -1,4 +1,7 @@
-"""What a bundle keeps, invents and repeats of inputs as people type them. See docs/robustness.md."""
+"""Measure what a bundle keeps, invents and repeats in translations of realistic input.
+
+See docs/robustness.md.
+"""
 
 import argparse
 import sys
@@ -27,7 +30,7 @@ _COLUMNS = ("inputs", "good", "things", "kept", "words", "said", "invented", "lo
 
 
 def measure(bundle: Path) -> list[dict[str, Any]]:
-    """Every pair of a bundle that there is a list for, greedily and with a beam."""
+    """Measure every pair of a bundle that has a list, with greedy and beam search."""
     results = []
     with Translator.open(bundle) as translator:
         for pair in listed_pairs(translator):
@@ -50,7 +53,7 @@ def measure(bundle: Path) -> list[dict[str, Any]]:
 
 
 def failure(verdict: Verdict) -> dict[str, Any]:
-    """As the result file has it."""
+    """Return a verdict with faults as in the result file."""
     return {
         "id": verdict.given.id,
         "kind": verdict.given.kind,
@@ -65,7 +68,7 @@ def failure(verdict: Verdict) -> dict[str, Any]:
 
 
 def judge_references(name: str, files: tuple[Path, Path]) -> dict[str, Any]:
-    """How many translations by people the rules find fault with: how far a fault is to be believed."""
+    """Count faults that the rules find in human translations, which shows how reliable the rules are."""
     sources, targets = (path.read_text(encoding="utf8").splitlines() for path in files)
     pairs = list(zip(sources, targets, strict=True))
     return {
@@ -78,7 +81,7 @@ def judge_references(name: str, files: tuple[Path, Path]) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any]) -> None:
-    """A table by kind, and what failed."""
+    """Print a table by kind, and the failures."""
     print(f"\n{result['source']} -> {result['target']}, beam {result['beam_size']}")
     print(f"{'':16}" + "".join(f"{name:>10}" for name in _COLUMNS))
     for kind, rates in {**result["kinds"], "all": result["all"]}.items():

@@ -1,4 +1,4 @@
-"""What rates a bundle must not fall below again: a small table beside the list."""
+"""Thresholds that a bundle's rates must keep, in a table next to the lists."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from bench.robustness.judging import Rates
 
 BARS = FOLDER / "bars.toml"
 SLACK_POINTS = 1
-"""int8 kernels of other processors add in another order, so that a near tie may fall the other way."""
+"""Tolerance in percentage points: int8 kernels of other processors may decide near ties differently."""
 _AT_LEAST = ("kept", "said")
 _AT_MOST = ("invented", "loop", "empty")
 _HEAD = """\
@@ -25,7 +25,7 @@ _HEAD = """\
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bundle's, for one pair and beam size; whole percents."""
+    """Thresholds of one bundle for one pair and beam size, in whole percents."""
 
     bundle: str
     source: str
@@ -39,12 +39,12 @@ class Bar:
 
     @property
     def key(self) -> tuple[str, str, str, int]:
-        """What it is for."""
+        """Bundle, pair and beam size of the thresholds."""
         return self.bundle, self.source, self.target, self.beam_size
 
 
 def bar_of(bundle: str, source: str, target: str, beam_size: int, rates: Rates) -> Bar:
-    """What was measured, rounded to its worse side, and `SLACK_POINTS` more."""
+    """Make thresholds from measured rates, rounded to the worse side plus `SLACK_POINTS`."""
     least = {name: max(0, math.floor(_percent(rates, name)) - SLACK_POINTS) for name in _AT_LEAST}
     most = {name: min(100, math.ceil(_percent(rates, name)) + SLACK_POINTS) for name in _AT_MOST}
     return Bar(
@@ -61,10 +61,10 @@ def bar_of(bundle: str, source: str, target: str, beam_size: int, rates: Rates) 
 
 
 def find_bar(bars: Iterable[Bar], bundle: str, source: str, target: str, beam_size: int) -> Bar:
-    """The one for this.
+    """Find the thresholds of a bundle, pair and beam size.
 
     Raises:
-        LookupError: there is none; the message says what to do.
+        LookupError: there are none; the message says what to do.
     """
     for bar in bars:
         if bar.key == (bundle, source, target, beam_size):
@@ -77,7 +77,7 @@ def find_bar(bars: Iterable[Bar], bundle: str, source: str, target: str, beam_si
 
 
 def missed(bar: Bar, rates: Rates) -> list[str]:
-    """What is worse than the bar, in words."""
+    """Return a description of each rate that misses its threshold."""
     return [*_too_low(bar, rates), *_too_high(bar, rates)]
 
 
@@ -101,10 +101,10 @@ def _percent(rates: Rates, name: str) -> float:
 
 
 def read_bars(path: Path = BARS) -> list[Bar]:
-    """All of them; none if there is no file.
+    """Read all thresholds; return none if there is no file.
 
     Raises:
-        TypeError: a bar lacks a field, or has one too many.
+        TypeError: an entry has a missing or unknown field.
     """
     if not path.is_file():
         return []
@@ -112,7 +112,7 @@ def read_bars(path: Path = BARS) -> list[Bar]:
 
 
 def write_bars(bars: Iterable[Bar], path: Path = BARS) -> None:
-    """New ones take the place of older ones for the same."""
+    """Add thresholds to the file; they replace older ones with the same key."""
     by_key = {bar.key: bar for bar in [*read_bars(path), *bars]}
     sections = [_section(bar) for _, bar in sorted(by_key.items())]
     path.write_text("\n".join([_HEAD, *sections]), encoding="utf8")

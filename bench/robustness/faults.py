@@ -1,4 +1,4 @@
-"""What no translation does, told from input and output alone: it does not invent, repeat or say nothing."""
+"""Faults that input and output alone show: invented, repeated or missing text."""
 
 import re
 from collections import Counter
@@ -9,13 +9,13 @@ from bench.robustness.values import APOSTROPHES, MONTH, NUMERAL, QUOTES, WORD, n
 
 LENGTH_FACTOR = 2.0
 LENGTH_MARGIN = 10
-"""Characters: what a short text may grow by, "Na?" to "How are you doing?"."""
+"""Characters that a short text may gain, such as "Na?" to "How are you doing?"."""
 LONG_UNIT = 5
-"""Letters from which on twice in a row is a stutter; "bye bye" and "that that" are none."""
+"""Minimum number of letters of a unit that may not occur twice in a row; "bye" may."""
 HOURS = 24
 MAX_PERIOD_WORDS = 8
 MIN_PERIOD_APART = 3
-"""Words from which on punctuation between them does not matter."""
+"""Minimum number of words of a repeated unit for which punctuation is ignored."""
 _MONTH_NAMES = re.compile(rf"\b(?:{MONTH})\b", re.IGNORECASE)
 _LETTERS = re.compile(r"(\w{1,20}?)\1+")
 _TIMES_SHORT_UNIT = 3
@@ -41,12 +41,12 @@ _MARKS = {
 
 
 def invented(source: str, output: str) -> str | None:
-    """What the output has that no translation of the source would; None if nothing.
+    """Return what the output has that no translation of the source would have; None if nothing.
 
-    A reason each: it is longer than twice the source and 10 characters; it has more sentences, though every
-    comma, semicolon, colon and dash of the source may end one; it has more placeholders, tags, addresses or
-    emoji, one of them not the source's; it has more numerals, one of which stands for nothing in the source.
-    What was merely altered is lost, not invented.
+    It has such text if it is longer than twice the source plus 10 characters; has more sentences, even if
+    each comma, semicolon, colon and dash of the source may end one; has more placeholders, tags, addresses or
+    emoji, and one is not in the source; or has more numerals, and one matches nothing in the source. Text
+    that is only altered counts as lost, not as invented.
     """
     most = LENGTH_FACTOR * len(source) + LENGTH_MARGIN
     if len(output) > most:
@@ -64,10 +64,10 @@ def invented(source: str, output: str) -> str | None:
 
 
 def count_sentences(text: str) -> int:
-    """Stretches with a letter or digit, parted by line breaks, tabs and sentence ends.
+    """Count parts with a letter or digit, separated by line breaks, tabs and sentence ends.
 
-    An ellipsis ends nothing, nor does a point after a number, a single letter or a common abbreviation, nor
-    one that a small letter follows.
+    An ellipsis does not end a sentence. Neither does a full stop after a number, a single letter or a common
+    abbreviation, nor any mark before a lower-case word.
     """
     return sum(_count_in_line(line) for line in re.split(r"[\n\r\t]+", _TAG.sub(" ", text)))
 
@@ -93,11 +93,11 @@ def _is_end(match: re.Match[str], rest: str) -> bool:
 
 
 def strange_numerals(source: str, output: str) -> list[str]:
-    """Numerals of the output that stand for nothing in the source, if it has more of them than the source.
+    """Return numerals of the output that match nothing in the source, if the output has more than the source.
 
-    A run of digits is founded if it is one of the source's, a value that is written there in digits or as a
-    word of either language, an hour of them counted by twelve, or nought. Whoever writes a month's name in
-    digits needs one more than the source has. The same numeral twice is strange if it stands there once.
+    A run of digits matches if it is in the source, is a value that the source has in digits or as a word of
+    either language, is such an hour on a 12-hour or 24-hour clock, or is zero. Each month name of the source
+    allows one more numeral. A numeral that occurs more often than in the source does not match either.
     """
     found = [found for language in ("de", "en") for found in numbers(source, language)]
     in_source = {match.start() for match in NUMERAL.finditer(source)} | {one.start for one in found}
@@ -120,11 +120,11 @@ def _runs(text: str) -> set[int]:
 
 
 def looped(source: str, output: str) -> str | None:
-    """What the output repeats, and the source does not repeat as often; None if nothing.
+    """Return what the output repeats, and the source repeats less often; None if nothing.
 
-    Words that are said again at once: twice if they have 5 letters together, else three times; one or two
-    words only without punctuation between ("wenn du kannst, kannst du"). Letters inside a word: three times.
-    A word of 5 letters or more anywhere: four times.
+    Consecutive words: twice if they have 5 letters together, else three times; one or two words only without
+    punctuation between them ("wenn du kannst, kannst du"). Letters inside a word: a group three times, a
+    single letter five times. A word of 5 letters or more anywhere: four times.
     """
     for find in (_repeated_words, _repeated_letters):
         limit = max((times for _, times in find(source)), default=1)
@@ -173,7 +173,7 @@ def _words(text: str) -> list[str]:
 
 
 def is_empty(source: str, output: str) -> bool:
-    """Nothing for something: no letter and no digit where the source has one, or nothing at all."""
+    """Return whether the output has no letter or digit but the source has, or only the output is blank."""
     if any(map(str.isalnum, source)):
         return not any(map(str.isalnum, output))
     return bool(source.strip()) and not output.strip()

@@ -1,4 +1,4 @@
-"""The list of inputs, and what is wanted of the translation of each."""
+"""The lists of inputs, and the requirements for the translation of each input."""
 
 import json
 from collections.abc import Sequence
@@ -8,41 +8,41 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "robust_inputs"
 TARGETS = {"de": "en", "en": "de"}
-"""Source languages that have a list, with the target language that it was written for."""
+"""Source languages that have a list, with the target language of the list."""
 HEAD = ("id", "kind", "input", "order", "expected", "good", "remark")
 BETWEEN_THINGS = " ¦ "
 BETWEEN_FORMS = " = "
 
 
 class Rule(StrEnum):
-    """How one thing is looked for in an output."""
+    """How to find a thing in an output."""
 
     MARK = "mark"
-    """Character for character, as often as in the input: placeholders, tags, entities, emoji."""
+    """Exactly, as often as in the input: placeholders, tags, entities, emoji."""
     TOKEN = "token"  # noqa: S105 -- a word of the list, no secret
-    """The same, and nothing may touch it but white space and punctuation: addresses, paths, words of code."""
+    """Like MARK, but only between white space and punctuation: addresses, paths, words of code."""
     NUMBER = "number"
-    """Its value, in the target language's digits or words; or its very digits."""
+    """By value, in the target language's digits or words, or with the same digits."""
     DATE = "date"
-    """Its day, month and year, in any writing."""
+    """By day, month and year, in any format."""
     TIME = "time"
-    """Its hour and minute, of 12 or 24 hours."""
+    """By hour and minute, on a 12-hour or 24-hour clock."""
     NAME = "name"
-    """A whole word, whatever its case, a genitive's s allowed."""
+    """As a whole word, in any case, possibly with a genitive s."""
     SIGN = "sign"
-    """Punctuation: a run counts once, and quotation marks and dashes of all styles are the same."""
+    """As punctuation: a run counts once; quotation marks of all styles are equal, and so are dashes."""
     SAYS = "says"
-    """Words that a translation holds, whatever their case; the input need not. `*` stands for any letters,
-    `^` and `$` for the output's beginning and end."""
+    """As words in any case that the translation contains, though perhaps not the input. `*` stands for any
+    letters, `^` and `$` for the output's beginning and end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One thing that an output is to hold."""
+    """A thing that an output must contain."""
 
     rule: Rule
     forms: tuple[str, ...]
-    """Any of them will do. But for `SAYS`, the first stands in the input."""
+    """Alternatives, any of which is accepted. Except for `SAYS`, the first one is the form in the input."""
 
     def __str__(self) -> str:
         return f"{self.rule}:{BETWEEN_FORMS.join(self.forms)}"
@@ -56,29 +56,29 @@ class Input:
     kind: str
     text: str
     is_ordered: bool
-    """Whether what is to be kept must stand in the order of `wanted`."""
+    """Whether the things to keep must stand in the order of `wanted`."""
     wanted: tuple[Wanted, ...]
-    """A thing that is to be there twice stands here twice."""
+    """Things that the output must contain; one that must occur twice is listed twice."""
     good: str
-    """A translation as a person would write it; there are others."""
+    """A good human translation, one of many."""
     remark: str
 
     @property
     def kept(self) -> tuple[Wanted, ...]:
-        """What must come out as it went in."""
+        """Things of the input that the output must keep."""
         return tuple(wanted for wanted in self.wanted if wanted.rule is not Rule.SAYS)
 
     @property
     def said(self) -> tuple[Wanted, ...]:
-        """What must be translated."""
+        """Words that the translation must contain."""
         return tuple(wanted for wanted in self.wanted if wanted.rule is Rule.SAYS)
 
 
 def read_inputs(language: str, folder: Path = FOLDER) -> list[Input]:
-    """A source language's list: lines of `HEAD`'s columns, tabs between them, escapes as in JSON.
+    """Read a source language's list: tab-separated lines with the columns of `HEAD`, and escapes as in JSON.
 
     Raises:
-        ValueError: naming the line, and what is wrong in it.
+        ValueError: a line is wrong; the message names it and the reason.
     """
     path = folder / f"{language}.tsv"
     head, *lines = path.read_text(encoding="utf8").splitlines()

@@ -1,4 +1,4 @@
-"""Verdicts on outputs, and their rates."""
+"""Verdicts on outputs, and rates over them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,41 +9,41 @@ from bench.robustness.kept import lost, unsaid
 from dragoman import DecodingOptions, FinishReason, Pair, Translation, Translator
 
 BEAM_SIZES = (1, 4)
-"""Every bundle is judged with."""
+"""Beam sizes with which every bundle is judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """On one output."""
+    """The faults of one output."""
 
     given: Input
     output: str
     lost: tuple[Wanted, ...]
-    """Things to keep that did not come out."""
+    """Things to keep that the output lacks."""
     unsaid: tuple[Wanted, ...]
-    """Words that a translation holds and this one lacks."""
+    """Required words that the output lacks."""
     invented: str | None
     looped: str | None
     is_empty: bool
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing was found fault with."""
+        """Whether there is no fault."""
         return not (self.lost or self.unsaid or self.invented or self.looped or self.is_empty)
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Of some inputs, 0 to 1; None where nothing was asked for."""
+    """Rates over a group of inputs, 0 to 1; None if the inputs require nothing of a kind."""
 
     inputs: int
     good: float
-    """Inputs without any fault."""
+    """Share of inputs without any fault."""
     things: int
-    """To keep."""
+    """Number of things to keep."""
     kept: float | None
     words: int
-    """To be said."""
+    """Number of required words."""
     said: float | None
     invented: float
     loop: float
@@ -51,7 +51,7 @@ class Rates:
 
 
 def judge(given: Input, output: str, finish_reason: FinishReason, pair: Pair) -> Verdict:
-    """By all rules."""
+    """Judge an output by all rules."""
     is_cut = finish_reason is FinishReason.LENGTH
     return Verdict(
         given=given,
@@ -65,7 +65,7 @@ def judge(given: Input, output: str, finish_reason: FinishReason, pair: Pair) ->
 
 
 def rates_of(verdicts: Sequence[Verdict]) -> Rates:
-    """Shares of things and words over all inputs together, of faults by input."""
+    """Compute the rates: of things and words over all inputs together, of faults per input."""
     things = sum(len(verdict.given.kept) for verdict in verdicts)
     words = sum(len(verdict.given.said) for verdict in verdicts)
     return Rates(
@@ -90,23 +90,23 @@ def _left(missing: int, total: int) -> float | None:
 
 
 def by_kind(verdicts: Sequence[Verdict]) -> dict[str, Rates]:
-    """In the list's order."""
+    """Return the rates of each kind, in the order of the list."""
     kinds = dict.fromkeys(verdict.given.kind for verdict in verdicts)
     return {kind: rates_of([one for one in verdicts if one.given.kind == kind]) for kind in kinds}
 
 
 def listed_pairs(translator: Translator) -> list[Pair]:
-    """Pairs of a bundle that there is a list for."""
+    """Return the pairs of a bundle that have a list."""
     return [pair for pair in translator.manifest.languages.pairs() if TARGETS.get(pair.source) == pair.target]
 
 
 def translate_and_judge(
     translator: Translator, inputs: Sequence[Input], pair: Pair, beam_size: int
 ) -> list[Verdict]:
-    """In the list's order.
+    """Translate the inputs; return verdicts in the order of the list.
 
     Raises:
-        InputError: an input that cannot be translated.
+        InputError: an input cannot be translated.
     """
     options = DecodingOptions(beam_size=beam_size)
     outcomes = translator.translate([given.text for given in inputs], options, pair=pair)

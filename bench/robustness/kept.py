@@ -1,4 +1,4 @@
-"""What of an input is found in its translation."""
+"""Search for the required things in a translation."""
 
 import re
 from collections import Counter
@@ -14,20 +14,20 @@ _CLASSES = (
     QUOTES,
     "-\N{EN DASH}\N{EM DASH}",
 )
-"""Signs that are the same in another style; apostrophes are told from quotation marks by their place."""
+"""Signs that are styles of the same sign; position distinguishes apostrophes from quotation marks."""
 _APOSTROPHE_QUOTE = rf"(?<!\w)[{APOSTROPHES}]|[{APOSTROPHES}](?!\w)"
 _EXACT = frozenset({Rule.MARK, Rule.TOKEN})
-"""What is worth nothing where there is too much of it."""
+"""Rules under which a thing counts as lost if it occurs too often."""
 
 
 def places(wanted: Wanted, text: str, language: str, source_language: str) -> list[int]:
-    """Where a thing stands in a text, in order.
+    """Return the positions of a thing in a text, in order.
 
     Args:
         wanted: the thing, written in the source language.
         text: an output, or the input itself.
-        language: the text's.
-        source_language: the thing's.
+        language: language of the text.
+        source_language: language of the thing.
     """
     if wanted.rule is Rule.NUMBER:
         return _number_places(wanted.forms[0], text, language, source_language)
@@ -43,7 +43,7 @@ def places(wanted: Wanted, text: str, language: str, source_language: str) -> li
 
 
 def lost(given: Input, output: str, target_language: str, source_language: str) -> list[Wanted]:
-    """Things to keep that the output does not hold, too often or not in their order."""
+    """Return things to keep that the output lacks or has too often; all of them if their order is wrong."""
     found = {wanted: places(wanted, output, target_language, source_language) for wanted in set(given.kept)}
     listed = Counter(given.kept)
     missing = []
@@ -62,7 +62,7 @@ def lost(given: Input, output: str, target_language: str, source_language: str) 
 
 
 def unsaid(given: Input, output: str, target_language: str, source_language: str) -> list[Wanted]:
-    """Words that the output lacks, or has too seldom."""
+    """Return required words that the output lacks or has too rarely."""
     missing: list[Wanted] = []
     for wanted, count in Counter(given.said).items():
         found = len(places(wanted, output, target_language, source_language))
@@ -85,7 +85,7 @@ def _distinct(starts: Iterator[int]) -> list[int]:
 
 
 def _mark(form: str) -> str:
-    """An edge of letters or digits must not go on."""
+    """Return a pattern for a form; letters or digits at its edges must not continue."""
     before = r"(?<!\w)" if form[0].isalnum() else ""
     after = r"(?!\w)" if form[-1].isalnum() else ""
     return f"{before}{re.escape(form)}{after}"
@@ -111,7 +111,7 @@ def _sign(form: str) -> str:
 
 
 def _says(form: str) -> str:
-    """`^` and `$` are the output's ends, but for what is no word."""
+    """Return a pattern for words; `^` and `$` are the output's ends, apart from non-word characters."""
     words = re.escape(form.strip("^$")).replace(r"\*", r"\w*")
     before = r"\A\W*" if form.startswith("^") else r"(?<!\w)"
     after = r"\W*\Z" if form.endswith("$") else r"(?!\w)"

@@ -1,4 +1,4 @@
-"""Tables of docs/robustness.md, made of bench/results: `python -m bench.robustness --page` writes them."""
+"""Tables of docs/robustness.md, made from bench/results: `python -m bench.robustness --page` writes them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,19 +10,19 @@ from bench.robustness.inputs import TARGETS, Rule
 
 PAGE = Path(__file__).parents[2] / "docs" / "robustness.md"
 MAX_SHOWN = 90
-"""Characters of an input or output."""
+"""Maximum number of characters shown of an input or output."""
 _NOT_MEASURED = "Not measured yet: `python -m bench.robustness models/{name} --output {path}`."
 
 Result = Mapping[str, Any]
 
 
 def write_page() -> None:
-    """Every marked table anew."""
+    """Replace every marked table of the page."""
     PAGE.write_text(render(PAGE.read_text(encoding="utf8"), all_tables()), encoding="utf8")
 
 
 def all_tables(results: Path = RESULTS) -> dict[str, str]:
-    """By their names on the page; a sentence where there is no result."""
+    """Render all tables by their names on the page; a table without a result becomes a sentence."""
     tables = {}
     for source, target in TARGETS.items():
         name = f"{source}-{target}"
@@ -51,7 +51,7 @@ def _references_table(references: Sequence[Result]) -> str:
 
 
 def rates_table(results: Sequence[Result]) -> str:
-    """A kind a line, a cell for all beam sizes together."""
+    """Render a table with a row per kind; a cell has the values of all beam sizes."""
     beams = [row["beam_size"] for row in results]
     searches = " · ".join("greedy" if beam_size == 1 else f"beam {beam_size}" for beam_size in beams)
     names = ("inputs", "no fault", "things", "kept", "words", "said", "invented", "loop", "empty")
@@ -80,7 +80,7 @@ def _rates_row(kind: str, rates: Sequence[Result]) -> list[str]:
 
 
 def failures_table(result: Result) -> str:
-    """The first of each kind."""
+    """Render the first failure of each kind."""
     first: dict[str, Result] = {}
     for failure in result["failures"]:
         first.setdefault(failure["kind"], failure)
@@ -94,7 +94,7 @@ def failures_table(result: Result) -> str:
 
 
 def fault_lines(failure: Result) -> Iterator[str]:
-    """What is wrong, in words."""
+    """Yield a description of each fault."""
     if failure["lost"]:
         yield f"lost {', '.join(failure['lost'])}"
     if failure["unsaid"]:
@@ -113,7 +113,7 @@ def _shown(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Shown as it is by Markdown, code spans and tags too."""
+    """Escape a text for Markdown, including code spans and tags."""
     for sign in "\\`*_<>[]&|":
         text = text.replace(sign, f"\\{sign}")
     return text

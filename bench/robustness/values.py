@@ -61,7 +61,7 @@ _HALF_DAY_MINUTES = 12 * 60
 
 
 class Date(NamedTuple):
-    """A day of a year, or of every year."""
+    """A date, without year if `year` is None."""
 
     day: int
     month: int
@@ -70,16 +70,16 @@ class Date(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[V_co]):
-    """A number, date or time that stands in a text."""
+    """A number, date or time in a text."""
 
     start: int
     text: str
     readings: frozenset[V_co]
-    """What it may mean: more than one where writing leaves it open."""
+    """Possible values; more than one if the notation is ambiguous, none if it is invalid in the language."""
 
 
 def numbers(text: str, language: str) -> Iterator[Found[Decimal]]:
-    """Numerals with the value that they have in the language, none if they are none there; words up to 20."""
+    """Yield numerals, without readings if the language does not write them so, and number words up to 20."""
     for match in NUMERAL.finditer(text):
         value = numeral_value(match[0], language)
         yield Found(match.start(), match[0], frozenset() if value is None else frozenset({value}))
@@ -90,7 +90,7 @@ def numbers(text: str, language: str) -> Iterator[Found[Decimal]]:
 
 
 def numeral_value(numeral: str, language: str) -> Decimal | None:
-    """What digits mean: 1.234 is a thousand in German, and little more than one in English."""
+    """Return the value of digits: 1.234 is over a thousand in German and just over one in English."""
     thousands, point = re.escape(_THOUSANDS[language]), re.escape(_DECIMAL[language])
     digits = re.sub(r"[ \u00a0\u202f]", "", numeral)
     if not re.fullmatch(rf"(?:\d+|\d{{1,3}}(?:{thousands}\d{{3}})+)(?:{point}\d+)?", digits):
@@ -99,7 +99,7 @@ def numeral_value(numeral: str, language: str) -> Decimal | None:
 
 
 def word_value(word: str, language: str) -> Decimal | None:
-    """Cardinals and ordinals up to 20, inflected."""
+    """Return the value of a cardinal or ordinal up to 20, possibly inflected; None for other words."""
     lower = word.lower()
     known = {name: value for value, name in enumerate(_UNITS[language].split())} | _IRREGULAR[language]
     for stem, value in known.items():
@@ -109,7 +109,7 @@ def word_value(word: str, language: str) -> Decimal | None:
 
 
 def dates(text: str) -> Iterator[Found[Date]]:
-    """In any writing of the two languages; 03/10 may be in March or in October."""
+    """Yield dates in any format of the two languages; 03/10 may be in March or in October."""
     for pattern in _DATES:
         for match in pattern.finditer(text):
             parts = match.groupdict()
@@ -125,7 +125,7 @@ def dates(text: str) -> Iterator[Found[Date]]:
 
 
 def times(text: str) -> Iterator[Found[int]]:
-    """As minutes since midnight; eight o'clock is twice a day."""
+    """Yield times as minutes since midnight; eight o'clock may be in the morning or in the evening."""
     for pattern in _TIMES:
         for match in pattern.finditer(text):
             parts = match.groupdict()

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.decoding.scoring import length_norms, normalised_score
-from dragoman.decoding.slots import add_slots, fill_holes, keep_slots, rows_of
-from dragoman.decoding.strategy import Advance, Source, TargetVocabulary
+from dragoman.decoding.slots import add_slots, close_gaps, keep_slots, rows_of
+from dragoman.decoding.strategy import Source, StepOutcome, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis
 
 NO_LIMIT = np.iinfo(np.int64).max
@@ -49,7 +49,9 @@ class _State:
 
     max_tokens: NDArray[np.int64]  # [B]
     min_tokens: NDArray[np.int64]  # [B]
-    num_alike: NDArray[np.int64]  # [B], number of tokens up to which all rows of a source have read the same
+    num_shared_tokens: NDArray[
+        np.int64
+    ]  # [B], number of tokens up to which all rows of a source have read the same
     num_tokens: NDArray[np.int64]  # [B], so far, of every live hypothesis
     norms: NDArray[np.float64]  # [B, T + 1], divisor of a log-probability, by number of tokens
     last_ids: NDArray[np.int64]  # [B, k], by place
@@ -99,7 +101,7 @@ class Beam:
         self._restricted_steps = 0  # remaining steps with forced tokens or ends that are too early
         self._steps_to_limit = 0  # steps until the nearest limit of any source
         self._state = self._begin([])
-        self._lay_out()
+        self._update_layout()
 
     @property
     def beam_size(self) -> int:
@@ -123,13 +125,13 @@ class Beam:
 
     def join(self, sources: Sequence[Source]) -> None:
         """Start the search for more sources, in slots after all others."""
-        self._target.check_begins(sources)
+        self._target.check_forced_ids(sources)
         self._state = add_slots(self._state, self._begin(sources))
         self._sources += sources
         self._finished += [[] for _ in sources]
-        self._lay_out()
+        self._update_layout()
 
-    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
+    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> StepOutcome:
         """Rank a step's candidates, collect finished ones and keep the best of the rest alive.
 
         Args:
@@ -149,25 +151,25 @@ class Beam:
         else:
             live = candidates.first(self._beam_size)
         self._extend(live)
-        rows = self._place(live)
-        is_leaving = self._leaving()
+        rows = self._assign_rows(live)
+        is_leaving = self._done_slots()
         if is_leaving.any():
             leaving = np.flatnonzero(is_leaving).tolist()
             finished = [(self._sources[slot], self._results(slot)) for slot in leaving]
-            return Advance(rows[self.leave(is_leaving)], finished)
-        return Advance(None if np.array_equal(rows, self._rows) else rows, ())
+            return StepOutcome(rows[self.remove(is_leaving)], finished)
+        return StepOutcome(None if np.array_equal(rows, self._rows) else rows, ())
 
-    def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def remove(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Remove sources, bool [B] -> the rows that continue, int64 [B' * k]."""
-        slots = fill_holes(is_leaving)
+        slots = close_gaps(is_leaving)
         self._state = keep_slots(self._state, slots)
         self._sources = [self._sources[slot] for slot in slots.tolist()]
         self._finished = [self._finished[slot] for slot in slots.tolist()]
         self._has_finished = any(self._finished)
-        self._lay_out()
+        self._update_layout()
         return rows_of(slots, self._beam_size)
 
-    def beginning(self, slot: int) -> list[int]:
+    def best_ids(self, slot: int) -> list[int]:
         """Return the target ids so far of the best live hypothesis, without those `Source.begin` forces.
 
         Another hypothesis may be the best after the next step.
@@ -187,7 +189,7 @@ class Beam:
         return _State(
             max_tokens=max_tokens,
             min_tokens=np.array([source.limits.min_tokens for source in sources], np.int64),
-            num_alike=np.array([1 + source.num_forced for source in sources], np.int64),
+            num_shared_tokens=np.array([1 + source.num_forced for source in sources], np.int64),
             num_tokens=np.zeros(len(sources), np.int64),
             norms=norms,
             last_ids=np.full(shape, starts[:, None]),
@@ -198,13 +200,13 @@ class Beam:
             best_scores=np.full(shape, -np.inf),
         )
 
-    def _lay_out(self) -> None:
+    def _update_layout(self) -> None:
         """Compute what depends only on the sources: numpy calls have overhead, and every step needs it."""
         self._slots = np.arange(len(self._sources))
         self._first_rows = (self._slots * self._beam_size)[:, None]
         self._rows = np.arange(len(self._sources) * self._beam_size)
         state = self._state
-        num_restricted = np.maximum(state.min_tokens, state.num_alike - 1)
+        num_restricted = np.maximum(state.min_tokens, state.num_shared_tokens - 1)
         self._restricted_steps = int((num_restricted - state.num_tokens).max(initial=0))
         self._steps_to_limit = int((state.max_tokens - state.num_tokens).min(initial=NO_LIMIT))
 
@@ -267,7 +269,7 @@ class Beam:
         state.tokens[position] = live.ids
         state.parents[position] = live.parents
 
-    def _place(self, live: _Candidates) -> NDArray[np.int64]:
+    def _assign_rows(self, live: _Candidates) -> NDArray[np.int64]:
         """Assign a row to every live hypothesis.
 
         Returns:
@@ -275,17 +277,17 @@ class Beam:
         """
         state = self._state
         # At first all rows of a source have read the same, so each may stay in place.
-        is_alike = (state.num_tokens <= state.num_alike)[:, None]
+        is_alike = (state.num_tokens <= state.num_shared_tokens)[:, None]
         inherited = state.places.take(live.parents + self._first_rows)
         parent_places = np.where(is_alike, state.places, inherited)
-        state.places = inherit(parent_places)
+        state.places = assign_rows_to_children(parent_places)
         placed = state.places + self._first_rows
         state.last_ids.put(placed, live.ids)
         rows = np.empty_like(self._rows)
         rows[placed] = parent_places + self._first_rows
         return rows
 
-    def _leaving(self) -> NDArray[np.bool_]:
+    def _done_slots(self) -> NDArray[np.bool_]:
         """Return which sources are done, bool [B]."""
         state = self._state
         is_leaving: NDArray[np.bool_] = state.num_tokens >= state.max_tokens
@@ -300,7 +302,7 @@ class Beam:
         """Return a finished source's best hypotheses by score; of equals, the one that finished first."""
         source = self._sources[slot]
         best = sorted(self._finished[slot], key=lambda one: -one.score)[: source.num_hypotheses]
-        return [self._hypothesis(slot, one) for one in best] or [self._impossible(slot)]
+        return [self._hypothesis(slot, one) for one in best] or [self._placeholder_hypothesis(slot)]
 
     def _hypothesis(self, slot: int, one: _Finished) -> Hypothesis:
         ids = self._ids(slot, one.parent, one.num_tokens - 1)
@@ -313,7 +315,7 @@ class Beam:
             finish_reason=FinishReason.STOP if is_stopped else FinishReason.LENGTH,
         )
 
-    def _impossible(self, slot: int) -> Hypothesis:
+    def _placeholder_hypothesis(self, slot: int) -> Hypothesis:
         """Return the placeholder result for a source whose limits the model cannot satisfy."""
         num_tokens = int(self._state.num_tokens[slot])
         ids = tuple(self._ids(slot, rank=0, num_tokens=num_tokens))
@@ -321,7 +323,7 @@ class Beam:
 
     def _ids(self, slot: int, rank: int, num_tokens: int) -> list[int]:
         """Return the ids of the hypothesis with this rank at this length, without those of `begin`."""
-        first = self._sources[slot].num_left_out  # all hypotheses are alike before it
+        first = self._sources[slot].num_hidden_forced  # all hypotheses are alike before it
         tokens: list[list[int]] = self._state.tokens[slot, first:num_tokens].tolist()
         parents: list[list[int]] = self._state.parents[slot, first:num_tokens].tolist()
         ids: list[int] = []
@@ -331,7 +333,7 @@ class Beam:
         return ids[::-1]
 
 
-def inherit(parents: NDArray[np.int64]) -> NDArray[np.int64]:
+def assign_rows_to_children(parents: NDArray[np.int64]) -> NDArray[np.int64]:
     """Assign each child a place so that as few places as possible change their content.
 
     Args:
@@ -344,13 +346,13 @@ def inherit(parents: NDArray[np.int64]) -> NDArray[np.int64]:
     beam_size = parents.shape[1]
     if beam_size > MAX_TABLE_BEAM:
         return _inherit(parents)
-    weights, table = _inheritances(beam_size)
+    weights, table = _inheritance_table(beam_size)
     inherited: NDArray[np.int64] = table[parents @ weights]
     return inherited
 
 
 @lru_cache(maxsize=MAX_TABLE_BEAM)
-def _inheritances(beam_size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _inheritance_table(beam_size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return weights [k], and a table [k ** k, k] with `_inherit(parents)` at index `parents @ weights`."""
     weights = beam_size ** np.arange(beam_size)
     parents = np.arange(beam_size**beam_size)[:, None] // weights % beam_size

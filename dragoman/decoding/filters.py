@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.decoding.slots import add_slots, keep_slots
-from dragoman.decoding.strategy import Advance, Source, Strategy, TargetVocabulary
+from dragoman.decoding.strategy import Source, StepOutcome, Strategy, TargetVocabulary
 
 MIN_CANDIDATES = 8
 """Minimum candidates of a row with filters, a power of two: each other number costs the stepper a binding."""
@@ -49,7 +49,7 @@ class FilteredStrategy:
         self._target = target
         self._history = self._begin([])
         self._marks = np.zeros((0, 0), np.bool_)
-        self._look_ahead()
+        self._prepare_filters()
 
     @property
     def beam_size(self) -> int:
@@ -61,7 +61,7 @@ class FilteredStrategy:
         """K of the inner strategy, plus the number of tokens that the filters may affect."""
         if not self._has_filters:
             return self._inner.num_best
-        return round_up(self._inner.num_best + self._num_concerned, self._target.size)
+        return round_up(self._inner.num_best + self._num_affected, self._target.size)
 
     @property
     def last_ids(self) -> NDArray[np.int64]:
@@ -77,9 +77,9 @@ class FilteredStrategy:
         """Start the search for more sources, in slots after all others."""
         self._inner.join(sources)
         self._history = add_slots(self._history, self._begin(sources))
-        self._look_ahead()
+        self._prepare_filters()
 
-    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
+    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> StepOutcome:
         """Filter a step's candidates and pass the best to the inner strategy.
 
         Args:
@@ -96,19 +96,19 @@ class FilteredStrategy:
         history = self._history
         history.read[np.arange(len(history.lengths)), history.lengths] = self._inner.last_ids + 1
         history.lengths += 1
-        self._look_ahead()
+        self._prepare_filters()
         return advance
 
-    def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def remove(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Remove sources, bool [B] -> the rows that continue, int64 [R']."""
-        rows = self._inner.leave(is_leaving)
+        rows = self._inner.remove(is_leaving)
         self._history = keep_slots(self._history, rows)
-        self._look_ahead()
+        self._prepare_filters()
         return rows
 
-    def beginning(self, slot: int) -> list[int]:
+    def best_ids(self, slot: int) -> list[int]:
         """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
-        return self._inner.beginning(slot)
+        return self._inner.best_ids(slot)
 
     def _begin(self, sources: Sequence[Source]) -> _History:
         num_rows = self._inner.beam_size
@@ -124,7 +124,7 @@ class FilteredStrategy:
             ngram_sizes=ngram_sizes.repeat(num_rows),
         )
 
-    def _look_ahead(self) -> None:
+    def _prepare_filters(self) -> None:
         """Compute which tokens the next step's filters affect."""
         history = self._history
         is_penalised = history.penalties > 1.0
@@ -132,11 +132,11 @@ class FilteredStrategy:
         if not self._has_filters:
             return
         self._read = history.read[:, : history.lengths.max()]
-        is_banned = repeats(self._read, history.lengths, history.ngram_sizes)
+        is_banned = find_repeats(self._read, history.lengths, history.ngram_sizes)
         is_banned &= self._read != self._target.eos_id + 1
         self._banned = np.where(is_banned, self._read, 0)
         num_concerned = np.where(is_penalised, history.lengths, np.count_nonzero(is_banned, axis=1))
-        self._num_concerned = int(num_concerned.max())
+        self._num_affected = int(num_concerned.max())
 
     def _filter(
         self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]
@@ -174,7 +174,7 @@ def round_up(num_candidates: int, vocab_size: int) -> int:
     return min(max(MIN_CANDIDATES, 1 << (num_candidates - 1).bit_length()), vocab_size)
 
 
-def repeats(
+def find_repeats(
     read: NDArray[np.int64], lengths: NDArray[np.int64], ngram_sizes: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Find the tokens that would complete, as the next token, an n-gram that was read before.

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from dragoman.decoding.loop import FinishedSource
 from dragoman.decoding.scoring import normalised_score
-from dragoman.decoding.slots import fill_holes
+from dragoman.decoding.slots import close_gaps
 from dragoman.decoding.strategy import Source, TargetVocabulary
-from dragoman.types import FinishReason, Hypothesis, Method, Reading, SearchKind
+from dragoman.types import FinishReason, ForcedDecoding, Hypothesis, Method, SearchKind
 
 Encoded_contra = TypeVar("Encoded_contra", contravariant=True)
 """Encoder output of some sources, as a stepper takes it."""
@@ -50,7 +50,7 @@ class ForcedStepper(Protocol[Encoded_contra]):
 
 
 @dataclass(slots=True)
-class _Reader:
+class _ForcedTarget:
     """A source with its target, and the results so far."""
 
     source: Source
@@ -76,7 +76,7 @@ class _Reader:
 
     def take(self, logprob: float | None, attention: NDArray[np.float32]) -> None:
         """Record a step's results for the next token; skip what `Source.begin` forces."""
-        if self.num_steps >= self.source.num_left_out:
+        if self.num_steps >= self.source.num_hidden_forced:
             is_forced = self.num_steps < self.source.num_forced
             if logprob is not None:
                 self.logprobs.append(0.0 if is_forced else logprob)
@@ -112,12 +112,12 @@ class ForcedDecodingLane(Generic[Encoded_contra]):
         self.kind = kind
         self._stepper = stepper
         self._target = target
-        self._readers: list[_Reader] = []
+        self._targets: list[_ForcedTarget] = []
 
     @property
     def sources(self) -> Sequence[Source]:
         """Sources in the lane, by slot."""
-        return [reader.source for reader in self._readers]
+        return [reader.source for reader in self._targets]
 
     def join(self, sources: Sequence[Source], encoded: Encoded_contra) -> None:
         """Start to decode more sources' targets; `encoded` holds as many, in the same order.
@@ -125,14 +125,14 @@ class ForcedDecodingLane(Generic[Encoded_contra]):
         Raises:
             ValueError: a source has no given target, or one that contains the end of sentence.
         """
-        self._target.check_begins(sources)
-        readers = [_Reader(source, self._ids(source)) for source in sources]
+        self._target.check_forced_ids(sources)
+        readers = [_ForcedTarget(source, self._ids(source)) for source in sources]
         self._stepper.join(encoded)
-        self._readers += readers
+        self._targets += readers
 
     def step(self) -> list[FinishedSource]:
         """Make one step and return the sources that are done after it. The lane must not be empty."""
-        readers = self._readers
+        readers = self._targets
         last_ids = np.array([reader.last_id for reader in readers], np.int64)
         wanted_ids = None
         if self.kind.method is Method.SCORE:
@@ -146,53 +146,53 @@ class ForcedDecodingLane(Generic[Encoded_contra]):
         is_leaving = is_faulty | np.array([reader.is_done for reader in readers])
         if not is_leaving.any():
             return []
-        found = [_found(readers[row], bool(is_faulty[row])) for row in np.flatnonzero(is_leaving).tolist()]
+        found = [_finished(readers[row], bool(is_faulty[row])) for row in np.flatnonzero(is_leaving).tolist()]
         self._leave(is_leaving)
         return found
 
-    def drop(self, sources: Collection[Source]) -> None:
+    def remove(self, sources: Collection[Source]) -> None:
         """Remove sources; ignore those that are not in the lane."""
         is_leaving = np.array([source in sources for source in self.sources], np.bool_)
         if is_leaving.any():
             self._leave(is_leaving)
 
-    def beginning(self, slot: int) -> list[int]:
+    def best_ids(self, slot: int) -> list[int]:
         """Return the given ids predicted so far for the source in a slot."""
-        reader = self._readers[slot]
-        num_said = max(reader.num_steps - reader.source.num_left_out, 0)
-        return list((reader.source.given or ())[:num_said])
+        reader = self._targets[slot]
+        num_predicted = max(reader.num_steps - reader.source.num_hidden_forced, 0)
+        return list((reader.source.target_ids or ())[:num_predicted])
 
     def _ids(self, source: Source) -> tuple[int, ...]:
-        if source.given is None:
+        if source.target_ids is None:
             raise ValueError("a source of this method must name the target to be read")
-        if self._target.eos_id in source.given:
-            raise ValueError(f"{source.given} has the end of sentence, {self._target.eos_id}, within it")
-        ids = (*source.begin, *source.given)
+        if self._target.eos_id in source.target_ids:
+            raise ValueError(f"{source.target_ids} has the end of sentence, {self._target.eos_id}, within it")
+        ids = (*source.begin, *source.target_ids)
         return ids if len(ids) > source.limits.max_tokens else (*ids, self._target.eos_id)
 
     def _leave(self, is_leaving: NDArray[np.bool_]) -> None:
-        rows = fill_holes(is_leaving)
-        self._readers = [self._readers[row] for row in rows.tolist()]
+        rows = close_gaps(is_leaving)
+        self._targets = [self._targets[row] for row in rows.tolist()]
         self._stepper.select(rows)
 
 
-def _found(reader: _Reader, is_faulty: bool) -> FinishedSource:  # noqa: FBT001 -- a value to pass on, not a mode
+def _finished(reader: _ForcedTarget, is_faulty: bool) -> FinishedSource:  # noqa: FBT001 -- a value to pass on, not a mode
     if is_faulty:
         problem = "the decoder step returned log-probabilities or attention that are not numbers"
         return FinishedSource(reader.source, [], FloatingPointError(problem))
     source = reader.source
-    ids = source.given or ()
+    ids = source.target_ids or ()
     num_tokens = len(reader.ids) - 1
     logprob = math.fsum(reader.logprobs)
     attention = np.array(reader.attention)
     attention.flags.writeable = False  # the segment cache may share it
-    is_stopped = num_tokens > source.num_left_out + len(ids)
+    is_stopped = num_tokens > source.num_hidden_forced + len(ids)
     hypothesis = Hypothesis(
         ids=ids,
         logprob=logprob,
         num_tokens=num_tokens,
         score=normalised_score(logprob, num_tokens, source.length_penalty),
         finish_reason=FinishReason.STOP if is_stopped else FinishReason.LENGTH,
-        reading=Reading(tuple(reader.logprobs), attention),
+        reading=ForcedDecoding(tuple(reader.logprobs), attention),
     )
     return FinishedSource(source, [hypothesis])

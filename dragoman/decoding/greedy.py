@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.decoding.scoring import normalised_score
-from dragoman.decoding.slots import add_slots, fill_holes, keep_slots
-from dragoman.decoding.strategy import CONTINUE, Advance, Source, TargetVocabulary
+from dragoman.decoding.slots import add_slots, close_gaps, keep_slots
+from dragoman.decoding.strategy import CONTINUE, Source, StepOutcome, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis
 
 
@@ -57,7 +57,7 @@ class Greedy:
 
     def join(self, sources: Sequence[Source]) -> None:
         """Start the search for more sources, in slots after all others."""
-        self._target.check_begins(sources)
+        self._target.check_forced_ids(sources)
         new = self._begin(sources)
         self._state = add_slots(self._state, new)
         self._sources += sources
@@ -65,7 +65,7 @@ class Greedy:
         self._early_steps = max(self._early_steps, int(new.min_tokens.max(initial=0)))
         self._forced_steps = max(self._forced_steps, *(source.num_forced for source in sources), 0)
 
-    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
+    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> StepOutcome:
         """Take each row's best token, the second best if the sentence may not end yet, or a forced one.
 
         Args:
@@ -95,11 +95,11 @@ class Greedy:
             (self._sources[slot], [self._hypothesis(slot, is_stopped=bool(is_stopped[slot]))])
             for slot in np.flatnonzero(is_leaving).tolist()
         ]
-        return Advance(self.leave(is_leaving), finished)
+        return StepOutcome(self.remove(is_leaving), finished)
 
-    def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def remove(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Remove sources, bool [B] -> the rows that continue, int64 [B']."""
-        slots = fill_holes(is_leaving)
+        slots = close_gaps(is_leaving)
         self._state = keep_slots(self._state, slots)
         self._sources = [self._sources[slot] for slot in slots.tolist()]
         self._slots = np.arange(len(slots))
@@ -107,9 +107,9 @@ class Greedy:
             self._early_steps = self._forced_steps = 0
         return slots
 
-    def beginning(self, slot: int) -> list[int]:
+    def best_ids(self, slot: int) -> list[int]:
         """Return the target ids so far, without those that `Source.begin` forces."""
-        first = self._sources[slot].num_left_out
+        first = self._sources[slot].num_hidden_forced
         ids: list[int] = self._state.tokens[slot, first : self._state.num_tokens[slot]].tolist()
         return ids
 
@@ -137,7 +137,7 @@ class Greedy:
         )
 
     def _hypothesis(self, slot: int, *, is_stopped: bool) -> Hypothesis:
-        ids = self.beginning(slot)
+        ids = self.best_ids(slot)
         num_tokens = int(self._state.num_tokens[slot])
         logprob = float(self._state.logprobs[slot])
         return Hypothesis(

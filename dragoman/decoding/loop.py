@@ -89,11 +89,11 @@ class AnyLane(Protocol[Encoded_contra]):
         """Make one step and return the sources that are done after it. The lane must not be empty."""
         ...
 
-    def drop(self, sources: Collection[Source]) -> None:
+    def remove(self, sources: Collection[Source]) -> None:
         """Remove sources; ignore those that are not in the lane."""
         ...
 
-    def beginning(self, slot: int) -> list[int]:
+    def best_ids(self, slot: int) -> list[int]:
         """Return the target ids so far of the source in a slot, without those that `Source.begin` forces."""
         ...
 
@@ -125,30 +125,32 @@ class Lane(Generic[Encoded_contra]):
         strategy = self._strategy
         logprobs, ids = self._stepper.step(strategy.last_ids, strategy.num_best)
         if math.isnan(np.vdot(logprobs, logprobs)):  # one call instead of isnan and any; inf * inf is inf
-            return self._step_without(logprobs, ids)
+            return self._finish_step_without_faulty(logprobs, ids)
         rows, finished = strategy.advance(logprobs, ids)
         if rows is not None:
             self._stepper.select(rows)
         return [FinishedSource(source, hypotheses) for source, hypotheses in finished]
 
-    def drop(self, sources: Collection[Source]) -> None:
+    def remove(self, sources: Collection[Source]) -> None:
         """Remove sources; ignore those that are not in the lane."""
         is_leaving = np.array([source in sources for source in self.sources], np.bool_)
         if is_leaving.any():
-            self._stepper.select(self._strategy.leave(is_leaving))
+            self._stepper.select(self._strategy.remove(is_leaving))
 
-    def beginning(self, slot: int) -> list[int]:
+    def best_ids(self, slot: int) -> list[int]:
         """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
-        return self._strategy.beginning(slot)
+        return self._strategy.best_ids(slot)
 
-    def _step_without(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> list[FinishedSource]:
+    def _finish_step_without_faulty(
+        self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]
+    ) -> list[FinishedSource]:
         """Finish a step after which some sources have NaN among their candidates; these leave."""
         sources = self.sources
         by_source = np.isnan(logprobs).reshape(len(sources), -1)
         is_faulty: NDArray[np.bool_] = np.logical_or.reduce(by_source, axis=1)
         error = FloatingPointError("the decoder step returned log-probabilities that are not numbers")
         faulty = [FinishedSource(sources[slot], [], error) for slot in np.flatnonzero(is_faulty).tolist()]
-        rows = self._strategy.leave(is_faulty)
+        rows = self._strategy.remove(is_faulty)
         self._stepper.select(rows)
         if not self.sources:
             return faulty
@@ -200,7 +202,7 @@ def open_strategy(kind: SearchKind | int, target: TargetVocabulary) -> Strategy:
         case Method.FILTERED:
             return FilteredStrategy(_open_search(kind.beam_size, target), target)
         case Method.SAMPLE:
-            return FilteredStrategy(_with_whole_characters(Sampler(kind.beam_size, target), target), target)
+            return FilteredStrategy(_restrict_to_utf8(Sampler(kind.beam_size, target), target), target)
         case Method.SCORE | Method.ALIGN:
             raise ValueError(f"{kind.method} is no method of a search")
 
@@ -213,8 +215,8 @@ def make_strategy(sources: Sequence[Source], kind: SearchKind | int, target: Tar
 
 
 def _open_search(beam_size: int, target: TargetVocabulary) -> Strategy:
-    return _with_whole_characters(Greedy(target) if beam_size == 1 else Beam(beam_size, target), target)
+    return _restrict_to_utf8(Greedy(target) if beam_size == 1 else Beam(beam_size, target), target)
 
 
-def _with_whole_characters(strategy: Strategy, target: TargetVocabulary) -> Strategy:
+def _restrict_to_utf8(strategy: Strategy, target: TargetVocabulary) -> Strategy:
     return Utf8Strategy(strategy, target) if target.byte_ids else strategy

@@ -37,14 +37,14 @@ class Sampling:
     """The same seed repeats the same draws; None takes another one each time."""
 
     def __post_init__(self) -> None:
-        _check("top_k", self.top_k, 0, None)
+        _check_range("top_k", self.top_k, 0, None)
         if not 0.0 < self.top_p <= 1.0:  # also rejects NaN, here and below
             raise InputError("top_p", f"{self.top_p} is not above 0 and at most 1")
         if not 0.0 < self.temperature <= MAX_TEMPERATURE:
             limit = f"above 0 and at most {MAX_TEMPERATURE:g}"
             raise InputError("temperature", f"{self.temperature} is not {limit}")
         if self.seed is not None:
-            _check("seed", self.seed, 0, MAX_SEED)
+            _check_range("seed", self.seed, 0, MAX_SEED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,11 @@ class DecodingOptions:
 
     def __post_init__(self) -> None:
         if self.beam_size is not None:
-            _check("beam_size", self.beam_size, 1, MAX_BEAM_SIZE)
-        _check("num_hypotheses", self.num_hypotheses, 1, MAX_BEAM_SIZE)
-        _check("min_length", self.min_length, 0, None)
+            _check_range("beam_size", self.beam_size, 1, MAX_BEAM_SIZE)
+        _check_range("num_hypotheses", self.num_hypotheses, 1, MAX_BEAM_SIZE)
+        _check_range("min_length", self.min_length, 0, None)
         if self.max_length is not None:
-            _check("max_length", self.max_length, 1, None)
+            _check_range("max_length", self.max_length, 1, None)
         if self.beam_size is not None:
             _check_rows(self.num_hypotheses, self.beam_size, self.sampling)
         if self.max_length is not None and self.min_length > self.max_length:
@@ -167,7 +167,7 @@ class SearchOptions:
     return_tokens: bool = False
 
     def __post_init__(self) -> None:
-        _check("beam_size", self.beam_size, 1, MAX_BEAM_SIZE)
+        _check_range("beam_size", self.beam_size, 1, MAX_BEAM_SIZE)
         _check_rows(self.num_hypotheses, self.beam_size, self.sampling)
         _check_length_penalty(self.length_penalty)
         _check_filters(self.repetition_penalty, self.no_repeat_ngram_size)
@@ -188,7 +188,7 @@ class SearchOptions:
         return SearchKind(self.beam_size, self.use_shortlist and has_shortlist)
 
 
-def _check(field: str, value: int, least: int, most: int | None) -> None:
+def _check_range(field: str, value: int, least: int, most: int | None) -> None:
     if value < least or (most is not None and value > most):
         limit = f"at least {least}" if most is None else f"between {least} and {most}"
         raise InputError(field, f"{reprlib.repr(value)} is not {limit}")
@@ -200,7 +200,7 @@ def _check_rows(num_hypotheses: int, beam_size: int, sampling: Sampling | None) 
             raise InputError(
                 "sampling", f"does not go with beam_size {beam_size}; leave it out, or set beam_size to 1"
             )
-        _check("num_hypotheses", num_hypotheses, 1, MAX_BEAM_SIZE)
+        _check_range("num_hypotheses", num_hypotheses, 1, MAX_BEAM_SIZE)
     elif num_hypotheses > beam_size:
         raise InputError(
             "num_hypotheses", f"{num_hypotheses} is more than beam_size {beam_size}; raise beam_size as well"
@@ -216,7 +216,7 @@ def _check_filters(repetition_penalty: float, no_repeat_ngram_size: int) -> None
     if not 1.0 <= repetition_penalty <= MAX_REPETITION_PENALTY:  # also rejects NaN
         limit = f"between 1 and {MAX_REPETITION_PENALTY:g}"
         raise InputError("repetition_penalty", f"{repetition_penalty} is not {limit}")
-    _check("no_repeat_ngram_size", no_repeat_ngram_size, 0, MAX_NGRAM_SIZE)
+    _check_range("no_repeat_ngram_size", no_repeat_ngram_size, 0, MAX_NGRAM_SIZE)
 
 
 def _check_prefix(target_prefix: str) -> None:

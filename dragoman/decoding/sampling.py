@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from dragoman.decoding.filters import round_up
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.scoring import normalised_score
-from dragoman.decoding.slots import add_slots, fill_holes, keep_slots, rows_of
-from dragoman.decoding.strategy import CONTINUE, Advance, Source, TargetVocabulary
+from dragoman.decoding.slots import add_slots, close_gaps, keep_slots, rows_of
+from dragoman.decoding.strategy import CONTINUE, Source, StepOutcome, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis
 
 
@@ -79,11 +79,11 @@ class Sampler:
         Raises:
             ValueError: a source has no sampling parameters, or forces the end-of-sentence id.
         """
-        self._target.check_begins(sources)
+        self._target.check_forced_ids(sources)
         self._state = add_slots(self._state, self._begin(sources))
         self._sources += sources
 
-    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
+    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> StepOutcome:
         """Draw each row's next token.
 
         Args:
@@ -101,16 +101,16 @@ class Sampler:
         finished = [
             (self._sources[slot], self._results(slot)) for slot in np.flatnonzero(is_leaving).tolist()
         ]
-        return Advance(self.leave(is_leaving), finished)
+        return StepOutcome(self.remove(is_leaving), finished)
 
-    def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def remove(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Remove sources, bool [B] -> the rows that continue, int64 [R']."""
-        slots = fill_holes(is_leaving)
+        slots = close_gaps(is_leaving)
         self._state = keep_slots(self._state, slots)
         self._sources = [self._sources[slot] for slot in slots.tolist()]
         return rows_of(slots, self._num_draws)
 
-    def beginning(self, slot: int) -> list[int]:
+    def best_ids(self, slot: int) -> list[int]:
         """Return the best draw's ids so far, without those of `begin`; another draw may be best next."""
         return list(self._results(slot)[0].ids) if self._state.num_tokens[slot] else []
 
@@ -119,7 +119,7 @@ class Sampler:
         max_tokens = np.array([source.limits.max_tokens for source in sources], np.int64)
         chances = np.zeros((*shape, max_tokens.max(initial=0)))
         for slot, source in enumerate(sources):
-            _settings(source)
+            _sampling_of(source)
             for draw in range(self._num_draws):
                 chances[slot, draw, : max_tokens[slot]] = _chances(source.seed, draw, int(max_tokens[slot]))
         starts = np.array([source.begin[0] for source in sources], np.int64)
@@ -144,14 +144,16 @@ class Sampler:
         else:
             if num_tokens < source.limits.min_tokens:
                 logprobs, ids = self._without_end(logprobs, ids)
-            columns = draw_columns(logprobs, _settings(source), state.chances[slot, :, num_tokens])[:, None]
+            columns = draw_columns(logprobs, _sampling_of(source), state.chances[slot, :, num_tokens])[
+                :, None
+            ]
             picked_ids = np.take_along_axis(ids, columns, axis=1)[:, 0]
             picked_logprobs = np.take_along_axis(logprobs, columns, axis=1)[:, 0].astype(np.float64)
-        goes_on = ~state.is_ended[slot]
-        np.copyto(state.last_ids[slot], picked_ids, where=goes_on)
-        state.logprobs[slot] += np.where(goes_on, picked_logprobs, 0.0)
+        is_live = ~state.is_ended[slot]
+        np.copyto(state.last_ids[slot], picked_ids, where=is_live)
+        state.logprobs[slot] += np.where(is_live, picked_logprobs, 0.0)
         state.tokens[slot, :, num_tokens] = picked_ids
-        state.lengths[slot] += goes_on
+        state.lengths[slot] += is_live
         state.is_ended[slot] |= picked_ids == self._target.eos_id
 
     def _without_end(
@@ -173,7 +175,7 @@ class Sampler:
         num_tokens, is_ended = int(state.lengths[slot, draw]), bool(state.is_ended[slot, draw])
         logprob = float(state.logprobs[slot, draw])
         return Hypothesis(
-            ids=tuple(state.tokens[slot, draw, source.num_left_out : num_tokens - is_ended].tolist()),
+            ids=tuple(state.tokens[slot, draw, source.num_hidden_forced : num_tokens - is_ended].tolist()),
             logprob=logprob,
             num_tokens=num_tokens,
             score=normalised_score(logprob, num_tokens, source.length_penalty),
@@ -227,7 +229,7 @@ def _chances(seed: int, draw: int, count: int) -> NDArray[np.float64]:
     return np.random.Generator(np.random.Philox(key=key)).random(count)
 
 
-def _settings(source: Source) -> Sampling:
+def _sampling_of(source: Source) -> Sampling:
     if source.sampling is None:
         raise ValueError("a source of this method must say how its targets are drawn")
     return source.sampling
@@ -235,5 +237,5 @@ def _settings(source: Source) -> Sampling:
 
 def _num_candidates(source: Source, target: TargetVocabulary) -> int:
     """Return the candidates needed per row: `top_k` and one more, in case the end comes too early."""
-    top_k = _settings(source).top_k
+    top_k = _sampling_of(source).top_k
     return min(top_k + 1, target.size) if top_k else target.size

@@ -10,7 +10,7 @@ State = TypeVar("State")
 """A dataclass of arrays with one entry per slot along the first axis."""
 
 
-def fill_holes(is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+def close_gaps(is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Close the gaps that leaving sources leave, moving as few of the others as possible.
 
     Args:

@@ -66,9 +66,9 @@ class Source:
     """Required by the method `sample`, ignored by others. Its seed is ignored; `seed` applies."""
     seed: int = 0
     """The only source of randomness of its draws; below 2 ** 64."""
-    may_replace: bool = False
+    can_spell_replacement: bool = False
     """Whether bytes may spell U+FFFD, the replacement character; true if the source contains it."""
-    given: tuple[int, ...] | None = None
+    target_ids: tuple[int, ...] | None = None
     """Target to decode by force: begins with `prefix`, has neither the end-of-sentence id nor the ids that
     `begin` forces. Required by the methods `score` and `align`."""
 
@@ -76,20 +76,20 @@ class Source:
         if not self.begin:
             raise ValueError("a target begins with one id at least: the one that starts the decoder")
         most = self.limits.max_tokens
-        if most <= self.num_left_out:
+        if most <= self.num_hidden_forced:
             raise InputError(
                 "max_length",
-                f"{most} leaves no room after the {self.num_left_out} tokens that a target begins with; at "
-                f"least {self.num_left_out + 1} are needed",
+                f"{most} leaves no room after the {self.num_hidden_forced} tokens that a target begins with; "
+                f"at least {self.num_hidden_forced + 1} are needed",
             )
         if most <= self.num_forced:
             raise InputError(
                 "target_prefix",
                 f"its {len(self.prefix)} tokens leave no room for others among the "
-                f"{most - self.num_left_out} that the target may have; shorten it, or raise max_length",
+                f"{most - self.num_hidden_forced} that the target may have; shorten it, or raise max_length",
             )
-        if self.given is not None:
-            self._check_given(self.given)
+        if self.target_ids is not None:
+            self._check_given(self.target_ids)
 
     @property
     def num_forced(self) -> int:
@@ -97,7 +97,7 @@ class Source:
         return len(self.begin) - 1 + len(self.prefix)
 
     @property
-    def num_left_out(self) -> int:
+    def num_hidden_forced(self) -> int:
         """Number of target tokens left out of the hypotheses' ids: those that `begin` forces."""
         return len(self.begin) - 1
 
@@ -108,7 +108,7 @@ class Source:
     def _check_given(self, given: tuple[int, ...]) -> None:
         if given[: len(self.prefix)] != self.prefix:
             raise ValueError(f"the given target {given} does not begin with its prefix {self.prefix}")
-        most = self.limits.max_tokens - self.num_left_out
+        most = self.limits.max_tokens - self.num_hidden_forced
         if len(given) > most:
             raise InputError("target", f"{len(given)} tokens are over the limit of {most}")
 
@@ -128,7 +128,7 @@ class TargetVocabulary:
         if self.size < 2:  # noqa: PLR2004 -- explained in the field's docstring
             raise ValueError(f"a vocabulary of {self.size} has nothing but the end of the sentence")
 
-    def check_begins(self, sources: Sequence[Source]) -> None:
+    def check_forced_ids(self, sources: Sequence[Source]) -> None:
         """Reject sources whose target would end before its first token of text.
 
         Raises:
@@ -140,7 +140,7 @@ class TargetVocabulary:
                     raise ValueError(f"{begin} ends a target that it should begin: {self.eos_id} is its end")
 
 
-class Advance(NamedTuple):
+class StepOutcome(NamedTuple):
     """Outcome of a step."""
 
     rows: NDArray[np.int64] | None
@@ -150,7 +150,7 @@ class Advance(NamedTuple):
     the model or cut at the limit."""
 
 
-CONTINUE = Advance(None, ())
+CONTINUE = StepOutcome(None, ())
 
 
 class Strategy(Protocol):
@@ -188,7 +188,7 @@ class Strategy(Protocol):
         """
         ...
 
-    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
+    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> StepOutcome:
         """Process a step's candidates.
 
         Args:
@@ -197,7 +197,7 @@ class Strategy(Protocol):
         """
         ...
 
-    def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def remove(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Remove sources.
 
         Args:
@@ -208,6 +208,6 @@ class Strategy(Protocol):
         """
         ...
 
-    def beginning(self, slot: int) -> list[int]:
+    def best_ids(self, slot: int) -> list[int]:
         """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
         ...

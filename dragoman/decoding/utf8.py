@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dragoman.decoding.filters import round_up
 from dragoman.decoding.slots import add_slots, keep_slots
-from dragoman.decoding.strategy import Advance, Source, Strategy, TargetVocabulary
+from dragoman.decoding.strategy import Source, StepOutcome, Strategy, TargetVocabulary
 
 SPARE_CANDIDATES = 3
 """Extra candidates of a row between characters, for bytes that begin none. They cost nothing measurable."""
@@ -63,8 +63,8 @@ class _Rows:
     """UTF-8 state by row."""
 
     states: NDArray[np.uint8]  # [R], BETWEEN, or the position inside a character
-    num_looked_at: NDArray[np.int64]  # [R], number of candidates considered between two characters
-    may_replace: NDArray[np.bool_]  # [R], whether bytes may spell U+FFFD
+    num_considered: NDArray[np.int64]  # [R], number of candidates considered between two characters
+    can_spell_replacement: NDArray[np.bool_]  # [R], whether bytes may spell U+FFFD
 
 
 class Utf8Strategy:
@@ -87,9 +87,9 @@ class Utf8Strategy:
         self._bytes[list(target.byte_ids)] = list(target.byte_ids.values())
         self._legal, self._next = _tables()
         self._is_byte = self._bytes != NO_BYTE
-        self._begins_no_character = ~self._legal[BETWEEN][self._bytes]
+        self._is_illegal_between = ~self._legal[BETWEEN][self._bytes]
         self._rows = self._begin([])
-        self._look_at()
+        self._prepare_step()
 
     @property
     def beam_size(self) -> int:
@@ -115,16 +115,16 @@ class Utf8Strategy:
         """Start the search for more sources, in slots after all others."""
         self._inner.join(sources)
         self._rows = add_slots(self._rows, self._begin(sources))
-        self._look_at()
+        self._prepare_step()
 
-    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> Advance:
+    def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> StepOutcome:
         """Pass the best candidates that may follow to the inner strategy.
 
         Args:
             logprobs: float32 [R, K], best first.
             ids: int64 [R, K].
         """
-        if self._is_inside or np.logical_or.reduce(self._begins_no_character.take(ids), axis=None):
+        if self._is_inside or np.logical_or.reduce(self._is_illegal_between.take(ids), axis=None):
             logprobs, ids = self._constrain(logprobs, ids)
         num_best = self._inner.num_best
         advance = self._inner.advance(logprobs[:, :num_best], ids[:, :num_best])
@@ -134,31 +134,31 @@ class Utf8Strategy:
         if rows is not None and (has_left or self._is_inside):
             self._rows = keep_slots(self._rows, rows)
         if self._is_inside or np.logical_or.reduce(self._is_byte.take(last_ids)):
-            self._read(self._bytes[last_ids])
-            self._look_at()
+            self._update_states(self._bytes[last_ids])
+            self._prepare_step()
         elif has_left:
-            self._look_at()
+            self._prepare_step()
         return advance
 
-    def leave(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def remove(self, is_leaving: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Remove sources, bool [B] -> the rows that continue, int64 [R']."""
-        rows = self._inner.leave(is_leaving)
+        rows = self._inner.remove(is_leaving)
         self._rows = keep_slots(self._rows, rows)
-        self._look_at()
+        self._prepare_step()
         return rows
 
-    def beginning(self, slot: int) -> list[int]:
+    def best_ids(self, slot: int) -> list[int]:
         """Return the target ids so far of a source's best hypothesis, without those `Source.begin` forces."""
-        return self._inner.beginning(slot)
+        return self._inner.best_ids(slot)
 
     def _begin(self, sources: Sequence[Source]) -> _Rows:
         beam_size = self._inner.beam_size
-        num_looked_at = np.array([self._num_between(source) for source in sources], np.int64)
-        may_replace = np.array([source.may_replace for source in sources], np.bool_)
+        num_considered = np.array([self._num_between(source) for source in sources], np.int64)
+        can_spell_replacement = np.array([source.can_spell_replacement for source in sources], np.bool_)
         return _Rows(
             states=np.full(len(sources) * beam_size, BETWEEN, np.uint8),
-            num_looked_at=num_looked_at.repeat(beam_size),
-            may_replace=may_replace.repeat(beam_size),
+            num_considered=num_considered.repeat(beam_size),
+            can_spell_replacement=can_spell_replacement.repeat(beam_size),
         )
 
     def _num_between(self, source: Source) -> int:
@@ -168,14 +168,14 @@ class Utf8Strategy:
             num_wanted = source.sampling.top_k + 1 if source.sampling.top_k else self._target.size
         return round_up(num_wanted + SPARE_CANDIDATES, self._target.size)
 
-    def _look_at(self) -> None:
+    def _prepare_step(self) -> None:
         """Compute what the next step needs, once: numpy calls have overhead, and most steps need the same."""
         rows = self._rows
         self._is_inside = bool(rows.states.any())
-        self._num_looked_at = rows.num_looked_at
+        self._num_looked_at = rows.num_considered
         if self._is_inside:
             least = np.where(rows.states == BETWEEN, 0, min(CANDIDATES_INSIDE, self._target.size))
-            self._num_looked_at = np.maximum(rows.num_looked_at, least)
+            self._num_looked_at = np.maximum(rows.num_considered, least)
         self._num_best = int(self._num_looked_at.max(initial=0))
 
     def _constrain(
@@ -184,17 +184,17 @@ class Utf8Strategy:
         """Return candidates that may follow, best first, then the rest at -inf; float32 and int64 [R, K]."""
         is_looked_at = np.arange(ids.shape[1]) < self._num_looked_at[:, None]
         may_follow = self._legal[self._rows.states[:, None], self._bytes[ids]] & is_looked_at
-        goes_on = may_follow & (logprobs > -np.inf) & (ids != self._target.eos_id)
-        is_stuck = ~goes_on.any(axis=1, keepdims=True)
+        is_continuable = may_follow & (logprobs > -np.inf) & (ids != self._target.eos_id)
+        is_stuck = ~is_continuable.any(axis=1, keepdims=True)
         logprobs = np.where(may_follow | (is_stuck & is_looked_at), logprobs, np.float32(-np.inf))
         order = np.argsort(-logprobs, axis=1, kind="stable")
         return np.take_along_axis(logprobs, order, axis=1), np.take_along_axis(ids, order, axis=1)
 
-    def _read(self, last_bytes: NDArray[np.int64]) -> None:
+    def _update_states(self, last_bytes: NDArray[np.int64]) -> None:
         """Update each row's state after these bytes, int64 [R]."""
         rows = self._rows
         rows.states = self._next[rows.states, last_bytes]
-        rows.states[(rows.states == _MAY_END) & rows.may_replace] = _MAY_REPLACE
+        rows.states[(rows.states == _MAY_END) & rows.can_spell_replacement] = _MAY_REPLACE
 
 
 @lru_cache(1)

@@ -114,7 +114,7 @@ class SelfCaches:
         return self._maker.zeros((layers, 0, heads, POSITIONS_MULTIPLE, head_size), self._dtype)
 
 
-class Cells:
+class CellCaches:
     """A cell for each layer of every row, [L, R, 1, 1, N]; here L has one entry for each layer.
 
     The size of a cell does not depend on the position; the capacity in rows is doubled when full.
@@ -187,7 +187,7 @@ class CrossCaches:
         """Append a copy of more sources; return whether the memory has moved."""
         before, first = self.memory, self.num_entries
         lengths = np.concatenate([self._lengths, cross.lengths.repeat(self._copies)])
-        self._lay_out(lengths)
+        self._resize(lengths)
         self._lengths = lengths
         self.memory = self.memory.write(first, cross.memory, self._copies)
         self._write_extents(slice(first, len(lengths)))
@@ -199,7 +199,7 @@ class CrossCaches:
         self.memory = before.move(entries, self.width)
         self._lengths = self._lengths[entries]
         if len(slots):
-            self._lay_out(self._lengths)
+            self._resize(self._lengths)
         self._write_extents(slice(0, len(entries)))
         return self.memory is not before
 
@@ -216,7 +216,7 @@ class CrossCaches:
             "source_width": np.array(self.width, np.int32),
         }
 
-    def _lay_out(self, lengths: NDArray[np.int64]) -> None:
+    def _resize(self, lengths: NDArray[np.int64]) -> None:
         """Resize the memory for sources of these lengths; keep those already there."""
         _, capacity, _, width, _ = self.memory.shape
         needed = padded_width(int(lengths.max(initial=1)))

@@ -14,8 +14,8 @@ from onnxruntime import IOBinding, OrtValue
 from dragoman import contract
 from dragoman.bundle import Bundle
 from dragoman.graphs.attention import Attention, BoundAttention
-from dragoman.graphs.batch_shortlist import BatchShortlist, every_token, no_token
-from dragoman.graphs.caches import Cells, CrossCaches, DecoderState, SelfCaches
+from dragoman.graphs.batch_shortlist import BatchShortlist, inputs_without_shortlist, inputs_without_tokens
+from dragoman.graphs.caches import CellCaches, CrossCaches, DecoderState, SelfCaches
 from dragoman.graphs.device import Device
 from dragoman.graphs.encoder import CrossKV
 from dragoman.graphs.memory import Host, MemoryMaker
@@ -57,7 +57,7 @@ class Decoder:
     def empty_state(self) -> DecoderState:
         """Create a state without rows."""
         if self.autoregression == "ssru":
-            return Cells(self._state_maker, self.layers, self.width)
+            return CellCaches(self._state_maker, self.layers, self.width)
         return SelfCaches(self._state_maker, (len(self.state_ports), *self.row_shape), self.cache_dtype)
 
     def start(self, cross: CrossKV, beam_size: int) -> "DecoderSteps":
@@ -101,19 +101,19 @@ class DecoderSteps:
         self._longest = 0  # positions in the fullest row
         layers = (len(decoder.cross_ports), *decoder.row_shape)
         self._cross = CrossCaches(decoder.maker, layers, decoder.cache_dtype, beam_size)
-        self._candidates = BatchShortlist(beam_size, decoder.vocab_size, decoder.width)
+        self._shortlists = BatchShortlist(beam_size, decoder.vocab_size, decoder.width)
         self._state = decoder.empty_state()
         self._last_ids = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int32)
         self._total_length = np.zeros((), np.int32)
-        self._bounds: dict[StepShape, BoundStep] = {}
+        self._bound_steps: dict[StepShape, BoundStep] = {}
 
     def join(self, cross: CrossKV) -> None:
         """Append sources: `beam_size` rows each, after all others. `cross` is copied."""
         num_rows = self._num_rows + cross.num_sources * self._beam_size
         has_moved = self._cross.join(cross)
         if self._is_shortlisted:
-            self._candidates.join(cross.candidates)
+            self._shortlists.join(cross.candidates)
             has_moved = True
         has_grown = self._state.reserve(num_rows, 1, (self._num_rows, self._longest))
         if has_grown:
@@ -123,7 +123,7 @@ class DecoderSteps:
         joining = slice(self._num_rows, num_rows)
         has_moved |= self._state.begin(joining)
         if has_moved or has_grown:
-            self._bounds.clear()
+            self._bound_steps.clear()
         self._lengths[joining] = 0
         self._num_rows = num_rows
 
@@ -182,41 +182,41 @@ class DecoderSteps:
         slots = rows[:: self._beam_size] // self._beam_size
         has_moved |= self._cross.keep(slots)
         if self._is_shortlisted:
-            self._candidates.keep(slots)
+            self._shortlists.keep(slots)
         self._num_rows = len(rows)
         self._longest = int(self._lengths[: len(rows)].max(initial=0))
         if not len(rows) and self._state.forget():
             self._last_ids, self._lengths = self._last_ids[:0], self._lengths[:0]
             has_moved = True
         if has_moved:
-            self._bounds.clear()
+            self._bound_steps.clear()
 
     def _prepare(self, question: StepShape, last_ids: NDArray[np.int64]) -> BoundStep:
         """Return the bound step with space for one more position and these tokens as inputs."""
         total_length = self._longest + 1
         if self._state.reserve(self._num_rows, total_length, (self._num_rows, self._longest)):
             self._bind_state_again()
-        bound = self._bounds.get(question) or self._bind(question)
+        bound = self._bound_steps.get(question) or self._bind(question)
         bound.inputs["last_ids"][:] = last_ids
         self._total_length[...] = total_length
         return bound
 
     def _run(self, bound: BoundStep) -> None:
         if self._decoder.is_on_device:
-            self._send(bound)
+            self._bind_changed_inputs(bound)
         self._decoder.session.run_with_iobinding(bound.binding)
         lengths = bound.inputs["lengths"]
         np.add(lengths, 1, out=lengths)
         self._longest += 1
         if contract.LISTED_ROWS in bound.outputs:
-            self._candidates.keep_rows()
-            self._bounds.clear()  # the next step reads the kept rows
+            self._shortlists.mark_rows_kept()
+            self._bound_steps.clear()  # the next step reads the kept rows
 
     def _bind(self, question: StepShape) -> BoundStep:
         """Bind all inputs and outputs in onnxruntime, once for each step shape."""
         num_rows = question.num_rows
         if question.num_best > MANY_CANDIDATES:
-            self._bounds.clear()  # for a whole vocabulary one binding takes enough memory
+            self._bound_steps.clear()  # for a whole vocabulary one binding takes enough memory
         decoder, cross = self._decoder, self._cross
         binding = decoder.session.io_binding()
         kept: list[object] = [
@@ -235,33 +235,35 @@ class DecoderSteps:
         for name, array in inputs.items():
             binding.bind_cpu_input(name, array)
         outputs: dict[str, NDArray[Any]] = _outputs(question)
-        room = self._candidates.room_to_keep(num_rows) if question.num_best else None
-        if room is not None:
-            outputs[contract.LISTED_ROWS] = room
+        kept_rows = self._shortlists.kept_rows_buffer(num_rows) if question.num_best else None
+        if kept_rows is not None:
+            outputs[contract.LISTED_ROWS] = kept_rows
         for name, array in outputs.items():
             value = OrtValue.ortvalue_from_numpy(array)
             binding.bind_ortvalue_output(name, value)
             kept.append(value)
         attention = None if question.num_best else decoder.attention.bind(binding, cross, num_rows)
-        bound = self._bounds[question] = BoundStep(binding, inputs, outputs, attention, kept)
+        bound = self._bound_steps[question] = BoundStep(binding, inputs, outputs, attention, kept)
         return bound
 
     def _tokens(self, question: StepShape) -> dict[str, NDArray[Any]]:
         """Return the inputs that select the tokens to look at."""
         if question.num_best:
-            return self._candidates.inputs(question.num_rows)
+            return self._shortlists.inputs(question.num_rows)
         if question.num_wanted:
-            return every_token(question.num_rows, question.num_wanted, self._decoder.width)
-        return no_token(question.num_rows, self._decoder.width)
+            return inputs_without_shortlist(question.num_rows, question.num_wanted, self._decoder.width)
+        return inputs_without_tokens(question.num_rows, self._decoder.width)
 
     def _bind_state_again(self) -> None:
         """Bind only the state again, which has moved; other bindings stay valid."""
         num_rows = self._num_rows
-        self._bounds = {each: bound for each, bound in self._bounds.items() if each.num_rows == num_rows}
-        for bound in self._bounds.values():
+        self._bound_steps = {
+            each: bound for each, bound in self._bound_steps.items() if each.num_rows == num_rows
+        }
+        for bound in self._bound_steps.values():
             bound.kept[0] = self._state.bind(bound.binding, self._decoder.state_ports, self._num_rows)
 
-    def _send(self, bound: BoundStep) -> None:
+    def _bind_changed_inputs(self, bound: BoundStep) -> None:
         """Bind inputs that have changed on the host again: on a device, bound inputs are copies."""
         binding = bound.binding
         for name in ("last_ids", "lengths", "total_length", "candidates"):
@@ -282,7 +284,9 @@ def _outputs(question: StepShape) -> dict[str, NDArray[Any]]:
 
 def _ports(names: Sequence[str], outputs: Collection[str]) -> tuple[tuple[str, str], ...]:
     """Pair the caches' inputs with the outputs that overwrite them, or ""."""
-    return tuple((name, contract.NEW + name if contract.NEW + name in outputs else "") for name in names)
+    return tuple(
+        (name, contract.NEW_PREFIX + name if contract.NEW_PREFIX + name in outputs else "") for name in names
+    )
 
 
 def _maker(options: SessionOptions, dtype: contract.CacheDType) -> MemoryMaker:

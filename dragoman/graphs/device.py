@@ -116,10 +116,10 @@ class DeviceMemory:
         for layer, (name, output) in enumerate(ports):
             if not name:
                 continue
-            place = (device.type, DEVICE_ID, dtype.type, shape, address + layer * layer_bytes)
-            binding.bind_input(name, *place)
+            address_arguments = (device.type, DEVICE_ID, dtype.type, shape, address + layer * layer_bytes)
+            binding.bind_input(name, *address_arguments)
             if output:
-                binding.bind_output(output, *place)
+                binding.bind_output(output, *address_arguments)
         return self
 
     def _fit(self, value: OrtValue, used: tuple[int, int], shape: Shape) -> OrtValue:

@@ -24,7 +24,7 @@ def compacted_memory() -> Iterator[None]:
     before = _anonymous_ranges()
     yield
     give_back_free_memory()
-    for new in _added(_anonymous_ranges(), before):
+    for new in _new_ranges(_anonymous_ranges(), before):
         _collapse(new)
 
 
@@ -36,7 +36,7 @@ def _anonymous_ranges() -> list[range]:
     return [range(int(match[1], 16), int(match[2], 16)) for match in matches if match]
 
 
-def _added(now: list[range], before: list[range]) -> Iterator[range]:
+def _new_ranges(now: list[range], before: list[range]) -> Iterator[range]:
     """Yield the parts of `now` that are not in `before`; both ascend."""
     for present in now:
         start = present.start

@@ -118,8 +118,8 @@ def new_session(graph: Path, options: SessionOptions) -> onnxruntime.InferenceSe
         enable_fallback=0,  # otherwise onnxruntime would hide a failure by running on the CPU
     )
     found = session.get_providers()
-    for place, name in enumerate(options.providers):
-        if found[place : place + 1] != [EXECUTION_PROVIDERS[name]]:
+    for index, name in enumerate(options.providers):
+        if found[index : index + 1] != [EXECUTION_PROVIDERS[name]]:
             problem = (
                 f"could not be started: {graph.name} would run on {', '.join(found)}; onnxruntime found no"
                 f" device for it, or not the libraries that it needs (docs/gpu.md lists them)"
@@ -133,7 +133,7 @@ def caches_read_on_cpu(session: onnxruntime.InferenceSession, inputs: Sequence[P
     caches = {port.name for port in inputs if {"D", "N"} & set(port.axes)} - {KEPT_ROWS}
     places = zip(session.get_inputs(), session.get_input_memory_infos(), strict=True)
     return [
-        argument.name for argument, place in places if argument.name in caches and place.name == CPU_MEMORY
+        argument.name for argument, index in places if argument.name in caches and index.name == CPU_MEMORY
     ]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.scoring import text_score
-from dragoman.text.segmentation import Document
+from dragoman.text.segmentation import SegmentedText
 from dragoman.types import (
     Alternative,
     FinishReason,
@@ -46,7 +46,7 @@ class SegmentOutput:
         return self.hypotheses[min(rank, len(self.hypotheses) - 1)]
 
 
-def rejoin(document: Document, pieces: Sequence[SegmentOutput], options: SearchOptions) -> Translation:
+def rejoin(document: SegmentedText, pieces: Sequence[SegmentOutput], options: SearchOptions) -> Translation:
     """Put translated segments back into the gaps they came from."""
     most = max((len(piece.hypotheses) for piece in pieces), default=0)
     alternatives = tuple(
@@ -70,7 +70,7 @@ def rejoin(document: Document, pieces: Sequence[SegmentOutput], options: SearchO
 class SegmentLocator:
     """Segments of a document with their best hypotheses, in order, each with where it stands."""
 
-    def __init__(self, document: Document, options: SearchOptions) -> None:
+    def __init__(self, document: SegmentedText, options: SearchOptions) -> None:
         self._gaps = iter(document.gaps)
         self._options = options
         self._source_end = self._end = 0  # of the segment before

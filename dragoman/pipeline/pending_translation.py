@@ -8,7 +8,7 @@ from typing import TypeVar
 from dragoman.decoding.options import SearchOptions
 from dragoman.pipeline.assembly import SegmentLocator, SegmentOutput, rejoin
 from dragoman.scheduling.replica import Outcome
-from dragoman.text.segmentation import Document
+from dragoman.text.segmentation import SegmentedText
 from dragoman.types import Hypothesis, SegmentTranslation, Translation
 
 Result = TypeVar("Result")
@@ -31,7 +31,7 @@ class PendingTranslation:
 
     def __init__(
         self,
-        document: Document,
+        document: SegmentedText,
         options: SearchOptions,
         make_piece: MakePiece,
         on_segment: Callable[[SegmentTranslation], object] | None,

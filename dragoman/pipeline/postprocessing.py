@@ -11,8 +11,17 @@ from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import PreparedText, Preparer
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.words import words_of
-from dragoman.types import FinishReason, Hypothesis, Link, Pair, Reading, SegmentTranslation, Span, Token
+from dragoman.text.words import group_into_words
+from dragoman.types import (
+    FinishReason,
+    ForcedDecoding,
+    Hypothesis,
+    Link,
+    Pair,
+    SegmentTranslation,
+    Span,
+    Token,
+)
 
 END_OF_SENTENCE = "</s>"
 """How the last token of a target is shown."""
@@ -68,10 +77,12 @@ class Postprocessor:
         if read.reading is None:
             return ()
         attention = self._by_piece(read.reading.attention, pair, len(read.ids))
-        source_words = words_of(source, self._source.source_spans(source))
-        return link_words(attention, source_words, words_of(target, self._target.target_spans(read.ids)))
+        source_words = group_into_words(source, self._source.source_spans(source))
+        return link_words(
+            attention, source_words, group_into_words(target, self._target.target_spans(read.ids))
+        )
 
-    def tokens(self, read: Hypothesis, reading: Reading) -> tuple[Token, ...]:
+    def tokens(self, read: Hypothesis, reading: ForcedDecoding) -> tuple[Token, ...]:
         """A target's tokens with their log-probabilities."""
         names = [*self._target.pieces(read.ids), END_OF_SENTENCE]
         return tuple(Token(name, logprob) for name, logprob in zip(names, reading.logprobs, strict=False))

@@ -9,7 +9,7 @@ from dragoman.errors import InputError
 from dragoman.languages import Languages
 from dragoman.manifest import ModelLimits
 from dragoman.pipeline.pacing import never_pause
-from dragoman.text.segmentation import Document, has_letters, segment_to_fit
+from dragoman.text.segmentation import SegmentedText, has_letters, segment_to_fit
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.validation import check_text
 from dragoman.types import FinishReason, Pair, Splitting
@@ -37,7 +37,7 @@ class SegmentInput:
 class PreparedText:
     """A text ready to be searched for."""
 
-    document: Document
+    document: SegmentedText
     sources: tuple[SegmentInput | FinishReason, ...]
     """For each segment; a reason for one that is not searched for, but stays as it is."""
     pair: Pair

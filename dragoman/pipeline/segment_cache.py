@@ -47,7 +47,7 @@ class SegmentCache:
                 self._found.move_to_end(key)
         if found is None:
             return None
-        self._engine_metrics.found_in_cache()
+        self._engine_metrics.cache_hit()
         return list(found)
 
     def storing(

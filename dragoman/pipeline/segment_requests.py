@@ -68,7 +68,7 @@ class SegmentRequestFactory:
             begin=self._preparer.begin(resolved.pair),
             limits=self._preparer.most_target_limits(resolved.pair),
             length_penalty=resolved.options.length_penalty,
-            given=target_ids,
+            target_ids=target_ids,
         )
         return self._request(source, SearchKind(1, method=Method.SCORE), resolved, on_done)
 
@@ -87,7 +87,7 @@ class SegmentRequestFactory:
             repetition_penalty=options.repetition_penalty,
             no_repeat_ngram_size=options.no_repeat_ngram_size,
             sampling=sampling,
-            may_replace=segment.has_replacement,
+            can_spell_replacement=segment.has_replacement,
             seed=0 if sampling is None else segment_seed(sampling, segment.number),
         )
 
@@ -113,7 +113,7 @@ class SegmentRequestFactory:
                 on_done(outcome)
                 return
             best = outcome[0]
-            forced = replace(source, given=best.ids, num_hypotheses=1, sampling=None, seed=0)
+            forced = replace(source, target_ids=best.ids, num_hypotheses=1, sampling=None, seed=0)
 
             def add_reading(decoded: Outcome) -> None:
                 if not isinstance(decoded, Exception):

@@ -30,7 +30,7 @@ def join_alignments(text: str, first: Translation, second: Translation) -> tuple
     Returns:
         Segments in order. Each has at least one segment of either step, whose scores are added up.
     """
-    groups = _attached(_groups(first.segments, second.segments))
+    groups = _attach_empty(_groups(first.segments, second.segments))
     return tuple(_join(text, group, second.text) for group in groups)
 
 
@@ -49,7 +49,7 @@ def _groups(first: Sequence[SegmentTranslation], second: Sequence[SegmentTransla
     return groups
 
 
-def _attached(groups: Sequence[_Group]) -> list[_Group]:
+def _attach_empty(groups: Sequence[_Group]) -> list[_Group]:
     """Join segments that became empty in one of the steps with their neighbours."""
     whole: list[_Group] = []
     for group in groups:
@@ -99,13 +99,13 @@ def _links(
     joined = []
     for segment in second:
         for link in segment.links or ():
-            best = max(before, key=lambda other: _shared(other.target, link.source), default=None)
-            if best is not None and _shared(best.target, link.source) > 0:
+            best = max(before, key=lambda other: _overlap(other.target, link.source), default=None)
+            if best is not None and _overlap(best.target, link.source) > 0:
                 joined.append(Link(best.source, link.target))
     return tuple(joined)
 
 
-def _shared(one: Span, other: Span) -> int:
+def _overlap(one: Span, other: Span) -> int:
     """Return the number of characters that two spans share; 0 or less if none."""
     return min(one.end, other.end) - max(one.start, other.start)
 

@@ -20,15 +20,15 @@ from types import TracebackType
 from typing import Generic, TypeVar
 
 from dragoman.bundle import Bundle
-from dragoman.errors import BundleError, DeadlineExceeded, NoRoom, TranslatorClosed
+from dragoman.errors import BundleError, DeadlineExceeded, MemoryBudgetExceeded, TranslatorClosed
 from dragoman.graphs.process_memory import compacted_memory
 from dragoman.manifest import Manifest
 from dragoman.pipeline.pending_translation import resolve
-from dragoman.routing.bundle_scan import open_settled
-from dragoman.routing.pool_entries import Opened, PoolEntry, choose_leaving
+from dragoman.routing.bundle_scan import open_with_retry
+from dragoman.routing.pool_entries import OpenBundle, PoolEntry, choose_leaving
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T", bound=Opened)
+T = TypeVar("T", bound=OpenBundle)
 
 
 class BundleHandle(Generic[T]):
@@ -37,7 +37,7 @@ class BundleHandle(Generic[T]):
     def __init__(self, opened: T, give_back: Callable[[], None]) -> None:
         self.opened = opened
         """The open bundle; not to be used after `release`."""
-        self._give_back = give_back
+        self._release = give_back
         self._is_released = False
 
     def release(self) -> None:
@@ -45,7 +45,7 @@ class BundleHandle(Generic[T]):
         if not self._is_released:
             self._is_released = True
             del self.opened  # so that a released handle does not keep the bundle alive
-            self._give_back()
+            self._release()
 
     def __enter__(self) -> T:
         return self.opened
@@ -57,7 +57,7 @@ class BundleHandle(Generic[T]):
 
 
 @dataclass(eq=False, slots=True)
-class _Entry:
+class _OfferedBundle:
     """A bundle that the pool offers."""
 
     bundle: Bundle
@@ -69,7 +69,7 @@ class _Entry:
 @dataclass(eq=False, slots=True)
 class _Waiter(Generic[T]):
     name: str
-    asked_s: float
+    queued_s: float
     deadline_s: float
     future: Future[BundleHandle[T]]
 
@@ -91,15 +91,15 @@ class BundlePool(Generic[T]):
             budget_bytes: limit for all bundles together; None for no limit.
         """
         self._open_bundle = open_bundle
-        self._reckon_bytes = estimate_bytes
+        self._estimate_bytes = estimate_bytes
         self._budget_bytes = math.inf if budget_bytes is None else budget_bytes
         self._changed = threading.Condition()
-        self._entries: dict[str, _Entry] = {}
-        self._places: list[PoolEntry[T]] = []
+        self._entries: dict[str, _OfferedBundle] = {}
+        self._pool_entries: list[PoolEntry[T]] = []
         self._current: dict[str, PoolEntry[T]] = {}
         self._leaving: Collection[PoolEntry[T]] = ()
         self._waiters: list[_Waiter[T]] = []
-        self._keeper: threading.Thread | None = None
+        self._closer_thread: threading.Thread | None = None
         self._openers: set[threading.Thread] = set()
         self._is_closed = False
         self._clock = 0
@@ -119,15 +119,15 @@ class BundlePool(Generic[T]):
     def opened(self) -> tuple[T, ...]:
         """Return the bundles that are open now. Without a handle, they may be closed at any time."""
         with self._changed:
-            return tuple(place.opened for place in self._places if place.opened is not None)
+            return tuple(place.opened for place in self._pool_entries if place.opened is not None)
 
     @property
     def used_bytes(self) -> int:
         """Estimated memory of open bundles, including those being opened or closed."""
         with self._changed:
-            return sum(place.size_bytes for place in self._places)
+            return sum(place.size_bytes for place in self._pool_entries)
 
-    def stock(self, bundles: Mapping[str, Bundle], damaged: Collection[str] = ()) -> None:
+    def set_bundles(self, bundles: Mapping[str, Bundle], damaged: Collection[str] = ()) -> None:
         """Replace the offered bundles.
 
         Bundles that changed or are missing take no new users and are closed after the last. Those that
@@ -161,7 +161,8 @@ class BundlePool(Generic[T]):
         Returns:
             The handle, done at once if the bundle is open; otherwise callbacks run on the pool's thread and
             must be quick. It fails with what opening raised, with `BundleError` if there is no such bundle or
-            it alone exceeds the budget, with `NoRoom`, or with `DeadlineExceeded` while it was being opened.
+            it alone exceeds the budget, with `MemoryBudgetExceeded`, or with `DeadlineExceeded` while it was
+            being opened.
 
         Raises:
             TranslatorClosed: the pool is closed.
@@ -170,7 +171,7 @@ class BundlePool(Generic[T]):
         with self._changed:
             if self._is_closed:
                 raise TranslatorClosed("the bundle pool is closed")
-            outcome = self._refusal(waiter) or self._grant(waiter)
+            outcome = self._rejection(waiter) or self._grant(waiter)
             if outcome is None:
                 self._waiters.append(waiter)
                 self._start_keeper()
@@ -178,7 +179,7 @@ class BundlePool(Generic[T]):
         if outcome is not None:
             _deliver(waiter, outcome)
         else:
-            waiter.future.add_done_callback(self._look_up)
+            waiter.future.add_done_callback(self._on_cancelled)
         return waiter.future
 
     def close(self) -> None:
@@ -187,15 +188,15 @@ class BundlePool(Generic[T]):
             self._is_closed = True
             waiters, self._waiters = self._waiters, []
             self._changed.notify_all()
-            threads = [*self._openers, *([] if self._keeper is None else [self._keeper])]
+            threads = [*self._openers, *([] if self._closer_thread is None else [self._closer_thread])]
         for waiter in waiters:
-            _deliver(waiter, TranslatorClosed("the shelf was closed before the bundle was open"))
+            _deliver(waiter, TranslatorClosed("the bundle pool was closed before the bundle was open"))
         for thread in threads:
             thread.join()
-        for place in tuple(self._places):
-            self._clear(place)
+        for place in tuple(self._pool_entries):
+            self._close_entry(place)
 
-    def _look_up(self, asked: Future[BundleHandle[T]]) -> None:
+    def _on_cancelled(self, asked: Future[BundleHandle[T]]) -> None:
         """Wake the keeper when a waiter is cancelled, so that no bundle is closed for it."""
         if asked.cancelled():
             with self._changed:
@@ -214,10 +215,10 @@ class BundlePool(Generic[T]):
             except Exception:  # keep running, as others wait
                 logger.exception("a bundle could not be closed")
 
-    def _open(self, place: PoolEntry[T], entry: _Entry) -> None:
+    def _open(self, place: PoolEntry[T], entry: _OfferedBundle) -> None:
         outcome: T | Exception
         try:
-            outcome = open_settled(self._open_bundle, entry.bundle.path)
+            outcome = open_with_retry(self._open_bundle, entry.bundle.path)
             if outcome.is_closed:
                 outcome = TranslatorClosed(f"{place.name} was closed before anybody used it")
         except Exception as error:  # noqa: BLE001 -- reported to the waiters
@@ -226,7 +227,7 @@ class BundlePool(Generic[T]):
             self._openers.discard(threading.current_thread())
             if isinstance(outcome, Exception):
                 entry.failure = outcome
-                self._places.remove(place)
+                self._pool_entries.remove(place)
                 if place.is_current:
                     self._retire(place)
             else:
@@ -235,7 +236,7 @@ class BundlePool(Generic[T]):
                     self._correct(place, Bundle(entry.bundle.path, outcome.manifest))
             self._changed.notify_all()
 
-    def _clear(self, place: PoolEntry[T]) -> None:
+    def _close_entry(self, place: PoolEntry[T]) -> None:
         """Close a bundle, and count its memory as free only then."""
         try:
             with compacted_memory():  # returns freed memory to the system
@@ -246,16 +247,16 @@ class BundlePool(Generic[T]):
                 gc.collect()  # translated texts form reference cycles, which hold the bundle
         finally:
             with self._changed:
-                self._places.remove(place)
+                self._pool_entries.remove(place)
                 self._changed.notify_all()
 
     # The following need the lock.
 
-    def _entry(self, name: str, bundle: Bundle) -> _Entry:
+    def _entry(self, name: str, bundle: Bundle) -> _OfferedBundle:
         """Return the existing entry if the bundle is the same, else a new one."""
         known = self._entries.get(name)
         if known is None or known.bundle != bundle:
-            return _Entry(bundle, self._reckon_bytes(bundle.manifest))
+            return _OfferedBundle(bundle, self._estimate_bytes(bundle.manifest))
         known.failure = None
         return known
 
@@ -263,7 +264,7 @@ class BundlePool(Generic[T]):
         place.is_current = False
         del self._current[place.name]
 
-    def _refusal(self, waiter: _Waiter[T]) -> Exception | None:
+    def _rejection(self, waiter: _Waiter[T]) -> Exception | None:
         """Return an error if waiting is pointless."""
         entry = self._entries.get(waiter.name)
         if entry is None:
@@ -280,8 +281,8 @@ class BundlePool(Generic[T]):
             return None
         place = self._current.get(waiter.name)
         if self._budget_bytes == math.inf or (place is not None and place not in self._leaving):
-            return DeadlineExceeded(waiter.deadline_s - waiter.asked_s)
-        return NoRoom(waiter.name, entry.size_bytes, int(self._budget_bytes))
+            return DeadlineExceeded(waiter.deadline_s - waiter.queued_s)
+        return MemoryBudgetExceeded(waiter.name, entry.size_bytes, int(self._budget_bytes))
 
     def _grant(self, waiter: _Waiter[T]) -> BundleHandle[T] | None:
         place = self._current.get(waiter.name)
@@ -292,13 +293,13 @@ class BundlePool(Generic[T]):
             return None
         place.num_users += 1
         self._touch(place)
-        return BundleHandle(place.opened, partial(self._give_back, place))
+        return BundleHandle(place.opened, partial(self._release, place))
 
     def _touch(self, place: PoolEntry[T]) -> None:
         self._clock += 1
         place.last_used = self._clock
 
-    def _give_back(self, place: PoolEntry[T]) -> None:
+    def _release(self, place: PoolEntry[T]) -> None:
         with self._changed:
             place.num_users -= 1
             self._touch(place)
@@ -321,11 +322,11 @@ class BundlePool(Generic[T]):
                 for place in self._leaving:
                     self._retire(place)
                 self._leaving = ()
-            for place in self._places:
+            for place in self._pool_entries:
                 if not place.is_current and not place.num_users and place.opened is not None:
-                    return partial(self._clear, place)
+                    return partial(self._close_entry, place)
             if head is None or not self._begin_opening(head):
-                self._changed.wait(self._patience_s())
+                self._changed.wait(self._time_to_next_deadline_s())
         return None
 
     def _serve_waiters(self) -> tuple[list[tuple[_Waiter[T], BundleHandle[T] | Exception]], str | None]:
@@ -339,30 +340,30 @@ class BundlePool(Generic[T]):
         for waiter in self._waiters:
             if waiter.future.cancelled():
                 continue
-            outcome = self._refusal(waiter) or self._grant(waiter)
+            outcome = self._rejection(waiter) or self._grant(waiter)
             if outcome is not None:
                 outcomes.append((waiter, outcome))
                 continue
             waiting.append(waiter)
             if head is None and waiter.name not in self._current:
                 head = waiter.name
-                self._leaving = self._make_way(self._entries[head].size_bytes)
+                self._leaving = self._choose_leaving(self._entries[head].size_bytes)
         self._waiters = waiting
         return outcomes, head
 
-    def _make_way(self, wanted_bytes: int) -> list[PoolEntry[T]]:
+    def _choose_leaving(self, wanted_bytes: int) -> list[PoolEntry[T]]:
         """Choose entries to close until so much is free; retired ones count as free already."""
-        staying_bytes = sum(place.size_bytes for place in self._places if place.is_current)
-        return choose_leaving(self._places, staying_bytes + wanted_bytes - self._budget_bytes)
+        staying_bytes = sum(place.size_bytes for place in self._pool_entries if place.is_current)
+        return choose_leaving(self._pool_entries, staying_bytes + wanted_bytes - self._budget_bytes)
 
     def _begin_opening(self, name: str) -> bool:
         """Open a bundle on its own thread, if the budget allows; return whether it does."""
         entry = self._entries[name]
-        used_bytes = sum(place.size_bytes for place in self._places)
+        used_bytes = sum(place.size_bytes for place in self._pool_entries)
         if used_bytes + entry.size_bytes > self._budget_bytes:
             return False
         place = PoolEntry[T](name, entry.size_bytes)
-        self._places.append(place)
+        self._pool_entries.append(place)
         self._current[name] = place
         opener = threading.Thread(target=self._open, args=(place, entry), name=f"dragoman-open-{name}")
         self._openers.add(opener)
@@ -370,11 +371,11 @@ class BundlePool(Generic[T]):
         return True
 
     def _start_keeper(self) -> None:
-        if self._keeper is None:
-            self._keeper = threading.Thread(target=self._keep, name="dragoman-shelf", daemon=True)
-            self._keeper.start()
+        if self._closer_thread is None:
+            self._closer_thread = threading.Thread(target=self._keep, name="dragoman-pool", daemon=True)
+            self._closer_thread.start()
 
-    def _patience_s(self) -> float | None:
+    def _time_to_next_deadline_s(self) -> float | None:
         """Return the time until the next deadline; None if there is none."""
         deadline_s = min((waiter.deadline_s for waiter in self._waiters), default=math.inf)
         return None if deadline_s == math.inf else max(0.0, deadline_s - time.monotonic())

@@ -22,7 +22,7 @@ Signature = tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class ScanResult:
     """Result of a scan: usable bundles, and problems of the others."""
 
     bundles: Mapping[str, Bundle]
@@ -55,7 +55,7 @@ def bundle_folders(folder: Path) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def read_all(folders: Mapping[str, Path]) -> Findings:
+def read_all(folders: Mapping[str, Path]) -> ScanResult:
     """Read every manifest; files are verified only when a bundle is opened."""
     bundles: dict[str, Bundle] = {}
     problems: dict[str, tuple[str, ...]] = {}
@@ -64,10 +64,10 @@ def read_all(folders: Mapping[str, Path]) -> Findings:
             bundles[name] = read_bundle(folder)
         except BundleError as error:
             problems[name] = error.problems
-    return Findings(bundles, problems)
+    return ScanResult(bundles, problems)
 
 
-class Inspector:
+class BundleScanner:
     """Scans repeatedly. Bundles that are new or changed are verified, as they may be only half written.
 
     Files whose size or time changed under the same manifest are verified as well: a loaded bundle continues
@@ -81,29 +81,29 @@ class Inspector:
             find_folders: returns the bundles' folders by name.
         """
         self._find_folders = find_folders
-        self._refused: dict[str, tuple[Signature, tuple[str, ...]]] = {}
+        self._rejected: dict[str, tuple[Signature, tuple[str, ...]]] = {}
         self._accepted: dict[str, Signature] = {}
 
-    def first_look(self) -> Findings:
+    def scan_manifests(self) -> ScanResult:
         """Read manifests only, so that a server starts quickly."""
         findings = read_all(self._find_folders())
         self._accepted = {name: _signature(bundle) for name, bundle in findings.bundles.items()}
         return findings
 
-    def look(self, known: Mapping[str, Bundle]) -> Findings:
+    def scan(self, known: Mapping[str, Bundle]) -> ScanResult:
         """Scan again.
 
         Args:
             known: bundles in use; a bundle with the same manifest over untouched files counts as the same and
                 is not verified.
         """
-        findings = self._look_once(known)
+        findings = self._scan_once(known)
         if known.keys() <= findings.bundles.keys():
             return findings
         time.sleep(SETTLE_S)
-        return self._look_once(known)
+        return self._scan_once(known)
 
-    def _look_once(self, known: Mapping[str, Bundle]) -> Findings:
+    def _scan_once(self, known: Mapping[str, Bundle]) -> ScanResult:
         found = read_all(self._find_folders())
         bundles = dict(found.bundles)
         problems = dict(found.problems)
@@ -114,7 +114,7 @@ class Inspector:
             if known.get(name) == bundle and self._accepted.get(name) == signature:
                 accepted[name] = signature
                 continue
-            before = self._refused.get(name)
+            before = self._rejected.get(name)
             if before is not None and before[0] == signature:
                 verdict = before[1]
             else:
@@ -125,11 +125,11 @@ class Inspector:
                 del bundles[name]
             else:
                 accepted[name] = signature
-        self._refused, self._accepted = refused, accepted
-        return Findings(bundles, problems)
+        self._rejected, self._accepted = refused, accepted
+        return ScanResult(bundles, problems)
 
 
-def open_settled(open_bundle: Callable[[Path], T], folder: Path) -> T:
+def open_with_retry(open_bundle: Callable[[Path], T], folder: Path) -> T:
     """Open a bundle; retry if its folder was replaced meanwhile, so that files of two bundles were read.
 
     Raises:

@@ -8,7 +8,7 @@ from dragoman.errors import DeadlineExceeded, InputError
 from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.pipeline.pending_translation import resolve
 from dragoman.routing.bundle_runner import BundleRunner, CancellablePart
-from dragoman.routing.results import RoutedTranslation, combine, options_before_last, text_to_go_on
+from dragoman.routing.results import RoutedTranslation, combine, first_step_options, source_of_next_step
 from dragoman.routing.routes import Route
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.types import Translation
@@ -73,7 +73,7 @@ class PivotTranslation:
         if len(self._done) == len(self._route.steps):
             self._settle(combine(self._route, self._text, self._done))
         else:
-            self._runner.run(lambda: self._begin_step(text_to_go_on(self._done[-1])), self._fail)
+            self._runner.run(lambda: self._begin_step(source_of_next_step(self._done[-1])), self._fail)
 
     def _settle(self, outcome: RoutedTranslation | Exception) -> None:
         with self._lock:
@@ -89,7 +89,7 @@ def request_of_step(request: EngineRequest, route: Route, number: int) -> Engine
     request = replace(request, pair=route.steps[number].pair, flow=flow)
     if number == len(route.steps) - 1:
         return request
-    return replace(request, options=options_before_last(request.options), on_segment=None, on_token=None)
+    return replace(request, options=first_step_options(request.options), on_segment=None, on_token=None)
 
 
 def blame_pivot(error: InputError, route: Route) -> InputError:

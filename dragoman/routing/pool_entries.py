@@ -9,7 +9,7 @@ from dragoman.manifest import Manifest
 T = TypeVar("T")
 
 
-class Opened(Protocol):
+class OpenBundle(Protocol):
     """An open bundle in the pool."""
 
     @property
@@ -40,7 +40,7 @@ class PoolEntry(Generic[T]):
     """Whether it must stay open, as it could not be opened again."""
 
 
-def choose_leaving(places: Sequence[PoolEntry[T]], needed_bytes: float) -> list[PoolEntry[T]]:
+def choose_leaving(entries: Sequence[PoolEntry[T]], needed_bytes: float) -> list[PoolEntry[T]]:
     """Choose entries to close that free `needed_bytes`; none if all candidates together would not be enough.
 
     Unused bundles go first, the least recently used of them first; then those in use in the same order, to be
@@ -48,7 +48,7 @@ def choose_leaving(places: Sequence[PoolEntry[T]], needed_bytes: float) -> list[
     """
     leaving: list[PoolEntry[T]] = []
     may_leave = [
-        place for place in places if place.is_current and place.opened is not None and not place.is_kept
+        place for place in entries if place.is_current and place.opened is not None and not place.is_kept
     ]
     for place in sorted(may_leave, key=lambda place: (place.num_users > 0, place.last_used)):
         if needed_bytes <= 0:

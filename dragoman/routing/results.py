@@ -16,7 +16,7 @@ LINE_BREAKS = re.compile("[\t\n\r\x0b\x0c\x85\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
-class StepTaken:
+class RouteStepResult:
     """One bundle's part in a translation."""
 
     model: str
@@ -35,14 +35,14 @@ class RoutedTranslation:
     either step. Segments are the caller's own, with words linked across the pivot; tokens are the last
     step's."""
     pair: Pair
-    steps: tuple[StepTaken, ...]
+    steps: tuple[RouteStepResult, ...]
     """One step, or two for a pivot."""
 
 
 def combine(route: Route, text: str, translations: Sequence[Translation]) -> RoutedTranslation:
     """Combine a text's translations, one for each step of the route."""
     if len(translations) == 1:
-        return alone(route, translations[0])
+        return single_step_result(route, translations[0])
     first, last = translations
     added = first.score or 0.0
     alternatives = tuple(
@@ -60,19 +60,19 @@ def combine(route: Route, text: str, translations: Sequence[Translation]) -> Rou
     return RoutedTranslation(whole, route.pair, _steps(route, translations))
 
 
-def alone(route: Route, translation: Translation) -> RoutedTranslation:
+def single_step_result(route: Route, translation: Translation) -> RoutedTranslation:
     """Return the result of a route with a single step."""
     return RoutedTranslation(translation, route.pair, _steps(route, [translation]))
 
 
-def _steps(route: Route, translations: Sequence[Translation]) -> tuple[StepTaken, ...]:
+def _steps(route: Route, translations: Sequence[Translation]) -> tuple[RouteStepResult, ...]:
     return tuple(
-        StepTaken(step.offer.name, step.pair, translation.score)
+        RouteStepResult(step.offer.name, step.pair, translation.score)
         for step, translation in zip(route.steps, translations, strict=True)
     )
 
 
-def options_before_last(options: DecodingOptions) -> DecodingOptions:
+def first_step_options(options: DecodingOptions) -> DecodingOptions:
     """Return options for a first step; length, prefix and number of results apply only to the last."""
     return replace(
         options,
@@ -85,7 +85,7 @@ def options_before_last(options: DecodingOptions) -> DecodingOptions:
     )
 
 
-def text_to_go_on(translation: Translation) -> str:
+def source_of_next_step(translation: Translation) -> str:
     """Return a translation as the next step's source: line breaks that the model produced become spaces, so
     that the text keeps its lines.
     """

@@ -19,10 +19,10 @@ from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest
 from dragoman.providers import Provider
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
 from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
-from dragoman.routing.bundle_scan import Inspector, ReloadReport, bundle_folders, compare
+from dragoman.routing.bundle_scan import BundleScanner, ReloadReport, bundle_folders, compare
 from dragoman.routing.memory import estimated_bytes
 from dragoman.routing.pivot_translation import PivotTranslation, request_of_step
-from dragoman.routing.results import RoutedTranslation, alone
+from dragoman.routing.results import RoutedTranslation, single_step_result
 from dragoman.routing.routes import PIVOTS, Offer, Route, Routes
 from dragoman.routing.windows import translate_windows
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState, add_queues
@@ -113,14 +113,14 @@ class Router:
             estimate_bytes: returns the memory that one takes.
             options: budget and pivots.
         """
-        self._inspector = Inspector(find_folders)
-        findings = self._inspector.first_look()
+        self._inspector = BundleScanner(find_folders)
+        findings = self._inspector.scan_manifests()
         self.problems: Mapping[str, tuple[str, ...]] = findings.problems
         """Why folders cannot be used, by name, as of the last scan."""
         self._options = options
         self._reckon_bytes = estimate_bytes
         self._pool = BundlePool[PairTranslator](open_bundle, estimate_bytes, options.budget_bytes)
-        self._pool.stock(findings.bundles)
+        self._pool.set_bundles(findings.bundles)
         self._routes = (-1, Routes(()))
         self._threads = ThreadPoolExecutor(PREPARING_THREADS, "dragoman-route")
         self._reloading = threading.Lock()
@@ -237,8 +237,8 @@ class Router:
 
         Returns:
             The future translation. It may be cancelled until it is done; its work then ends within one step.
-            It fails with `DeadlineExceeded`, and if a bundle had to be opened also with `NoRoom`,
-            `BundleError`, `ProviderError` or any error listed below.
+            It fails with `DeadlineExceeded`, and if a bundle had to be opened also with
+            `MemoryBudgetExceeded`, `BundleError`, `ProviderError` or any error listed below.
 
         Raises:
             UnsupportedPair: nothing serves the pair, or a language was left open and there are several.
@@ -302,7 +302,7 @@ class Router:
         request = request_of_step(request, route, 0)
         with self._acquire(step.offer.name) as translator:
             for outcome in translator.translate_many(texts, request, read_ahead):
-                yield outcome if isinstance(outcome, InputError) else alone(route, outcome)
+                yield outcome if isinstance(outcome, InputError) else single_step_result(route, outcome)
 
     def preload(self, names: Sequence[str]) -> None:
         """Open bundles now, and wait until all are open.
@@ -326,8 +326,8 @@ class Router:
         """Scan the folders again. Work in progress goes on; changed bundles are opened on their next use."""
         with self._reloading:
             before = self._pool.bundles()
-            findings = self._inspector.look(before)
-            self._pool.stock(findings.bundles, findings.problems.keys())
+            findings = self._inspector.scan(before)
+            self._pool.set_bundles(findings.bundles, findings.problems.keys())
             self.problems = findings.problems
             return replace(compare(before, self._pool.bundles()), problems=findings.problems)
 

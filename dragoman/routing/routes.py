@@ -20,11 +20,11 @@ MAX_NAMED = 12
 """Maximum number of bundles that an error lists."""
 MAX_NAME_LENGTH = 255
 """Maximum characters of the name of a language or bundle; longer ones are rejected and not cached."""
-MAX_REMEMBERED = 16384
+CACHE_SIZE = 16384
 """Size of each cache, of language codes by name and of routes."""
 
 
-class Way(IntEnum):
+class RouteKind(IntEnum):
     """Kind of route, in order of preference."""
 
     DIRECT = 0
@@ -46,8 +46,8 @@ class Offer:
     languages: Languages
 
     @property
-    def way(self) -> Way:
-        return Way.DIRECT if self.languages.is_single_pair else Way.MULTILINGUAL
+    def way(self) -> RouteKind:
+        return RouteKind.DIRECT if self.languages.is_single_pair else RouteKind.MULTILINGUAL
 
 
 class Step(NamedTuple):
@@ -69,8 +69,8 @@ class Route:
         return Pair(self.steps[0].pair.source, self.steps[-1].pair.target)
 
     @property
-    def way(self) -> Way:
-        return Way.PIVOT if len(self.steps) > 1 else self.steps[0].offer.way
+    def way(self) -> RouteKind:
+        return RouteKind.PIVOT if len(self.steps) > 1 else self.steps[0].offer.way
 
 
 def find_route(
@@ -97,10 +97,10 @@ class Routes:
         """
         self.offers = tuple(sorted(offers, key=lambda offer: offer.name))
         self._pivots = tuple(pivots)
-        self._source_code = lru_cache(MAX_REMEMBERED)(self._find_source)
-        self._target_code = lru_cache(MAX_REMEMBERED)(self._find_target)
-        self._remembered = lru_cache(MAX_REMEMBERED)(self._find)
-        self._sources_of = lru_cache(MAX_REMEMBERED)(self._find_sources)
+        self._source_code = lru_cache(CACHE_SIZE)(self._find_source)
+        self._target_code = lru_cache(CACHE_SIZE)(self._find_target)
+        self._cached_find = lru_cache(CACHE_SIZE)(self._find)
+        self._sources_of = lru_cache(CACHE_SIZE)(self._find_sources)
 
     def find(self, source: str | None, target: str | None, model: str | None = None) -> Route:
         """Return the best route.
@@ -116,7 +116,7 @@ class Routes:
         """
         for field, name in (("source", source), ("target", target), ("model", model)):
             _check_length(field, name)
-        return self._remembered(source, target, model)
+        return self._cached_find(source, target, model)
 
     def named(self, model: str) -> Offer:
         """Return the offer with this name, or else the only one with this title.
@@ -167,7 +167,7 @@ class Routes:
             source, target = self._only_pair(source, target, among)
         route = self._best(among, source, target)
         if route is None:
-            raise self._refusal("target", "nothing here translates the source into this language", among)
+            raise self._unsupported("target", "nothing here translates the source into this language", among)
         return route
 
     def _find_sources(self, target: str | None, model: str | None) -> tuple[str, ...]:
@@ -179,13 +179,13 @@ class Routes:
     def _check_known(self, field: str, asked: str | None, among: Sequence[int]) -> None:
         code = self._source_code if field == "source" else self._target_code
         if asked is not None and all(code(index, asked) is None for index in among):
-            raise self._refusal(field, "this language is not served here", among)
+            raise self._unsupported(field, "this language is not served here", among)
 
     def _best(self, among: Sequence[int], source: str, target: str) -> Route | None:
-        step = self._hop(among, source, target)
+        step = self._best_step(among, source, target)
         return Route((step,)) if step is not None else self._best_pivot(among, source, target)
 
-    def _hop(self, among: Sequence[int], source: str, target: str) -> Step | None:
+    def _best_step(self, among: Sequence[int], source: str, target: str) -> Step | None:
         """Return the best single bundle; of two equal ones, the one that uses the requested codes."""
         steps = [
             Step(self.offers[index], pair)
@@ -210,7 +210,7 @@ class Routes:
         if source == target:
             return None
         for pivot in self._pivots:
-            route = self._through(among, source, pivot, target)
+            route = self._pivot_route(among, source, pivot, target)
             if route is not None:
                 return route
         others = {
@@ -219,14 +219,16 @@ class Routes:
             if self._source_code(index, source) is not None
             for code in self.offers[index].languages.targets
         }
-        routes = [route for pivot in sorted(others) if (route := self._through(among, source, pivot, target))]
+        routes = [
+            route for pivot in sorted(others) if (route := self._pivot_route(among, source, pivot, target))
+        ]
         return min(routes, key=lambda route: sum(step.offer.way for step in route.steps), default=None)
 
-    def _through(self, among: Sequence[int], source: str, pivot: str, target: str) -> Route | None:
-        first = self._hop(among, source, pivot)
+    def _pivot_route(self, among: Sequence[int], source: str, pivot: str, target: str) -> Route | None:
+        first = self._best_step(among, source, pivot)
         if first is None:
             return None
-        second = self._hop(among, first.pair.target, target)
+        second = self._best_step(among, first.pair.target, target)
         if second is None:
             return None
         came_from = self._target_code(self.offers.index(second.offer), first.pair.source)
@@ -245,10 +247,10 @@ class Routes:
             found.add(pair)
             if len(found) > 1:
                 field = "source" if source is None else "target"
-                raise self._refusal(field, "say which language", among)
+                raise self._unsupported(field, "say which language", among)
         if not found:
             field = "source" if target is None else "target"
-            raise self._refusal(field, "this language is not served here", among)
+            raise self._unsupported(field, "this language is not served here", among)
         return found.pop()
 
     def _possible(self, source: str | None, target: str | None, among: Sequence[int]) -> Iterator[Pair]:
@@ -282,7 +284,7 @@ class Routes:
         targets = self.offers[index].languages.targets
         return asked if asked in targets else find_language(asked, targets)
 
-    def _refusal(self, field: str, problem: str, among: Sequence[int]) -> UnsupportedPair:
+    def _unsupported(self, field: str, problem: str, among: Sequence[int]) -> UnsupportedPair:
         served = _list_few(list(dict.fromkeys(describe(self.offers[index].languages) for index in among)))
         return UnsupportedPair(field, f"{problem}; served: {served}")
 

@@ -11,7 +11,7 @@ from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.routing.bundle_pool import BundleHandle
 from dragoman.routing.bundle_runner import PairTranslator
 from dragoman.routing.pivot_translation import blame_pivot, request_of_step
-from dragoman.routing.results import RoutedTranslation, combine, text_to_go_on
+from dragoman.routing.results import RoutedTranslation, combine, source_of_next_step
 from dragoman.routing.routes import Route
 from dragoman.types import Translation
 
@@ -53,5 +53,5 @@ def _translate_window(
                 del sources[item]
             else:
                 made[item].append(outcome)
-                sources[item] = text_to_go_on(outcome)
+                sources[item] = source_of_next_step(outcome)
     return [errors.get(item, made[item]) for item in made]

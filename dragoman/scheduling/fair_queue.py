@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Generic, Protocol, TypeVar
 
-MOST_STALE = 2
+MAX_STALE_ENTRIES = 2
 """Maximum heap entries per waiting item before the heap is rebuilt."""
 
 
@@ -56,8 +56,8 @@ class FairQueue(Generic[Q]):
     """Queue of waiting sources. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._owners: _Level[Hashable] = _Level()
-        self._flows: dict[Hashable, _Level[Flow]] = {}
+        self._owners: _VirtualTimeQueue[Hashable] = _VirtualTimeQueue()
+        self._flows: dict[Hashable, _VirtualTimeQueue[Flow]] = {}
         self._sources: dict[Flow, dict[Q, None]] = {}
         self._num_of_owner: Counter[Hashable] = Counter()
 
@@ -79,7 +79,7 @@ class FairQueue(Generic[Q]):
         if sources is None:
             flows = self._flows.get(flow.owner)
             if flows is None:
-                flows = self._flows[flow.owner] = _Level()
+                flows = self._flows[flow.owner] = _VirtualTimeQueue()
                 self._owners.enter(flow.owner, math.inf)
             flows.enter(flow, source.deadline_s)
             sources = self._sources[flow] = {}
@@ -133,7 +133,7 @@ class FairQueue(Generic[Q]):
             owners.spend(source.num_tokens, is_done=not flows.has_more())
 
 
-class _Level(Generic[Item]):
+class _VirtualTimeQueue(Generic[Item]):
     """Waiting items of one kind, by virtual time."""
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ class _Level(Generic[Item]):
 
     def _put(self, entry: _Entry[Item]) -> None:
         self._entries[entry[-1]] = entry
-        if len(self._heap) > MOST_STALE * len(self._entries):
+        if len(self._heap) > MAX_STALE_ENTRIES * len(self._entries):
             self._heap = list(self._entries.values())
             heapify(self._heap)
         else:

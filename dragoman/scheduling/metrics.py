@@ -8,7 +8,7 @@ from typing import Protocol
 from dragoman.types import FinishReason, SearchKind
 
 
-class Ending(StrEnum):
+class SegmentOutcome(StrEnum):
     """Why a source left the scheduler."""
 
     DONE = "done"
@@ -25,8 +25,8 @@ class SegmentRecord:
     """A source that was queued and has left. Times are on the clock of `time.monotonic`."""
 
     kind: SearchKind
-    ending: Ending
-    asked_s: float
+    ending: SegmentOutcome
+    queued_s: float
     """When it was queued."""
     joined_s: float | None
     """When a replica took it, to encode and search; None if none did."""
@@ -48,31 +48,31 @@ class EngineMetrics(Protocol):
     would count as an error of the engine and close the translator. They see no text and no ids.
     """
 
-    def mark(self) -> object:
+    def trace_context(self) -> object:
         """Return an object to attach to the sources being submitted; called on their caller's thread."""
         ...
 
-    def joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
+    def segments_joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
         """Record that a replica took sources of one kind, and how long each had waited, in seconds."""
         ...
 
-    def began(self, after_s: Sequence[float]) -> None:
+    def first_token(self, after_s: Sequence[float]) -> None:
         """Record the time from submission to first token, in seconds, of some sources."""
         ...
 
-    def stepped(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
+    def step_done(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
         """Record that a replica made a step in all lanes of a tier; `capacity_rows` is the tier's limit."""
         ...
 
-    def left(self, records: Sequence[SegmentRecord]) -> None:
+    def segments_left(self, records: Sequence[SegmentRecord]) -> None:
         """Record sources that have left; their callers are notified next."""
         ...
 
-    def refused(self, num_sources: int) -> None:
+    def rejected(self, num_sources: int) -> None:
         """Record that so many sources were rejected because the queue was full."""
         ...
 
-    def found_in_cache(self) -> None:
+    def cache_hit(self) -> None:
         """Record that a source was found in the segment cache and not searched for."""
         ...
 
@@ -80,25 +80,25 @@ class EngineMetrics(Protocol):
 class NoMetrics:
     """An `EngineMetrics` that records nothing."""
 
-    def mark(self) -> object:
+    def trace_context(self) -> object:
         return None
 
-    def joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
+    def segments_joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
         pass
 
-    def began(self, after_s: Sequence[float]) -> None:
+    def first_token(self, after_s: Sequence[float]) -> None:
         pass
 
-    def stepped(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
+    def step_done(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
         pass
 
-    def left(self, records: Sequence[SegmentRecord]) -> None:
+    def segments_left(self, records: Sequence[SegmentRecord]) -> None:
         pass
 
-    def refused(self, num_sources: int) -> None:
+    def rejected(self, num_sources: int) -> None:
         pass
 
-    def found_in_cache(self) -> None:
+    def cache_hit(self) -> None:
         pass
 
 

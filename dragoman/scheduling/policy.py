@@ -54,7 +54,7 @@ def tier_of(priority: Priority, num_tokens: int) -> Tier:
     return Tier.LIGHT if is_light else Tier.BULK
 
 
-def queue_room(tier: Tier, queue_size: int, num_waiting: int, num_of_owner: int) -> int:
+def free_queue_slots(tier: Tier, queue_size: int, num_waiting: int, num_of_owner: int) -> int:
     """Return how many sources of a request may be queued, so that no client fills the queue.
 
     A quarter of the queue is reserved for light sources. An owner with waiting sources may have half.
@@ -111,7 +111,7 @@ class Capacity:
     encoder_tokens: int = 256
     """Maximum source tokens encoded together, with padding. More do not fit into a core's cache, and a light
     source waits until the encoder is done."""
-    max_jobs_beside: int = 1
+    max_jobs_with_interactive: int = 1
     """Maximum sources of jobs while interactive ones come: each makes every step longer. At least one, so
     that jobs progress."""
 
@@ -129,19 +129,19 @@ Load = Mapping[SearchKind, LaneLoad]
 """Running sources of a tier on a replica."""
 
 
-class Beside(NamedTuple):
+class OtherTierLoad(NamedTuple):
     """Running rows and sources of the other tier on a replica."""
 
     num_rows: int = 0
     num_sources: int = 0
 
-    def plus(self, beam_sizes: Iterable[int]) -> "Beside":
+    def plus(self, beam_sizes: Iterable[int]) -> "OtherTierLoad":
         """Add sources with these beam sizes."""
         sizes = tuple(beam_sizes)
-        return Beside(self.num_rows + sum(sizes), self.num_sources + len(sizes))
+        return OtherTierLoad(self.num_rows + sum(sizes), self.num_sources + len(sizes))
 
 
-NOTHING_BESIDE = Beside()
+NO_LOAD = OtherTierLoad()
 
 
 def is_time_to_join(num_waiting: int, num_running: int, capacity: Capacity, steps_since_join: int) -> bool:
@@ -273,7 +273,7 @@ class WaitingList(Generic[W]):
         return expired
 
     def admit(
-        self, tier: Tier, load: Load, most: int, most_jobs: float = math.inf, beside: Beside = NOTHING_BESIDE
+        self, tier: Tier, load: Load, most: int, most_jobs: float = math.inf, beside: OtherTierLoad = NO_LOAD
     ) -> list[W]:
         """Remove and return the sources of a tier that join next.
 
@@ -287,7 +287,7 @@ class WaitingList(Generic[W]):
         Returns:
             Sources that fit; may be empty.
         """
-        room = _Room(self._capacity, load, most, most_jobs, beside)
+        room = _FreeCapacity(self._capacity, load, most, most_jobs, beside)
         considered = max(0, min(LOOK_AHEAD, room.free_rows * LOOK_AHEAD_PER_ROW))
         groups = {
             priority: list(islice(self._queues[tier, priority].in_order(), considered))
@@ -297,7 +297,7 @@ class WaitingList(Generic[W]):
         for source in self._overdue(groups):
             if room.bars(source):
                 continue
-            if not room.has_room(source):
+            if not room.has_capacity_for(source):
                 break
             admitted.append(room.take(source))
         else:
@@ -334,14 +334,14 @@ class WaitingList(Generic[W]):
 
 
 @dataclass(slots=True)
-class _Room:
+class _FreeCapacity:
     """Free capacity of a replica for a tier while sources are chosen."""
 
     capacity: Capacity
     load: Load
     most: int
     most_jobs: float
-    beside: Beside
+    beside: OtherTierLoad
     lanes: dict[SearchKind, LaneLoad] = field(init=False)
     free_rows: int = field(init=False)
     num_sources: int = field(init=False)
@@ -367,7 +367,7 @@ class _Room:
     def bars(self, source: WaitingSource) -> bool:
         return source.priority is Priority.JOB and self.most_jobs < 1
 
-    def has_room(self, source: WaitingSource) -> bool:
+    def has_capacity_for(self, source: WaitingSource) -> bool:
         if self.most < 1 or self.bars(source):
             return False
         if not self.num_sources:
@@ -394,7 +394,7 @@ class _Room:
         return self.lanes.get(source.kind, LaneLoad(0, 0))
 
 
-def _choose(group: Iterable[W], room: _Room) -> list[W]:
+def _choose(group: Iterable[W], room: _FreeCapacity) -> list[W]:
     """Choose the first source of a group, then those that widen no lane, then those that widen it least."""
     chosen: list[W] = []
     wide: list[W] = []
@@ -403,7 +403,7 @@ def _choose(group: Iterable[W], room: _Room) -> list[W]:
             return chosen
         if chosen and room.is_widened_by(source):
             wide.append(source)
-        elif room.has_room(source):
+        elif room.has_capacity_for(source):
             chosen.append(room.take(source))
     narrowest_first = sorted(wide, key=lambda source: source.num_tokens)
-    return chosen + [room.take(source) for source in narrowest_first if room.has_room(source)]
+    return chosen + [room.take(source) for source in narrowest_first if room.has_capacity_for(source)]

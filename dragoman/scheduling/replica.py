@@ -16,17 +16,17 @@ from dragoman.decoding.strategy import Source
 from dragoman.errors import DeadlineExceeded
 from dragoman.scheduling.deadline import NO_DEADLINE, Deadline
 from dragoman.scheduling.fair_queue import Flow
-from dragoman.scheduling.metrics import NO_METRICS, Ending, EngineMetrics, SegmentRecord
+from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, SegmentOutcome, SegmentRecord
 from dragoman.scheduling.policy import (
-    Beside,
     Capacity,
     LaneLoad,
     Load,
+    OtherTierLoad,
     Tier,
     encoder_batches,
     is_time_to_join,
 )
-from dragoman.scheduling.turns import Turns, step_cost
+from dragoman.scheduling.tier_turns import TierScheduler, step_cost
 from dragoman.types import Hypothesis, Method, Priority, SearchKind
 
 MAX_IDLE_LANES = 2
@@ -60,7 +60,7 @@ class SegmentRequest:
     is_cancelled: bool = False
     num_reported: int = 0
     """Number of ids in the last call of `on_step`, so that a source that is searched again repeats none."""
-    asked_s: float = 0.0
+    queued_s: float = 0.0
     """Time at which it was queued, on the clock of `time.monotonic`."""
     joined_s: float | None = None
     """Time at which a replica took it."""
@@ -85,8 +85,8 @@ class SegmentRequest:
         best = outcome[0] if isinstance(outcome, list) and outcome else None
         return SegmentRecord(
             kind=self.kind,
-            ending=Ending.CANCELLED if self.is_cancelled else _ending(outcome),
-            asked_s=self.asked_s,
+            ending=SegmentOutcome.CANCELLED if self.is_cancelled else _ending(outcome),
+            queued_s=self.queued_s,
             joined_s=self.joined_s,
             left_s=time.monotonic(),
             num_source_tokens=self.num_tokens,
@@ -96,16 +96,16 @@ class SegmentRequest:
         )
 
 
-def _ending(outcome: Outcome | None) -> Ending:
+def _ending(outcome: Outcome | None) -> SegmentOutcome:
     match outcome:
         case None:
-            return Ending.CANCELLED
+            return SegmentOutcome.CANCELLED
         case DeadlineExceeded():
-            return Ending.EXPIRED
+            return SegmentOutcome.EXPIRED
         case Exception():
-            return Ending.FAILED
+            return SegmentOutcome.FAILED
         case _:
-            return Ending.DONE
+            return SegmentOutcome.DONE
 
 
 @dataclass(slots=True, eq=False)
@@ -155,7 +155,7 @@ class _TierWork(Generic[Encoded]):
         """Let go of sources, if they are here."""
         sources = {request.source for request in requests}
         for lane in self.all_lanes():
-            lane.drop(sources)
+            lane.remove(sources)
         remaining = ([one for one in batch if one.source not in sources] for batch in self.to_encode)
         self.to_encode = deque(batch for batch in remaining if batch)
 
@@ -175,7 +175,7 @@ class Replica(Generic[Encoded]):
         self._capacity = capacity
         self._engine_metrics = engine_metrics
         self._work: dict[Tier, _TierWork[Encoded]] = {tier: _TierWork() for tier in Tier}
-        self._turns = Turns()
+        self._turns = TierScheduler()
         self._requests: dict[Source, SegmentRequest] = {}
         self._next_deadline_s = math.inf
         self._num_watched = 0
@@ -200,11 +200,11 @@ class Replica(Generic[Encoded]):
         """What runs of a tier."""
         return self._work[tier].load()
 
-    def beside(self, tier: Tier) -> Beside:
+    def beside(self, tier: Tier) -> OtherTierLoad:
         """What runs of the other tier."""
         load = self._work[Tier.BULK if tier is Tier.LIGHT else Tier.LIGHT].load()
         num_rows = sum(kind.beam_size * lane.num_sources for kind, lane in load.items())
-        return Beside(num_rows, sum(lane.num_sources for lane in load.values()))
+        return OtherTierLoad(num_rows, sum(lane.num_sources for lane in load.values()))
 
     def may_admit(self, num_arrivals: int) -> bool:
         """Whether any of those that wait may have room.
@@ -234,7 +234,7 @@ class Replica(Generic[Encoded]):
         for (tier, kind), group in by_kind.items():
             work = self._work[tier]
             work.steps_since_join = 0
-            self._engine_metrics.joined(kind, [now_s - request.asked_s for request in group])
+            self._engine_metrics.segments_joined(kind, [now_s - request.queued_s for request in group])
             if kind.method not in READINGS:
                 work.beginning += group
             lengths = [request.num_tokens for request in group]
@@ -263,8 +263,8 @@ class Replica(Generic[Encoded]):
                 self._step(work, lane)
         ended_s = time.monotonic()
         if beginning:
-            self._engine_metrics.began([ended_s - request.asked_s for request in beginning])
-        self._engine_metrics.stepped(num_rows, num_sources, self._capacity.max_rows, ended_s - began_s)
+            self._engine_metrics.first_token([ended_s - request.queued_s for request in beginning])
+        self._engine_metrics.step_done(num_rows, num_sources, self._capacity.max_rows, ended_s - began_s)
         work.apart = [lane for lane in work.apart if lane.sources]
         idle = [kind for kind, lane in work.lanes.items() if not lane.sources]
         for kind in idle[:-MAX_IDLE_LANES]:
@@ -281,7 +281,7 @@ class Replica(Generic[Encoded]):
             cancelled = [request for request in self._requests.values() if request.is_cancelled]
             self._drop(cancelled)
             if cancelled:
-                self._engine_metrics.left([request.record(None) for request in cancelled])
+                self._engine_metrics.segments_left([request.record(None) for request in cancelled])
         if self._next_deadline_s < math.inf and (now_s := time.monotonic()) >= self._next_deadline_s:
             late = [request for request in self._requests.values() if request.deadline_s <= now_s]
             self._drop(late)
@@ -372,7 +372,7 @@ class Replica(Generic[Encoded]):
             request = self._requests[source]
             if request.on_step is None or request.is_cancelled:
                 continue
-            ids = lane.beginning(slot)
+            ids = lane.best_ids(slot)
             if len(ids) <= request.num_reported:
                 continue
             request.num_reported = len(ids)
@@ -400,7 +400,7 @@ class Replica(Generic[Encoded]):
             return
         for request, _ in outcomes:
             self._forget(request)
-        self._engine_metrics.left([request.record(outcome) for request, outcome in outcomes])
+        self._engine_metrics.segments_left([request.record(outcome) for request, outcome in outcomes])
         for request, outcome in outcomes:
             request.finish(outcome)
 

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from dragoman.decoding.loop import AnyLane
 from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
-from dragoman.scheduling.policy import Capacity, Tier, WaitingList, fair_share, queue_room, tier_of
+from dragoman.scheduling.policy import Capacity, Tier, WaitingList, fair_share, free_queue_slots, tier_of
 from dragoman.scheduling.replica import READINGS, Replica, SegmentRequest
 from dragoman.types import Priority, SearchKind
 
@@ -76,10 +76,10 @@ class Scheduler(Generic[Encoded]):
         """Queue sources of one request, all or none.
 
         Raises:
-            Overloaded: they do not fit into the queue (`queue_room`); an empty queue takes any number.
+            Overloaded: they do not fit into the queue (`free_queue_slots`); an empty queue takes any number.
             TranslatorClosed: the scheduler is closed.
         """
-        mark = self._engine_metrics.mark()
+        mark = self._engine_metrics.trace_context()
         for request in requests:
             request.mark = mark
         try:
@@ -87,7 +87,7 @@ class Scheduler(Generic[Encoded]):
                 self._start()
                 self._shared.accept(requests)
         except Overloaded:
-            self._engine_metrics.refused(len(requests))
+            self._engine_metrics.rejected(len(requests))
             raise
 
     def enqueue(self, requests: Sequence[SegmentRequest]) -> None:
@@ -113,7 +113,7 @@ class Scheduler(Generic[Encoded]):
         with self._shared.lock:
             removed = self._shared.cancel(requests)
         if removed:
-            self._engine_metrics.left([request.record(None) for request in removed])
+            self._engine_metrics.segments_left([request.record(None) for request in removed])
 
     def queue(self) -> QueueState:
         """Return how many sources wait and run now."""
@@ -170,7 +170,7 @@ class _SharedState:
             num_tokens = sum(request.num_tokens for request in requests)
             tier = tier_of(requests[0].priority, flow.num_tokens + num_tokens)
             num_of_owner = 0 if flow.owner is None else self.waiting.num_of(flow.owner)
-            if len(requests) > queue_room(tier, queue_size, num_waiting, num_of_owner):
+            if len(requests) > free_queue_slots(tier, queue_size, num_waiting, num_of_owner):
                 raise Overloaded(num_waiting, queue_size, len(requests), num_of_owner)
         for request in requests:
             request.is_limited = True
@@ -181,7 +181,7 @@ class _SharedState:
         now_s = time.monotonic()
         for request in requests:
             if not request.is_cancelled:
-                request.asked_s = now_s
+                request.queued_s = now_s
                 request.tier = tier_of(request.priority, request.flow.num_tokens)
                 if request.priority is Priority.INTERACTIVE:
                     self.last_interactive_s = now_s
@@ -245,7 +245,7 @@ class _SharedState:
         is_recent = time.monotonic() - self.last_interactive_s < RECENT_S
         if not is_recent and num_jobs == replica.num_sources:
             return math.inf
-        return self.options.capacity.max_jobs_beside - num_jobs
+        return self.options.capacity.max_jobs_with_interactive - num_jobs
 
     def sleep(self) -> None:
         """Wait until `add` or `close` wakes the replica."""
@@ -313,7 +313,7 @@ def _finish_all(
     """Record sources that get no hypotheses, and then call their `on_done`."""
     failed = [(request, fail(request)) for request in requests]
     if failed:
-        shared.options.engine_metrics.left([request.record(error) for request, error in failed])
+        shared.options.engine_metrics.segments_left([request.record(error) for request, error in failed])
     for request, error in failed:
         request.finish(error)
 

@@ -83,14 +83,14 @@ def _middle_boundary(text: str) -> int:
 def _is_boundary(text: str, position: int) -> bool:
     """Whether a grapheme cluster starts here: UAX #29 in essence, without its tables."""
     before, after = text[position - 1], text[position]
-    if before == _ZERO_WIDTH_JOINER or _extends(after):
+    if before == _ZERO_WIDTH_JOINER or _is_extender(after):
         return False
     if _is_between(before, _REGIONAL_INDICATORS) and _is_between(after, _REGIONAL_INDICATORS):
         return _count_before(text, position) % 2 == 0  # flags are pairs of indicators
     return True
 
 
-def _extends(character: str) -> bool:
+def _is_extender(character: str) -> bool:
     """Whether a character continues the one before it: a mark, variation selector or joiner."""
     return (
         character == _ZERO_WIDTH_JOINER

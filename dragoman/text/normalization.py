@@ -17,7 +17,7 @@ BLOCKS_WITH_MARKS = (
     r"\ua640-\uabff\ufb00-\uffff\U00010000-\U0001ffff"
 )
 """Blocks with combining marks, and with few of the letters in most texts."""
-_MAY_BE_TOO_MANY = re.compile(f"[{BLOCKS_WITH_MARKS}]{{14}}")
+_MANY_MARKS = re.compile(f"[{BLOCKS_WITH_MARKS}]{{14}}")
 """Matches every text with more than `MAX_MARKS` marks in a row: a mark character decomposes into at most two
 marks, and the character that carries them ends in at most three."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff]")
@@ -29,10 +29,10 @@ def normalise_segment(text: str) -> str:
     Nothing visible changes: ligatures, fractions and full-width forms stay (NFKC would replace them). An
     invisible U+034F follows every 30 consecutive marks, so that the time is linear in the text's length.
     """
-    return _SPACES.sub(" ", _composed(text)).strip()
+    return _SPACES.sub(" ", _compose(text)).strip()
 
 
-def normalised_places(text: str) -> list[int]:
+def normalised_offsets(text: str) -> list[int]:
     """Map each character of `normalise_segment(text)` to its offset in `text`.
 
     Returns:
@@ -42,60 +42,60 @@ def normalised_places(text: str) -> list[int]:
     normalised = normalise_segment(text)
     if normalised == text:
         return list(range(len(text) + 1))
-    made, places, end = _by_cluster(text)
+    made, offsets, end = _normalise_by_cluster(text)
     if "".join(made) == normalised:
-        return [*places, end]
+        return [*offsets, end]
     # Characters composed over others between them: interpolate, as no exact mapping is known.
     shares = (place * len(text) // max(1, len(normalised)) for place in range(len(normalised)))
     return [*shares, len(text)]
 
 
-def _by_cluster(text: str) -> tuple[list[str], list[int], int]:
+def _normalise_by_cluster(text: str) -> tuple[list[str], list[int], int]:
     """Normalise a text cluster by cluster: each character is composed only with its own marks.
 
     Returns:
         The normalised characters, the offset where each comes from, and the end offset of the last one.
     """
     made: list[str] = []
-    places: list[int] = []
+    offsets: list[int] = []
     end = start = 0
     while start < len(text):
         stop = start + 1
-        while stop < len(text) and not text[start].isspace() and _is_on_another(text[stop]):
+        while stop < len(text) and not text[start].isspace() and _is_mark_or_control(text[stop]):
             stop += 1
-        cluster = _composed(text[start:stop])
+        cluster = _compose(text[start:stop])
         if cluster and cluster.isspace():
             if made and made[-1] != " ":
                 made.append(" ")
-                places.append(start)
+                offsets.append(start)
         elif cluster:
             made += cluster
-            places += [start] * len(cluster)
+            offsets += [start] * len(cluster)
             end = stop
         start = stop
     if made and made[-1] == " ":
         made.pop()
-        places.pop()
-    return made, places, end
+        offsets.pop()
+    return made, offsets, end
 
 
-def _is_on_another(character: str) -> bool:
+def _is_mark_or_control(character: str) -> bool:
     return unicodedata.combining(character) != 0 or _CONTROLS.match(character) is not None
 
 
-def _composed(text: str) -> str:
+def _compose(text: str) -> str:
     """Return the text in NFC, without controls."""
     visible = _CONTROLS.sub("", text)
-    if _MAY_BE_TOO_MANY.search(visible):
-        visible = "".join(_with_joiners(visible))
+    if _MANY_MARKS.search(visible):
+        visible = "".join(_insert_joiners(visible))
     return unicodedata.normalize("NFC", visible)
 
 
-def _with_joiners(text: str) -> Iterator[str]:
+def _insert_joiners(text: str) -> Iterator[str]:
     """Yield the text with a U+034F before each mark over the limit: UAX #15, UAX15-D4."""
     num_marks = 0
     for character in text:
-        num_first, num_last, is_mark = _marks_of(character)
+        num_first, num_last, is_mark = _count_marks(character)
         if num_marks + num_first > MAX_MARKS:
             yield _GRAPHEME_JOINER
             num_marks = 0
@@ -104,7 +104,7 @@ def _with_joiners(text: str) -> Iterator[str]:
 
 
 @lru_cache(4096)
-def _marks_of(character: str) -> tuple[int, int, bool]:
+def _count_marks(character: str) -> tuple[int, int, bool]:
     """Return how many marks a character's decomposition starts and ends with, and if it is only marks."""
     is_mark = [unicodedata.combining(part) != 0 for part in unicodedata.normalize("NFKD", character)]
     if all(is_mark):

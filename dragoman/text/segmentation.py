@@ -28,7 +28,7 @@ _UNSPACED_SCRIPTS = (
     "\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff"  # Thai, Lao, Tibetan, Myanmar, Hangul, Khmer
     "\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"  # Chinese, Japanese, Korean
 )
-_ENDLESS_WORD = re.compile(rf"[^\s{_UNSPACED_SCRIPTS}]{{{MAX_WORD_CHARACTERS + 1},}}")
+_OVERLONG_WORD = re.compile(rf"[^\s{_UNSPACED_SCRIPTS}]{{{MAX_WORD_CHARACTERS + 1},}}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MONTHS = (
     "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|"
@@ -76,7 +76,7 @@ _DOTTED_ORDINALS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class SegmentedText:
     """A text split into segments to translate and the gaps around them, kept verbatim."""
 
     segments: tuple[str, ...]
@@ -96,7 +96,7 @@ class Document:
         return self.gaps[0] + "".join(between)
 
 
-def segment(text: str, language: str, splitting: Splitting = Splitting.SENTENCES) -> Document:
+def segment(text: str, language: str, splitting: Splitting = Splitting.SENTENCES) -> SegmentedText:
     """Split at line breaks and tabs, then into sentences. List numbers and bullets stay in the gaps.
 
     Args:
@@ -104,7 +104,7 @@ def segment(text: str, language: str, splitting: Splitting = Splitting.SENTENCES
         language: ISO 639-1 code; a region is ignored. Unknown codes get English rules.
         splitting: which of the two splits to make, or neither.
     """
-    return _take_apart(text, _SPANS[splitting](text, language))
+    return _split_at_spans(text, _SPANS[splitting](text, language))
 
 
 def segment_to_fit(
@@ -113,7 +113,7 @@ def segment_to_fit(
     count_tokens: Callable[[str], int],
     max_tokens: int,
     splitting: Splitting = Splitting.SENTENCES,
-) -> Document:
+) -> SegmentedText:
     """Split like `segment`, then split every segment with letters that is too long.
 
     Words of more than `MAX_WORD_CHARACTERS` become segments of their own, of at most `MAX_WORD_TOKENS`.
@@ -126,16 +126,16 @@ def segment_to_fit(
     gaps = [document.gaps[0]]
     for sentence, gap in zip(document.segments, document.gaps[1:], strict=True):
         if has_letters(sentence):
-            pieces = _take_apart(sentence, _fitting_spans(sentence, count_tokens, max_tokens))
+            pieces = _split_at_spans(sentence, _split_to_fitting_spans(sentence, count_tokens, max_tokens))
             segments += pieces.segments
             gaps += [*pieces.gaps[1:-1], gap]
         else:
             segments.append(sentence)
             gaps.append(gap)
-    return Document(tuple(segments), tuple(gaps))
+    return SegmentedText(tuple(segments), tuple(gaps))
 
 
-def split_to_fit(segment: str, count_tokens: Callable[[str], int], max_tokens: int) -> Document:
+def split_to_fit(segment: str, count_tokens: Callable[[str], int], max_tokens: int) -> SegmentedText:
     """Halve a segment at the best boundary near its middle, recursively, until every piece fits.
 
     Equal halves keep the most context on both sides of a cut and bound the work: O(log n) rounds over the
@@ -153,7 +153,7 @@ def split_to_fit(segment: str, count_tokens: Callable[[str], int], max_tokens: i
         InputError: a single character exceeds the limit.
     """
     boundaries = Boundaries(segment)
-    return _take_apart(segment, _halved_to_fit(boundaries, (0, len(segment)), count_tokens, max_tokens))
+    return _split_at_spans(segment, _halve_to_fit(boundaries, (0, len(segment)), count_tokens, max_tokens))
 
 
 def has_letters(text: str) -> bool:
@@ -161,7 +161,7 @@ def has_letters(text: str) -> bool:
     return any(map(str.isalpha, text))
 
 
-def _take_apart(text: str, spans: Iterable[Span]) -> Document:
+def _split_at_spans(text: str, spans: Iterable[Span]) -> SegmentedText:
     segments: list[str] = []
     gaps: list[str] = []
     gap_start = 0
@@ -169,25 +169,27 @@ def _take_apart(text: str, spans: Iterable[Span]) -> Document:
         gaps.append(text[gap_start:start])
         segments.append(text[start:end])
         gap_start = end
-    return Document(tuple(segments), (*gaps, text[gap_start:]))
+    return SegmentedText(tuple(segments), (*gaps, text[gap_start:]))
 
 
-def _fitting_spans(segment: str, count_tokens: Callable[[str], int], max_tokens: int) -> Iterator[Span]:
+def _split_to_fitting_spans(
+    segment: str, count_tokens: Callable[[str], int], max_tokens: int
+) -> Iterator[Span]:
     boundaries = Boundaries(segment)
     start = 0
-    for word in _ENDLESS_WORD.finditer(segment):
-        yield from _halved_to_fit(boundaries, (start, word.start()), count_tokens, max_tokens)
-        yield from _halved_to_fit(boundaries, word.span(), count_tokens, min(MAX_WORD_TOKENS, max_tokens))
+    for word in _OVERLONG_WORD.finditer(segment):
+        yield from _halve_to_fit(boundaries, (start, word.start()), count_tokens, max_tokens)
+        yield from _halve_to_fit(boundaries, word.span(), count_tokens, min(MAX_WORD_TOKENS, max_tokens))
         start = word.end()
-    yield from _halved_to_fit(boundaries, (start, len(segment)), count_tokens, max_tokens)
+    yield from _halve_to_fit(boundaries, (start, len(segment)), count_tokens, max_tokens)
 
 
-def _halved_to_fit(
+def _halve_to_fit(
     boundaries: Boundaries, span: Span, count_tokens: Callable[[str], int], max_tokens: int
 ) -> Iterator[Span]:
     """Yield spans of pieces that fit, without white space at their ends."""
     segment = boundaries.text
-    pending = list(_without_spaces(segment, *span))
+    pending = list(_trim_span(segment, *span))
     while pending:
         start, end = pending.pop()
         # Cut anything longer than a window uncounted: counting its tokens would delay all other requests.
@@ -211,18 +213,18 @@ def _sentence_spans(text: str, language: str) -> Iterator[Span]:
     code = re.split("[-_]", language)[0].lower()
     if not code.isascii():
         code = "en"
-    mark = _ENUMERATION.match(text)  # models drop or change enumeration marks
-    first = start = 0 if mark is None else mark.end()
+    enumeration = _ENUMERATION.match(text)  # models drop or change enumeration marks
+    first = start = 0 if enumeration is None else enumeration.end()
     for end in _sentence_ends(text[first:], code):
-        yield from _without_spaces(text, start, first + end)
+        yield from _trim_span(text, start, first + end)
         start = first + end
 
 
 def _whole_span(text: str, _language: str) -> Iterator[Span]:
-    return _without_spaces(text, 0, len(text))
+    return _trim_span(text, 0, len(text))
 
 
-def _without_spaces(text: str, start: int, end: int) -> Iterator[Span]:
+def _trim_span(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield the span without white space at its ends; yield nothing if the rest is empty."""
     without_leading = text[start:end].lstrip()
     if without_leading:
@@ -233,7 +235,7 @@ def _without_spaces(text: str, start: int, end: int) -> Iterator[Span]:
 def _sentence_ends(line: str, code: str) -> Iterator[int]:
     """Yield sentence ends, after any following white space; the line's own end is the last."""
     start = 0
-    for end in _proposed_ends(line, code):
+    for end in _splitter_ends(line, code):
         # "Im 19. Jahrhundert": a sentence cut in two reads worse than two sentences in one segment.
         is_ordinal = code in _DOTTED_ORDINALS and _ORDINAL_AT_END.search(line[start:end])
         start = end
@@ -241,14 +243,14 @@ def _sentence_ends(line: str, code: str) -> Iterator[int]:
             yield end
 
 
-def _proposed_ends(line: str, code: str) -> Iterator[int]:
+def _splitter_ends(line: str, code: str) -> Iterator[int]:
     """Yield the splitter's sentence ends, found in windows that are at least half new each time."""
     # The splitter panics over multi-byte white space and cannot read surrogates: replace both by plain
     # characters of the same length.
-    shown = _SURROGATE.sub("x", _SPACE.sub(" ", line))
+    sanitised = _SURROGATE.sub("x", _SPACE.sub(" ", line))
     start = 0
-    while len(shown) - start > WINDOW_CHARS:
-        window = shown[start : start + WINDOW_CHARS]
+    while len(sanitised) - start > WINDOW_CHARS:
+        window = sanitised[start : start + WINDOW_CHARS]
         end = start
         for sentence in _sentences(window, code)[:-1]:  # the window may have cut the last one
             end += len(sentence)
@@ -256,7 +258,7 @@ def _proposed_ends(line: str, code: str) -> Iterator[int]:
         if end - start < WINDOW_CHARS // 2:  # no sentence end found: continue at the next word
             end = start + (window.rfind(" ", WINDOW_CHARS // 2) + 1 or WINDOW_CHARS)
         start = end
-    for sentence in _sentences(shown[start:], code):
+    for sentence in _sentences(sanitised[start:], code):
         start += len(sentence)
         yield start
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import sentencepiece
 
 from dragoman.errors import BundleError
-from dragoman.text.normalization import normalise_segment, normalised_places
+from dragoman.text.normalization import normalise_segment, normalised_offsets
 from dragoman.text.validation import check_text
 from dragoman.types import Span
 
@@ -35,7 +35,7 @@ class _Ids(Protocol):
 
     def decode(self, ids: list[int]) -> str: ...
 
-    def decoded_places(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]: ...
+    def decode_with_offsets(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]: ...
 
     def piece(self, index: int) -> str: ...
 
@@ -73,8 +73,10 @@ class Tokenizer:
         """
         processor = _load_processor(model)
         if vocabulary is None:
-            return cls(_OwnIds(processor), normalises=normalises)
-        return cls(_ListedIds(processor, _load_vocabulary(vocabulary, processor)), normalises=normalises)
+            return cls(_SentencePieceIds(processor), normalises=normalises)
+        return cls(
+            _VocabularyFileIds(processor, _load_vocabulary(vocabulary, processor)), normalises=normalises
+        )
 
     def encode(self, segments: Sequence[str]) -> list[list[int]]:
         """Encode each segment to ids, without an end-of-sentence id.
@@ -121,7 +123,7 @@ class Tokenizer:
         """
         check_text(segment, None)
         text = normalise_segment(segment) if self._normalises else segment
-        places = normalised_places(segment) if self._normalises else range(len(segment) + 1)
+        places = normalised_offsets(segment) if self._normalises else range(len(segment) + 1)
         spans = []
         for piece_start, piece_end in self._ids.places(text):
             start = piece_end - len(text[piece_start:piece_end].lstrip())
@@ -131,8 +133,8 @@ class Tokenizer:
 
     def target_spans(self, ids: Sequence[int]) -> list[Span]:
         """Return the span in `decode([ids])` of each id's text, without leading white space."""
-        kept = self._whole_characters(self._checked(list(ids)))
-        text, places = self._ids.decoded_places([ids[position] for position in kept])
+        kept = self._whole_character_positions(self._check_ids(list(ids)))
+        text, places = self._ids.decode_with_offsets([ids[position] for position in kept])
         spans = [Span(0, 0)] * len(ids)
         for position, (start, end) in zip(kept, places, strict=True):
             spans[position] = Span(end - len(text[start:end].lstrip()), end)
@@ -152,15 +154,15 @@ class Tokenizer:
         return self._ids.encode(normalise_segment(segment) if self._normalises else segment)
 
     def _decode_one(self, ids: list[int]) -> str:
-        kept = self._whole_characters(self._checked(ids))
+        kept = self._whole_character_positions(self._check_ids(ids))
         return self._ids.decode(ids if len(kept) == len(ids) else [ids[position] for position in kept])
 
-    def _checked(self, ids: list[int]) -> list[int]:
+    def _check_ids(self, ids: list[int]) -> list[int]:
         if ids and not 0 <= min(ids) <= max(ids) < self.vocab_size:
             raise ValueError(f"ids {min(ids)} to {max(ids)} in a vocabulary of {self.vocab_size}")
         return ids
 
-    def _whole_characters(self, ids: list[int]) -> Sequence[int]:
+    def _whole_character_positions(self, ids: list[int]) -> Sequence[int]:
         """Return the positions of the ids that become text: all but bytes that form no UTF-8 character."""
         values = self.byte_ids
         if values.keys().isdisjoint(ids):
@@ -171,14 +173,17 @@ class Tokenizer:
             stop = start
             while stop < len(ids) and ids[stop] in values:
                 stop += 1
-            kept += [start + place for place in _well_formed(bytes(values[one] for one in ids[start:stop]))]
+            kept += [
+                start + place
+                for place in _well_formed_positions(bytes(values[one] for one in ids[start:stop]))
+            ]
             if stop < len(ids):
                 kept.append(stop)
             start = stop + 1
         return kept
 
 
-class _OwnIds:
+class _SentencePieceIds:
     """Ids as SentencePiece assigns them."""
 
     def __init__(self, processor: sentencepiece.SentencePieceProcessor) -> None:
@@ -196,21 +201,21 @@ class _OwnIds:
         return ids
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        return _places(self._processor, text)
+        return _piece_offsets(self._processor, text)
 
     def decode(self, ids: list[int]) -> str:
         text: str = self._processor.decode(ids)
         return text
 
-    def decoded_places(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]:
-        return _decoded_places(self._processor, ids)
+    def decode_with_offsets(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]:
+        return _decode_with_offsets(self._processor, ids)
 
     def piece(self, index: int) -> str:
         piece: str = self._processor.id_to_piece(index)
         return piece
 
 
-class _ListedIds:
+class _VocabularyFileIds:
     """Ids by position in a list, which may have pieces that SentencePiece lacks."""
 
     def __init__(self, processor: sentencepiece.SentencePieceProcessor, pieces: list[str]) -> None:
@@ -222,7 +227,7 @@ class _ListedIds:
         # Text that spells a control piece must not become one.
         textless = {"", unknown} | _control_pieces(processor)
         self._id_of = {piece: index for index, piece in enumerate(pieces) if piece not in textless}
-        self._silent_ids = frozenset(index for index, piece in enumerate(pieces) if piece in textless)
+        self._textless_ids = frozenset(index for index, piece in enumerate(pieces) if piece in textless)
         self.byte_ids: Mapping[int, int] = {
             index: _byte_of(piece)
             for piece, index in self._id_of.items()
@@ -234,33 +239,33 @@ class _ListedIds:
         return [self._id_of.get(piece, self.unk_id) for piece in pieces]
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        return _places(self._processor, text)
+        return _piece_offsets(self._processor, text)
 
     def decode(self, ids: list[int]) -> str:
-        pieces = [self._pieces[index] for index in ids if index not in self._silent_ids]
+        pieces = [self._pieces[index] for index in ids if index not in self._textless_ids]
         text: str = self._processor.decode_pieces(pieces)
         return text.replace(_SPACE_SIGN, " ").strip()
 
-    def decoded_places(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]:
-        said = [index for index in ids if index not in self._silent_ids]
-        text, found = _decoded_places(self._processor, [self._pieces[index] for index in said])
+    def decode_with_offsets(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]:
+        text_ids = [index for index in ids if index not in self._textless_ids]
+        text, found = _decode_with_offsets(self._processor, [self._pieces[index] for index in text_ids])
         text = text.replace(_SPACE_SIGN, " ")
         stripped = text.strip()
         shift = len(text) - len(text.lstrip())
-        places = iter([_moved(place, shift, len(stripped)) for place in found])
-        return stripped, [(0, 0) if index in self._silent_ids else next(places) for index in ids]
+        places = iter([_shift_span(place, shift, len(stripped)) for place in found])
+        return stripped, [(0, 0) if index in self._textless_ids else next(places) for index in ids]
 
     def piece(self, index: int) -> str:
         return self._pieces[index]
 
 
-def _places(processor: sentencepiece.SentencePieceProcessor, text: str) -> list[tuple[int, int]]:
+def _piece_offsets(processor: sentencepiece.SentencePieceProcessor, text: str) -> list[tuple[int, int]]:
     """Return the span of each piece of the text, in characters."""
     places: list[tuple[int, int]] = processor.encode(text, return_type="offset_mapping")["offsets"]
     return places
 
 
-def _decoded_places(
+def _decode_with_offsets(
     processor: sentencepiece.SentencePieceProcessor, ids_or_pieces: list[int] | list[str]
 ) -> tuple[str, list[tuple[int, int]]]:
     """Decode ids or pieces; return the text and the span in it of each id or piece, in characters."""
@@ -270,7 +275,7 @@ def _decoded_places(
     return decoded["text"], decoded["offsets"]
 
 
-def _moved(place: tuple[int, int], shift: int, length: int) -> tuple[int, int]:
+def _shift_span(place: tuple[int, int], shift: int, length: int) -> tuple[int, int]:
     """Shift a span to the left, clipped to a text of this length."""
     start, end = (min(max(0, one - shift), length) for one in place)
     return start, end
@@ -281,7 +286,7 @@ def _byte_of(piece: str) -> int:
     return int(piece[1:-1], 16)
 
 
-def _well_formed(encoded: bytes) -> Iterator[int]:
+def _well_formed_positions(encoded: bytes) -> Iterator[int]:
     """Yield the positions of bytes that form UTF-8 characters."""
     position = 0
     for character in encoded.decode(errors="surrogateescape"):

@@ -19,7 +19,7 @@ class Word:
     """Indices of the word's pieces; never empty."""
 
 
-def words_of(text: str, pieces: Sequence[Span]) -> list[Word]:
+def group_into_words(text: str, pieces: Sequence[Span]) -> list[Word]:
     """Group adjacent pieces into words.
 
     Args:
@@ -48,10 +48,14 @@ def words_of(text: str, pieces: Sequence[Span]) -> list[Word]:
 def _is_one_word(text: str, before: Span, piece: Span) -> bool:
     if piece.start < before.end:
         return True
-    return piece.start == before.end and _joins(text[before.end - 1]) and _joins(text[piece.start])
+    return (
+        piece.start == before.end
+        and _is_word_character(text[before.end - 1])
+        and _is_word_character(text[piece.start])
+    )
 
 
-def _joins(character: str) -> bool:
+def _is_word_character(character: str) -> bool:
     """Whether a character forms a word together with an adjacent one of this kind."""
     if unicodedata.category(character)[0] not in "LMN":
         return False

@@ -107,7 +107,7 @@ def _read_caches(
     writer.graph.node(
         "GroupQueryAttention",
         (*projected, *caches, *lengths, *steps),
-        (mixed, *(contract.NEW + cache for cache in caches)),
+        (mixed, *(contract.NEW_PREFIX + cache for cache in caches)),
         domain=CONTRIB,
         attributes={"num_heads": attention.heads, "kv_num_heads": attention.heads, **rounding},
     )

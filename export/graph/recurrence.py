@@ -26,7 +26,7 @@ def self_recurrence(writer: Postprocessor, inputs: str, layer: int, unit: Ssru) 
     # f c + (1 - f) n is n + f (c - n), with one operator less
     change = graph.op("Sub", contract.cell(layer), new)
     kept = graph.op("Mul", graph.op("Sigmoid", forget), change)
-    cell = graph.op("Add", new, kept, output=contract.NEW + contract.cell(layer))
+    cell = graph.op("Add", new, kept, output=contract.NEW_PREFIX + contract.cell(layer))
     said = _cast(writer, graph.op("Relu", cell), _real(writer))
     return graph.reshape(said, -1, 1, width)
 

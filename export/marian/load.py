@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundle import sha256_of
+from dragoman.bundle import file_sha256
 from export.marian.alignment import read_alignment
 from export.marian.files import Files, find_files, looks_like_marian
 from export.marian.languages import find_languages
@@ -107,7 +107,7 @@ def _origin(
         "tool": "Marian",
         "version": str(options.get("version", "")),
         "model": files.model.name,
-        "model_sha256": sha256_of(files.model),
+        "model_sha256": file_sha256(files.model),
         "vocabularies": [path.name for path in files.vocabularies],
         "options": {name: _plain(value) for name, value in sorted(options.items()) if name != "version"},
         "decoder_options": {name: _plain(value) for name, value in sorted(files.decoder_options.items())},

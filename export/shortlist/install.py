@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dragoman.bundle import open_bundle, sha256_of
+from dragoman.bundle import file_sha256, open_bundle
 from dragoman.errors import BundleError
 from dragoman.manifest import FileRecord
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
@@ -55,7 +55,7 @@ def write_shortlist(folder: Path, shortlist: Shortlist, origin: Mapping[str, Any
     path = folder / SHORTLIST_FILE
     manifest = open_bundle(folder).manifest
     shortlist.save(path)
-    record = FileRecord(sha256_of(path), path.stat().st_size)
+    record = FileRecord(file_sha256(path), path.stat().st_size)
     changed = dataclasses.replace(
         manifest,
         files={**manifest.files, SHORTLIST_FILE: record},

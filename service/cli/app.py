@@ -11,7 +11,7 @@ from dragoman import DecodingOptions, DragomanError, InputError, UnsupportedPair
 from dragoman.bundle import read_bundle
 from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
-from dragoman.routing.routes import Way
+from dragoman.routing.routes import RouteKind
 from service.accounts.errors import AccountsError
 from service.bundle_lookup import find_bundle, list_bundles
 from service.cli.batch import EPILOG as BATCH_EPILOG
@@ -245,7 +245,7 @@ def _step_names(router: Router, source: str | None, target: str | None) -> list[
         hint = f"; cannot be used: {unusable} (`dragoman models` says why)" if unusable else ""
         raise UnsupportedPair(f"--{error.field}", error.problem + hint) from error
     names = [step.offer.name for step in route.steps]
-    if route.way is Way.PIVOT:
+    if route.way is RouteKind.PIVOT:
         pivot = route.steps[0].pair.target
         typer.echo(f"dragoman: {route.pair} goes through {pivot} ({', then '.join(names)})", err=True)
     return names

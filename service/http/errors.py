@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman import BundleError, DeadlineExceeded, DragomanError, InputError, Overloaded, ProviderError
-from dragoman.errors import NoRoom
+from dragoman.errors import MemoryBudgetExceeded
 from service.accounts.errors import (
     AccountsError,
     GlossaryInvalid,
@@ -215,7 +215,7 @@ def install_error_handlers(app: FastAPI, forms: ErrorForms) -> None:
         ApiError,
         InputError,
         Overloaded,
-        NoRoom,
+        MemoryBudgetExceeded,
         DeadlineExceeded,
         BundleError,
         ProviderError,
@@ -255,7 +255,7 @@ def _from_engine(error: DragomanError) -> ApiError:
             return invalid_input([FieldProblem(field=error.field, problem=error.problem)], total=1)
         case Overloaded():
             return ApiError(ErrorKind.OVERLOADED, str(error), headers=RETRY_AFTER)
-        case NoRoom():
+        case MemoryBudgetExceeded():
             return ApiError(ErrorKind.NO_ROOM, str(error), headers=RETRY_AFTER)
         case DeadlineExceeded():
             return ApiError(ErrorKind.TIMEOUT, str(error))

@@ -14,11 +14,11 @@ def new_ticket() -> str:
     return secrets.token_hex(SIZE_BYTES)
 
 
-def sha256_of(ticket: str) -> str:
+def file_sha256(ticket: str) -> str:
     """What is kept of one, in hexadecimal digits. It is long and random, so that no salt would add to it."""
     return hashlib.sha256(ticket.encode("utf-8", "replace")).hexdigest()
 
 
 def opens(ticket: str, job: Job) -> bool:
     """Whether a ticket is a document's own; it takes as long for one that is nearly right as for any."""
-    return job.ticket_sha256 is not None and hmac.compare_digest(job.ticket_sha256, sha256_of(ticket))
+    return job.ticket_sha256 is not None and hmac.compare_digest(job.ticket_sha256, file_sha256(ticket))

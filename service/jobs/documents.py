@@ -14,7 +14,7 @@ from service.accounts.callers import Caller
 from service.http.errors import ApiError, ErrorKind
 from service.http.threads import run_in_thread
 from service.jobs.cleanup import remove_files
-from service.jobs.document_keys import new_ticket, opens, sha256_of
+from service.jobs.document_keys import file_sha256, new_ticket, opens
 from service.jobs.errors import JobUnfinished, NoResult, UnknownDocument, UnknownJob
 from service.jobs.job import Ending, Job, JobRequest, JobState, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, asked
@@ -147,7 +147,7 @@ async def _sent(folder: Path, content: BinaryIO, wishes: JobRequest, ticket: str
             copyfileobj(content, target)
 
     await asked(copy)
-    return UploadedFile(path, wishes, sha256_of(ticket))
+    return UploadedFile(path, wishes, file_sha256(ticket))
 
 
 async def _known(ask: Callable[[], Result]) -> Result:

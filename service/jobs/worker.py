@@ -18,7 +18,7 @@ from threading import Event
 
 import anyio
 
-from dragoman.errors import BundleError, InputError, NoRoom, ProviderError, TranslatorClosed
+from dragoman.errors import BundleError, InputError, MemoryBudgetExceeded, ProviderError, TranslatorClosed
 from service.accounts.errors import StoreError
 from service.batch.errors import BatchRefused, BatchStopped
 from service.formats.errors import FileProblem
@@ -48,7 +48,7 @@ SETBACK_PAUSE_POLLS = 5
 STOP_S = 10.0
 """For which a server that stops waits for work that it has broken off."""
 INPUT = "input"
-_GOES_ON_LATER = (BatchStopped, TranslatorClosed, NoRoom, StoreError, OSError)
+_GOES_ON_LATER = (BatchStopped, TranslatorClosed, MemoryBudgetExceeded, StoreError, OSError)
 
 logger = logging.getLogger(__name__)
 

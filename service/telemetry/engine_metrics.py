@@ -32,7 +32,7 @@ class EngineCounters:
     finished: Counts = field(default_factory=Counts)
     """By finish reason."""
     refused: int = 0
-    found_in_cache: int = 0
+    cache_hit: int = 0
 
     def merge(self, other: "EngineCounters") -> None:
         """Add what another has seen."""
@@ -46,7 +46,7 @@ class EngineCounters:
         self.source_tokens += other.source_tokens
         self.target_tokens += other.target_tokens
         self.refused += other.refused
-        self.found_in_cache += other.found_in_cache
+        self.cache_hit += other.cache_hit
 
 
 class _Own(threading.local):
@@ -79,43 +79,43 @@ class EngineMetricsCollector:
                 total.merge(counters)
         return total
 
-    def mark(self) -> object:
-        return self._tracing.mark()
+    def trace_context(self) -> object:
+        return self._tracing.trace_context()
 
-    def joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
+    def segments_joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
         if kind.method in READINGS:  # they follow a search that has waited already
             return
         queue_s = self._counters().queue_s
         for waited in waited_s:
             queue_s.add(waited)
 
-    def began(self, after_s: Sequence[float]) -> None:
+    def first_token(self, after_s: Sequence[float]) -> None:
         first_token_s = self._counters().first_token_s
         for after in after_s:
             first_token_s.add(after)
 
-    def stepped(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:  # noqa: ARG002 -- the protocol's
+    def step_done(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:  # noqa: ARG002 -- the protocol's
         counters = self._counters()
         counters.step_s.add(duration_s)
         counters.step_rows.add(num_rows)
         counters.capacity_row_steps += capacity_rows
 
-    def left(self, passages: Sequence[SegmentRecord]) -> None:
+    def segments_left(self, records: Sequence[SegmentRecord]) -> None:
         counters = self._counters()
-        for passage in passages:
+        for passage in records:
             method = passage.kind.method
             counters.segments.add(method.value, passage.ending.value)
             if method not in READINGS and passage.finish_reason is not None:
                 counters.source_tokens += passage.num_source_tokens
                 counters.target_tokens += passage.num_target_tokens
                 counters.finished.add(passage.finish_reason.value)
-        self._tracing.left(passages)
+        self._tracing.segments_left(records)
 
-    def refused(self, num_sources: int) -> None:
+    def rejected(self, num_sources: int) -> None:
         self._counters().refused += num_sources
 
-    def found_in_cache(self) -> None:
-        self._counters().found_in_cache += 1
+    def cache_hit(self) -> None:
+        self._counters().cache_hit += 1
 
     def _counters(self) -> EngineCounters:
         counters = self._own.counters

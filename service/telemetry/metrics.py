@@ -126,7 +126,7 @@ def _of_engine(counters: EngineCounters) -> Iterator[Metric]:
         "source_tokens": ("Tokens of segments that were translated", counters.source_tokens),
         "target_tokens": ("Tokens of their best translations", counters.target_tokens),
         "segments_refused": ("Segments that were not let in, as too many waited", counters.refused),
-        "segments_from_cache": ("Segments whose translation was remembered", counters.found_in_cache),
+        "segments_from_cache": ("Segments whose translation was remembered", counters.cache_hit),
     }
     for name, (meaning, total) in totals.items():
         yield CounterMetricFamily(PREFIX + name, meaning, value=total)

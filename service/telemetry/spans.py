@@ -21,7 +21,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman.scheduling.metrics import Ending, SegmentRecord
+from dragoman.scheduling.metrics import SegmentOutcome, SegmentRecord
 from service.telemetry.request_record import CURRENT
 from service.telemetry.routes import api_of, method_of, route_of
 from service.versions import installed_version
@@ -67,12 +67,12 @@ class Spans:
     def surround(self, app: ASGIApp) -> ASGIApp:
         return _RequestSpans(app, self._tracer)
 
-    def mark(self) -> object:
+    def trace_context(self) -> object:
         return _MARK.get()
 
-    def left(self, passages: Sequence[SegmentRecord]) -> None:
+    def segments_left(self, records: Sequence[SegmentRecord]) -> None:
         offset_ns = time.time_ns() - int(time.monotonic() * NS)
-        for passage in passages:
+        for passage in records:
             mark = passage.mark
             if isinstance(mark, _Mark) and mark.num_segments < MAX_SEGMENTS:
                 mark.num_segments += 1
@@ -86,7 +86,7 @@ class Spans:
             return offset_ns + int(moment_s * NS)
 
         waited_s = passage.left_s if passage.joined_s is None else passage.joined_s
-        queue = self._tracer.start_span("queue", context, start_time=moment_ns(passage.asked_s))
+        queue = self._tracer.start_span("queue", context, start_time=moment_ns(passage.queued_s))
         if passage.joined_s is None:
             queue.set_status(Status(StatusCode.ERROR))
         queue.end(moment_ns(waited_s))
@@ -102,7 +102,7 @@ class Spans:
         search = self._tracer.start_span(
             "encode and decode", context, attributes=attributes, start_time=moment_ns(waited_s)
         )
-        if passage.ending is not Ending.DONE:
+        if passage.ending is not SegmentOutcome.DONE:
             search.set_status(Status(StatusCode.ERROR))
         search.end(moment_ns(passage.left_s))
 

@@ -19,11 +19,11 @@ class Tracing(Protocol):
         """The application, each of its requests traced."""
         ...
 
-    def mark(self) -> object:
+    def trace_context(self) -> object:
         """The request under way in this context, for `left`."""
         ...
 
-    def left(self, passages: Sequence[SegmentRecord]) -> None:
+    def segments_left(self, records: Sequence[SegmentRecord]) -> None:
         """Sources have left the engine. Called on its threads."""
         ...
 
@@ -38,10 +38,10 @@ class NoTracing:
     def surround(self, app: ASGIApp) -> ASGIApp:
         return app
 
-    def mark(self) -> object:
+    def trace_context(self) -> object:
         return None
 
-    def left(self, passages: Sequence[SegmentRecord]) -> None:
+    def segments_left(self, records: Sequence[SegmentRecord]) -> None:
         pass
 
     def close(self) -> None:

@@ -77,7 +77,7 @@ class Inference:
         Raises:
             InputError: an option is beyond the model's limits.
             Overloaded: the queue is full.
-            NoRoom: there is not enough memory for the model.
+            MemoryBudgetExceeded: there is not enough memory for the model.
             BundleError: the model cannot be opened.
             DeadlineExceeded: they were not done in time.
         """

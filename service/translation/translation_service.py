@@ -123,9 +123,7 @@ class TranslationService:
             await self.inference.run_in_thread(lambda: detect(WARM_UP_TEXT, among))
         await self.inference.warm_up()
 
-    async def translate(
-        self, request: TranslationRequest, caller: Caller
-    ) -> list[TranslationResult]:
+    async def translate(self, request: TranslationRequest, caller: Caller) -> list[TranslationResult]:
         """An answer for each text, in their order.
 
         The same order from the same caller, while it is under way, is the same work, and is charged once.
@@ -143,19 +141,12 @@ class TranslationService:
         """
         self.limits.check(request.texts, request.options.target_prefix)
         note_texts(request.texts)
-        if (
-            request.options.sampling is not None
-            and request.options.sampling.seed is None
-        ):
+        if request.options.sampling is not None and request.options.sampling.seed is None:
             return await self._translate(request, caller)
         asked = (caller.key_id, request)
-        return await self._sharing.join(
-            asked, lambda: self._translate(request, caller), request.linger_s
-        )
+        return await self._sharing.join(asked, lambda: self._translate(request, caller), request.linger_s)
 
-    async def leave_unchanged(
-        self, request: TranslationRequest, caller: Caller
-    ) -> list[TranslationResult]:
+    async def leave_unchanged(self, request: TranslationRequest, caller: Caller) -> list[TranslationResult]:
         """Answer texts that are in the target language already, as their caller says.
 
         They are charged, as texts are whose language is detected to be the target's.
@@ -171,9 +162,7 @@ class TranslationService:
             request.target or UNDETERMINED,
         )
         async with self.charged(request.num_characters, caller):
-            return [
-                TranslationResult(text, source, target, None, None, ()) for text in request.texts
-            ]
+            return [TranslationResult(text, source, target, None, None, ()) for text in request.texts]
 
     async def stream(
         self, request: TranslationRequest, caller: Caller, detail: StreamDetail
@@ -252,9 +241,7 @@ class TranslationService:
         finally:
             working.cancel()
 
-    async def _translate(
-        self, request: TranslationRequest, caller: Caller
-    ) -> list[TranslationResult]:
+    async def _translate(self, request: TranslationRequest, caller: Caller) -> list[TranslationResult]:
         async with self.charged(request.num_characters, caller):
             plans: list[_Plan] = []
 
@@ -276,8 +263,7 @@ class TranslationService:
         """Whether to plan it takes less time than to change threads."""
         return (
             len(request.texts) <= BRIEF_TEXTS
-            and request.num_characters + len(request.options.target_prefix)
-            <= BRIEF_CHARACTERS
+            and request.num_characters + len(request.options.target_prefix) <= BRIEF_CHARACTERS
             and request.markup is None
             and not self.detection.is_wanted(request.source)
         )
@@ -352,9 +338,7 @@ def _plan_all(
     """Raises a TextsRejectedError that names all texts at fault."""
     plans, problems = [], []
     if not request.texts and not detection.is_wanted(request.source):
-        router.route(
-            request.source, request.target, request.model
-        )  # no text would find a pair amiss
+        router.route(request.source, request.target, request.model)  # no text would find a pair amiss
     for item, text in enumerate(request.texts):
         try:
             plans.append(_plan(text, request, engine_request, router, detection))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dragoman.bundle import MAX_MANIFEST_BYTES, Bundle, open_bundle, read_bundle, sha256_of, verify_files
+from dragoman.bundle import MAX_MANIFEST_BYTES, Bundle, file_sha256, open_bundle, read_bundle, verify_files
 from dragoman.errors import BundleError
 
 
@@ -214,7 +214,7 @@ def test_a_link_to_nothing_or_itself_is_a_missing_file(target: str, folder: Path
 def test_sha256_is_of_the_whole_content(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(content)
 
-    assert sha256_of(tmp_path / "file") == hashlib.sha256(content).hexdigest()
+    assert file_sha256(tmp_path / "file") == hashlib.sha256(content).hexdigest()
 
 
 def test_an_error_names_bundle_and_problems(folder: Path) -> None:

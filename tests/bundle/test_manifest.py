@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dragoman.bundle import read_bundle
 from dragoman.contract import FORMAT_VERSION
 from dragoman.errors import BundleError
-from dragoman.manifest import AlignmentHeads, Manifest, manifest_content, parse_manifest
+from dragoman.manifest import AlignmentHeads, Manifest, parse_manifest, to_json_content
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 400) | st.floats() | st.text(),
@@ -78,7 +78,7 @@ def outcome_of(content: object) -> type:
 def test_every_field_is_read_as_written(manifest: dict[str, Any]) -> None:
     parsed = parse_manifest(manifest, "de-en")
 
-    assert json.loads(json.dumps(manifest_content(parsed))) == manifest
+    assert json.loads(json.dumps(to_json_content(parsed))) == manifest
 
 
 def test_a_manifest_is_read_from_its_folder(folder: Path, manifest: dict[str, Any]) -> None:

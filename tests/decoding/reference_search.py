@@ -49,7 +49,7 @@ def beam(model: LanguageModel, number: int, source: Source, beam_size: int) -> t
     live: list[tuple[Prefix, float]] = [(source.prefix, 0.0)]
     finished: list[Found] = []
     for length in range(len(source.begin) + len(source.prefix), limits.max_tokens + 1):
-        candidates = _candidates(model, number, source, live, may_end=length > limits.min_tokens)
+        candidates = _shortlists(model, number, source, live, may_end=length > limits.min_tokens)
         for ids, total in candidates[:beam_size]:
             if ids[-1] == EOS:
                 finished.append(Found(ids[:-1], total / length**alpha, FinishReason.STOP))
@@ -65,7 +65,7 @@ def beam(model: LanguageModel, number: int, source: Source, beam_size: int) -> t
     return finished[: source.num_hypotheses], limits.max_tokens
 
 
-def _candidates(
+def _shortlists(
     model: LanguageModel, number: int, source: Source, live: list[tuple[Prefix, float]], *, may_end: bool
 ) -> list[tuple[Prefix, float]]:
     """All possible extensions, best first; of equals, the better hypothesis's better token."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.decoding.beam import inherit
+from dragoman.decoding.beam import assign_rows_to_children
 from dragoman.decoding.loop import make_strategy, search
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis
@@ -294,7 +294,7 @@ def test_no_row_moves_while_all_of_a_source_have_read_the_same(begin: Prefix) ->
     )
 )
 def test_one_child_of_every_parent_stays_in_its_place(parents: list[list[int]]) -> None:
-    places = inherit(np.array(parents, np.int64))
+    places = assign_rows_to_children(np.array(parents, np.int64))
 
     for group, children in zip(parents, places.tolist(), strict=True):
         assert sorted(children) == list(range(len(group)))

@@ -77,7 +77,7 @@ def search_as_they_arrive(
                 found += lane.step()
         together.append(source)
     join(lane, together)
-    lane.drop(set(sources[:num_dropped]))
+    lane.remove(set(sources[:num_dropped]))
     return found + run_to_end(lane)
 
 
@@ -144,7 +144,7 @@ def test_a_dropped_source_takes_no_step_more(beam_size: int) -> None:
     join(lane, sources)
 
     lane.step()
-    lane.drop({sources[0]})
+    lane.remove({sources[0]})
     found = run_to_end(lane)
 
     assert [one.source for one in found] == [sources[1]]
@@ -177,7 +177,7 @@ def test_a_beginning_is_what_the_best_hypothesis_says_so_far(beam_size: int) -> 
     beginnings = []
     for _ in range(3):
         lane.step()
-        beginnings.append(lane.beginning(0))
+        beginnings.append(lane.best_ids(0))
 
     assert beginnings == [[2], [2, 3], [2, 3, 4]]
 
@@ -190,7 +190,7 @@ def test_a_beginning_has_no_forced_tokens(beam_size: int) -> None:
     beginnings = []
     for _ in range(5):
         lane.step()
-        beginnings.append(lane.beginning(0))
+        beginnings.append(lane.best_ids(0))
 
     assert beginnings == [[], [], [2], [2, 3], [2, 3, 4]]
 
@@ -203,7 +203,7 @@ def test_a_beginning_has_the_prefix(beam_size: int) -> None:
     beginnings = []
     for _ in range(5):
         lane.step()
-        beginnings.append(lane.beginning(0))
+        beginnings.append(lane.best_ids(0))
 
     assert beginnings == [[], [8], [8, 2], [8, 2, 3], [8, 2, 3, 4]]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dragoman.decoding.filters import repeats, round_up
+from dragoman.decoding.filters import find_repeats, round_up
 from dragoman.decoding.loop import FinishedSource, Lane, make_strategy, open_strategy, search
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
@@ -112,7 +112,7 @@ def test_filters_of_one_source_are_nothing_to_another_whenever_it_joins(
         for _ in range(delay):
             found += lane.step() if lane.sources else []
     dropped = sources[0]
-    lane.drop({dropped})
+    lane.remove({dropped})
     while lane.sources:
         found += lane.step()
 
@@ -268,7 +268,7 @@ def test_repeats_are_those_that_complete_an_ngram_read_before(rows: list[tuple[l
     padded = np.array([read + [0] * (width - len(read)) for read, _ in rows])
     lengths, sizes = np.array([len(read) for read, _ in rows]), np.array([size for _, size in rows])
 
-    actual = repeats(padded, lengths, sizes)
+    actual = find_repeats(padded, lengths, sizes)
 
     for (read, size), is_repeat in zip(rows, actual.tolist(), strict=True):
         begun = read[len(read) - size + 1 :]

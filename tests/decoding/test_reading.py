@@ -15,7 +15,7 @@ from dragoman.decoding.loop import AnyLane, FinishedSource, Lane, make_strategy,
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.errors import InputError
-from dragoman.types import FinishReason, Hypothesis, Method, Reading, SearchKind
+from dragoman.types import FinishReason, ForcedDecoding, Hypothesis, Method, SearchKind
 from tests.decoding.fake_stepper import (
     BOS,
     EOS,
@@ -36,7 +36,7 @@ LENGTHS = (3, 7, 1, 5, 4, 9, 2)
 
 
 def source_of(number: int, given: Prefix, begin: Prefix = (BOS,), max_tokens: int = 20) -> Source:
-    return Source((number,) * LENGTHS[number], TargetLimits(max_tokens, 0), begin, given=given)
+    return Source((number,) * LENGTHS[number], TargetLimits(max_tokens, 0), begin, target_ids=given)
 
 
 def lane_over(kind: SearchKind, stepper: FakeReadingStepper | None = None) -> AnyLane[list[int]]:
@@ -61,7 +61,7 @@ def run_to_end(lane: AnyLane[list[int]]) -> list[FinishedSource]:
     return found
 
 
-def reading_of(hypothesis: Hypothesis) -> Reading:
+def reading_of(hypothesis: Hypothesis) -> ForcedDecoding:
     assert hypothesis.reading is not None
     return hypothesis.reading
 
@@ -75,7 +75,7 @@ def given_sources(draw: st.DrawFn, number: int) -> Source:
         TargetLimits(max(len(begin) - 1 + len(target) + room, len(begin)), 0),
         begin,
         length_penalty=draw(st.sampled_from([0.0, 0.6, 1.0])),
-        given=tuple(target),
+        target_ids=tuple(target),
     )
 
 
@@ -86,12 +86,12 @@ def test_each_token_has_its_logprob_and_what_the_step_that_says_it_attends_to(
 ) -> None:
     (hypothesis,) = read_all(kind, [source])
 
-    assert source.given is not None
+    assert source.target_ids is not None
     read = opening(source.begin)
-    has_end = len(source.begin) - 1 + len(source.given) < source.limits.max_tokens
-    said = (*source.given, EOS) if has_end else source.given
+    has_end = len(source.begin) - 1 + len(source.target_ids) < source.limits.max_tokens
+    said = (*source.target_ids, EOS) if has_end else source.target_ids
     steps = [float(MODEL.logprobs(3, (*read, *said[:nth]))[token]) for nth, token in enumerate(said)]
-    assert hypothesis.ids == source.given
+    assert hypothesis.ids == source.target_ids
     assert hypothesis.num_tokens == len(source.begin) - 1 + len(said)
     assert hypothesis.finish_reason is (FinishReason.STOP if has_end else FinishReason.LENGTH)
     reading = reading_of(hypothesis)
@@ -135,7 +135,7 @@ def test_a_source_is_read_the_same_in_any_company(
         join(lane, [source])
         for _ in range(delay):
             found += lane.step() if lane.sources else []
-    lane.drop(set(sources[:num_dropped]))
+    lane.remove(set(sources[:num_dropped]))
     found += run_to_end(lane)
 
     assert {id(one.source) for one in found} >= {id(source) for source in sources[num_dropped:]}
@@ -155,7 +155,7 @@ def test_what_a_search_found_is_read_with_the_score_that_it_found(
     source = Source((0,) * LENGTHS[0], TargetLimits(max_tokens, 0), begin, length_penalty, prefix=(8,))
     ((searched,),) = search(FakeStepper(MODEL, [0], 3), make_strategy([source], 3, TARGET))
 
-    (read,) = read_all(SCORE, [replace(source, given=searched.ids)])
+    (read,) = read_all(SCORE, [replace(source, target_ids=searched.ids)])
 
     assert replace(read, reading=None, logprob=0.0, score=0.0) == replace(searched, logprob=0.0, score=0.0)
     assert read.logprob == pytest.approx(searched.logprob)
@@ -217,10 +217,10 @@ def test_a_beginning_is_what_was_given_so_far() -> None:
     lane = lane_over(SCORE)
     join(lane, [source_of(0, (5, 6), begin=(BOS, 7))])
 
-    beginnings = [lane.beginning(0)]
+    beginnings = [lane.best_ids(0)]
     for _ in range(3):
         lane.step()
-        beginnings.append(lane.beginning(0))
+        beginnings.append(lane.best_ids(0))
 
     assert beginnings == [[], [], [5], [5, 6]]
 
@@ -235,7 +235,7 @@ def test_attention_cannot_be_changed_by_whoever_gets_it() -> None:
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        (replace(source_of(0, ()), given=None), "must name the target"),
+        (replace(source_of(0, ()), target_ids=None), "must name the target"),
         (source_of(0, (5, EOS, 6)), "end of sentence"),
         (source_of(0, (5,), begin=(BOS, EOS)), "ends a target"),
     ],
@@ -260,7 +260,7 @@ def test_a_target_over_its_limit_is_refused_by_name() -> None:
 
 def test_a_target_that_does_not_begin_with_its_prefix_is_refused() -> None:
     with pytest.raises(ValueError, match="does not begin with"):
-        Source((0,), TargetLimits(9, 0), (BOS,), prefix=(5,), given=(6, 5))
+        Source((0,), TargetLimits(9, 0), (BOS,), prefix=(5,), target_ids=(6, 5))
 
 
 @pytest.mark.parametrize("kind", [SCORE, ALIGN], ids=str)

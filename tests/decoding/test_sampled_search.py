@@ -224,7 +224,7 @@ def test_a_source_gets_the_same_draws_in_any_company(
         lane.join([source], [source.ids[0]])
         for _ in range(delay):
             found += lane.step() if lane.sources else []
-    lane.drop(set(sources[:num_dropped]))
+    lane.remove(set(sources[:num_dropped]))
     while lane.sources:
         found += lane.step()
 

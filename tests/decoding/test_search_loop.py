@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dragoman.decoding.loop import make_strategy, search
-from dragoman.decoding.slots import fill_holes
+from dragoman.decoding.slots import close_gaps
 from dragoman.decoding.strategy import Source, Strategy, TargetLimits, TargetVocabulary
 from dragoman.errors import InputError
 from dragoman.types import Hypothesis
@@ -64,7 +64,7 @@ def test_finished_sources_leave_at_once_and_the_last_ones_fill_their_holes(beam_
 
 @given(st.lists(st.booleans()))
 def test_only_sources_from_the_end_change_their_slot(is_leaving: list[bool]) -> None:
-    slots = fill_holes(np.array(is_leaving, np.bool_)).tolist()
+    slots = close_gaps(np.array(is_leaving, np.bool_)).tolist()
 
     staying = [slot for slot, leaves in enumerate(is_leaving) if not leaves]
     assert sorted(slots) == staying

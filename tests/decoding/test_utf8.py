@@ -52,15 +52,17 @@ def sources(draw: st.DrawFn, beam_size: int) -> Source:
         begin=(BOS,),
         num_hypotheses=draw(st.integers(1, beam_size)),
         prefix=ids_of(prefix),
-        may_replace=draw(st.booleans()),
+        can_spell_replacement=draw(st.booleans()),
     )
 
 
-def spell(begun: bytes, byte: int, *, may_replace: bool) -> bytes | None:
+def spell(begun: bytes, byte: int, *, can_spell_replacement: bool) -> bytes | None:
     """The bytes of a character not yet whole, after one more; None where it may not follow."""
     encoded = begun + bytes([byte])
     character = _decoded(encoded)
-    if character in {None, *CONTROLS, "\ufffe", "\uffff"} or (character == "\ufffd" and not may_replace):
+    if character in {None, *CONTROLS, "\ufffe", "\uffff"} or (
+        character == "\ufffd" and not can_spell_replacement
+    ):
         return None
     return b"" if character else encoded
 
@@ -77,15 +79,19 @@ def _decoded(encoded: bytes) -> str | None:
     return None
 
 
-def begun_by(ids: Prefix, *, may_replace: bool) -> bytes:
+def begun_by(ids: Prefix, *, can_spell_replacement: bool) -> bytes:
     """What of a character not yet whole stands at the end."""
     begun = b""
     for index in ids:
         if index not in BYTES:
             begun = b""
             continue
-        after = spell(begun, BYTES[index], may_replace=may_replace)
-        begun = after if after is not None else spell(b"", BYTES[index], may_replace=may_replace) or b""
+        after = spell(begun, BYTES[index], can_spell_replacement=can_spell_replacement)
+        begun = (
+            after
+            if after is not None
+            else spell(b"", BYTES[index], can_spell_replacement=can_spell_replacement) or b""
+        )
     return begun
 
 
@@ -102,7 +108,7 @@ class Constrained:
 
     def logprobs(self, source: int, prefix: Prefix) -> NDArray[np.float32]:
         logprobs = self.model.logprobs(source, prefix)
-        begun = begun_by(prefix, may_replace=self.source.may_replace)
+        begun = begun_by(prefix, can_spell_replacement=self.source.can_spell_replacement)
         looked_at = np.argsort(-logprobs, kind="stable")[: INSIDE if begun else BETWEEN].tolist()
         allowed = [token for token in looked_at if self._may_follow(begun, token)]
         if not any(logprobs[token] > -math.inf for token in allowed if token != EOS):
@@ -114,7 +120,7 @@ class Constrained:
     def _may_follow(self, begun: bytes, token: int) -> bool:
         if token not in BYTES:
             return not begun
-        return spell(begun, BYTES[token], may_replace=self.source.may_replace) is not None
+        return spell(begun, BYTES[token], can_spell_replacement=self.source.can_spell_replacement) is not None
 
 
 @given(models, st.integers(1, 4), st.data())
@@ -182,7 +188,7 @@ def test_bytes_that_are_said_are_utf8_and_no_replacement_character(
                 text = codecs.getincrementaldecoder("utf8")().decode(runs)  # the last may not be whole
             else:
                 text = runs.decode()
-            assert source.may_replace or "\ufffd" not in text
+            assert source.can_spell_replacement or "\ufffd" not in text
 
 
 @dataclass(frozen=True)
@@ -216,7 +222,7 @@ def test_what_may_follow_for_one_source_is_nothing_to_another_whenever_it_joins(
         lane.join([source], [source.ids[0]])
         for _ in range(delay):
             found += lane.step() if lane.sources else []
-    lane.drop({wanted[0]})
+    lane.remove({wanted[0]})
     while lane.sources:
         found += lane.step()
 

@@ -85,7 +85,7 @@ class Engine:
 
     def with_wishes(self, source: Source, kind: SearchKind, rng: np.random.Generator) -> Source:
         """What the method of a kind looks at besides."""
-        room = source.limits.max_tokens - source.num_left_out
+        room = source.limits.max_tokens - source.num_hidden_forced
         given = tuple(rng.integers(4, self.target.size, int(rng.integers(0, room + 1))).tolist())
         return replace(
             source,
@@ -94,7 +94,7 @@ class Engine:
             no_repeat_ngram_size=int(rng.integers(0, 4)),
             sampling=Sampling(top_k=int(rng.integers(1, 30)), top_p=float(rng.uniform(0.1, 1))),
             seed=int(rng.integers(2**32)),
-            given=given if kind.method in READINGS else None,
+            target_ids=given if kind.method in READINGS else None,
         )
 
 

@@ -49,8 +49,8 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "no_repeat_ngram_size": (2,),
     "sampling": (Sampling(), Sampling(top_k=1), Sampling(seed=1)),
     "seed": (1,),
-    "may_replace": (True,),
-    "given": ((), (7,)),
+    "can_spell_replacement": (True,),
+    "target_ids": ((), (7,)),
 }
 """Other values of each field of a source."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dragoman import BundleError, DecodingOptions, EngineRequest, Translation, Translator
-from dragoman.bundle import read_bundle, sha256_of
+from dragoman.bundle import file_sha256, read_bundle
 from dragoman.manifest import FileRecord, Manifest
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.tokenizer import Tokenizer
@@ -26,9 +26,12 @@ NUM_LISTED = 6
 
 def shortlist_of_all(manifest: Manifest) -> Shortlist:
     sizes = manifest.sizes
-    every_token = np.arange(sizes.target_vocab)
+    inputs_without_shortlist = np.arange(sizes.target_vocab)
     return Shortlist.of(
-        every_token, np.zeros(sizes.source_vocab + 1, np.int64), every_token[:0], len(every_token)
+        inputs_without_shortlist,
+        np.zeros(sizes.source_vocab + 1, np.int64),
+        inputs_without_shortlist[:0],
+        len(inputs_without_shortlist),
     )
 
 
@@ -199,7 +202,7 @@ def test_a_shortlist_that_was_vouched_for_and_is_none_is_named(tmp_path: Path, m
     folder = with_shortlist(tmp_path / "tiny", small_shortlist(manifest))
     path = folder / SHORTLIST_FILE
     path.write_bytes(path.read_bytes()[:-2])
-    record = FileRecord(sha256_of(path), path.stat().st_size)
+    record = FileRecord(file_sha256(path), path.stat().st_size)
     listed = read_bundle(folder).manifest
     write_manifest(folder, dataclasses.replace(listed, files={**listed.files, SHORTLIST_FILE: record}))
 

@@ -14,7 +14,7 @@ import pytest
 from onnx import numpy_helper
 
 from dragoman import Translator
-from dragoman.bundle import open_bundle, read_bundle, sha256_of
+from dragoman.bundle import file_sha256, open_bundle, read_bundle
 from dragoman.contract import SHORTLIST_PRECISIONS
 from dragoman.languages import Languages, TargetLanguage
 from dragoman.manifest import DecodingDefaults, FileRecord, ModelLimits
@@ -67,7 +67,7 @@ def damage_weight(folder: Path, factor: float) -> None:
 def vouch_for(folder: Path, *names: str) -> None:
     """Write the manifest anew, as if these files had been exported so."""
     manifest = read_bundle(folder).manifest
-    records = {name: FileRecord(sha256_of(folder / name), (folder / name).stat().st_size) for name in names}
+    records = {name: FileRecord(file_sha256(folder / name), (folder / name).stat().st_size) for name in names}
     write_manifest(folder, dataclasses.replace(manifest, files={**manifest.files, **records}))
 
 

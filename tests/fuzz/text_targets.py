@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from dragoman.errors import InputError
-from dragoman.text.normalization import normalise_segment, normalised_places
+from dragoman.text.normalization import normalise_segment, normalised_offsets
 from dragoman.text.segmentation import segment, segment_to_fit
 from dragoman.text.validation import check_text
 from dragoman.types import Span, Splitting
@@ -17,7 +17,7 @@ def normalise(_world: World, data: bytes) -> None:
     """A normalised segment stays as it is, and each of its characters has a place in the segment."""
     text = decode(data)
     normalised = normalise_segment(text)
-    places = normalised_places(text)
+    places = normalised_offsets(text)
 
     assert normalise_segment(normalised) == normalised
     assert len(places) == len(normalised) + 1

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from numpy.typing import NDArray
 
-from dragoman.graphs.batch_shortlist import MOST_ROWS_TO_KEEP_FOR, WIDTH_MULTIPLE, BatchShortlist
+from dragoman.graphs.batch_shortlist import MAX_ROWS_WITH_KEPT_PROJECTION, WIDTH_MULTIPLE, BatchShortlist
 
 VOCAB = 300
 WIDTH = 8
@@ -58,12 +58,12 @@ class RunningBatch(RuleBasedStateMachine):
     @rule()
     def step(self) -> None:
         """As the decoder does: it leaves the rows of the output projection where there is room for them."""
-        room = self.candidates.room_to_keep(len(self.wanted) * self.beam_size)
+        room = self.candidates.kept_rows_buffer(len(self.wanted) * self.beam_size)
         if room is not None:
             room[:] = self.rows_of_the_projection()
-            self.candidates.keep_rows()
+            self.candidates.mark_rows_kept()
         else:
-            is_small = len(self.wanted) * self.beam_size <= MOST_ROWS_TO_KEEP_FOR
+            is_small = len(self.wanted) * self.beam_size <= MAX_ROWS_WITH_KEPT_PROJECTION
             kept = self.candidates.inputs(len(self.wanted) * self.beam_size)["kept_rows"]
             assert len(kept) == len(self.candidates.shortlist) * is_small, "a few rows gather them once"
 

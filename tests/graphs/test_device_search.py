@@ -13,7 +13,7 @@ from dragoman.bundle import Bundle, open_bundle
 from dragoman.decoding.loop import Lane, open_strategy
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.errors import BundleError
-from dragoman.graphs.caches import Cells, SelfCaches
+from dragoman.graphs.caches import CellCaches, SelfCaches
 from dragoman.graphs.decoder import Decoder
 from dragoman.graphs.device import DeviceMemory
 from dragoman.graphs.encoder import CrossKV, Encoder
@@ -98,7 +98,7 @@ def search_with_joins_and_drops(
             joining = [waiting.pop(0) for _ in range(min(len(waiting), 1 + step % 3))]
             lane.join(joining, encoder.run([source.ids for source in joining]))
         if step % 11 == 10 and lane.sources:
-            lane.drop({lane.sources[-1]})
+            lane.remove({lane.sources[-1]})
         if lane.sources:
             found += lane.step()
         step += 1
@@ -134,7 +134,7 @@ def test_cross_kv_stay_on_the_device(bundle: Bundle) -> None:
     assert isinstance(cross.memory, OrtValue)
     assert isinstance(steps._cross.memory, DeviceMemory)
     state = steps._state
-    assert isinstance(state, SelfCaches | Cells)
+    assert isinstance(state, SelfCaches | CellCaches)
     assert isinstance(state.memory, DeviceMemory)
 
 

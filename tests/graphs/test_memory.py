@@ -13,7 +13,7 @@ from onnxruntime import OrtValue
 
 from dragoman.contract import CELL_DTYPE, CacheDType, padded_width
 from dragoman.graphs.attention import ATTENTION_GRAPH
-from dragoman.graphs.caches import Cells, CrossCaches, SelfCaches
+from dragoman.graphs.caches import CellCaches, CrossCaches, SelfCaches
 from dragoman.graphs.device import FOLDER, ROW_GRAPHS, Device, DeviceMemory
 from dragoman.graphs.encoder import CrossKV
 from dragoman.graphs.memory import Host, HostMemory, Memory
@@ -109,7 +109,7 @@ class CellsOfRunningRows(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.both = [Cells(maker, LAYERS, WIDTH) for maker in (Host(), DEVICES[CELL_DTYPE])]
+        self.both = [CellCaches(maker, LAYERS, WIDTH) for maker in (Host(), DEVICES[CELL_DTYPE])]
         self.expected = np.zeros((LAYERS, 0, WIDTH), np.float32)
         self.rng = np.random.default_rng(1)
 

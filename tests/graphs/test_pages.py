@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.graphs.process_memory import HUGE_PAGE_BYTES, _added, compacted_memory
+from dragoman.graphs.process_memory import HUGE_PAGE_BYTES, _new_ranges, compacted_memory
 
 Cuts = st.lists(st.integers(0, 60), unique=True).map(sorted)
 
@@ -23,7 +23,7 @@ def test_added_is_what_is_there_now_and_was_not_before(now: list[int], before: l
     there = {address for present in ranges_of(now) for address in present}
     gone = {address for past in ranges_of(before) for address in past}
 
-    found = [address for part in _added(ranges_of(now), ranges_of(before)) for address in part]
+    found = [address for part in _new_ranges(ranges_of(now), ranges_of(before)) for address in part]
 
     assert found == sorted(there - gone)
 

@@ -11,7 +11,7 @@ from service.accounts.errors import SchemaUnknown
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyOptions
 from service.accounts.usage import UsageStore
-from service.jobs.document_keys import new_ticket, opens, sha256_of
+from service.jobs.document_keys import file_sha256, new_ticket, opens
 from service.jobs.errors import JobsFull, TooManyJobs, UnknownJob
 from service.jobs.job import (
     Ending,
@@ -34,7 +34,7 @@ MONTH = "2026-11"
 
 
 def add(store: JobStore, key_id: str | None = None, ticket: str | None = None) -> Job:
-    hashed = None if ticket is None else sha256_of(ticket)
+    hashed = None if ticket is None else file_sha256(ticket)
     wishes = JobRequest("a.txt", None, "en")
     return store.add(NewJob(new_job_id(store.clock.now()), key_id, wishes, 100, 10, 80, hashed))
 
@@ -137,7 +137,7 @@ def test_what_there_is_nothing_to_do_for_costs_nothing_but_room(
     key_id = next(new_key_id)
 
     def add_ended() -> Job:
-        new = NewJob(new_job_id(NOON), key_id, JobRequest("a.txt", "en", "en"), 100, 0, 0, sha256_of("x"))
+        new = NewJob(new_job_id(NOON), key_id, JobRequest("a.txt", "en", "en"), 100, 0, 0, file_sha256("x"))
         return small.add_ended(new, Ending(JobState.DONE, result=Kept("r", 200, "s")))
 
     done = add_ended()

@@ -13,7 +13,7 @@ from dragoman.routing.bundle_pool import BundlePool
 from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router, RouterOptions
 from tests.routing.doubles import DoubleBundles, DoubleTranslator, write_bundle
-from tests.routing.pools import SIZES, MakeShelf, size_of
+from tests.routing.pools import SIZES, MakePool, size_of
 
 SIZE_BYTES = 10
 """What every bundle of the router's is reckoned to take."""
@@ -49,13 +49,13 @@ def stocked(tmp_path: Path) -> Mapping[str, Bundle]:
 
 
 @pytest.fixture
-def make_shelf(bundles: DoubleBundles, stocked: Mapping[str, Bundle]) -> Iterator[MakeShelf]:
+def make_pool(bundles: DoubleBundles, stocked: Mapping[str, Bundle]) -> Iterator[MakePool]:
     """A shelf with everything on it and room for so much."""
     shelves = []
 
     def make(budget_bytes: int | None = None) -> BundlePool[DoubleTranslator]:
         pool = BundlePool(bundles.open, size_of, budget_bytes)
-        pool.stock(stocked)
+        pool.set_bundles(stocked)
         shelves.append(pool)
         return pool
 

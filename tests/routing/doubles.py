@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
-from dragoman.bundle import open_bundle, sha256_of
+from dragoman.bundle import file_sha256, open_bundle
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import DeadlineExceeded, InputError, TranslatorClosed
@@ -69,7 +69,7 @@ def write_bundle(
     for file_name in names:
         (folder / file_name).write_bytes((file_name + filler).encode() * 1000)
     records = {
-        file_name: FileRecord(sha256_of(folder / file_name), (folder / file_name).stat().st_size)
+        file_name: FileRecord(file_sha256(folder / file_name), (folder / file_name).stat().st_size)
         for file_name in names
     }
     content = {
@@ -107,11 +107,11 @@ class Meddler(NoMetrics):
         self.may_go_on = threading.Event()
         self.may_go_on.set()
 
-    def joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
-        super().joined(kind, waited_s)
+    def segments_joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
+        super().segments_joined(kind, waited_s)
         self._is_due = self.is_armed
 
-    def stepped(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
+    def step_done(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
         """What it raises is no source's fault: the replica's thread ends, and with it the translator."""
         del num_rows, num_sources, capacity_rows, duration_s
         assert self.may_go_on.wait(TIMEOUT_S)

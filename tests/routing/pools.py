@@ -11,7 +11,7 @@ from tests.routing.doubles import TIMEOUT_S, DoubleTranslator, until, write_bund
 SIZES = {"a": 10, "b": 10, "c": 10, "big": 25}
 """What bundles of these names are reckoned to take."""
 
-MakeShelf = Callable[..., BundlePool[DoubleTranslator]]
+MakePool = Callable[..., BundlePool[DoubleTranslator]]
 
 
 def size_of(manifest: Manifest) -> int:

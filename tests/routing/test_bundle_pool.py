@@ -9,14 +9,14 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 import pytest
 
 from dragoman.bundle import Bundle
-from dragoman.errors import BundleError, DeadlineExceeded, NoRoom
+from dragoman.errors import BundleError, DeadlineExceeded, MemoryBudgetExceeded
 from dragoman.routing.bundle_pool import BundleHandle, _deliver, _Waiter
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until
-from tests.routing.pools import SIZES, MakeShelf, get, in_seconds, rewritten, until_leaving, use
+from tests.routing.pools import SIZES, MakePool, get, in_seconds, rewritten, until_leaving, use
 
 
-def test_a_bundle_is_opened_on_first_use_and_stays(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    pool = make_shelf()
+def test_a_bundle_is_opened_on_first_use_and_stays(make_pool: MakePool, bundles: DoubleBundles) -> None:
+    pool = make_pool()
     assert bundles.names == []
 
     assert use(pool, "a") is use(pool, "a")
@@ -26,15 +26,15 @@ def test_a_bundle_is_opened_on_first_use_and_stays(make_shelf: MakeShelf, bundle
     assert pool.used_bytes == 10
 
 
-def test_an_open_bundle_is_leased_at_once(make_shelf: MakeShelf) -> None:
-    pool = make_shelf()
+def test_an_open_bundle_is_leased_at_once(make_pool: MakePool) -> None:
+    pool = make_pool()
     use(pool, "a")
 
     assert pool.acquire("a").done()
 
 
-def test_many_first_users_open_a_bundle_once(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    pool = make_shelf()
+def test_many_first_users_open_a_bundle_once(make_pool: MakePool, bundles: DoubleBundles) -> None:
+    pool = make_pool()
     bundles.may_open.clear()
     with ThreadPoolExecutor(8) as users:
         asked = [users.submit(pool.acquire, "a").result(TIMEOUT_S) for _ in range(8)]
@@ -45,8 +45,8 @@ def test_many_first_users_open_a_bundle_once(make_shelf: MakeShelf, bundles: Dou
     assert bundles.num_opening == 1
 
 
-def test_others_are_served_while_a_bundle_is_opened(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    pool = make_shelf()
+def test_others_are_served_while_a_bundle_is_opened(make_pool: MakePool, bundles: DoubleBundles) -> None:
+    pool = make_pool()
     use(pool, "b")
     bundles.may_open.clear()
 
@@ -60,8 +60,8 @@ def test_others_are_served_while_a_bundle_is_opened(make_shelf: MakeShelf, bundl
     assert not also_waiting.done()
 
 
-def test_the_least_recently_used_leaves_first(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    pool = make_shelf(25)
+def test_the_least_recently_used_leaves_first(make_pool: MakePool, bundles: DoubleBundles) -> None:
+    pool = make_pool(25)
     for name in ("a", "b", "a", "c"):
         use(pool, name)
 
@@ -69,8 +69,8 @@ def test_the_least_recently_used_leaves_first(make_shelf: MakeShelf, bundles: Do
     assert pool.used_bytes == 20
 
 
-def test_giving_back_late_counts_as_use(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    pool = make_shelf(25)
+def test_giving_back_late_counts_as_use(make_pool: MakePool, bundles: DoubleBundles) -> None:
+    pool = make_pool(25)
     long_use = get(pool, "a")
     use(pool, "b")
     long_use.release()
@@ -80,16 +80,16 @@ def test_giving_back_late_counts_as_use(make_shelf: MakeShelf, bundles: DoubleBu
     assert sorted(bundles.open_names) == ["a", "c"]
 
 
-def test_as_many_leave_as_room_is_wanted_for(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    pool = make_shelf(35)
+def test_as_many_leave_as_room_is_wanted_for(make_pool: MakePool, bundles: DoubleBundles) -> None:
+    pool = make_pool(35)
     for name in ("a", "b", "c", "big"):
         use(pool, name)
 
     assert sorted(bundles.open_names) == ["big", "c"]
 
 
-def test_who_is_in_use_stays_though_used_longest_ago(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    pool = make_shelf(25)
+def test_who_is_in_use_stays_though_used_longest_ago(make_pool: MakePool, bundles: DoubleBundles) -> None:
+    pool = make_pool(25)
     with get(pool, "a"):
         use(pool, "b")
         use(pool, "c")
@@ -98,9 +98,9 @@ def test_who_is_in_use_stays_though_used_longest_ago(make_shelf: MakeShelf, bund
 
 
 def test_of_those_in_use_the_least_recently_asked_for_makes_room(
-    make_shelf: MakeShelf, bundles: DoubleBundles
+    make_pool: MakePool, bundles: DoubleBundles
 ) -> None:
-    pool = make_shelf(25)
+    pool = make_pool(25)
     in_use = [get(pool, name) for name in ("a", "b", "a")]
     waiting = pool.acquire("c")
     until(lambda: bool(pool._leaving))
@@ -112,8 +112,8 @@ def test_of_those_in_use_the_least_recently_asked_for_makes_room(
     assert not in_use[0].opened.is_closed
 
 
-def test_room_is_waited_for_until_somebody_leaves(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    pool = make_shelf(15)
+def test_room_is_waited_for_until_somebody_leaves(make_pool: MakePool, bundles: DoubleBundles) -> None:
+    pool = make_pool(15)
     in_use = get(pool, "a")
     other_use = get(pool, "a")
 
@@ -129,10 +129,10 @@ def test_room_is_waited_for_until_somebody_leaves(make_shelf: MakeShelf, bundles
 
 
 def test_nobody_waits_for_ever_while_others_ask_all_the_time(
-    make_shelf: MakeShelf, bundles: DoubleBundles
+    make_pool: MakePool, bundles: DoubleBundles
 ) -> None:
     """Who asks for a bundle that has to leave asks after the one who waits."""
-    pool = make_shelf(15)
+    pool = make_pool(15)
     in_use = get(pool, "a")
     waiting = pool.acquire("b")
     until_leaving(pool, "a")
@@ -148,8 +148,8 @@ def test_nobody_waits_for_ever_while_others_ask_all_the_time(
     assert bundles.names == ["a", "b", "a"]
 
 
-def test_who_has_waited_longest_is_served_first(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    pool = make_shelf(15)
+def test_who_has_waited_longest_is_served_first(make_pool: MakePool, bundles: DoubleBundles) -> None:
+    pool = make_pool(15)
     in_use = get(pool, "a")
     asked = [pool.acquire(name) for name in ("b", "c", "b")]
     in_use.release()
@@ -160,8 +160,8 @@ def test_who_has_waited_longest_is_served_first(make_shelf: MakeShelf, bundles: 
     assert bundles.names == ["a", "b", "c", "b"]
 
 
-def test_a_bundle_that_needs_no_room_is_not_held_up_by_one_that_does(make_shelf: MakeShelf) -> None:
-    pool = make_shelf(35)
+def test_a_bundle_that_needs_no_room_is_not_held_up_by_one_that_does(make_pool: MakePool) -> None:
+    pool = make_pool(35)
     use(pool, "c")
     in_use = get(pool, "big")
     waiting = pool.acquire("a", in_seconds(TIMEOUT_S))  # makes c leave
@@ -173,19 +173,21 @@ def test_a_bundle_that_needs_no_room_is_not_held_up_by_one_that_does(make_shelf:
     in_use.release()
 
 
-def test_without_room_in_time_there_is_an_error_with_both_figures(make_shelf: MakeShelf) -> None:
-    pool = make_shelf(15)
+def test_without_room_in_time_there_is_an_error_with_both_figures(make_pool: MakePool) -> None:
+    pool = make_pool(15)
     with get(pool, "a"):
         refused = pool.acquire("b", in_seconds(0.05))
-        with pytest.raises(NoRoom, match=r"model b takes about 10 bytes .* in the budget of 15; ") as caught:
+        with pytest.raises(
+            MemoryBudgetExceeded, match=r"model b takes about 10 bytes .* in the budget of 15; "
+        ) as caught:
             refused.result(TIMEOUT_S)
 
         assert (caught.value.model, caught.value.needed_bytes, caught.value.budget_bytes) == ("b", 10, 15)
         assert get(pool, "a").opened is use(pool, "a")  # takes users again, as nobody waits any more
 
 
-def test_a_bundle_over_the_budget_is_refused_at_once_with_both_figures(make_shelf: MakeShelf) -> None:
-    pool = make_shelf(24)
+def test_a_bundle_over_the_budget_is_refused_at_once_with_both_figures(make_pool: MakePool) -> None:
+    pool = make_pool(24)
 
     refused = pool.acquire("big")
 
@@ -194,16 +196,16 @@ def test_a_bundle_over_the_budget_is_refused_at_once_with_both_figures(make_shel
         refused.result()
 
 
-def test_a_budget_just_large_enough_is_enough(make_shelf: MakeShelf) -> None:
-    pool = make_shelf(25)
+def test_a_budget_just_large_enough_is_enough(make_pool: MakePool) -> None:
+    pool = make_pool(25)
 
     assert use(pool, "big").manifest.name == "big"
 
 
 def test_opening_too_slowly_passes_the_deadline_of_who_waits_alone(
-    make_shelf: MakeShelf, bundles: DoubleBundles
+    make_pool: MakePool, bundles: DoubleBundles
 ) -> None:
-    pool = make_shelf(15)
+    pool = make_pool(15)
     bundles.may_open.clear()
     patient = pool.acquire("a")
     hasty = pool.acquire("a", in_seconds(0.05))
@@ -217,9 +219,9 @@ def test_opening_too_slowly_passes_the_deadline_of_who_waits_alone(
 
 
 def test_who_does_not_want_to_wait_any_more_makes_nothing_leave(
-    make_shelf: MakeShelf, bundles: DoubleBundles
+    make_pool: MakePool, bundles: DoubleBundles
 ) -> None:
-    pool = make_shelf(15)
+    pool = make_pool(15)
     in_use = get(pool, "a")
     given_up = pool.acquire("b")
     until(lambda: bool(pool._leaving))
@@ -232,8 +234,8 @@ def test_who_does_not_want_to_wait_any_more_makes_nothing_leave(
     assert bundles.names == ["a"]
 
 
-def test_a_lease_that_was_given_up_is_nobodys(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    pool = make_shelf(15)
+def test_a_lease_that_was_given_up_is_nobodys(make_pool: MakePool, bundles: DoubleBundles) -> None:
+    pool = make_pool(15)
     bundles.may_open.clear()
     assert pool.acquire("a").cancel()
     until(lambda: bundles.num_opening <= 1)
@@ -243,8 +245,8 @@ def test_a_lease_that_was_given_up_is_nobodys(make_shelf: MakeShelf, bundles: Do
     assert bundles.open_names == ["b"]
 
 
-def test_a_lease_given_up_at_the_last_moment_is_given_back(make_shelf: MakeShelf) -> None:
-    pool = make_shelf(15)
+def test_a_lease_given_up_at_the_last_moment_is_given_back(make_pool: MakePool) -> None:
+    pool = make_pool(15)
     future: Future[BundleHandle[DoubleTranslator]] = Future()
     future.cancel()
 
@@ -253,23 +255,23 @@ def test_a_lease_given_up_at_the_last_moment_is_given_back(make_shelf: MakeShelf
     assert use(pool, "b").manifest.name == "b"
 
 
-def test_a_lease_is_given_back_once(make_shelf: MakeShelf) -> None:
-    pool = make_shelf(15)
+def test_a_lease_is_given_back_once(make_pool: MakePool) -> None:
+    pool = make_pool(15)
     handle, other = get(pool, "a"), get(pool, "a")
     handle.release()
     handle.release()
 
     waiting = pool.acquire("b", in_seconds(0.05))
-    with pytest.raises(NoRoom):
+    with pytest.raises(MemoryBudgetExceeded):
         waiting.result(TIMEOUT_S)
     other.release()
 
 
 def test_whatever_is_asked_for_nothing_is_closed_in_use_or_over_the_budget(
-    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
+    make_pool: MakePool, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
 ) -> None:
     """A double that is closed in use raises; here many users ask at random while bundles are replaced."""
-    pool = make_shelf(35)
+    pool = make_pool(35)
     over_budget: list[int] = []
     served: list[str] = []
     new = {name: rewritten(stocked, name) for name in ("a", "b")}
@@ -290,9 +292,9 @@ def test_whatever_is_asked_for_nothing_is_closed_in_use_or_over_the_budget(
     with ThreadPoolExecutor(6) as users:
         asking: list[Future[None]] = [users.submit(ask, seed) for seed in range(6)]
         for _ in range(10):
-            pool.stock({**stocked, **new})
+            pool.set_bundles({**stocked, **new})
             threading.Event().wait(0.01)
-            pool.stock(stocked)
+            pool.set_bundles(stocked)
             threading.Event().wait(0.01)
         done, unfinished = wait(asking, TIMEOUT_S)
         assert not unfinished

@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.bundle import Bundle, open_bundle, verify_files
 from dragoman.errors import BundleError
-from dragoman.routing.bundle_scan import Inspector, bundle_folders, compare, open_settled
+from dragoman.routing.bundle_scan import BundleScanner, bundle_folders, compare, open_with_retry
 from tests.routing.doubles import write_bundle
 
 
@@ -21,13 +21,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def inspector(folder: Path) -> Inspector:
-    return Inspector(lambda: bundle_folders(folder))
+def inspector(folder: Path) -> BundleScanner:
+    return BundleScanner(lambda: bundle_folders(folder))
 
 
 @pytest.fixture
-def known(inspector: Inspector) -> Mapping[str, Bundle]:
-    return inspector.first_look().bundles
+def known(inspector: BundleScanner) -> Mapping[str, Bundle]:
+    return inspector.scan_manifests().bundles
 
 
 def replace(folder: Path, name: str) -> None:
@@ -43,18 +43,18 @@ def test_folders_are_bundles_by_name_but_hidden_ones_are_not(folder: Path) -> No
     assert bundle_folders(folder / "absent") == {}
 
 
-def test_the_first_look_reads_manifests_alone(inspector: Inspector, folder: Path) -> None:
+def test_the_first_look_reads_manifests_alone(inspector: BundleScanner, folder: Path) -> None:
     (folder / "a" / "encoder.onnx").unlink()
     (folder / "b" / "manifest.json").unlink()
 
-    findings = inspector.first_look()
+    findings = inspector.scan_manifests()
 
     assert findings.bundles.keys() == {"a"}
     assert findings.problems == {"b": ("manifest.json is missing",)}
 
 
-def test_nothing_changed_is_said_so(inspector: Inspector, known: Mapping[str, Bundle]) -> None:
-    findings = inspector.look(known)
+def test_nothing_changed_is_said_so(inspector: BundleScanner, known: Mapping[str, Bundle]) -> None:
+    findings = inspector.scan(known)
 
     assert findings.bundles == known
     assert findings.problems == {}
@@ -62,13 +62,13 @@ def test_nothing_changed_is_said_so(inspector: Inspector, known: Mapping[str, Bu
 
 
 def test_what_was_added_changed_and_removed_is_named(
-    inspector: Inspector, folder: Path, known: Mapping[str, Bundle]
+    inspector: BundleScanner, folder: Path, known: Mapping[str, Bundle]
 ) -> None:
     replace(folder, "a")
     shutil.rmtree(folder / "b")
     write_bundle(folder / "c", "c")
 
-    report = compare(known, inspector.look(known).bundles)
+    report = compare(known, inspector.scan(known).bundles)
 
     assert (report.added, report.changed, report.removed) == (("c",), ("a",), ("b",))
     assert not report.is_empty
@@ -76,13 +76,13 @@ def test_what_was_added_changed_and_removed_is_named(
 
 @pytest.mark.parametrize("name", ["a", "c"])
 def test_new_and_changed_bundles_are_verified(
-    inspector: Inspector, folder: Path, known: Mapping[str, Bundle], name: str
+    inspector: BundleScanner, folder: Path, known: Mapping[str, Bundle], name: str
 ) -> None:
     shutil.rmtree(folder / name, ignore_errors=True)
     write_bundle(folder / name, name, filler="new")
     (folder / name / "decoder.onnx").write_bytes(b"half")
 
-    findings = inspector.look(known)
+    findings = inspector.scan(known)
 
     assert name not in findings.bundles
     (problem,) = findings.problems[name]
@@ -90,20 +90,20 @@ def test_new_and_changed_bundles_are_verified(
 
 
 def test_a_bundle_that_is_written_to_its_end_is_taken(
-    inspector: Inspector, folder: Path, known: Mapping[str, Bundle]
+    inspector: BundleScanner, folder: Path, known: Mapping[str, Bundle]
 ) -> None:
     write_bundle(folder / "c", "c")
     whole = (folder / "c" / "decoder.onnx").read_bytes()
     (folder / "c" / "decoder.onnx").write_bytes(whole[:100])
-    assert "c" in inspector.look(known).problems
+    assert "c" in inspector.scan(known).problems
 
     (folder / "c" / "decoder.onnx").write_bytes(whole)
 
-    assert "c" in inspector.look(known).bundles
+    assert "c" in inspector.scan(known).bundles
 
 
 def test_a_refused_bundle_is_not_verified_again_until_a_file_changes(
-    inspector: Inspector, folder: Path, known: Mapping[str, Bundle], monkeypatch: pytest.MonkeyPatch
+    inspector: BundleScanner, folder: Path, known: Mapping[str, Bundle], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_bundle(folder / "c", "c")
     (folder / "c" / "decoder.onnx").write_bytes(b"half")
@@ -115,12 +115,12 @@ def test_a_refused_bundle_is_not_verified_again_until_a_file_changes(
 
     monkeypatch.setattr("dragoman.routing.bundle_scan.verify_files", counting)
 
-    first, second = inspector.look(known), inspector.look(known)
+    first, second = inspector.scan(known), inspector.scan(known)
 
     assert verified == ["c"]
     assert first.problems == second.problems
     (folder / "c" / "decoder.onnx").write_bytes(b"half more")
-    inspector.look(known)
+    inspector.scan(known)
     assert verified == ["c", "c"]
 
 
@@ -137,7 +137,7 @@ def test_a_folder_that_is_just_being_replaced_is_not_taken_for_removed(
             (folder / ".old").rename(folder / "a")
         return bundle_folders(folder)
 
-    findings = Inspector(find_folders).look(known)
+    findings = BundleScanner(find_folders).scan(known)
 
     assert findings.bundles == known
     assert findings.problems == {}
@@ -154,7 +154,7 @@ def test_a_bundle_replaced_while_it_is_opened_is_opened_again(folder: Path) -> N
             raise BundleError("a", ("files of two bundles",))
         return open_bundle(path)
 
-    assert open_settled(open_slowly, folder / "a").manifest.name == "a"
+    assert open_with_retry(open_slowly, folder / "a").manifest.name == "a"
     assert num_tries == 2
 
 
@@ -164,7 +164,7 @@ def test_a_bundle_that_just_has_no_folder_is_waited_for(
     (folder / "a").rename(folder / ".old")
     monkeypatch.setattr("time.sleep", lambda _: (folder / ".old").rename(folder / "a"))
 
-    assert open_settled(open_bundle, folder / "a").manifest.name == "a"
+    assert open_with_retry(open_bundle, folder / "a").manifest.name == "a"
 
 
 def test_a_bundle_that_is_damaged_is_tried_once(folder: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_bundle_that_is_damaged_is_tried_once(folder: Path) -> None:
         raise BundleError("a", ("is damaged",))
 
     with pytest.raises(BundleError, match="is damaged"):
-        open_settled(open_damaged, folder / "a")
+        open_with_retry(open_damaged, folder / "a")
     assert len(tried) == 1
 
 
@@ -187,4 +187,4 @@ def test_a_bundle_that_is_replaced_again_and_again_is_an_error_in_the_end(folder
         raise BundleError("a", ("files of two bundles",))
 
     with pytest.raises(BundleError, match="files of two bundles"):
-        open_settled(open_too_slowly, folder / "a")
+        open_with_retry(open_too_slowly, folder / "a")

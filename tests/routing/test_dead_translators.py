@@ -10,7 +10,7 @@ from dragoman.routing.router import Router
 from dragoman.translator import Translator
 from tests.routing.conftest import TINY_BUNDLE
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, Meddler, until
-from tests.routing.pools import MakeShelf, get, use
+from tests.routing.pools import MakePool, get, use
 
 
 @pytest.fixture
@@ -79,9 +79,9 @@ def test_a_target_is_read_by_the_engine_that_took_a_dead_ones_place(
 
 
 def test_a_dead_bundle_is_opened_anew_once_however_many_ask(
-    make_shelf: MakeShelf, bundles: DoubleBundles
+    make_pool: MakePool, bundles: DoubleBundles
 ) -> None:
-    pool = make_shelf()
+    pool = make_pool()
     use(pool, "a").is_closed = True
     bundles.may_open.clear()
     asked = [pool.acquire("a") for _ in range(8)]
@@ -93,9 +93,9 @@ def test_a_dead_bundle_is_opened_anew_once_however_many_ask(
 
 
 def test_a_dead_bundles_memory_counts_until_its_last_user_gave_it_back(
-    make_shelf: MakeShelf, bundles: DoubleBundles
+    make_pool: MakePool, bundles: DoubleBundles
 ) -> None:
-    pool = make_shelf(15)
+    pool = make_pool(15)
     last_user = get(pool, "a")
     last_user.opened.is_closed = True
 
@@ -109,8 +109,8 @@ def test_a_dead_bundles_memory_counts_until_its_last_user_gave_it_back(
     assert (bundles.names, pool.used_bytes) == (["a", "a"], 10)
 
 
-def test_where_there_is_room_nobody_waits_for_a_dead_bundles_users(make_shelf: MakeShelf) -> None:
-    pool = make_shelf()
+def test_where_there_is_room_nobody_waits_for_a_dead_bundles_users(make_pool: MakePool) -> None:
+    pool = make_pool()
     last_user = get(pool, "a")
     last_user.opened.is_closed = True
 
@@ -123,9 +123,9 @@ def test_where_there_is_room_nobody_waits_for_a_dead_bundles_users(make_shelf: M
 
 
 def test_a_dead_bundle_takes_no_room_of_those_that_live(
-    make_shelf: MakeShelf, bundles: DoubleBundles
+    make_pool: MakePool, bundles: DoubleBundles
 ) -> None:
-    pool = make_shelf(25)
+    pool = make_pool(25)
     alive = use(pool, "b")
     use(pool, "a").is_closed = True
 
@@ -137,9 +137,9 @@ def test_a_dead_bundle_takes_no_room_of_those_that_live(
 
 
 def test_a_bundle_that_is_dead_as_soon_as_it_is_open_is_not_opened_for_ever(
-    make_shelf: MakeShelf, bundles: DoubleBundles, monkeypatch: pytest.MonkeyPatch
+    make_pool: MakePool, bundles: DoubleBundles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pool = make_shelf()
+    pool = make_pool()
     monkeypatch.setattr(
         DoubleTranslator, "is_closed", property(lambda _: True, lambda *_: None), raising=False
     )

@@ -13,7 +13,7 @@ import pytest
 from dragoman import Deadline, EngineRequest
 from dragoman.bundle import open_bundle, read_bundle
 from dragoman.decoding.options import DecodingOptions
-from dragoman.errors import BundleError, DeadlineExceeded, InputError, NoRoom, TranslatorClosed
+from dragoman.errors import BundleError, DeadlineExceeded, InputError, MemoryBudgetExceeded, TranslatorClosed
 from dragoman.routing.bundle_pool import BundlePool
 from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
 from dragoman.routing.bundle_scan import bundle_folders
@@ -138,7 +138,7 @@ def test_a_text_given_up_before_its_bundle_was_open_is_not_begun(
 ) -> None:
     bundle = read_bundle(models / "de-en")
     pool = BundlePool[PairTranslator](bundles.open, lambda _: SIZE_BYTES, None)
-    pool.stock({"de-en": bundle})
+    pool.set_bundles({"de-en": bundle})
     route = find_route([Offer("de-en", "de-en", bundle.manifest.languages)], "de", "en")
     later: list[Callable[[], None]] = []
 
@@ -154,7 +154,7 @@ def test_a_text_given_up_before_its_bundle_was_open_is_not_begun(
     later.pop()()
 
     assert bundles.named("de-en").seen == []
-    pool.stock({})
+    pool.set_bundles({})
     until(lambda: bundles.open_names == [])
     pool.close()
 
@@ -163,7 +163,7 @@ def test_a_text_given_up_before_its_bundle_was_open_is_not_begun(
 def test_no_room_in_time_is_an_error(router: Router, first: DoubleTranslator) -> None:
     in_use = router.submit("wait", "de", "en")
 
-    with pytest.raises(NoRoom):
+    with pytest.raises(MemoryBudgetExceeded):
         router.submit("Hallo", "en", "fr", EngineRequest(deadline=Deadline.after(0.05))).result(TIMEOUT_S)
 
     first.released.set()

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from dragoman import DecodingOptions
 from dragoman.pipeline.assembly import SegmentOutput, rejoin
-from dragoman.routing.results import text_to_go_on
-from dragoman.text.segmentation import Document, segment
+from dragoman.routing.results import source_of_next_step
+from dragoman.text.segmentation import SegmentedText, segment
 from dragoman.types import FinishReason, Hypothesis, Translation
 
 BREAKS = "\t\n\r\x0b\x0c\x85\u2028\u2029"
@@ -15,7 +15,7 @@ targets = st.text("ab. " + BREAKS, min_size=1, max_size=5).filter(lambda text: b
 
 
 def translation(texts: list[str], between: list[str]) -> Translation:
-    document = Document(tuple(texts), tuple(between))
+    document = SegmentedText(tuple(texts), tuple(between))
     pieces = [
         SegmentOutput("x", 1, (Hypothesis((3,), -1.0, 2, -0.5, FinishReason.STOP),), (text,))
         for text in texts
@@ -31,10 +31,10 @@ def test_line_breaks_that_a_model_made_become_spaces_and_those_of_the_text_stay(
     between = data.draw(st.lists(gaps, min_size=count + 1, max_size=count + 1))
     plain = ["".join(" " if char in BREAKS else char for char in text) for text in texts]
 
-    assert text_to_go_on(translation(texts, between)) == translation(plain, between).text
+    assert source_of_next_step(translation(texts, between)) == translation(plain, between).text
 
 
 def test_a_line_breaks_where_the_next_step_would_cut() -> None:
     for mark in BREAKS:
         assert len(segment(f"a{mark}b", "en").segments) == 2
-        assert text_to_go_on(translation([f"a{mark}b"], ["", "\n"])) == "a b\n"
+        assert source_of_next_step(translation([f"a{mark}b"], ["", "\n"])) == "a b\n"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import InputError, UnsupportedPair
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
-from dragoman.routing.routes import Offer, Route, Routes, Way, find_route
+from dragoman.routing.routes import Offer, Route, RouteKind, Routes, find_route
 from dragoman.types import Pair
 from tests.routing.doubles import languages, offer
 
@@ -76,9 +76,9 @@ def test_direct_goes_before_multilingual_and_that_before_a_pivot(
 
     route = find_route(offers, source, target)
 
-    assert route.way is not Way.PIVOT
+    assert route.way is not RouteKind.PIVOT
     is_any_direct = any(each.languages.is_single_pair for each in serving)
-    assert (route.way is Way.DIRECT) == is_any_direct
+    assert (route.way is RouteKind.DIRECT) == is_any_direct
 
 
 @given(offers=some_offers(), source=codes, target=codes)
@@ -90,7 +90,7 @@ def test_each_step_of_a_pivot_is_direct_where_it_can_be(
 
     route = find_route(offers, source, target)
 
-    assert route.way is Way.PIVOT
+    assert route.way is RouteKind.PIVOT
     for step in route.steps:
         serving = single(offers, *step.pair)
         assert step.offer.languages.is_single_pair == any(each.languages.is_single_pair for each in serving)

@@ -3,7 +3,7 @@
 import pytest
 
 from dragoman import Deadline, EngineRequest
-from dragoman.errors import InputError, NoRoom
+from dragoman.errors import InputError, MemoryBudgetExceeded
 from dragoman.routing.router import Router, RouterOptions
 from tests.routing.conftest import SIZE_BYTES
 from tests.routing.doubles import TIMEOUT_S, DoubleTranslator, until
@@ -40,7 +40,7 @@ def test_a_bundle_is_waited_for_and_given_back(router: Router, first: DoubleTran
     coming = router.score(router.route("en", "fr"), "yes", "oui")
     late = router.score(router.route("en", "fr"), "yes", "oui", EngineRequest(deadline=Deadline.after(0.05)))
 
-    assert isinstance(late.exception(TIMEOUT_S), NoRoom)
+    assert isinstance(late.exception(TIMEOUT_S), MemoryBudgetExceeded)
     assert not coming.done()
     first.released.set()
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from dragoman.bundle import Bundle, read_bundle
-from dragoman.errors import BundleError, NoRoom, TranslatorClosed
+from dragoman.errors import BundleError, MemoryBudgetExceeded, TranslatorClosed
 from dragoman.routing.bundle_pool import BundlePool
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until, write_bundle
-from tests.routing.pools import MakeShelf, get, in_seconds, rewritten, size_of, use
+from tests.routing.pools import MakePool, get, in_seconds, rewritten, size_of, use
 
 
 def test_a_failure_to_open_is_everybodys_and_not_repeated_until_the_next_look(
-    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
+    make_pool: MakePool, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
 ) -> None:
-    pool = make_shelf(15)
+    pool = make_pool(15)
     bundles.may_open.clear()
     bundles.failure = BundleError("a", ("is damaged",))
     asked = [pool.acquire("a") for _ in range(3)]
@@ -29,24 +29,24 @@ def test_a_failure_to_open_is_everybodys_and_not_repeated_until_the_next_look(
     assert pool.used_bytes == 0
 
     bundles.failure = None
-    pool.stock(stocked)
+    pool.set_bundles(stocked)
     assert not use(pool, "a").is_closed
 
 
-def test_what_is_not_there_is_said(make_shelf: MakeShelf) -> None:
+def test_what_is_not_there_is_said(make_pool: MakePool) -> None:
     with pytest.raises(BundleError, match="bundle d: it was removed"):
-        make_shelf().acquire("d").result(0)
+        make_pool().acquire("d").result(0)
 
 
 def test_a_changed_bundle_is_opened_anew_and_the_old_one_ends_with_its_users(
-    make_shelf: MakeShelf, stocked: Mapping[str, Bundle]
+    make_pool: MakePool, stocked: Mapping[str, Bundle]
 ) -> None:
-    pool = make_shelf(35)
+    pool = make_pool(35)
     in_use = get(pool, "a")
     other = use(pool, "b")
     old = in_use.opened
 
-    pool.stock({**stocked, "a": rewritten(stocked, "a")})
+    pool.set_bundles({**stocked, "a": rewritten(stocked, "a")})
 
     new = use(pool, "a")
     assert new is not old
@@ -59,11 +59,11 @@ def test_a_changed_bundle_is_opened_anew_and_the_old_one_ends_with_its_users(
 
 
 def test_where_there_is_no_room_for_both_the_new_one_waits_for_the_old(
-    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
+    make_pool: MakePool, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
 ) -> None:
-    pool = make_shelf(15)
+    pool = make_pool(15)
     in_use = get(pool, "a")
-    pool.stock({**stocked, "a": rewritten(stocked, "a")})
+    pool.set_bundles({**stocked, "a": rewritten(stocked, "a")})
 
     waiting = pool.acquire("a")
     assert not waiting.done()
@@ -73,14 +73,14 @@ def test_where_there_is_no_room_for_both_the_new_one_waits_for_the_old(
 
 
 def test_a_bundle_changed_while_it_is_opened_is_opened_again(
-    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
+    make_pool: MakePool, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
 ) -> None:
-    pool = make_shelf(35)
+    pool = make_pool(35)
     bundles.may_open.clear()
     waiting = pool.acquire("a")
     until(lambda: bundles.num_opening == 1)
     new = rewritten(stocked, "a")
-    pool.stock({**stocked, "a": new})
+    pool.set_bundles({**stocked, "a": new})
     bundles.may_open.set()
 
     assert waiting.result(TIMEOUT_S).opened.manifest == new.manifest
@@ -88,13 +88,13 @@ def test_a_bundle_changed_while_it_is_opened_is_opened_again(
 
 
 def test_a_removed_bundle_is_closed_when_it_is_free(
-    make_shelf: MakeShelf, stocked: Mapping[str, Bundle]
+    make_pool: MakePool, stocked: Mapping[str, Bundle]
 ) -> None:
-    pool = make_shelf()
+    pool = make_pool()
     in_use, free = get(pool, "a"), use(pool, "b")
     left = {name: bundle for name, bundle in stocked.items() if name not in {"a", "b"}}
 
-    pool.stock(left)
+    pool.set_bundles(left)
 
     until(lambda: free.is_closed)
     assert not in_use.opened.is_closed
@@ -107,28 +107,28 @@ def test_a_removed_bundle_is_closed_when_it_is_free(
 
 
 def test_a_damaged_folder_leaves_the_open_bundle_and_takes_one_that_is_not(
-    make_shelf: MakeShelf, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
+    make_pool: MakePool, bundles: DoubleBundles, stocked: Mapping[str, Bundle]
 ) -> None:
-    pool = make_shelf(25)
+    pool = make_pool(25)
     double = use(pool, "a")
     left = {name: bundle for name, bundle in stocked.items() if name not in {"a", "b"}}
 
-    pool.stock(left, damaged=["a", "b"])
+    pool.set_bundles(left, damaged=["a", "b"])
 
     assert pool.bundles().keys() == {"a", "c", "big"}
     use(pool, "c")
-    with pytest.raises(NoRoom):  # a cannot be opened again, and so it stays
+    with pytest.raises(MemoryBudgetExceeded):  # a cannot be opened again, and so it stays
         pool.acquire("big", in_seconds(0.05)).result(TIMEOUT_S)
     assert use(pool, "a") is double
 
-    pool.stock(stocked)
+    pool.set_bundles(stocked)
     use(pool, "big")
     assert bundles.open_names == ["big"]
 
 
-def test_what_was_opened_is_what_there_is(make_shelf: MakeShelf, stocked: Mapping[str, Bundle]) -> None:
+def test_what_was_opened_is_what_there_is(make_pool: MakePool, stocked: Mapping[str, Bundle]) -> None:
     """A folder may be replaced after it was looked at and before it is opened."""
-    pool = make_shelf()
+    pool = make_pool()
     version = pool.version
     folder = stocked["a"].path
     folder.rename(folder.with_name("old"))
@@ -138,7 +138,7 @@ def test_what_was_opened_is_what_there_is(make_shelf: MakeShelf, stocked: Mappin
 
     assert pool.bundles()["a"].manifest == double.manifest != stocked["a"].manifest
     assert pool.version > version
-    pool.stock({**stocked, "a": pool.bundles()["a"]})
+    pool.set_bundles({**stocked, "a": pool.bundles()["a"]})
     assert use(pool, "a") is double
 
 
@@ -156,15 +156,15 @@ def test_a_bundle_replaced_while_it_is_opened_is_opened_again(
         return bundles.open(path)
 
     pool = BundlePool(open_slowly, size_of, None)
-    pool.stock(stocked)
+    pool.set_bundles(stocked)
 
     assert use(pool, "a").manifest == read_bundle(stocked["a"].path).manifest
     assert len(tried) == 2
     pool.close()
 
 
-def test_closing_fails_who_waits_and_closes_all(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    pool = make_shelf(15)
+def test_closing_fails_who_waits_and_closes_all(make_pool: MakePool, bundles: DoubleBundles) -> None:
+    pool = make_pool(15)
     in_use = get(pool, "a")
     waiting = pool.acquire("b")
 
@@ -179,8 +179,8 @@ def test_closing_fails_who_waits_and_closes_all(make_shelf: MakeShelf, bundles: 
     pool.close()
 
 
-def test_closing_waits_for_what_is_being_opened(make_shelf: MakeShelf, bundles: DoubleBundles) -> None:
-    pool = make_shelf()
+def test_closing_waits_for_what_is_being_opened(make_pool: MakePool, bundles: DoubleBundles) -> None:
+    pool = make_pool()
     bundles.may_open.clear()
     pool.acquire("a")
     until(lambda: bundles.num_opening == 1)

@@ -12,7 +12,7 @@ import pytest
 from dragoman import Router, Translator, TranslatorOptions
 from dragoman.errors import Overloaded
 from dragoman.pipeline.segment_cache import SegmentCache
-from dragoman.scheduling.metrics import Ending, NoMetrics, QueueState, SegmentRecord, add_queues
+from dragoman.scheduling.metrics import NoMetrics, QueueState, SegmentOutcome, SegmentRecord, add_queues
 from dragoman.scheduling.policy import Capacity
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
 from dragoman.types import FinishReason, Hypothesis, Method, Pair, SearchKind
@@ -34,29 +34,29 @@ class Notes(NoMetrics):
         self.num_refused = 0
         self.num_recalled = 0
 
-    def mark(self) -> object:
+    def trace_context(self) -> object:
         return CALLER.get()
 
-    def joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
+    def segments_joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
         self.waited_s += [(kind, waited) for waited in waited_s]
 
-    def began(self, after_s: Sequence[float]) -> None:
+    def first_token(self, after_s: Sequence[float]) -> None:
         self.began_s += after_s
 
-    def stepped(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
+    def step_done(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
         self.steps.append((num_rows, num_sources, capacity_rows, duration_s))
 
-    def left(self, passages: Sequence[SegmentRecord]) -> None:
+    def segments_left(self, passages: Sequence[SegmentRecord]) -> None:
         self.passages += passages
 
-    def refused(self, num_sources: int) -> None:
+    def rejected(self, num_sources: int) -> None:
         self.num_refused += num_sources
 
-    def found_in_cache(self) -> None:
+    def cache_hit(self) -> None:
         self.num_recalled += 1
 
     @property
-    def endings(self) -> list[Ending]:
+    def endings(self) -> list[SegmentOutcome]:
         return [passage.ending for passage in self.passages]
 
 
@@ -89,14 +89,14 @@ def test_a_source_is_told_of_from_its_arrival_to_its_end(notes: Notes, beam_size
         asked.result()
 
         (passage,) = notes.passages  # its caller, who has just been told, finds it here
-    assert (passage.kind, passage.ending) == (SearchKind(beam_size), Ending.DONE)
+    assert (passage.kind, passage.ending) == (SearchKind(beam_size), SegmentOutcome.DONE)
     assert passage.num_source_tokens == 1
     assert (passage.num_target_tokens, passage.finish_reason) == (best.num_tokens, best.finish_reason)
     assert passage.joined_s is not None
-    assert began_s <= passage.asked_s <= passage.joined_s <= passage.left_s
+    assert began_s <= passage.queued_s <= passage.joined_s <= passage.left_s
     ((kind, waited_s),) = notes.waited_s
     assert kind == passage.kind
-    assert waited_s == pytest.approx(passage.joined_s - passage.asked_s)
+    assert waited_s == pytest.approx(passage.joined_s - passage.queued_s)
     assert len(notes.began_s) == 1
     assert notes.began_s[0] >= waited_s
     assert {step[:3] for step in notes.steps} == {(beam_size, 1, CAPACITY_ROWS)}
@@ -177,7 +177,7 @@ def test_what_is_given_up_is_told_as_cancelled(
         scheduler.cancel([asked.request])
         until(lambda: bool(notes.passages))
 
-        assert notes.endings == [Ending.CANCELLED]
+        assert notes.endings == [SegmentOutcome.CANCELLED]
         assert (notes.passages[0].joined_s is None) is (begin is _wait)
 
 
@@ -190,7 +190,7 @@ def test_what_was_late_is_told_as_expired(
         begin(scheduler, asked)
         asked.result()
 
-        assert notes.endings == [Ending.EXPIRED]
+        assert notes.endings == [SegmentOutcome.EXPIRED]
 
 
 def test_what_the_engine_cannot_do_is_told_as_failed_and_nothing_beside_it(notes: Notes) -> None:
@@ -202,7 +202,12 @@ def test_what_the_engine_cannot_do_is_told_as_failed_and_nothing_beside_it(notes
         outcomes = [one.result() for one in asked]
 
     assert [isinstance(outcome, Exception) for outcome in outcomes] == [False, True, False, True]
-    assert sorted(notes.endings) == [Ending.DONE, Ending.DONE, Ending.FAILED, Ending.FAILED]
+    assert sorted(notes.endings) == [
+        SegmentOutcome.DONE,
+        SegmentOutcome.DONE,
+        SegmentOutcome.FAILED,
+        SegmentOutcome.FAILED,
+    ]
     assert len(notes.waited_s) == 4  # not again, for those that began again after the failed step
 
 
@@ -213,7 +218,7 @@ def test_a_cancellation_that_comes_after_the_end_is_none(notes: Notes) -> None:
         asked.result()
         scheduler.cancel([asked.request])
 
-    assert notes.endings == [Ending.DONE]
+    assert notes.endings == [SegmentOutcome.DONE]
 
 
 def test_what_is_under_way_when_all_closes_has_failed(notes: Notes) -> None:
@@ -221,7 +226,7 @@ def test_what_is_under_way_when_all_closes_has_failed(notes: Notes) -> None:
         _run(scheduler, AwaitedSegment(0, max_tokens=ENDLESS))
         scheduler.submit([AwaitedSegment(1).request])
 
-    assert notes.endings == [Ending.FAILED, Ending.FAILED]
+    assert notes.endings == [SegmentOutcome.FAILED, SegmentOutcome.FAILED]
 
 
 def test_every_source_is_told_of_once_in_company(notes: Notes) -> None:
@@ -231,7 +236,7 @@ def test_every_source_is_told_of_once_in_company(notes: Notes) -> None:
             scheduler.submit([one.request])
         outcomes = [one.result() for one in asked]
 
-    assert notes.endings == [Ending.DONE] * 60
+    assert notes.endings == [SegmentOutcome.DONE] * 60
     assert len(notes.waited_s) == len(notes.began_s) == 60
     found = [outcome[0].num_tokens for outcome in outcomes if isinstance(outcome, list)]
     assert sorted(passage.num_target_tokens for passage in notes.passages) == sorted(found)
@@ -301,8 +306,8 @@ def test_no_lock_is_held_while_a_meter_is_told() -> None:
     scheduler: Scheduler[list[int]]
 
     class Looking(Notes):
-        def left(self, passages: Sequence[SegmentRecord]) -> None:
-            super().left(passages)
+        def segments_left(self, passages: Sequence[SegmentRecord]) -> None:
+            super().segments_left(passages)
             looking = threading.Thread(target=lambda: seen.append(scheduler.queue()))
             looking.start()
             looking.join(TIMEOUT_S)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.scheduling.fair_queue import FairQueue, Flow
 from dragoman.scheduling.policy import LIGHT_TOKENS, Tier, tier_of
-from dragoman.scheduling.turns import LIGHT_WEIGHT, Turns
+from dragoman.scheduling.tier_turns import LIGHT_WEIGHT, TierScheduler
 from dragoman.types import Priority
 
 MOST_TOKENS = 20
@@ -156,14 +156,14 @@ COSTS = st.lists(st.tuples(st.integers(0, 140), st.integers(0, 140)).filter(any)
 
 @given(COSTS)
 def test_no_turn_is_given_to_who_has_nothing_to_do(costs: list[tuple[int, int]]) -> None:
-    turns = Turns()
+    turns = TierScheduler()
     for pair in costs:
         assert pair[turns.next(*pair)] > 0
 
 
 @given(st.integers(1, 140), st.integers(1, 140))
 def test_light_turns_come_first_and_bulk_has_its_part(light_cost: int, bulk_cost: int) -> None:
-    turns = Turns()
+    turns = TierScheduler()
     spent = Counter[Tier]()
     for number in range(2000):
         tier = turns.next(light_cost, bulk_cost)

@@ -56,7 +56,7 @@ def source_of(number: int, kind: SearchKind) -> Source:
         repetition_penalty=1.5,
         sampling=Sampling(top_k=3),
         seed=number,
-        given=(3, 4, 5)[: number % 4],
+        target_ids=(3, 4, 5)[: number % 4],
     )
 
 

@@ -65,7 +65,7 @@ class CountingMeter(NoMetrics):
 
     num_known = 0
 
-    def found_in_cache(self) -> None:
+    def cache_hit(self) -> None:
         self.num_known += 1
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.scheduling.metrics import Ending, SegmentRecord
+from dragoman.scheduling.metrics import SegmentOutcome, SegmentRecord
 from dragoman.types import FinishReason, Method, SearchKind
 from service.telemetry.counters import Counts, Distribution
 from service.telemetry.engine_metrics import EngineMetricsCollector
@@ -60,14 +60,14 @@ def in_a_thread(work: Callable[[], None]) -> None:
 def test_what_a_thread_has_seen_outlives_it_and_nothing_else_of_it_does() -> None:
     engine_metrics = EngineMetricsCollector()
     for _ in range(50):
-        in_a_thread(engine_metrics.found_in_cache)
-        in_a_thread(lambda: engine_metrics.stepped(3, 2, 10, 0.001))
+        in_a_thread(engine_metrics.cache_hit)
+        in_a_thread(lambda: engine_metrics.step_done(3, 2, 10, 0.001))
 
     total = engine_metrics.total()
-    assert (total.found_in_cache, total.capacity_row_steps) == (50, 500)
+    assert (total.cache_hit, total.capacity_row_steps) == (50, 500)
     assert total.step_rows.total == 150
     assert total.step_rows.buckets()[-1] == ("+Inf", 50)
-    in_a_thread(engine_metrics.found_in_cache)
+    in_a_thread(engine_metrics.cache_hit)
     assert len(engine_metrics._tallies) <= 1  # though nobody has asked in the meantime
 
 
@@ -76,7 +76,7 @@ def test_threads_count_beside_each_other_and_none_is_lost() -> None:
 
     def refuse() -> None:
         for _ in range(1000):
-            engine_metrics.refused(2)
+            engine_metrics.rejected(2)
 
     with ThreadPoolExecutor(4) as threads:
         for _ in range(4):
@@ -86,18 +86,18 @@ def test_threads_count_beside_each_other_and_none_is_lost() -> None:
     assert engine_metrics.total().refused == 8000
 
 
-def passage(method: Method, ending: Ending, reason: FinishReason | None) -> SegmentRecord:
+def passage(method: Method, ending: SegmentOutcome, reason: FinishReason | None) -> SegmentRecord:
     return SegmentRecord(SearchKind(1, method=method), ending, 1.0, 2.0, 3.0, 10, 20, reason)
 
 
 def test_tokens_are_those_of_translations_that_were_found() -> None:
     engine_metrics = EngineMetricsCollector()
-    engine_metrics.left(
+    engine_metrics.segments_left(
         [
-            passage(Method.SEARCH, Ending.DONE, FinishReason.STOP),
-            passage(Method.SAMPLE, Ending.DONE, FinishReason.LENGTH),
-            passage(Method.SCORE, Ending.DONE, FinishReason.STOP),  # a target that was given
-            passage(Method.SEARCH, Ending.CANCELLED, None),
+            passage(Method.SEARCH, SegmentOutcome.DONE, FinishReason.STOP),
+            passage(Method.SAMPLE, SegmentOutcome.DONE, FinishReason.LENGTH),
+            passage(Method.SCORE, SegmentOutcome.DONE, FinishReason.STOP),  # a target that was given
+            passage(Method.SEARCH, SegmentOutcome.CANCELLED, None),
         ]
     )
 
@@ -114,8 +114,8 @@ def test_tokens_are_those_of_translations_that_were_found() -> None:
 
 def test_what_readings_wait_is_not_the_queue() -> None:
     engine_metrics = EngineMetricsCollector()
-    engine_metrics.joined(SearchKind(1, method=Method.ALIGN), [0.5])
+    engine_metrics.segments_joined(SearchKind(1, method=Method.ALIGN), [0.5])
     assert engine_metrics.total().queue_s.total == 0
 
-    engine_metrics.joined(SearchKind(4), [0.5, 0.25])
+    engine_metrics.segments_joined(SearchKind(4), [0.5, 0.25])
     assert engine_metrics.total().queue_s.total == 0.75

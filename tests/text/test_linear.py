@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import dragoman.text
 from dragoman.text import boundaries
-from dragoman.text.normalization import normalise_segment, normalised_places
+from dragoman.text.normalization import normalise_segment, normalised_offsets
 from dragoman.text.segmentation import WINDOW_CHARS, segment, segment_to_fit
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.words import words_of
+from dragoman.text.words import group_into_words
 from dragoman.types import Span, Splitting
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def count_letters(text: str) -> int:
     "work",
     [
         normalise_segment,
-        normalised_places,
+        normalised_offsets,
         lambda text: segment(text, "de"),
         lambda text: segment(text, "de", Splitting.NO_NEWLINES),
         lambda text: segment_to_fit(text, "de", count_letters, 100),
@@ -130,10 +130,10 @@ def test_the_splitter_is_shown_no_character_more_than_twice(
 def test_a_word_of_many_pieces_is_put_together_once() -> None:
     def line_counts(size: int) -> int:
         pieces = [Span(place, place + 1) for place in range(size)]
-        return num_lines_run(lambda: words_of("x" * size, pieces))
+        return num_lines_run(lambda: group_into_words("x" * size, pieces))
 
     assert line_counts(2000) <= 2.1 * line_counts(1000)
-    assert words_of("x" * 3, [Span(place, place + 1) for place in range(3)])[0].pieces == (0, 1, 2)
+    assert group_into_words("x" * 3, [Span(place, place + 1) for place in range(3)])[0].pieces == (0, 1, 2)
 
 
 @given(ids=st.lists(st.integers(0, 359), max_size=40))

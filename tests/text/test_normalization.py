@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dragoman.text.normalization import BLOCKS_WITH_MARKS, MAX_MARKS, normalise_segment, normalised_places
+from dragoman.text.normalization import BLOCKS_WITH_MARKS, MAX_MARKS, normalise_segment, normalised_offsets
 from dragoman.text.segmentation import has_letters
 
 
@@ -114,7 +114,7 @@ def test_what_is_composed_has_never_more_than_30_marks_in_a_row(
     monkeypatch.setattr(unicodedata, "normalize", watched)
 
     normalise_segment("a" + mark * 50_000)
-    normalised_places("a" + mark * 500)
+    normalised_offsets("a" + mark * 500)
 
     monkeypatch.undo()
     assert max(map(longest_run_of_marks, composed)) <= MAX_MARKS

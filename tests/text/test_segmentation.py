@@ -5,7 +5,7 @@ import sentencex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.segmentation import WINDOW_CHARS, Document, has_letters, segment
+from dragoman.text.segmentation import WINDOW_CHARS, SegmentedText, has_letters, segment
 from dragoman.types import Splitting
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # surrogates too
@@ -61,9 +61,11 @@ def test_gaps_are_all_the_white_space_around_segments_and_marks_that_begin_a_lin
     ],
 )
 def test_what_numbers_or_marks_a_line_is_a_gap(mark: str, said: str) -> None:
-    assert segment(f"Vorher\n  {mark}{said}", "de") == Document(("Vorher", said), ("", f"\n  {mark}", ""))
-    assert segment(f"{mark}{said}", "de", Splitting.NO_NEWLINES) == Document((said,), (mark, ""))
-    assert segment(f"{mark}{said}", "de", Splitting.OFF) == Document((f"{mark}{said}",), ("", ""))
+    assert segment(f"Vorher\n  {mark}{said}", "de") == SegmentedText(
+        ("Vorher", said), ("", f"\n  {mark}", "")
+    )
+    assert segment(f"{mark}{said}", "de", Splitting.NO_NEWLINES) == SegmentedText((said,), (mark, ""))
+    assert segment(f"{mark}{said}", "de", Splitting.OFF) == SegmentedText((f"{mark}{said}",), ("", ""))
 
 
 @pytest.mark.parametrize(
@@ -102,19 +104,19 @@ def test_translations_stand_where_their_segments_stood() -> None:
 @pytest.mark.parametrize("translated", [[], ["a"], ["a", "b", "c"]])
 def test_another_number_of_translations_is_an_error(translated: list[str]) -> None:
     with pytest.raises(ValueError, match=f"{len(translated)} texts for 2 segments"):
-        Document(("x", "y"), ("", " ", "")).rejoin(translated)
+        SegmentedText(("x", "y"), ("", " ", "")).rejoin(translated)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\t \u3000\r\n"])
 def test_a_text_without_content_is_one_gap(text: str) -> None:
-    assert segment(text, "de") == Document((), (text,))
+    assert segment(text, "de") == SegmentedText((), (text,))
 
 
 @pytest.mark.parametrize("line_break", [*LINE_BREAKS, "\t", "\n\n\n", "\n    ", " \t "])
 def test_line_breaks_tabs_and_indentation_are_gaps(line_break: str) -> None:
     document = segment(f"eine Zeile{line_break}noch eine", "de")
 
-    assert document == Document(("eine Zeile", "noch eine"), ("", line_break, ""))
+    assert document == SegmentedText(("eine Zeile", "noch eine"), ("", line_break, ""))
 
 
 @pytest.mark.parametrize(

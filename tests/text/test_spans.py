@@ -6,9 +6,9 @@ import unicodedata
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dragoman.text.normalization import normalise_segment, normalised_places
+from dragoman.text.normalization import normalise_segment, normalised_offsets
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.words import words_of
+from dragoman.text.words import group_into_words
 from dragoman.types import Span
 
 SHARED_TOKENIZER = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -18,7 +18,7 @@ PLAIN = st.text("aäß .,-日本1½e\u0301\u00ad\n")
 
 @given(text=SEGMENTS | PLAIN)
 def test_every_character_of_a_normalised_text_has_a_place_in_it(text: str) -> None:
-    places = normalised_places(text)
+    places = normalised_offsets(text)
 
     assert len(places) == len(normalise_segment(text)) + 1
     assert places == sorted(places)
@@ -27,7 +27,7 @@ def test_every_character_of_a_normalised_text_has_a_place_in_it(text: str) -> No
 
 @given(text=PLAIN)
 def test_what_stands_at_the_places_normalises_to_the_characters(text: str) -> None:
-    places, normalised = normalised_places(text), normalise_segment(text)
+    places, normalised = normalised_offsets(text), normalise_segment(text)
     bounds = [index for index in range(len(normalised)) if not index or places[index - 1] < places[index]]
 
     for start, end in itertools.pairwise([*bounds, len(normalised)] if bounds else []):
@@ -36,10 +36,10 @@ def test_what_stands_at_the_places_normalises_to_the_characters(text: str) -> No
 
 
 def test_dropped_and_composed_characters_move_what_follows() -> None:
-    assert normalised_places(" \u00adGro\u0308\u00df  x ") == [2, 3, 4, 6, 7, 9, 10]
+    assert normalised_offsets(" \u00adGro\u0308\u00df  x ") == [2, 3, 4, 6, 7, 9, 10]
 
 
-def _without_spaces(text: str) -> str:
+def _trim_span(text: str) -> str:
     """Normalised; what a space held apart, as a letter and its accent, comes together."""
     return unicodedata.normalize("NFKC", normalise_segment(text).replace(" ", ""))
 
@@ -56,7 +56,7 @@ def test_the_pieces_of_a_source_stand_in_order_and_hold_all_that_is_visible(
     assert all(span.start <= span.end for span in spans)
     assert spans == sorted(spans)
     shown = "".join(segment[start:end] for start, end in spans)
-    assert _without_spaces(shown) == _without_spaces(segment)
+    assert _trim_span(shown) == _trim_span(segment)
 
 
 @settings(SHARED_TOKENIZER)
@@ -79,7 +79,7 @@ def words(text: str, *pieces: str) -> list[str]:
         start = text.index(piece, at)
         at = start + len(piece)
         spans.append(Span(start, at))
-    found = words_of(text, spans)
+    found = group_into_words(text, spans)
     assert sorted(piece for word in found for piece in word.pieces) == list(range(len(pieces)))
     return [text[word.span.start : word.span.end] for word in found]
 
@@ -94,8 +94,8 @@ def test_a_script_without_spaces_keeps_its_pieces_apart() -> None:
 
 
 def test_parts_of_a_character_belong_to_the_word_that_it_is_in() -> None:
-    found = words_of("a½", [Span(0, 1), Span(1, 1), Span(1, 2)])
+    found = group_into_words("a½", [Span(0, 1), Span(1, 1), Span(1, 2)])
 
     assert [(word.span, word.pieces) for word in found] == [(Span(0, 2), (0, 1, 2))]
-    assert words_of("a", [Span(0, 1), Span(1, 1)])[0].pieces == (0, 1)
-    assert words_of("", []) == []
+    assert group_into_words("a", [Span(0, 1), Span(1, 1)])[0].pieces == (0, 1)
+    assert group_into_words("", []) == []

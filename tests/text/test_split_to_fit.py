@@ -10,7 +10,7 @@ from dragoman.text.segmentation import (
     MAX_WORD_CHARACTERS,
     MAX_WORD_TOKENS,
     WINDOW_CHARS,
-    Document,
+    SegmentedText,
     segment,
     segment_to_fit,
     split_to_fit,
@@ -39,7 +39,7 @@ def test_every_piece_fits_and_nothing_is_lost(tokenizer: Tokenizer, text: str, m
 
 
 def test_a_segment_that_fits_stays_whole() -> None:
-    assert split_to_fit("eins, zwei, drei", words, 3) == Document(("eins, zwei, drei",), ("", ""))
+    assert split_to_fit("eins, zwei, drei", words, 3) == SegmentedText(("eins, zwei, drei",), ("", ""))
 
 
 @pytest.mark.parametrize("mark", [*".!?;:,–…", ".“", ",'", "?)"])
@@ -70,7 +70,7 @@ def test_a_comma_inside_a_number_ends_no_clause() -> None:
 def test_white_space_between_pieces_is_kept_verbatim() -> None:
     document = split_to_fit("eins zwei,\u00a0 \tdrei vier", words, 2)
 
-    assert document == Document(("eins zwei,", "drei vier"), ("", "\u00a0 \t", ""))
+    assert document == SegmentedText(("eins zwei,", "drei vier"), ("", "\u00a0 \t", ""))
 
 
 def test_white_space_far_from_the_middle_is_preferred_to_cutting_a_word() -> None:
@@ -82,7 +82,7 @@ def test_white_space_far_from_the_middle_is_preferred_to_cutting_a_word() -> Non
 def test_sentences_of_scripts_without_spaces_are_cut_after_their_stops() -> None:
     document = split_to_fit("一二三。四五六七", len, 5)
 
-    assert document == Document(("一二三。", "四五六七"), ("", "", ""))
+    assert document == SegmentedText(("一二三。", "四五六七"), ("", "", ""))
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_segment_that_will_be_copied_is_never_split_or_counted() -> None:
 
     rule = "-" * 500
 
-    assert segment_to_fit(f"\n{rule}\n", "de", refuse, 16) == Document((rule,), ("\n", "\n"))
+    assert segment_to_fit(f"\n{rule}\n", "de", refuse, 16) == SegmentedText((rule,), ("\n", "\n"))
 
 
 @given(

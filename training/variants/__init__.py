@@ -1,14 +1,16 @@
-"""What makes a model robust: copies of pairs in other shapes, and lines that come from no file.
+"""Data augmentation for a robust model: modified copies of pairs, and generated lines.
 
-    drawing    streams of random choices, each a function of the seed and a name
-    tokens     tokens without the punctuation that clings to them, and those that both sides share
-    noise      sources that were written carelessly
-    things     what has to be copied: placeholders, addresses, code, emoji
-    formats    numbers, prices and times in German and in English
-    inserts    things put into a pair, on both sides
-    copies     which copies of a pair are made
+    drawing    random streams, each a function of the seed and a name
+    tokens     tokens without the punctuation around them, and tokens that both sides share
+    noise      carelessly written sources
+    things     text that a translation copies: placeholders, addresses, code, emoji
+    formats    numbers, prices and times in German and English
+    inserts    things inserted into both sides of a pair
+    terms      sources with the required translation of terms
+    formality  sources with the form of address of their translation
+    copies     the copies that are made of a pair
     dates, lexicon, frames, lines
                the generated corpus
 
-`python -m training.variants RECIPE` shows what a recipe makes of its corpora.
+`python -m training.variants RECIPE` shows the copies that a recipe makes of its corpora.
 """

@@ -1,4 +1,4 @@
-"""`python -m training.variants RECIPE`: which copies a recipe makes of its corpora, counted and shown."""
+"""`python -m training.variants RECIPE`: count and show the copies that a recipe makes of its corpora."""
 
 import argparse
 import itertools
@@ -15,7 +15,7 @@ from training.variants.copies import copied
 
 
 def main() -> int:
-    """Return the exit status: 2 if the recipe or its files must be fixed first."""
+    """Show the copies and return the exit status: 2 if the recipe or its files must be fixed first."""
     arguments = _parser().parse_args()
     return exit_status(lambda: _show_all(load_config(arguments.config), arguments.pairs, arguments.examples))
 

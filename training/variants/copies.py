@@ -1,4 +1,4 @@
-"""Which copies of a pair are made."""
+"""The copies that are made of a pair."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +16,7 @@ from training.variants.terms import TermDictionary, terms
 from training.variants.tokens import tokens_of
 
 Made = tuple[str, Pair]
-"""A copy and the name of its variant."""
+"""The name of a variant and the copy."""
 Make = Callable[[Pair, Random], Pair | None]
 
 _LAST_MARKS = re.compile(r"[.!?:…]+$")
@@ -29,14 +29,14 @@ def with_variants(
     languages: Languages,
     dictionary: TermDictionary | None = None,
 ) -> Iterator[Pair]:
-    """Every pair, and after some of them copies in other shapes.
+    """Yield every pair, followed by its copies if it has any.
 
     Args:
-        pairs: read one at a time.
-        corpus: whose pairs they are; says which shapes, and how many of each.
-        seed: decides, with the pairs and the corpus's name, every copy.
-        languages: of source and target.
-        dictionary: for `variants.terms`.
+        pairs: pairs of the corpus, read one at a time.
+        corpus: says which variants to make, and the share of each.
+        seed: decides every copy, together with the pairs and the corpus's name.
+        languages: languages of source and target.
+        dictionary: terms for `variants.terms`.
     """
     for pair, copies in copied(pairs, corpus, seed, languages, dictionary):
         yield pair
@@ -51,7 +51,7 @@ def copied(
     languages: Languages,
     dictionary: TermDictionary | None = None,
 ) -> Iterator[tuple[Pair, list[Made]]]:
-    """Every pair with its copies."""
+    """Yield every pair with its copies."""
     variants = corpus.variants
     rng = np.random.default_rng(seed)
     makers = [
@@ -72,7 +72,7 @@ def copied(
 
 
 def _first_three(pair: Pair, variants: Variants, draws: tuple[float, float, float]) -> Iterator[Made]:
-    """Lower, upper and without a stop: one draw each a pair, from one stream."""
+    """Yield copies in lower case, in upper case and without a final stop, by one draw each."""
     lower, upper, no_stop = draws
     if lower < variants.lower_source and (source := noise.lower_source(pair)) is not None:
         yield "lower_source", Pair(source, pair.target)
@@ -85,7 +85,7 @@ def _first_three(pair: Pair, variants: Variants, draws: tuple[float, float, floa
 
 
 def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str, Make]:
-    """By the name of their key in the config."""
+    """Return the functions that make copies, by the name of their key in the config."""
     return {
         "small_first": _of_source(noise.small_first),
         "title_case": _of_source(noise.title_case),
@@ -114,7 +114,7 @@ def _of_source(change: Callable[[Pair, Random], str | None]) -> Make:
 
 
 def _is_single_word(pair: Pair) -> bool:
-    """One word a side, in letters."""
+    """Return whether each side is one word of letters."""
     words = [tokens_of(text) for text in (pair.source, pair.target)]
     return all(
         len(found) == 1 and found[0].core.replace("-", "").isalpha() and " " not in text
@@ -123,6 +123,6 @@ def _is_single_word(pair: Pair) -> bool:
 
 
 def _word_copy(pair: Pair, rng: Random) -> Pair:
-    """As it is, or without the marks at its end."""
+    """Return the pair as it is, or without the punctuation marks at its end."""
     bare = Pair(_LAST_MARKS.sub("", pair.source), _LAST_MARKS.sub("", pair.target))
     return rng.choice((pair, bare, bare))

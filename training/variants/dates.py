@@ -1,6 +1,6 @@
-"""Dates in many shapes, in German and in English. Dates in figures alone are copied: `12.03.2024` stays.
+"""Dates in many formats, in German and English. Dates in figures only are copied: `12.03.2024` stays.
 
-Weekdays are those of the date.
+Weekdays match their dates.
 """
 
 # ruff: noqa: RUF001 -- dashes as they are printed
@@ -46,25 +46,25 @@ _SEASONS = (
 
 
 def any_date(rng: Random) -> Bilingual:
-    """A date, or a span or part of one, by itself."""
+    """Make a date, a part of one or a range of dates."""
     return pick(rng, _SHAPES)(rng)
 
 
 def day(rng: Random) -> date:
-    """Three in four of recent times."""
+    """Draw a day up to 2039: from 1990 on with a probability of 3/4, else from 1900 on."""
     first = _RECENT if rng.random() < 3 / 4 else _FIRST
     return first + timedelta(days=rng.randrange((_LAST - first).days + 1))
 
 
 def day_and_month(rng: Random) -> Bilingual:
-    """Without a year."""
+    """Make a date without a year."""
     when = day(rng)
     month = MONTHS[when.month - 1]
     return Bilingual(f"{when.day}. {month.german}", _english_day(when, rng))
 
 
 def full_date(rng: Random) -> Bilingual:
-    """With its year. In English the day comes first, in one of five the month, as Americans write it."""
+    """Make a date with its year. One in five English dates has the month first, as Americans write it."""
     return _full(day(rng), rng)
 
 
@@ -82,7 +82,7 @@ def month_and_year(rng: Random) -> Bilingual:
 
 
 def in_figures(rng: Random) -> Bilingual:
-    """As it is in both languages."""
+    """Make a date in figures, which is the same in both languages."""
     when = day(rng)
     shape = rng.choice(
         ("%d.%m.%Y", "%d.%m.%Y", "%d.%m.%y", "%Y-%m-%d", "%d/%m/%Y", "%Y-%m-%dT%H:%M", "%d.%m.")
@@ -95,7 +95,7 @@ def name_alone(rng: Random) -> Bilingual:
 
 
 def phrase(rng: Random) -> Bilingual:
-    """A few words about a weekday, a month, a year or a date."""
+    """Make a phrase with a weekday, a month, a year or a date."""
     weekday, month, season = rng.choice(WEEKDAYS), rng.choice(MONTHS), rng.choice(_SEASONS)
     when, year = _full(day(rng), rng), day(rng).year
     return rng.choice(
@@ -117,7 +117,7 @@ def phrase(rng: Random) -> Bilingual:
 
 
 def span(rng: Random) -> Bilingual:
-    """Of days in a month, or of years."""
+    """Make a range of days in a month, or of years."""
     when = day(rng)
     if rng.random() < 1 / 3:
         years = f"{when.year}–{when.year + rng.randint(1, 30)}"

@@ -1,4 +1,4 @@
-"""Streams of random choices, each a function of the seed and a name."""
+"""Random streams, each a function of the seed and a name."""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -10,16 +10,16 @@ Maker = Callable[[Random], T]
 
 
 def stream(seed: int, name: str) -> Random:
-    """A stream of its own for each name, so that one more kind of copy leaves all others as they were."""
-    return Random(f"{seed} {name}")  # noqa: S311 -- wanted the same again, not secret
+    """Return a separate stream for each name, so that a new kind of copy does not change the others."""
+    return Random(f"{seed} {name}")  # noqa: S311 -- reproducible, not secret
 
 
 def pick(rng: Random, choices: Weighted[T]) -> T:
-    """One of the choices, by weight."""
+    """Draw one of the choices by weight."""
     (chosen,) = rng.choices([item for _, item in choices], [weight for weight, _ in choices])
     return chosen
 
 
 def words(text: str) -> tuple[str, ...]:
-    """A list written as prose, for long ones."""
+    """Split a text into words; a readable way to write long lists."""
     return tuple(text.split())

@@ -1,4 +1,4 @@
-"""Sources that say how their German translation addresses people (Sennrich et al. 2016, N16-1005)."""
+"""Sources with a control for the German form of address, Sie or du (Sennrich et al. 2016, N16-1005)."""
 
 import re
 
@@ -9,11 +9,11 @@ from training.variants.inserts import Languages
 
 _INFORMAL = re.compile(r"\b(?:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?)\b", re.IGNORECASE)
 _FORMAL = re.compile(r"(?<=[\w,;)] )(?:Sie|Ihnen|Ihre?[mnrs]?)\b")
-"""A capital after a word or a comma: at the beginning of a sentence it could be `they` or `her`."""
+"""Matches only after a word or a comma: at the beginning of a sentence, `Sie` may mean `they` or `she`."""
 
 
 def german_address(text: str) -> str | None:
-    """Return the control that a German text obeys; None where it shows neither form, or both."""
+    """Return the control for the form of address in a German text; None if it shows neither form or both."""
     is_formal, is_informal = _FORMAL.search(text) is not None, _INFORMAL.search(text) is not None
     if is_formal == is_informal:
         return None
@@ -21,7 +21,7 @@ def german_address(text: str) -> str | None:
 
 
 def formality(pair: Pair, languages: Languages) -> Pair | None:
-    """Put the control before the source, if the target is German and shows how it addresses people."""
+    """Put the control before the source; return None unless the target is German and shows one form."""
     if languages[1] != GERMAN:
         return None
     control = german_address(pair.target)

@@ -1,4 +1,4 @@
-"""Numbers, amounts, prices and times, as they are written in German and in English.
+"""Numbers, amounts, prices and times as they are written in German and English.
 
 Both sides always have the same digits in the same order: `14:30 Uhr` is `14:30`, never `2:30 pm`.
 """
@@ -11,7 +11,7 @@ from training.variants.drawing import Maker, Weighted, pick, words
 
 @dataclass(frozen=True, slots=True)
 class Bilingual:
-    """One thing in both languages."""
+    """The same text in both languages."""
 
     german: str
     english: str
@@ -22,7 +22,7 @@ class Bilingual:
 
 
 _DECIMALS = (1, 1, 2)
-"""Never three: `1.234` is a thousand and more in German, and little more than one in English."""
+"""Numbers of decimals. Never three: `1.234` is over a thousand in German and just over one in English."""
 _UNITS = words("km m cm mm kg g mg t l ml km/h °C MB GB TB kB kWh W V Hz GHz m² ha dB px")
 _COUNTED = (
     Bilingual("Minuten", "minutes"),
@@ -33,7 +33,7 @@ _COUNTED = (
     Bilingual("Jahre", "years"),
     Bilingual("Sekunden", "seconds"),
     Bilingual("Kilometer", "kilometres"),
-    Bilingual("EngineMetrics", "metres"),
+    Bilingual("Meter", "metres"),
     Bilingual("Personen", "people"),
     Bilingual("Seiten", "pages"),
     Bilingual("Dateien", "files"),
@@ -65,13 +65,13 @@ _TENS = (
 
 
 def whole(value: int) -> Bilingual:
-    """With separators between thousands."""
+    """Write a whole number with thousands separators."""
     english = f"{value:,}"
     return Bilingual(english.replace(",", "."), english)
 
 
 def decimal(units: int, places: int) -> Bilingual:
-    """`units` with so many of its last digits behind the decimal sign."""
+    """Write a decimal number: `units` with its last `places` digits after the decimal sign."""
     english = f"{units // 10**places:,}.{units % 10**places:0{places}d}"
     return Bilingual(english.translate(str.maketrans(",.", ".,")), english)
 
@@ -81,14 +81,14 @@ def any_number(rng: Random) -> Bilingual:
 
 
 def counted(rng: Random) -> Bilingual:
-    """A number of things; never one of them, which has other forms."""
+    """Make a number with a plural noun; the number is never one, which needs other forms."""
     number = rng.choice((_small, _small, _separated, _fraction))(rng)
     thing = rng.choice(_COUNTED)
     return Bilingual(f"{number.german} {thing.german}", f"{number.english} {thing.english}")
 
 
 def measure(rng: Random) -> Bilingual:
-    """A number with the sign of a unit."""
+    """Make a number with the symbol of a unit."""
     number, unit = any_number(rng), rng.choice(_UNITS)
     space = rng.choice((" ", " ", " ", ""))
     return Bilingual(f"{number.german}{space}{unit}", f"{number.english}{space}{unit}")
@@ -101,7 +101,7 @@ def percentage(rng: Random) -> Bilingual:
 
 
 def price(rng: Random) -> Bilingual:
-    """The sign stands behind in German and before in English, a currency's code in one place in both."""
+    """Make a price: German puts the sign last, English first; a currency code has the same place in both."""
     amount = rng.choice((_cents, _cents, _cents, _separated, _small))(rng)
     sign = rng.choice("€€€$£")
     code = rng.choice(("EUR", "USD", "CHF", "GBP"))
@@ -116,13 +116,13 @@ def price(rng: Random) -> Bilingual:
 
 
 def time(rng: Random) -> Bilingual:
-    """Of a clock with 24 hours, as both languages write it."""
+    """Make a time on the 24-hour clock, which is the same in both languages."""
     hour, minute = rng.randrange(24), rng.choice((0, 15, 30, 45, rng.randrange(60)))
     return Bilingual.alike(f"{hour:{rng.choice(('02d', 'd'))}}:{minute:02d}{rng.choice(('', '', '', ':00'))}")
 
 
 def number_word(rng: Random) -> Bilingual:
-    """From `null`, `zero` to `neunundneunzig`, `ninety-nine`."""
+    """Make a number in words, from `null`, `zero` to `neunundneunzig`, `ninety-nine`."""
     value = rng.randrange(100)
     small_german, small_english = _SMALL_NUMBERS
     if value < len(small_german):
@@ -144,7 +144,7 @@ def _tens(rng: Random) -> Bilingual:
 
 
 def _plain(rng: Random) -> Bilingual:
-    """Without separators; also long ones."""
+    """Make a whole number without separators, of up to ten digits."""
     return Bilingual.alike(str(rng.randrange(10 ** rng.choice((1, 2, 3, 4, 4, 5, 6, 8, 10)))))
 
 

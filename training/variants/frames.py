@@ -1,7 +1,7 @@
-"""Short lines with something in them: buttons, notices, lines of letters and messages.
+"""Templates of short lines: buttons, notices, lines of letters and messages.
 
-A word between ⟨ and ⟩ is a slot, filled alike on both sides. Slots that are copied stand where no inflection
-depends on them.
+A word between ⟨ and ⟩ is a slot; both sides get the same filling. Slots whose filling is copied stand where
+no inflection depends on them.
 """
 
 # ruff: noqa: RUF001 -- dashes as they are printed
@@ -126,7 +126,7 @@ FRAMES = tuple(Bilingual(*line.split(" = ")) for line in _FRAMES.strip().splitli
 
 
 def framed(rng: Random) -> Bilingual:
-    """One of the frames with its slots filled; a slot's n-th occurrence is the same thing on both sides."""
+    """Fill the slots of a random template; the n-th slot of a kind gets the same thing on both sides."""
     frame = rng.choice(FRAMES)
     german, english = frame.german, frame.english
     for slot in _SLOT.findall(frame.german):
@@ -137,7 +137,7 @@ def framed(rng: Random) -> Bilingual:
 
 
 def person(rng: Random) -> Bilingual:
-    """A name or a placeholder."""
+    """Make a first name, a placeholder or a mention."""
     kinds: Weighted[Maker[str]] = (
         (4, lambda rng: rng.choice(FIRST_NAMES)),
         (1, lambda rng: made_up_word(rng).capitalize()),

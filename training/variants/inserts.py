@@ -1,4 +1,4 @@
-"""Things to copy, put into a pair on both sides. A function that does not fit a pair gives None."""
+"""Insertion of things to copy into both sides of a pair. A function that does not fit a pair returns None."""
 
 # ruff: noqa: RUF001 -- dashes as they are printed
 
@@ -13,14 +13,14 @@ from training.variants.things import BESIDE, FOR_NAMES, FOR_NUMBERS, around
 from training.variants.tokens import Token, replaced, shared_tokens
 
 Languages = tuple[str, str]
-"""Of source and target."""
+"""Languages of source and target."""
 
 SHARE_OF_TWO = 0.3
-"""Of pairs that share two tokens or more: both become something to copy."""
+"""Share of the pairs with two or more shared tokens in which two tokens are replaced."""
 SHARE_AROUND = 0.25
-"""Of names: tags are put around them, and they stay."""
+"""Share of names that are put between tags instead of being replaced."""
 SHARE_LOCAL = 0.15
-"""Of things beside a sentence: one that German and English write differently."""
+"""Share of things next to a sentence that German and English write differently."""
 
 _LOCAL: Weighted[Maker[Bilingual]] = ((2, price), (1, percentage), (1, time))
 _FIGURE = re.compile(r"(?<![\w.,:/+-])(?<![0-9] )[0-9]+(?:[.,][0-9]+)*(?![\w:/-]|[.,][0-9]| [0-9]{3})")
@@ -34,11 +34,11 @@ _PLACES = {
     "tag": ("{1} {0}{2}", "{1} {0}{2}", "{0}{2} {1}"),
     "other": (*_BEFORE_THE_MARK, "{0}{2} {1}", "{1}: {0}{2}", "{1} {0}{2}", "({1}) {0}{2}", "[{1}] {0}{2}"),
 }
-"""Where a thing, 1, stands to a side without its last mark, 0, and that mark, 2."""
+"""Orders of a side without its last punctuation mark, {0}, the thing, {1}, and that mark, {2}."""
 
 
 def copied_inside(pair: Pair, rng: Random) -> Pair | None:
-    """A name, number or piece of code that both sides share once becomes something to copy."""
+    """Replace a name, number or code, which both sides have exactly once, by something to copy."""
     shared = [both for both in shared_tokens(pair) if _may_be_replaced(both[0], pair)]
     if not shared:
         return None
@@ -52,7 +52,7 @@ def copied_inside(pair: Pair, rng: Random) -> Pair | None:
 
 
 def copied_beside(pair: Pair, rng: Random, languages: Languages) -> Pair | None:
-    """Something to copy stands before or behind both sides, or before the mark that ends them."""
+    """Put something to copy before or after both sides, or before their last punctuation mark."""
     thing = _beside(rng, languages)
     if _is_known([thing.source], pair) or _is_known([thing.target], pair):
         return None
@@ -65,10 +65,10 @@ def copied_beside(pair: Pair, rng: Random, languages: Languages) -> Pair | None:
 
 
 def other_number(pair: Pair, rng: Random, languages: Languages) -> Pair | None:
-    """A number that both sides have once becomes another of its length, written as it was on each side.
+    """Replace a number that both sides have exactly once by another one, in each side's own format.
 
-    `6,7` in German is the same number as `6.7` in English; what both write alike, such as a version, is the
-    same too. Years stay years, and days and hours stay such.
+    German `6,7` and English `6.7` are the same number; so are two that are written alike, such as versions.
+    The length stays. Years stay years; numbers that may be days, hours or months stay in their range.
     """
     is_swapping = set(languages) == {GERMAN, ENGLISH}
     targets = _figures_once(pair.target)
@@ -122,7 +122,7 @@ def _of_languages(both: Bilingual, languages: Languages) -> Pair:
 
 
 def _is_known(things: list[str], pair: Pair) -> bool:
-    """Whether a side has one of the things already, which could then not be told from it."""
+    """Return whether a side already contains one of the things, which would make the copy ambiguous."""
     return any(thing in side for thing in things for side in (pair.source, pair.target))
 
 
@@ -140,7 +140,7 @@ def _kind_of(thing: str) -> str:
 
 
 def _figures_once(text: str) -> dict[str, Token]:
-    """Numbers of a text by their digits, without those whose digits occur twice."""
+    """Return the numbers of a text by their digits, without those whose digits occur twice."""
     found: dict[str, list[Token]] = {}
     for match in _FIGURE.finditer(text):
         digits = re.sub("[^0-9]", "", match.group())
@@ -149,7 +149,7 @@ def _figures_once(text: str) -> dict[str, Token]:
 
 
 def _other_digits(digits: str, rng: Random) -> str:
-    """As many digits, but for days and months, which may have two."""
+    """Draw another month, day or year for what may be one (months vary in length), else as many digits."""
     value = int(digits)
     if str(value) == digits:
         for values in (_MONTHS, _DAYS):
@@ -166,7 +166,7 @@ def _as_many_digits(digits: str, rng: Random) -> str:
 
 
 def _in_shape(digits: str, shape: str) -> str:
-    """The digits with the separators of `shape`, if it has any."""
+    """Format the digits with the separators of `shape`, if it has any."""
     if shape.isdigit():
         return digits
     rest = iter(digits)

@@ -1,4 +1,4 @@
-"""Words and short lines that stand alone, each with its translation: buttons, labels, greetings, headings."""
+"""Words and short lines with their translations: buttons, labels, greetings, headings."""
 
 from training.variants.formats import Bilingual
 
@@ -125,7 +125,7 @@ Genau = Exactly
 Richtig = Correct
 Falsch = Wrong
 """)
-"""Spoken: an exclamation mark or a stop may follow."""
+"""Spoken phrases; an exclamation mark or a full stop may follow."""
 
 NOUNS = _read("""
 Haus = house
@@ -239,4 +239,4 @@ warum = why
 wann = when
 wo = where
 """)
-"""As a dictionary has them."""
+"""Words in their dictionary form; not only nouns."""

@@ -1,4 +1,4 @@
-"""A corpus without files: numbers, dates, things to copy, words and short lines, in German and English."""
+"""The generated corpus: numbers, dates, things to copy, words and short lines, in German and English."""
 
 from collections.abc import Iterator
 from random import Random
@@ -23,7 +23,7 @@ from training.variants.things import ALONE
 
 
 def generated_pairs(count: int, seed: int, source_language: str) -> Iterator[Pair]:
-    """`count` lines, not all distinct; the other direction's are the same ones with their sides changed."""
+    """Yield `count` pairs, not all distinct; the reverse direction has the same pairs with swapped sides."""
     rng = stream(seed, "generated")
     for _ in range(count):
         line = pick(rng, _KINDS)(rng)
@@ -34,7 +34,7 @@ def generated_pairs(count: int, seed: int, source_language: str) -> Iterator[Pai
 
 
 def thing_alone(rng: Random) -> Bilingual:
-    """One thing to copy, or two."""
+    """Make a line of one thing to copy, or two."""
     first = pick(rng, ALONE)(rng)
     if rng.random() < 1 / 6:
         first += rng.choice((" ", ", ", " / ", ": ")) + pick(rng, ALONE)(rng)
@@ -42,7 +42,7 @@ def thing_alone(rng: Random) -> Bilingual:
 
 
 def word_alone(rng: Random) -> Bilingual:
-    """From the lexicon, some with a mark behind them."""
+    """Draw a word or short line from the lexicon; some get a final punctuation mark."""
     kind = rng.randrange(3)
     if kind == 0:
         line, mark = rng.choice(INTERFACE), rng.choice(("", "", "", ":"))

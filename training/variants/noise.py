@@ -1,9 +1,9 @@
-"""Sources that were written carelessly. Each function gives another source, or None where it does not fit.
+"""Carelessly written sources. Each function returns a changed source, or None if it does not fit the pair.
 
-White space is no noise here: it is folded to single spaces before training and before translation alike.
+No function changes white space: it is folded to single spaces both before training and before translation.
 """
 
-# ruff: noqa: RUF001 -- quotation marks of all kinds are what this is about
+# ruff: noqa: RUF001 -- quotation marks of all kinds
 
 import re
 from random import Random
@@ -36,7 +36,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def lower_source(pair: Pair) -> str | None:
-    """In lower case, unless both sides share code with a capital letter, which the target would keep."""
+    """Convert to lower case, unless both sides share code with a capital letter, which the target keeps."""
     in_target = {token.core for token in tokens_of(pair.target)}
     shared = [token for token in tokens_of(pair.source) if token.core in in_target]
     if any(_is_spelt_by_case(token) for token in shared):
@@ -45,7 +45,7 @@ def lower_source(pair: Pair) -> str | None:
 
 
 def small_first(pair: Pair, _rng: Random) -> str | None:
-    """With a small first letter, unless the first word is code or has other capitals too."""
+    """Convert the first letter to lower case, unless the first word is code or has other capitals."""
     source = pair.source
     first = source.split(" ", maxsplit=1)[0]
     if is_code(first) or first[1:] != first[1:].lower():
@@ -54,7 +54,7 @@ def small_first(pair: Pair, _rng: Random) -> str | None:
 
 
 def title_case(pair: Pair, rng: Random) -> str | None:
-    """With capital first letters; in half of the sources the smallest English words stay small."""
+    """Write the source in title case; half of the sources keep short English function words in lower case."""
     parts = pair.source.split(" ")
     if len(parts) not in TITLE_WORDS or is_code(pair.source):
         return None
@@ -64,7 +64,7 @@ def title_case(pair: Pair, rng: Random) -> str | None:
 
 
 def quotes(pair: Pair, rng: Random, language: str) -> str | None:
-    """With straight marks for typographic ones, or with typographic ones of a style of the language's."""
+    """Make quotation marks, apostrophes, dashes and ellipses plain, or use another style of the language."""
     if "`" in pair.source:  # a quotation mark in some manuals, code in others
         return None
     straight = _straight(pair.source)
@@ -81,7 +81,7 @@ def quotes(pair: Pair, rng: Random, language: str) -> str | None:
 
 
 def punctuation(pair: Pair, rng: Random) -> str | None:
-    """With its last mark repeated, set off by a space or, if it is no stop, mixed with another."""
+    """Repeat the final punctuation mark, put a space before it or, if it is ! or ?, mix it with another."""
     found = _LAST_MARK.search(pair.source)
     if found is None or not pair.target.endswith(found.group()):
         return None
@@ -95,7 +95,7 @@ def punctuation(pair: Pair, rng: Random) -> str | None:
 
 
 def spelt_umlauts(pair: Pair, _rng: Random) -> str | None:
-    """German without umlauts, unless the target has a word with one, which is to be copied as it is."""
+    """Spell German umlauts and ß out, unless the target contains one of their words, which it would keep."""
     if any(word in pair.target for word in _words_with_umlauts(pair.source)):
         return None
     spelt = pair.source.translate(_UMLAUTS)
@@ -106,9 +106,9 @@ def spelt_umlauts(pair: Pair, _rng: Random) -> str | None:
 
 
 def typo(pair: Pair, rng: Random) -> str | None:
-    """With a letter doubled, dropped or swapped with the next in some of the longer words.
+    """Double or drop a letter, or swap it with the next, in some of the longer words.
 
-    First and last letters stay, and so do names and other words that the target has too.
+    First and last letters stay. Names and other words that the target contains do not change.
     """
     long_words = [
         token
@@ -126,7 +126,7 @@ def typo(pair: Pair, rng: Random) -> str | None:
 
 
 def _is_spelt_by_case(token: Token) -> bool:
-    """Code with a capital letter, or a word with capitals and small letters behind its first letter."""
+    """Return whether a token is code with a capital letter or has mixed case after its first letter."""
     rest = token.core[1:]
     is_mixed = rest not in {rest.lower(), rest.upper()}
     return token.core != token.core.lower() and (token.is_code or is_mixed)

@@ -1,8 +1,8 @@
-"""Sources whose terms carry the translation that is wanted (Dinu et al. 2019, P19-1294).
+"""Sources whose terms are annotated with their required translation (Dinu et al. 2019, P19-1294).
 
-`Die Tür ist zu.` becomes `Die <term> Tür <translation> door </term> ist zu.`, by a dictionary whose
-translation the target really has. What is written between the marks is sometimes the dictionary's form and
-not the target's, so that a model learns to inflect it (Bergmanis and Pinnis 2021, 2021.eacl-main.271).
+`Die Tür ist zu.` becomes `Die <term> Tür <translation> door </term> ist zu.` if the target contains the
+dictionary's translation. Sometimes the annotation is the dictionary's form instead of the target's, so that
+the model learns to inflect it (Bergmanis and Pinnis 2021, 2021.eacl-main.271).
 """
 
 import re
@@ -17,17 +17,17 @@ MAX_TERM_WORDS = 3
 MIN_TERM_LEN = 4
 MIN_STEM_LEN = 4
 MAX_ENDING_LEN = 3
-"""Letters of a word in the target behind the dictionary's form of it."""
+"""Maximum number of letters that a word in the target has after the dictionary's form."""
 MAX_TERMS = 3
-"""In one line."""
+"""Maximum number of annotated terms in a source."""
 SHARE_AS_IN_TARGET = 0.5
-"""Of annotated terms: as the target spells them; the others as the dictionary does."""
+"""Share of annotations in the target's spelling; the others have the dictionary's."""
 
 _ENDINGS = ("es", "en", "er", "em", "e", "n", "s")
 _INFINITIVE = re.compile(r"^(?:to|etwas|etw\.|jdn\.|jdm\.|sich) ")
 
 Found = tuple[int, int, str, str]
-"""Begin and end in the source, translation in the dictionary, the same in the target."""
+"""Begin and end in the source, the translation in the dictionary, and its spelling in the target."""
 
 
 class TermDictionary:
@@ -41,7 +41,7 @@ class TermDictionary:
                 self._translations.setdefault(source.lower(), []).append(target)
 
     def find(self, pair: Pair) -> list[Found]:
-        """Return the terms of a source whose translation the target has, longest first; none overlap."""
+        """Return the terms of a source whose translation is in the target, longest first, without overlap."""
         tokens = tokens_of(pair.source)
         found: list[Found] = []
         taken: set[int] = set()
@@ -56,7 +56,7 @@ class TermDictionary:
         return found
 
     def _translation(self, term: str, target: str) -> tuple[str, str] | None:
-        """The dictionary's spelling of a translation that the target has, and the target's."""
+        """Return a translation that the target contains, as the dictionary and as the target spells it."""
         for form in _base_forms(term.lower()):
             for translation in self._translations.get(form, ()):
                 if (spelt := _occurrence(translation, target)) is not None:
@@ -65,7 +65,7 @@ class TermDictionary:
 
 
 def terms(pair: Pair, rng: Random, dictionary: TermDictionary) -> Pair | None:
-    """Annotate up to three terms of the source; None where the dictionary knows none of them."""
+    """Annotate up to three terms of the source; return None if the dictionary has none of them."""
     found = dictionary.find(pair)
     if not found:
         return None
@@ -81,7 +81,7 @@ def terms(pair: Pair, rng: Random, dictionary: TermDictionary) -> Pair | None:
 
 
 def _occurrence(term: str, text: str) -> str | None:
-    """The first place where a text has a term, in any case, with an ending of a few letters if it has one."""
+    """Return the first occurrence of a term in a text, in any case, with its ending of a few letters."""
     lower, wanted = text.lower(), term.lower()
     begin = lower.find(wanted)
     while begin >= 0:
@@ -95,7 +95,7 @@ def _occurrence(term: str, text: str) -> str | None:
 
 
 def _base_forms(term: str) -> list[str]:
-    """The term itself, then without one ending of inflection."""
+    """Return the term itself, then the term without each inflectional ending that it has."""
     return [term] + [
         term.removesuffix(ending)
         for ending in _ENDINGS

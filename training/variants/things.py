@@ -1,6 +1,6 @@
-"""What has to be copied as it is: placeholders, addresses, code, emoji. Made up anew each time.
+"""Things that a translation copies: placeholders, addresses, code, emoji.
 
-Everything is random, names of hosts and variables too, so that a model learns to copy and not a list.
+All of them are random, including names of hosts and variables, so that a model learns to copy and not a list.
 """
 
 import string
@@ -29,7 +29,7 @@ _EMOJI_RANGES = (
     (0x1F680, 0x1F6C5),
     (0x1F910, 0x1F91E),
 )
-"""Code points without gaps, in Unicode since 9.0."""
+"""First and last code points of ranges without gaps, in Unicode since 9.0."""
 _OTHER_EMOJI = (
     "❤️",
     "✨",
@@ -57,18 +57,18 @@ _HANDS = "👍👋🙏💪👏✊"
 
 
 def made_up_word(rng: Random) -> str:
-    """One to three syllables."""
+    """Make a word of one to three syllables."""
     syllables = rng.choice((1, 2, 2, 2, 3))
     return "".join(rng.choice(_ONSETS) + rng.choice(_VOWELS) + rng.choice(_CODAS) for _ in range(syllables))
 
 
 def word(rng: Random) -> str:
-    """In small letters: of a variable, a host or a file."""
+    """Make a lower-case word, for variables, hosts or files."""
     return rng.choice(_WORDS) if rng.random() < 1 / 2 else made_up_word(rng)
 
 
 def identifier(rng: Random) -> str:
-    """A variable's name."""
+    """Make the name of a variable."""
     first, second = word(rng), word(rng)
     camel = first + second.capitalize()
     return rng.choice(
@@ -116,7 +116,7 @@ def empty_tag(rng: Random) -> str:
 
 
 def around(text: str, rng: Random) -> str:
-    """The text between a pair of tags or marks."""
+    """Put the text between a pair of tags or marks."""
     tag, number = rng.choice(_TAGS), rng.randint(1, 20)
     before, behind = pick(
         rng,
@@ -204,7 +204,7 @@ def hash_code(rng: Random) -> str:
 
 
 def account(rng: Random) -> str:
-    """Like an IBAN, an order number or a serial number."""
+    """Make something like an IBAN, an order number or a serial number."""
     digits = _digits(rng, 18)
     letters = _letters(rng, 2)
     return pick(
@@ -233,7 +233,7 @@ def phone(rng: Random) -> str:
 
 
 def emoji(rng: Random) -> str:
-    """One, seldom two or three."""
+    """Make one emoji, or rarely two or three."""
     return "".join(_one_emoji(rng) for _ in range(rng.choice((1, 1, 1, 1, 2, 3))))
 
 
@@ -301,9 +301,9 @@ FOR_NAMES: Weighted[Maker[str]] = (
     (0.5, account),
     (1.5, function),
 )
-"""What may stand where a name stood."""
+"""Things that may replace a name."""
 FOR_NUMBERS: Weighted[Maker[str]] = (*_PLACEHOLDERS, (1, empty_tag), (1, version), (0.5, account))
-"""What may stand where a number stood."""
+"""Things that may replace a number."""
 BESIDE: Weighted[Maker[str]] = (
     *_PLACEHOLDERS,
     (2, empty_tag),
@@ -319,5 +319,5 @@ BESIDE: Weighted[Maker[str]] = (
     (1, phone),
     (8, emoji),
 )
-"""What may stand before or behind a sentence."""
+"""Things that may stand before or after a sentence."""
 ALONE: Weighted[Maker[str]] = tuple((1.0, maker) for maker in KINDS.values())

@@ -1,6 +1,6 @@
-"""Tokens without the punctuation that clings to them, and those that both sides of a pair share."""
+"""Tokens without the punctuation around them, and tokens that both sides of a pair share."""
 
-# ruff: noqa: RUF001 -- quotation marks of all kinds are what this is about
+# ruff: noqa: RUF001 -- quotation marks of all kinds
 
 import re
 from collections import Counter
@@ -26,12 +26,12 @@ _NO_NAMES = frozenset(
         tod von wall war was were wen wer will wo
     """)
 )
-"""Words of both languages that mean different things, and months, which stand where no name can."""
+"""Words that mean something else in the other language, and months, which cannot be replaced by a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token's core, and where it is: text[begin:end]."""
+    """A token without the punctuation around it: `core` is text[begin:end]."""
 
     core: str
     begin: int
@@ -39,7 +39,7 @@ class Token:
 
     @property
     def is_number(self) -> bool:
-        """A whole number in digits."""
+        """Whether it is a whole number in digits."""
         return _WHOLE_NUMBER.fullmatch(self.core) is not None
 
     @property
@@ -48,12 +48,12 @@ class Token:
 
     @property
     def has_whole_brackets(self) -> bool:
-        """Whether each bracket that it opens is closed in it, and the other way round."""
+        """Whether it contains as many closing as opening brackets of each kind."""
         return all(self.core.count(opening) == self.core.count(closing) for opening, closing in _PAIRS)
 
     @property
     def is_name(self) -> bool:
-        """A word with a capital first letter that is not known to be no name."""
+        """Whether it is a capitalised word and not in the list of words that are no names."""
         return (
             len(self.core) > 1
             and self.core[0].isupper()
@@ -63,20 +63,20 @@ class Token:
 
 
 def is_code(text: str) -> bool:
-    """Whether some of it looks like code, an address or a placeholder rather than words."""
+    """Return whether part of a text looks like code, an address or a placeholder rather than words."""
     return _CODE.search(text) is not None
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Tokens between white space, each without the punctuation around it."""
+    """Split a text at white space into tokens, each without the punctuation around it."""
     return [token for match in _TOKEN.finditer(text) if (token := _core(text, *match.span())).core]
 
 
 def shared_tokens(pair: Pair) -> list[tuple[Token, Token]]:
-    """Tokens that occur once in the source and once in the target, in the source's order.
+    """Return tokens that occur once in the source and once in the target, in the source's order.
 
-    Whatever occurs a second time as a part of another word, such as `Tom` in `Tom's`, is not among them: it
-    would be left behind there.
+    A token that is also part of another word, such as `Tom` in `Tom's`, is left out: a replacement would miss
+    that occurrence.
     """
     sources, targets = tokens_of(pair.source), tokens_of(pair.target)
     in_source = Counter(token.core for token in sources)
@@ -92,7 +92,7 @@ def shared_tokens(pair: Pair) -> list[tuple[Token, Token]]:
 
 
 def replaced(text: str, token: Token, by: str) -> str:
-    """The text with something else in the token's place."""
+    """Replace the token in the text by something else."""
     return text[: token.begin] + by + text[token.end :]
 
 
@@ -105,6 +105,6 @@ def _core(text: str, begin: int, end: int) -> Token:
 
 
 def _clings_behind(part: str) -> bool:
-    """Whether the last character is none of the token's own: a bracket is, if it was opened inside."""
+    """Return whether the last character is punctuation, or a bracket that is not opened inside the token."""
     last = part[-1]
     return last in _CLINGING_BEHIND or (last in _BRACKETS and _BRACKETS[last] not in part)

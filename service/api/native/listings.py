@@ -9,13 +9,13 @@ from dragoman.manifest import ModelLimits, Sizes
 from dragoman.routing.bundle_scan import ReloadReport
 from dragoman.routing.memory import size_bytes
 from dragoman.routing.router import Model
-from dragoman.routing.routes import Routes, Way
+from dragoman.routing.routes import RouteKind, Routes
 
 WayName = Literal["direct", "multilingual", "pivot"]
-WAYS: dict[Way, WayName] = {
-    Way.DIRECT: "direct",
-    Way.MULTILINGUAL: "multilingual",
-    Way.PIVOT: "pivot",
+WAYS: dict[RouteKind, WayName] = {
+    RouteKind.DIRECT: "direct",
+    RouteKind.MULTILINGUAL: "multilingual",
+    RouteKind.PIVOT: "pivot",
 }
 
 
@@ -124,7 +124,7 @@ def present_languages(routes: Routes) -> LanguagesResponse:
 
 
 def _reaches(routes: Routes, source: str) -> list[ReachOut]:
-    targets: dict[tuple[Way, tuple[str, ...]], list[str]] = {}
+    targets: dict[tuple[RouteKind, tuple[str, ...]], list[str]] = {}
     for target, route in routes.all_from(source):
         titles = tuple(step.offer.title for step in route.steps)
         targets.setdefault((route.way, titles), []).append(target)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from dragoman import DecodingOptions, FinishReason, SegmentTranslation, Translation
 from dragoman.routing.results import RoutedTranslation
-from dragoman.routing.routes import Route, Way
+from dragoman.routing.routes import Route, RouteKind
 from service.translation.request import DetectedSource, TranslationResult
 from service.translation.translation_service import SegmentDone, SegmentSoFar
 
@@ -214,7 +214,7 @@ def present_answer(answer: TranslationResult, options: DecodingOptions) -> Trans
     if answer.route is not None:
         (routed,) = answer.parts
         _add_translation(presented, routed.translation, options)
-        if answer.route.way is Way.PIVOT:
+        if answer.route.way is RouteKind.PIVOT:
             presented.steps = _steps(answer.route, routed)
     return presented
 

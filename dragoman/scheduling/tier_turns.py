@@ -13,7 +13,7 @@ def step_cost(num_rows: int) -> int:
     return num_rows + STEP_ROWS
 
 
-class Turns:
+class TierScheduler:
     """Chooses the tier of each next piece of work: a run of the encoder, or a step.
 
     Light sources go first, so that they wait only for work that was started before they came. Bulk may
