@@ -50,7 +50,7 @@ MAX_PAIRS = 150_000
 Weights = NDArray[np.float32]
 Place = tuple[int, int]
 """Indexes of a source word and a target word."""
-Reader = Callable[["Tokens"], Weights]
+ReadAttention = Callable[["Tokens"], Weights]
 """Function that returns the attention of a pair's target pieces, [target pieces, source pieces]."""
 
 
@@ -106,7 +106,7 @@ def read_gold(path: Path) -> list[GoldPair]:
     return pairs
 
 
-def reversed_pair(pair: GoldPair) -> GoldPair:
+def reverse_pair(pair: GoldPair) -> GoldPair:
     """Return the pair with its links for a model that translates in the other direction."""
     sure, possible = (
         frozenset((target, source) for source, target in links) for links in (pair.sure, pair.possible)
@@ -128,27 +128,27 @@ def alignment_error_rate(found: Iterable[set[Place]], gold: Iterable[GoldPair]) 
     return 1.0 - agreed / total
 
 
-def by_gold_words(links: Iterable[Link], source: Sequence[Span], target: Sequence[Span]) -> set[Place]:
+def to_gold_links(links: Iterable[Link], source: Sequence[Span], target: Sequence[Span]) -> set[Place]:
     """Convert links between the engine's words to links between gold words; drop those that touch none."""
     return {
         (from_word, to_word)
         for link in links
-        for from_word in _touched(link.source, source)
-        for to_word in _touched(link.target, target)
+        for from_word in _overlapping_words(link.source, source)
+        for to_word in _overlapping_words(link.target, target)
     }
 
 
-def _touched(part: Span, words: Sequence[Span]) -> list[int]:
+def _overlapping_words(part: Span, words: Sequence[Span]) -> list[int]:
     return [number for number, word in enumerate(words) if word.start < part.end and part.start < word.end]
 
 
-def align(tokenizer: Tokenizer, pair: GoldPair, read: Reader) -> set[Place]:
+def align(tokenizer: Tokenizer, pair: GoldPair, read: ReadAttention) -> set[Place]:
     """Link a pair's words as the engine does, by the attention from `read`."""
     tokens = tokens_of(tokenizer, pair)
     source_words = group_into_words(pair.source, tokenizer.source_spans(pair.source))
     target_words = group_into_words(pair.target, tokenizer.target_spans(tokens.target))
     links = link_words(read(tokens), source_words, target_words)
-    return by_gold_words(links, gold_words(pair.source), gold_words(pair.target))
+    return to_gold_links(links, gold_words(pair.source), gold_words(pair.target))
 
 
 def tokens_of(tokenizer: Tokenizer, pair: GoldPair) -> Tokens:
@@ -186,7 +186,7 @@ def attentions(model: Transformer, tokens: Tokens) -> Weights:
     return np.stack(seen)
 
 
-def of_pieces(attention: Weights, tokens: Tokens, *, reads_token: bool) -> Weights:
+def select_pieces(attention: Weights, tokens: Tokens, *, reads_token: bool) -> Weights:
     """Select the attention from target pieces to source pieces, out of attention [T, S].
 
     With `reads_token` a piece's attention is that of the step that reads it, else of the predicting step.
@@ -202,13 +202,13 @@ def rates_of_model(model: Transformer, tokenizer: Tokenizer, gold: Sequence[Gold
 
     def measure(name: str, choose: Callable[[Weights], Weights], *, reads_token: bool) -> Rate:
         def read(tokens: Tokens) -> Weights:
-            return of_pieces(choose(kept[tokens]), tokens, reads_token=reads_token)
+            return select_pieces(choose(kept[tokens]), tokens, reads_token=reads_token)
 
         return rate(name, gold, [align(tokenizer, pair, read) for pair in gold])
 
     def measure_heads(alignment: AlignmentHeads) -> Rate:
         choose = partial(_mean_of_heads, layer=alignment.layer, heads=alignment.heads)
-        return measure(_shown(alignment), choose, reads_token=alignment.reads_token)
+        return measure(_format_heads(alignment), choose, reads_token=alignment.reads_token)
 
     rates = []
     for reads_token in (False, True):
@@ -245,13 +245,13 @@ def rate_of_bundle(folder: Path, tokenizer: Tokenizer, gold: Sequence[GoldPair])
         steps = decoder.open_steps(SearchKind(1, method=Method.ALIGN))
         steps.join(encoder.run([[*tokens.source, bundle.manifest.special_ids.eos]]))
         rows = [steps.read(np.array([token]), None)[1][0].copy() for token in (*begin, *tokens.target)]
-        return of_pieces(np.stack(rows)[len(begin) - 1 :], tokens, reads_token=alignment.reads_token)
+        return select_pieces(np.stack(rows)[len(begin) - 1 :], tokens, reads_token=alignment.reads_token)
 
     found = [align(tokenizer, pair, read) for pair in gold]
-    return rate(f"{folder.name} {bundle.manifest.precision}, {_shown(alignment)}", gold, found)
+    return rate(f"{folder.name} {bundle.manifest.precision}, {_format_heads(alignment)}", gold, found)
 
 
-def _shown(alignment: AlignmentHeads) -> str:
+def _format_heads(alignment: AlignmentHeads) -> str:
     heads = ", ".join(map(str, alignment.heads))
     return f"layer {alignment.layer} heads {heads}, {'reading' if alignment.reads_token else 'saying'}"
 
@@ -308,7 +308,7 @@ def main() -> int:
     torch.set_num_threads(1)
     gold = read_gold(arguments.gold)
     if arguments.reverse:
-        gold = [reversed_pair(pair) for pair in gold]
+        gold = [reverse_pair(pair) for pair in gold]
     checkpoint = load_checkpoint(arguments.checkpoint)
     tokenizer = Tokenizer.load(checkpoint.source_tokenizer)
     references = [rate_of_diagonal(tokenizer, gold)]

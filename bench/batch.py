@@ -33,7 +33,7 @@ LOOK_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ProcessRun:
     """Measurements of one process."""
 
     seconds: float
@@ -46,7 +46,7 @@ def write_lines(path: Path, count: int, sentences: Sequence[str]) -> None:
         lines.writelines(f"{line}\n" for line in distinct_lines(sentences, count))
 
 
-def run_process(command: Sequence[str]) -> Ran:
+def run_process(command: Sequence[str]) -> ProcessRun:
     """Run a command and measure it.
 
     Raises:
@@ -59,7 +59,7 @@ def run_process(command: Sequence[str]) -> Ran:
             time.sleep(LOOK_S)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    return Ran(time.perf_counter() - began_s, peak_bytes)
+    return ProcessRun(time.perf_counter() - began_s, peak_bytes)
 
 
 def _peak_bytes(pid: int) -> int:
@@ -92,7 +92,7 @@ def measure_speed(arguments: argparse.Namespace, scratch: Path) -> list[dict[str
         "Dragoman": [*ours, "--model", str(arguments.model / INT8), "-o", str(scratch / "out.txt")],
         "CTranslate2": theirs,
     }
-    ran: dict[str, list[Ran]] = {name: [] for name in commands}
+    ran: dict[str, list[ProcessRun]] = {name: [] for name in commands}
     for number in range(arguments.rounds):
         for name in turn(list(commands), number):
             ran[name].append(run_process(commands[name]))
@@ -123,7 +123,7 @@ def measure_memory(arguments: argparse.Namespace, scratch: Path) -> list[dict[st
     return rows
 
 
-def measure_resuming(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
+def measure_resume(arguments: argparse.Namespace, scratch: Path) -> list[dict[str, Any]]:
     """Measure a job, and its resumption from a complete journal."""
     rows = []
     for count in arguments.sizes:
@@ -227,7 +227,7 @@ def main() -> int:
     measure = {
         "speed": measure_speed,
         "memory": measure_memory,
-        "resume": measure_resuming,
+        "resume": measure_resume,
         "journal": measure_journal,
         "ray": measure_cluster,
     }[arguments.measure]

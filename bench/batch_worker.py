@@ -20,7 +20,7 @@ from service.formats.known import open_format
 PAIR = Pair("de", "en")
 
 
-class Recalled:
+class InstantTranslator:
     """Test double of a translator that answers at once, like an engine with all translations in its cache."""
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
@@ -28,7 +28,7 @@ class Recalled:
         return (Translated(entry.text.upper()) for entry in entries)
 
 
-def job_of(folder: Path, source: Path) -> Job:
+def make_job(folder: Path, source: Path) -> Job:
     file = JobFile(source.name, source, folder / "out.txt", open_format("a.txt", FileOptions(*PAIR)), PAIR)
     return Job((file,), {"translator": "bench"}, folder / "errors.jsonl")
 
@@ -36,13 +36,13 @@ def job_of(folder: Path, source: Path) -> Job:
 def run_with_journal(folder: Path, source: Path, translator: EntryTranslator) -> BatchReport:
     store = JournalFile.open(folder / "journal")
     try:
-        return run_job(job_of(folder, source), lambda _: translator, Journal(store))
+        return run_job(make_job(folder, source), lambda _: translator, Journal(store))
     finally:
         store.close()
 
 
 def run_without_journal(folder: Path, source: Path, translator: EntryTranslator) -> None:
-    (file,) = job_of(folder, source).files
+    (file,) = make_job(folder, source).files
     with file.source.open("rb") as lines, file.target.open("wb") as target:
         outcomes = translator.translate(read_entries(file))
         file.format.write(lines, (_text(outcome) for outcome in outcomes), target)
@@ -55,4 +55,4 @@ def _text(outcome: Outcome) -> str:
 
 
 if __name__ == "__main__":
-    run_with_journal(Path(sys.argv[1]), Path(sys.argv[2]), Recalled())
+    run_with_journal(Path(sys.argv[1]), Path(sys.argv[2]), InstantTranslator())

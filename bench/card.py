@@ -31,16 +31,16 @@ def main() -> int:
     """Return the exit status: 0 if all is written, 1 after a reported error, 2 for wrong arguments."""
     parser = _parser()
     arguments = parser.parse_args()
-    if problem := _misuse(arguments):
+    if problem := _argument_error(arguments):
         parser.error(problem)
     try:
         if arguments.bundle is not None:
             _describe(arguments)
         if arguments.page:
             for path in write_page(read_results()):
-                _say(f"wrote {path}")
+                _log(f"wrote {path}")
     except (CardError, CurveError, BundleError, OSError) as error:
-        _say(f"refused: {error}")
+        _log(f"refused: {error}")
         return 1
     return 0
 
@@ -56,7 +56,7 @@ def measure(plan: Plan, histories: Sequence[Path], command: str) -> dict[str, An
     check_sets(plan.sets)
     manifest, languages = plan.bundle.manifest, plan.bundle.manifest.languages
     shape = manifest.origin.get(SHAPE_FIELD, plan.fp32.manifest.origin.get(SHAPE_FIELD))
-    architecture = architecture_line(_shaped(manifest, shape))
+    architecture = architecture_line(_with_shape(manifest, shape))
     curve = learning(histories, manifest)
     return {
         "provenance": asdict(provenance(plan.bundle.path, command)),
@@ -78,7 +78,7 @@ def learning(histories: Sequence[Path], manifest: Manifest) -> dict[str, Any]:
 
 def write_card(bundle: Bundle, result: Result, known_limits: str) -> None:
     """Write the card and the scores of a bundle from its result."""
-    described = replace(_shaped(bundle.manifest, result["shape"]), scores=result["scores"])
+    described = replace(_with_shape(bundle.manifest, result["shape"]), scores=result["scores"])
     put_card(bundle.path, described, render_card(described, known_limits, card_sections(result)))
 
 
@@ -103,9 +103,9 @@ def _describe(arguments: argparse.Namespace) -> None:
     output = arguments.output or arguments.result or RESULTS / f"card-{bundle.path.name}.json"
     figures = {name: value for name, value in result.items() if name != "provenance"}
     write_result(output, Provenance(**result["provenance"]), figures)
-    _say(f"wrote {output}")
+    _log(f"wrote {output}")
     write_card(bundle, result, limits)
-    _say(f"wrote {bundle.file(CARD_FILE)} and the manifest's scores")
+    _log(f"wrote {bundle.file(CARD_FILE)} and the manifest's scores")
 
 
 def _plan(arguments: argparse.Namespace, bundle: Bundle) -> Plan:
@@ -114,8 +114,8 @@ def _plan(arguments: argparse.Namespace, bundle: Bundle) -> Plan:
     )
     examples = None
     if arguments.examples is not None:
-        wanted, credit = arguments.examples
-        examples = ExampleSource(next(one for one in sets if one.name == wanted), credit)
+        set_name, credit = arguments.examples
+        examples = ExampleSource(next(one for one in sets if one.name == set_name), credit)
     return Plan(
         bundle=bundle,
         fp32=open_bundle(arguments.fp32),
@@ -127,12 +127,12 @@ def _plan(arguments: argparse.Namespace, bundle: Bundle) -> Plan:
     )
 
 
-def _shaped(manifest: Manifest, shape: object) -> Manifest:
+def _with_shape(manifest: Manifest, shape: object) -> Manifest:
     """Add the model's shape to the record, which older exports did not write."""
     return manifest if shape is None else replace(manifest, origin={**manifest.origin, SHAPE_FIELD: shape})
 
 
-def _misuse(arguments: argparse.Namespace) -> str | None:
+def _argument_error(arguments: argparse.Namespace) -> str | None:
     """Return what is wrong with the combination of arguments; None if nothing."""
     if arguments.bundle is None:
         return None if arguments.page else "give a bundle, or --page"
@@ -217,7 +217,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _say(message: str) -> None:
+def _log(message: str) -> None:
     sys.stderr.write(message + "\n")
 
 

@@ -13,7 +13,7 @@ from export.bundle import KIND_FIELD, SHAPE_FIELD
 from export.shortlist.install import ORIGIN_FIELD
 
 FP32 = "fp32"
-OF_ONE_EXPORT = frozenset({KIND_FIELD, SHAPE_FIELD, ORIGIN_FIELD})
+EXPORT_FIELDS = frozenset({KIND_FIELD, SHAPE_FIELD, ORIGIN_FIELD})
 """Fields of `origin` in which two bundles of one checkpoint may differ."""
 
 
@@ -82,4 +82,4 @@ def _tokenizers(manifest: Manifest) -> list[str]:
 
 
 def _record(manifest: Manifest) -> dict[str, Any]:
-    return {name: value for name, value in manifest.origin.items() if name not in OF_ONE_EXPORT}
+    return {name: value for name, value in manifest.origin.items() if name not in EXPORT_FIELDS}

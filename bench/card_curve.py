@@ -14,7 +14,7 @@ from training.history import LOSS_EVERY_STEPS, Event
 
 DPI = 100
 SIZE_INCHES = (8, 4)
-ALIKE = 0.05
+MAX_RATE_DIFFERENCE = 0.05
 """Maximum relative difference in pairs per step between a history and its run."""
 
 
@@ -50,7 +50,7 @@ def read_curve(histories: Sequence[Path], runs: Sequence[Mapping[str, Any]]) -> 
     found: dict[int, list[Event]] = {}
     for path in histories:
         events = _read(path)
-        number = _run_of(path, events[-1], runs)
+        number = _find_run(path, events[-1], runs)
         if number in found:
             raise CurveError(f"{path}: run {number} has a history already")
         found[number] = events
@@ -74,7 +74,7 @@ def _read(path: Path) -> list[Event]:
     return events
 
 
-def _run_of(path: Path, last: Event, runs: Sequence[Mapping[str, Any]]) -> int:
+def _find_run(path: Path, last: Event, runs: Sequence[Mapping[str, Any]]) -> int:
     """Return the number of the run whose last step, or last recorded one before it, ends the history.
 
     Raises:
@@ -86,7 +86,10 @@ def _run_of(path: Path, last: Event, runs: Sequence[Mapping[str, Any]]) -> int:
             return number
         if not steps or not pairs or not 0 < steps - last.step < LOSS_EVERY_STEPS:
             continue
-        if pairs > last.pairs_seen and abs(1 - last.pairs_seen / last.step * steps / pairs) < ALIKE:
+        if (
+            pairs > last.pairs_seen
+            and abs(1 - last.pairs_seen / last.step * steps / pairs) < MAX_RATE_DIFFERENCE
+        ):
             return number
     known = "; ".join(
         f"run {number}: step {run.get('steps')}, {run.get('pairs_seen')} pairs"

@@ -10,7 +10,7 @@ import sacrebleu
 from tqdm import tqdm
 
 from bench.card_examples import RULE, SEED, draw_examples, score_lines
-from bench.card_memory import resident
+from bench.card_memory import measure_resident
 from bench.quality import Quality, measure
 from bench.rounds import spread
 from dragoman import DecodingOptions, EngineRequest, Translation, Translator
@@ -90,12 +90,12 @@ def variants(bundle: Bundle, fp32: Bundle) -> list[Variant]:
 
 def measure_all(plan: Plan) -> dict[str, Any]:
     """Measure the figures of `bench/results/card-*.json`, except its provenance, summary and curve."""
-    wanted = variants(plan.bundle, plan.fp32)
-    shipped = wanted[-1]
+    to_measure = variants(plan.bundle, plan.fp32)
+    shipped = to_measure[-1]
     measured: list[tuple[Variant, Quality]] = []
-    for path in dict.fromkeys(variant.bundle for variant in wanted):
+    for path in dict.fromkeys(variant.bundle for variant in to_measure):
         with Translator.open(path, replicas=plan.replicas) as translator:
-            for variant in wanted:
+            for variant in to_measure:
                 if variant.bundle == path:
                     measured += [(variant, quality) for quality in _qualities(translator, variant, plan.sets)]
     with Translator.open(shipped.bundle, replicas=plan.replicas) as translator:
@@ -105,7 +105,7 @@ def measure_all(plan: Plan) -> dict[str, Any]:
         "replicas": plan.replicas,
         "scores": scores_of(measured),
         "speed": speed,
-        "size_bytes": card_apart(plan.bundle.manifest),
+        "size_bytes": size_without_card(plan.bundle.manifest),
         "memory": _memory(plan),
         "examples": examples,
     }
@@ -124,7 +124,7 @@ def scores_of(measured: Sequence[tuple[Variant, Quality]]) -> dict[str, Any]:
     return {name: {**score, VARIANTS_FIELD: score.pop(VARIANTS_FIELD)} for name, score in scores.items()}
 
 
-def card_apart(manifest: Manifest) -> int:
+def size_without_card(manifest: Manifest) -> int:
     """Return the size in bytes of all files in the manifest except the card, which shows this size."""
     return sum(record.size_bytes for name, record in manifest.files.items() if name != CARD_FILE)
 
@@ -178,10 +178,10 @@ def _chrf_signature() -> str:
 
 
 def _memory(plan: Plan) -> dict[str, Any]:
-    alone = asdict(resident([plan.bundle.path], plan.replicas))
+    alone = asdict(measure_resident([plan.bundle.path], plan.replicas))
     if plan.beside is None:
         return {**alone, "beside": None}
-    together = resident([plan.bundle.path, plan.beside], plan.replicas)
+    together = measure_resident([plan.bundle.path, plan.beside], plan.replicas)
     beside = read_bundle(plan.beside).manifest.name
     return {**alone, "beside": {"name": beside, "loaded_bytes": together.loaded_bytes}}
 

@@ -13,18 +13,18 @@ from dragoman import Translator
 
 
 @dataclass(frozen=True, slots=True)
-class Resident:
+class ResidentMemory:
     """Resident memory of Python and its libraries before loading, and with all bundles before translating."""
 
     before_bytes: int
     loaded_bytes: int
 
 
-def resident(bundles: Sequence[Path], replicas: int) -> Resident:
+def measure_resident(bundles: Sequence[Path], replicas: int) -> ResidentMemory:
     """Load bundles in a new process and measure it."""
     command = [sys.executable, "-m", "bench.card_memory", *map(str, bundles), "--replicas", str(replicas)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 -- our own module
-    return Resident(**json.loads(done.stdout))
+    return ResidentMemory(**json.loads(done.stdout))
 
 
 def main() -> int:
@@ -34,7 +34,7 @@ def main() -> int:
     arguments = parser.parse_args()
     before: int = memory()["resident_bytes"]
     translators = [Translator.open(path, replicas=arguments.replicas) for path in arguments.bundles]
-    found = Resident(before, memory()["resident_bytes"])
+    found = ResidentMemory(before, memory()["resident_bytes"])
     for translator in translators:
         translator.close()
     sys.stdout.write(json.dumps(asdict(found)) + "\n")

@@ -8,7 +8,7 @@ from export.markdown import cell, table
 from export.model_card import Section, search_name
 
 MEBIBYTE = 2**20
-MOST_POINTS = 10
+MAX_POINTS = 10
 """Maximum number of validations that a card shows; the plot shows all."""
 PAGE = "docs/models.md"
 
@@ -69,7 +69,7 @@ def curve(recorded: Mapping[str, Any]) -> str:
     points = recorded["points"]
     rows = [
         (point["run"], f"{point['pairs_seen']:,}", f"{point['bleu']:.1f}", f"{point['chrf']:.1f}")
-        for point in (points[place] for place in _evenly(len(points), MOST_POINTS))
+        for point in (points[place] for place in _evenly(len(points), MAX_POINTS))
     ]
     head = ("run", "pairs seen", "BLEU", "chrF")
     return f"{curve_caption(recorded)} A picture is in the project's {PAGE}.\n\n{table(head, rows)}"

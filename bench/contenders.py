@@ -136,7 +136,7 @@ def versions_of(contenders: Sequence[Contender]) -> dict[str, str]:
     return versions
 
 
-def line_up(arguments: argparse.Namespace) -> list[Contender]:
+def select_contenders(arguments: argparse.Namespace) -> list[Contender]:
     """Return Dragoman's variants and the other engines on the prepared models; see `parser_of`."""
     folder: Path = arguments.folder
     contenders = [*(arguments.variants or dragoman_variants(folder)), *peers(folder)]

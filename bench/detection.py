@@ -29,11 +29,11 @@ WORDS = {
 }
 """Short inputs that people type into a form, separated by |."""
 
-Tell = Callable[[str], str]
+Detect = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DetectionResult:
     """Results of one library among `languages` languages."""
 
     library: str
@@ -48,18 +48,18 @@ class Told:
     """Resident memory of the whole process at the end, in MiB."""
 
 
-def lingua(codes: Sequence[str]) -> Tell:
+def lingua(codes: Sequence[str]) -> Detect:
     """Return lingua's detector as the service uses it."""
     return lambda text: detection.detect(text, codes)[0].language
 
 
-def lingua_trigrams(codes: Sequence[str]) -> Tell:
+def lingua_trigrams(codes: Sequence[str]) -> Detect:
     """Return lingua's detector as the service uses it for many languages."""
     detection.MAX_DETAILED = 0
     return lingua(codes)
 
 
-def py3langid(codes: Sequence[str]) -> Tell:
+def py3langid(codes: Sequence[str]) -> Detect:
     """Return py3langid's detector with its own model."""
     from py3langid import langid  # noqa: PLC0415 -- may not be installed
 
@@ -68,14 +68,14 @@ def py3langid(codes: Sequence[str]) -> Tell:
     return lambda text: str(identifier.classify(text)[0])
 
 
-LIBRARIES: dict[str, Callable[[Sequence[str]], Tell]] = {
+LIBRARIES: dict[str, Callable[[Sequence[str]], Detect]] = {
     "lingua": lingua,
     "lingua-trigrams": lingua_trigrams,
     "py3langid": py3langid,
 }
 
 
-def measure(library: str, count: int, sentences: dict[str, Sequence[str]]) -> Told:
+def measure(library: str, count: int, sentences: dict[str, Sequence[str]]) -> DetectionResult:
     """Measure a library in this process."""
     tell = LIBRARIES[library](LANGUAGES[:count])
     tell("Hallo Welt")
@@ -85,7 +85,7 @@ def measure(library: str, count: int, sentences: dict[str, Sequence[str]]) -> To
     seconds = time.perf_counter() - began
     short = [right for (text, _), right in zip(pairs, is_right, strict=True) if len(text) < SHORT_CHARACTERS]
     wrong = [word for language, words in WORDS.items() for word in words.split("|") if tell(word) != language]
-    return Told(
+    return DetectionResult(
         library=library,
         languages=count,
         sentences_right=round(sum(is_right) / len(is_right), 4),

@@ -28,7 +28,7 @@ class Dragoman:
         self._translator = Translator.open(bundle, replicas=workers, threads=1)
         self._bundle = bundle
         self._workers = workers
-        self._wishes = wishes
+        self._option_overrides = wishes
 
     def search(self, sources: list[Ids], search: Search) -> list[Ids]:
         found = self._translator.search(sources, self._options(search))
@@ -37,7 +37,7 @@ class Dragoman:
     def front(self, name: str, search: Search) -> Front:
         options = self._options(search)
         if name == "submit":
-            return _Submit(self._translator, options)
+            return _EngineFront(self._translator, options)
         if name == "static batches":
             # A separate engine for each batch, because one engine would merge two batches.
             engines = [Translator.open(self._bundle, replicas=1, threads=1) for _ in range(self._workers)]
@@ -55,7 +55,7 @@ class Dragoman:
             min_length=search.min_length,
             max_length=search.max_length,
         )
-        return dataclasses.replace(options, **self._wishes)
+        return dataclasses.replace(options, **self._option_overrides)
 
 
 def _translate(
@@ -64,7 +64,7 @@ def _translate(
     return translator.translate(texts, options)
 
 
-class _Submit:
+class _EngineFront:
     """Front with the engine's own scheduling, which batches requests continuously."""
 
     def __init__(self, translator: Translator, options: DecodingOptions) -> None:

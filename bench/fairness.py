@@ -44,7 +44,7 @@ MakeText = Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class LatencyResult:
     """Latencies of short sentences while `large_texts` clients send large texts of one kind."""
 
     kind: str
@@ -63,13 +63,13 @@ def sentences_text(number: int) -> str:
     """Return running text: sentences in random order."""
     lines = read_lines(SENTENCES)
     draw = random.Random(SEED + number)  # noqa: S311 -- a workload, no secret
-    return _filled(f"{draw.choice(lines)} " for _ in itertools.count())
+    return _fill(f"{draw.choice(lines)} " for _ in itertools.count())
 
 
 def letters_text(number: int) -> str:
     """Return random letters without a space."""
     draw = random.Random(SEED + number)  # noqa: S311 -- the same
-    return _filled(draw.choice("abcdefghijklmnopqrstuvwxyz") for _ in itertools.count())
+    return _fill(draw.choice("abcdefghijklmnopqrstuvwxyz") for _ in itertools.count())
 
 
 def repeated_text(number: int) -> str:
@@ -98,7 +98,7 @@ KINDS: dict[str, MakeText] = {
 }
 
 
-def _filled(parts: Iterator[str]) -> str:
+def _fill(parts: Iterator[str]) -> str:
     text: list[str] = []
     length = 0
     for part in parts:
@@ -110,7 +110,7 @@ def _filled(parts: Iterator[str]) -> str:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _LoadMeasurements:
     """Measurements of one load in all rounds."""
 
     latencies_s: list[float]
@@ -125,13 +125,13 @@ def large_texts(address: str, texts: Iterator[str], clients: int) -> Iterator[No
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    asking = asyncio.run_coroutine_threadsafe(_ask_large(address, texts, clients), loop)
+    clients_task = asyncio.run_coroutine_threadsafe(_send_large(address, texts, clients), loop)
     try:
         yield
     finally:
-        asking.cancel()
+        clients_task.cancel()
         with suppress(CancelledError):
-            asking.result()
+            clients_task.result()
         # The cancelled clients close their connections before the loop ends.
         asyncio.run_coroutine_threadsafe(asyncio.sleep(PAUSE_S), loop).result()
         loop.call_soon_threadsafe(loop.stop)
@@ -139,7 +139,7 @@ def large_texts(address: str, texts: Iterator[str], clients: int) -> Iterator[No
         loop.close()
 
 
-async def _ask_large(address: str, texts: Iterator[str], clients: int) -> None:
+async def _send_large(address: str, texts: Iterator[str], clients: int) -> None:
     async def ask() -> None:
         async with httpx.AsyncClient(base_url=address, timeout=TIMEOUT_S) as http:
             while True:
@@ -149,16 +149,16 @@ async def _ask_large(address: str, texts: Iterator[str], clients: int) -> None:
     await asyncio.gather(*(ask() for _ in range(clients)))
 
 
-def ask_short(address: str, seen: _Seen, seconds: float) -> None:
+def send_short(address: str, seen: _LoadMeasurements, seconds: float) -> None:
     """Send short sentences for `seconds`, each after the response to the previous one."""
     numbers = itertools.count(seen.errors + len(seen.latencies_s))
     with httpx.Client(base_url=address, timeout=TIMEOUT_S) as http:
         tokens, began = _target_tokens(http), time.perf_counter()
         while time.perf_counter() - began < seconds:
-            asked = time.perf_counter()
+            sent_s = time.perf_counter()
             try:
                 http.post("/v1/translate", json=_body(SHORT.format(next(numbers)))).raise_for_status()
-                seen.latencies_s.append(time.perf_counter() - asked)
+                seen.latencies_s.append(time.perf_counter() - sent_s)
             except httpx.HTTPError:
                 seen.errors += 1
             time.sleep(PAUSE_S)
@@ -166,19 +166,21 @@ def ask_short(address: str, seen: _Seen, seconds: float) -> None:
         seen.tokens += _target_tokens(http) - tokens
 
 
-def measure(address: str, kind: str, loads: Sequence[int], rounds: int, seconds: float) -> list[Waits]:
+def measure(
+    address: str, kind: str, loads: Sequence[int], rounds: int, seconds: float
+) -> list[LatencyResult]:
     """Measure short sentences under each load in turn, `rounds` times."""
     texts = map(KINDS[kind], itertools.count())
-    seen = {load: _Seen([]) for load in loads}
+    seen = {load: _LoadMeasurements([]) for load in loads}
     for _ in range(rounds):
         for load in loads:
             with large_texts(address, texts, load):
                 time.sleep(SETTLE_S if load else 0.0)
-                ask_short(address, seen[load], seconds)
+                send_short(address, seen[load], seconds)
             _wait_until_idle(address)
     alone_s = percentile(seen[loads[0]].latencies_s, 0.99)
     return [
-        Waits(
+        LatencyResult(
             kind=kind,
             large_texts=load,
             requests=len(found.latencies_s) + found.errors,
@@ -226,10 +228,10 @@ def main() -> int:
     arguments = parser.parse_args()
     loads = (0, *arguments.load) if arguments.load else LOADS
     gc.disable()  # a full collection here takes 200 ms, which would count as the server's
-    results: list[Waits] = []
+    results: list[LatencyResult] = []
     for kind in arguments.kind or KINDS:
         with service_process(arguments.bundle, arguments.cpus, SETTINGS) as service:
-            ask_short(service.address, _Seen([]), 1.0)
+            send_short(service.address, _LoadMeasurements([]), 1.0)
             found = measure(service.address, kind, loads, arguments.rounds, arguments.seconds)
         results += found
         for waits in found:

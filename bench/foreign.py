@@ -17,14 +17,14 @@ from bench.checkpoints import grow_vocabulary
 from export.samples import BUILT_IN
 
 SEED = 1
-ENDS = 6.0
+END_BIAS = 6.0
 """Approximate bias of the end-of-sentence logit: without it random weights translate up to the limit."""
 TRAINED_PIECES, OPUS_PIECES, NLLB_PIECES = 1_000, 58_100, 256_000
 """Vocabulary sizes: a tokenizer is trained on the little text available, then grown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class ForeignModel:
     """A model to import."""
 
     model_class: Any
@@ -64,8 +64,8 @@ def _write_json(path: Path, content: object) -> None:
     path.write_text(json.dumps(content), encoding="utf8")
 
 
-FOREIGN: Mapping[str, Foreign] = {
-    "opus-mt": Foreign(
+FOREIGN: Mapping[str, ForeignModel] = {
+    "opus-mt": ForeignModel(
         MarianMTModel,
         MarianConfig,
         {
@@ -86,7 +86,7 @@ FOREIGN: Mapping[str, Foreign] = {
         },
         _write_marian_tokenizer,
     ),
-    "nllb-600m": Foreign(
+    "nllb-600m": ForeignModel(
         M2M100ForConditionalGeneration,
         M2M100Config,
         {
@@ -112,18 +112,18 @@ def write_foreign(name: str, folder: Path) -> None:
     torch.manual_seed(SEED)
     foreign = FOREIGN[name]
     model = foreign.model_class(foreign.config_class(**foreign.settings))
-    _end_soon(model)
+    _bias_end_of_sentence(model)
     model.save_pretrained(folder)
     foreign.write_tokenizer(folder)
 
 
-def _end_soon(model: Any) -> None:
+def _bias_end_of_sentence(model: Any) -> None:
     end = model.lm_head.weight[model.config.eos_token_id].detach()
     with torch.no_grad():
         if hasattr(model, "final_logits_bias"):
-            model.final_logits_bias[0, model.config.eos_token_id] = ENDS
+            model.final_logits_bias[0, model.config.eos_token_id] = END_BIAS
         else:
-            model.model.decoder.layer_norm.bias += ENDS * end / end.square().sum()
+            model.model.decoder.layer_norm.bias += END_BIAS * end / end.square().sum()
 
 
 def main() -> int:

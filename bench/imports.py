@@ -17,7 +17,7 @@ PRECISIONS = ("fp32", "int8")
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class ImportResult:
     """Figures of the import of one model in one precision."""
 
     model: str
@@ -49,14 +49,14 @@ def export(model: Path, bundle: Path, precision: str) -> tuple[float, float]:
     return time.perf_counter() - began, usage.ru_maxrss / 1024
 
 
-def measure(name: str, folder: Path, precision: str) -> Import:
+def measure(name: str, folder: Path, precision: str) -> ImportResult:
     """Export and open one of MODELS, after making it if it does not exist."""
     original, bundle = folder / name, folder / f"{name}-{precision}"
     if not original.is_dir():
         make = [sys.executable, "-m", "bench.foreign", name, str(original)]
         subprocess.run(make, check=True)  # noqa: S603 -- our own module
     export_s, peak_mib = export(original, bundle, precision)
-    return Import(
+    return ImportResult(
         model=name,
         precision=precision,
         parameters=(original / "model.safetensors").stat().st_size // 4,
@@ -76,10 +76,12 @@ def first_use(bundle: Path) -> dict[str, float]:
     return found
 
 
-def reopen(output: Path, folder: Path) -> list[Import]:
+def reopen(output: Path, folder: Path) -> list[ImportResult]:
     """Read the rows of a result and measure opening their bundles again; keep the export figures."""
     rows = json.loads(output.read_text(encoding="utf8"))["imports"]
-    return [Import(**{**row, **first_use(folder / f"{row['model']}-{row['precision']}")}) for row in rows]
+    return [
+        ImportResult(**{**row, **first_use(folder / f"{row['model']}-{row['precision']}")}) for row in rows
+    ]
 
 
 def _size_mb(folder: Path) -> float:

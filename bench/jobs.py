@@ -48,7 +48,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class ClientLoad:
     """The clients of a phase, and its length."""
 
     clients: int
@@ -57,27 +57,27 @@ class Crowd:
     seconds: float
 
 
-async def ask(address: str, texts: Sequence[str], crowd: Crowd) -> list[tuple[int, float]]:
+async def ask(address: str, texts: Sequence[str], crowd: ClientLoad) -> list[tuple[int, float]]:
     """Send requests; return status and latency, in seconds, of each."""
     ends_s = time.perf_counter() + crowd.seconds
     remaining = cycle(texts)
     drawn = random.Random(SEED)  # noqa: S311 -- a workload, no secret
-    answered: list[tuple[int, float]] = []
+    outcomes: list[tuple[int, float]] = []
 
-    async def ask_on() -> None:
+    async def run_client() -> None:
         async with PlainClient(address, TIMEOUT_S) as client:
             while time.perf_counter() < ends_s:
                 await asyncio.sleep(drawn.expovariate(1 / crowd.pause_s))
                 began_s = time.perf_counter()
                 question = {"text": next(remaining), "source": "de", "target": "en"}
                 status = await client.post("/v1/translate", question)
-                answered.append((status, time.perf_counter() - began_s))
+                outcomes.append((status, time.perf_counter() - began_s))
 
-    await asyncio.gather(*(ask_on() for _ in range(crowd.clients)))
-    return answered
+    await asyncio.gather(*(run_client() for _ in range(crowd.clients)))
+    return outcomes
 
 
-def begin_job(http: httpx.Client, lines: Sequence[str]) -> str:
+def start_job(http: httpx.Client, lines: Sequence[str]) -> str:
     """Start a job of these lines; return its id."""
     body = "".join(json.dumps({"text": line}) + "\n" for line in lines)
     query = {"source": "de", "target": "en"}
@@ -93,24 +93,24 @@ def num_done(http: httpx.Client, job_id: str) -> int:
 
 
 def measure_phase(
-    service: Service, texts: Sequence[str], crowd: Crowd, job_lines: Sequence[str] | None
+    service: Service, texts: Sequence[str], crowd: ClientLoad, job_lines: Sequence[str] | None
 ) -> Phase:
     """Measure a phase with a job of these lines, which is cancelled at the end, or without a job."""
     rate = None
     with httpx.Client(base_url=service.address, timeout=TIMEOUT_S) as http:
-        job_id = None if job_lines is None else begin_job(http, job_lines)
+        job_id = None if job_lines is None else start_job(http, job_lines)
         time.sleep(SETTLE_S)
         began_s, before = time.perf_counter(), 0 if job_id is None else num_done(http, job_id)
-        answered = asyncio.run(ask(service.address, texts, crowd))
+        outcomes = asyncio.run(ask(service.address, texts, crowd))
         if job_id is not None:
             rate = (num_done(http, job_id) - before) / (time.perf_counter() - began_s)
             http.delete(f"/v1/jobs/{job_id}").raise_for_status()
             time.sleep(SETTLE_S)
-    good = [latency_s for status, latency_s in answered if status == httpx.codes.OK]
+    good = [latency_s for status, latency_s in outcomes if status == httpx.codes.OK]
     return Phase(
         job_id is not None,
-        len(answered),
-        len(answered) - len(good),
+        len(outcomes),
+        len(outcomes) - len(good),
         round(1e3 * percentile(good, 0.5), 1),
         round(1e3 * percentile(good, 0.99), 1),
         None if rate is None else round(rate, 1),
@@ -128,14 +128,14 @@ def main() -> int:
     parser.add_argument("--sentences", type=Path, default=SENTENCES, help="German text, a sentence a line")
     parser.add_argument("--output", type=Path, default=RESULTS / "jobs.json")
     arguments = parser.parse_args()
-    crowd = Crowd(arguments.clients, arguments.pause, arguments.seconds)
+    crowd = ClientLoad(arguments.clients, arguments.pause, arguments.seconds)
     texts = read_texts(arguments.sentences, 3000)
     lines = list(distinct_lines(read_lines(arguments.sentences), JOB_LINES))
     settings: dict[str, str] = {}
     if arguments.job_texts is not None:
         settings["DRAGOMAN_JOB_TEXTS"] = str(arguments.job_texts)
     with service_process(arguments.bundle, CPUS, settings) as service:
-        asyncio.run(ask(service.address, texts, Crowd(crowd.clients, crowd.pause_s, 5.0)))
+        asyncio.run(ask(service.address, texts, ClientLoad(crowd.clients, crowd.pause_s, 5.0)))
         phases = [
             measure_phase(service, texts, crowd, job_lines)
             for _ in range(arguments.rounds)
@@ -151,10 +151,10 @@ def main() -> int:
 def summarise(phases: Sequence[Phase]) -> dict[str, object]:
     """Return all phases, and the ratios of median latencies with a job to those without."""
     alone = [phase for phase in phases if not phase.has_job]
-    beside = [phase for phase in phases if phase.has_job]
+    with_job = [phase for phase in phases if phase.has_job]
     ratios = {
         f"{name}_beside_to_alone": round(
-            statistics.median(getattr(one, name) for one in beside)
+            statistics.median(getattr(one, name) for one in with_job)
             / statistics.median(getattr(one, name) for one in alone),
             2,
         )

@@ -11,7 +11,7 @@ from typing import Any
 import sentencepiece
 from tqdm import tqdm
 
-from bench.contenders import Contender, Worker, line_up, parser_of, running, versions_of
+from bench.contenders import Contender, Worker, parser_of, running, select_contenders, versions_of
 from bench.models import TOKENIZER
 from bench.peers.protocol import Ids, Search
 from bench.provenance import provenance, write_result
@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
-    contenders = [one for one in line_up(arguments) if "int8" in one.name]
+    contenders = [one for one in select_contenders(arguments) if "int8" in one.name]
     tokenizer = arguments.folder / TOKENIZER
     vocab_size = sentencepiece.SentencePieceProcessor(model_file=str(tokenizer)).vocab_size()
     workload = forced(read_lines(arguments.sentences), tokenizer, vocab_size, max(BATCHES))

@@ -48,7 +48,7 @@ def origin_of(checkpoint: str) -> str:
     return checkpoint if is_made_up else file_sha256(Path(checkpoint) / WEIGHTS_FILE)
 
 
-def is_made_of(folder: Path, origin: str) -> bool:
+def has_origin(folder: Path, origin: str) -> bool:
     """Return whether the folder is complete and has this origin."""
     complete = folder / COMPLETE
     return complete.is_file() and complete.read_text(encoding="utf8") == origin
@@ -135,7 +135,7 @@ def main() -> int:
     arguments = parser.parse_args()
     folder: Path = arguments.folder
     origin = origin_of(arguments.checkpoint)
-    if not arguments.fresh and is_made_of(folder, origin):
+    if not arguments.fresh and has_origin(folder, origin):
         sys.stderr.write(f"{folder} is there already\n")
         return 0
     shutil.rmtree(folder, ignore_errors=True)

@@ -15,9 +15,9 @@ import sacrebleu
 import sentencepiece
 from tqdm import tqdm
 
-from bench.contenders import REFERENCE, Contender, Worker, line_up, parser_of, running, versions_of
+from bench.contenders import REFERENCE, Contender, Worker, parser_of, running, select_contenders, versions_of
 from bench.models import TOKENIZER
-from bench.outputs import outputs_of, share_equal
+from bench.outputs import share_equal, translate_sources
 from bench.peers.protocol import Ids, Search
 from bench.provenance import provenance, write_result
 from bench.rounds import speed_ratios, spread, turn
@@ -110,7 +110,7 @@ def quality(
     with running(contenders, 1) as started:
         for beam_size in BEAMS:
             outputs = {
-                name: outputs_of(worker, workload.sources, workload.search(beam_size))
+                name: translate_sources(worker, workload.sources, workload.search(beam_size))
                 for name, worker in tqdm(started.items(), desc=f"outputs, beam {beam_size}")
             }
             exact = next((found for name, found in outputs.items() if name == "Dragoman fp32"), None)
@@ -158,7 +158,7 @@ def main() -> int:
     parser.add_argument("--quality-lines", type=int, default=1000, help="most sentences that are scored")
     parser.add_argument("--least-sentences", type=int, default=16, help="of a setting with small batches")
     arguments = parser.parse_args()
-    contenders = line_up(arguments)
+    contenders = select_contenders(arguments)
     tokenizer = arguments.folder / TOKENIZER
     lines = read_lines(arguments.sentences)
     most = arguments.lines

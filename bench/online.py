@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 from tqdm import tqdm
 
-from bench.contenders import REFERENCE, Contender, Worker, line_up, parser_of, running, versions_of
+from bench.contenders import REFERENCE, Contender, Worker, parser_of, running, select_contenders, versions_of
 from bench.peers.arrivals import Load, closed_loop, median_latency_s, open_loop, percentile
 from bench.peers.protocol import Search
 from bench.provenance import provenance, write_result
@@ -34,7 +34,7 @@ TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ServingMethod:
     """A way to serve: a front of a worker, or our service over HTTP if `worker` is None."""
 
     name: str
@@ -43,7 +43,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OfferedLoad:
     """The load on a way to serve: waiting clients, or a rate of requests per second."""
 
     clients: int | None = None
@@ -77,7 +77,9 @@ class HttpFront:
         answer.raise_for_status()
 
 
-def ask(way: Way, parts: "Parts", texts: Sequence[str], question: Question, seed: int) -> Load:
+def ask(
+    way: ServingMethod, parts: "RunningParts", texts: Sequence[str], question: OfferedLoad, seed: int
+) -> Load:
     """Measure one way to serve under one load."""
     search = parts.search
     if way.worker is None:
@@ -97,7 +99,7 @@ def ask(way: Way, parts: "Parts", texts: Sequence[str], question: Question, seed
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class RunningParts:
     """The running workers and service."""
 
     workers: dict[str, Worker]
@@ -105,7 +107,7 @@ class Parts:
     search: Search
 
 
-def summarise(way: Way, question: Question, loads: Sequence[Load]) -> dict[str, Any]:
+def summarise(way: ServingMethod, question: OfferedLoad, loads: Sequence[Load]) -> dict[str, Any]:
     """Summarise all rounds: latencies pooled, throughput of the median round."""
     latencies = [latency for load in loads for latency in load.latencies_s]
     together = Load(
@@ -126,11 +128,15 @@ def summarise(way: Way, question: Question, loads: Sequence[Load]) -> dict[str, 
 
 
 def measure(
-    ways: Sequence[Way], parts: Parts, texts: Sequence[str], questions: Sequence[Question], num_rounds: int
+    ways: Sequence[ServingMethod],
+    parts: RunningParts,
+    texts: Sequence[str],
+    questions: Sequence[OfferedLoad],
+    num_rounds: int,
 ) -> list[dict[str, Any]]:
     """Measure every way to serve under every load, in turn, round by round."""
     by_name = {way.name: way for way in ways}
-    loads: dict[tuple[Question, str], list[Load]] = {}
+    loads: dict[tuple[OfferedLoad, str], list[Load]] = {}
     plan = [(number, question) for number in range(num_rounds) for question in questions]
     for number, question in tqdm(plan, desc="online"):
         for name in turn(list(by_name), number):
@@ -139,20 +145,20 @@ def measure(
     return [summarise(by_name[name], question, found) for (question, name), found in loads.items()]
 
 
-def ways_of(contenders: Sequence[Contender]) -> list[Way]:
-    found = [Way("HTTP service", None)]
+def ways_of(contenders: Sequence[Contender]) -> list[ServingMethod]:
+    found = [ServingMethod("HTTP service", None)]
     for one in contenders:
         fronts = ("submit", "static batches") if one.engine == "dragoman" else ("thread pool",)
-        found += [Way(f"{one.name}, {front}", one.name, front) for front in fronts]
+        found += [ServingMethod(f"{one.name}, {front}", one.name, front) for front in fronts]
     return found
 
 
 @contextmanager
-def everything(contenders: Sequence[Contender], search: Search) -> Iterator[Parts]:
+def everything(contenders: Sequence[Contender], search: Search) -> Iterator[RunningParts]:
     with ExitStack() as stack:
         workers = stack.enter_context(running(contenders, WORKERS))
         address = stack.enter_context(running_service(contenders[0].model, WORKERS))
-        yield Parts(workers, address, search)
+        yield RunningParts(workers, address, search)
 
 
 def main() -> int:
@@ -161,21 +167,21 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--beam-size", type=int, default=4)
     arguments = parser.parse_args()
-    contenders = [one for one in line_up(arguments) if "fp32" not in one.name]
+    contenders = [one for one in select_contenders(arguments) if "fp32" not in one.name]
     search = Search(beam_size=arguments.beam_size, max_length=MAX_REAL_TOKENS)
     texts = list(islice(cycle(read_lines(arguments.sentences)), arguments.requests))
     ways = ways_of(contenders)
     with everything(contenders, search) as parts:
         for way in ways:
-            ask(way, parts, texts[: 2 * WORKERS], Question(clients=WORKERS), seed=0)
-        closed = [Question(clients=clients) for clients in CLIENTS]
+            ask(way, parts, texts[: 2 * WORKERS], OfferedLoad(clients=WORKERS), seed=0)
+        closed = [OfferedLoad(clients=clients) for clients in CLIENTS]
         rows = measure(ways, parts, texts, closed, arguments.rounds)
         rate = next(
             row["requests_per_s"]
             for row in rows
             if row["way"] == REFERENCE_FRONT and row["clients"] == max(CLIENTS)
         )
-        offered = [Question(rate=share * rate, share=share) for share in LOADS]
+        offered = [OfferedLoad(rate=share * rate, share=share) for share in LOADS]
         rows += measure(ways, parts, texts, offered, arguments.rounds)
     for row in rows:
         load = f"{row['clients']} clients" if row["clients"] else f"{row['rate']:.1f} requests/s"

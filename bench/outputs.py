@@ -10,7 +10,7 @@ from bench.workloads import make_batches
 BATCH_SOURCES = 32
 
 
-def outputs_of(worker: Worker, sources: Sequence[Ids], search: Search) -> list[Ids]:
+def translate_sources(worker: Worker, sources: Sequence[Ids], search: Search) -> list[Ids]:
     """Return the best target ids of every source, in the order of the sources."""
     order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
     batches = make_batches([sources[index] for index in order], BATCH_SOURCES)

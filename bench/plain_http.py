@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-NO_ANSWER = 0
+NO_RESPONSE = 0
 """Stands for the status if the connection failed or timed out."""
 _LENGTH = b"\r\ncontent-length:"
 
@@ -36,7 +36,7 @@ class PlainClient:
         await self._close()
 
     async def post(self, path: str, body: Mapping[str, object]) -> int:
-        """Send a request; return the status after the body is read, or `NO_ANSWER` without one in time."""
+        """Send a request; return the status after the body is read, or `NO_RESPONSE` without one in time."""
         content = json.dumps(body).encode()
         head = (
             f"POST {path} HTTP/1.1\r\nHost: {self._host}:{self._port}\r\n"
@@ -47,7 +47,7 @@ class PlainClient:
                 return await self._exchange(head.encode("ascii") + content)
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             await self._close()
-            return NO_ANSWER
+            return NO_RESPONSE
 
     async def _exchange(self, request: bytes) -> int:
         if self._reader is None or self._writer is None:

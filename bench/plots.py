@@ -15,7 +15,7 @@ from bench.page import RESULTS
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 DPI = 110
-LEGEND_ROOM = 1.35
+LEGEND_FACTOR = 1.35
 """Factor by which the axis exceeds the highest bar, so that the legend covers none."""
 Result = Mapping[str, Any]
 
@@ -42,7 +42,7 @@ def draw_speed(result: Result, figure: Figure) -> None:
         axes.set_xlabel("batch x beam")
         axes.set_ylabel(f"times as fast as {REFERENCE}")
         axes.set_title(f"{number} worker{'s' * (number > 1)}")
-        axes.set_ylim(top=LEGEND_ROOM * axes.get_ylim()[1])
+        axes.set_ylim(top=LEGEND_FACTOR * axes.get_ylim()[1])
         axes.legend(fontsize="small", loc="upper center", ncols=2)
 
 

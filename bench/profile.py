@@ -29,7 +29,7 @@ from dragoman import DecodingOptions, Translator
 SETTINGS = ((1, 1), (1, 4), (8, 1), (8, 4), (32, 1), (32, 4))
 """Batch sizes and beam sizes."""
 RUNS = 3
-BRANCHING = frozenset({"If"})
+BRANCH_OPERATORS = frozenset({"If"})
 """Operators to skip: their time is that of the nodes inside, which are listed, too."""
 
 
@@ -76,7 +76,7 @@ class ProfiledSession(onnxruntime.InferenceSession):  # type: ignore[misc] # the
 
 
 @contextmanager
-def sessions_of(session: type[onnxruntime.InferenceSession]) -> Iterator[None]:
+def replace_session_class(session: type[onnxruntime.InferenceSession]) -> Iterator[None]:
     """Replace the class of all sessions that are opened inside the block."""
     usual = onnxruntime.InferenceSession
     onnxruntime.InferenceSession = session
@@ -88,7 +88,7 @@ def sessions_of(session: type[onnxruntime.InferenceSession]) -> Iterator[None]:
 
 def graph_share(bundle: Path, sources: list[Ids], batch: int, beam_size: int) -> dict[str, Any]:
     """Measure searches and the graph runs within them; the difference is Python."""
-    with sessions_of(TimedSession):
+    with replace_session_class(TimedSession):
         translator = Translator.open(bundle)
     options = _options(beam_size)
     translator.search(sources[:batch], options)
@@ -109,7 +109,7 @@ def graph_share(bundle: Path, sources: list[Ids], batch: int, beam_size: int) ->
 def operator_times(bundle: Path, sources: list[Ids], batch: int, beam_size: int) -> list[OperatorTime]:
     """Profile one batch; return the operators of each graph, most costly first."""
     ProfiledSession.opened.clear()
-    with sessions_of(ProfiledSession):
+    with replace_session_class(ProfiledSession):
         translator = Translator.open(bundle)
     translator.search(sources[:batch], _options(beam_size))
     found: list[OperatorTime] = []
@@ -128,7 +128,7 @@ def sum_by_operator(graph: str, events: Iterable[dict[str, Any]]) -> list[Operat
         num_runs += event["name"] == "model_run"
         if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
             operator = event["args"]["op_name"]
-            if operator in BRANCHING:
+            if operator in BRANCH_OPERATORS:
                 continue
             microseconds[operator] += event["dur"]
             calls[operator] += 1

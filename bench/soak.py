@@ -37,8 +37,8 @@ CPUS = 2
 TIMEOUT_S = 120.0
 MAX_BINS = 120
 """Maximum number of intervals for which latencies and memory are reported."""
-REFUSING_QUEUE_SIZE = 8
-REFUSED_PAUSE_S = 0.05
+REJECTING_QUEUE_SIZE = 8
+REJECTED_PAUSE_S = 0.05
 """Wait in seconds after a rejection; without it, the rate of rejections would be measured."""
 WARM_UP_SHARE = 0.1
 """Share of the time in which memory still grows to what the load needs; the slope is taken after it."""
@@ -46,7 +46,7 @@ MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class RequestOutcome:
     """One request as its client measured it."""
 
     at_s: float
@@ -57,44 +57,44 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Resident:
+class MemorySample:
     """Resident memory of the server at a time since the beginning."""
 
     at_s: float
     size_bytes: int
 
 
-async def load(address: str, texts: Sequence[str], clients: int, seconds: float) -> list[Answered]:
+async def load(address: str, texts: Sequence[str], clients: int, seconds: float) -> list[RequestOutcome]:
     """Run closed-loop clients for `seconds`; wait for every request that was sent."""
     began = time.perf_counter()
     remaining = cycle(texts)
-    answered: list[Answered] = []
+    answered: list[RequestOutcome] = []
 
-    async def ask_on() -> None:
+    async def run_client() -> None:
         async with PlainClient(address, TIMEOUT_S) as client:
             while time.perf_counter() - began < seconds:
-                asked = time.perf_counter()
-                question = {"text": next(remaining), "source": "de", "target": "en"}
-                status = await client.post("/v1/translate", question)
+                sent_s = time.perf_counter()
+                body = {"text": next(remaining), "source": "de", "target": "en"}
+                status = await client.post("/v1/translate", body)
                 now = time.perf_counter()
-                answered.append(Answered(now - began, now - asked, status))
+                answered.append(RequestOutcome(now - began, now - sent_s, status))
                 if status == httpx.codes.TOO_MANY_REQUESTS:
-                    await asyncio.sleep(REFUSED_PAUSE_S)
+                    await asyncio.sleep(REJECTED_PAUSE_S)
 
-    await asyncio.gather(*(ask_on() for _ in range(clients)))
+    await asyncio.gather(*(run_client() for _ in range(clients)))
     return answered
 
 
 @contextmanager
-def watched_memory(pid: int, every_s: float) -> Iterator[list[Resident]]:
+def watch_memory(pid: int, every_s: float) -> Iterator[list[MemorySample]]:
     """Sample the resident memory of a process every `every_s` seconds on a thread."""
-    seen: list[Resident] = []
+    seen: list[MemorySample] = []
     is_over = threading.Event()
     began = time.perf_counter()
 
     def watch() -> None:
         while True:
-            seen.append(Resident(time.perf_counter() - began, resident_bytes(pid)))
+            seen.append(MemorySample(time.perf_counter() - began, resident_bytes(pid)))
             if is_over.wait(every_s):
                 return
 
@@ -119,7 +119,7 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def summarise_load(answered: Sequence[Answered]) -> dict[str, Any]:
+def summarise_load(answered: Sequence[RequestOutcome]) -> dict[str, Any]:
     """Return counts by status, the rate of responses with 200, and their latencies."""
     good = [one.latency_s for one in answered if one.status == httpx.codes.OK]
     seconds = max((one.at_s for one in answered), default=0.0)
@@ -142,7 +142,7 @@ def _percentiles_ms(latencies_s: Sequence[float]) -> dict[str, float | None]:
     }
 
 
-def summarise_memory(seen: Sequence[Resident]) -> dict[str, Any]:
+def summarise_memory(seen: Sequence[MemorySample]) -> dict[str, Any]:
     """Return memory at the start, after a minute, at the end and at most, and its growth after warm-up."""
     end_s = seen[-1].at_s
     warm = [one for one in seen if one.at_s >= WARM_UP_SHARE * end_s]
@@ -157,7 +157,7 @@ def summarise_memory(seen: Sequence[Resident]) -> dict[str, Any]:
     }
 
 
-def slope_bytes_per_s(seen: Sequence[Resident]) -> float:
+def slope_bytes_per_s(seen: Sequence[MemorySample]) -> float:
     """Return the growth of memory by least squares; 0 for fewer than two times."""
     if len({one.at_s for one in seen}) < 2:  # noqa: PLR2004 -- a line has two points
         return 0.0
@@ -165,7 +165,9 @@ def slope_bytes_per_s(seen: Sequence[Resident]) -> float:
     return statistics.linear_regression(times, sizes).slope
 
 
-def timeline(answered: Sequence[Answered], seen: Sequence[Resident], bins: int) -> list[dict[str, Any]]:
+def timeline(
+    answered: Sequence[RequestOutcome], seen: Sequence[MemorySample], bins: int
+) -> list[dict[str, Any]]:
     """Return latencies, rate and memory of equal intervals; one without responses has no latencies."""
     end_s = max([one.at_s for one in answered] + [seen[-1].at_s])
     width_s = end_s / bins
@@ -209,10 +211,10 @@ def engine_rate(bundle: Path, texts: Sequence[str], clients: int) -> EngineRate:
     worker = Worker(Contender("engine", "dragoman", bundle), CPUS)
     try:
         worker.wait_until_loaded()
-        question = {"do": "closed", "front": "submit", "clients": clients, "search": search}
-        worker.ask({**question, "texts": list(texts[: 2 * clients])})
+        body = {"do": "closed", "front": "submit", "clients": clients, "search": search}
+        worker.ask({**body, "texts": list(texts[: 2 * clients])})
         began_cpu_s = cpu_seconds(worker.pid)
-        reply = worker.ask({**question, "texts": list(texts)})
+        reply = worker.ask({**body, "texts": list(texts)})
         used_cpu_s = cpu_seconds(worker.pid) - began_cpu_s
     finally:
         worker.close()
@@ -225,7 +227,7 @@ def soak(service: Service, texts: Sequence[str], clients: int, seconds: float) -
     """Run the first phase, with a queue that accepts every request."""
     asyncio.run(load(service.address, texts, clients, min(5.0, seconds / 4)))
     client_cpu_s, server_cpu_s = time.process_time(), cpu_seconds(service.pid)
-    with watched_memory(service.pid, min(1.0, seconds / 10)) as seen:
+    with watch_memory(service.pid, min(1.0, seconds / 10)) as seen:
         answered = asyncio.run(load(service.address, texts, clients, seconds))
     client_cpu_s, server_cpu_s = time.process_time() - client_cpu_s, cpu_seconds(service.pid) - server_cpu_s
     summary = summarise_load(answered)
@@ -240,17 +242,19 @@ def soak(service: Service, texts: Sequence[str], clients: int, seconds: float) -
     }
 
 
-def refusals(service: Service, texts: Sequence[str], clients: int, seconds: float) -> dict[str, Any]:
+def measure_rejections(
+    service: Service, texts: Sequence[str], clients: int, seconds: float
+) -> dict[str, Any]:
     """Run the second phase, with a short queue that rejects requests."""
     answered = asyncio.run(load(service.address, texts, clients, seconds))
-    refused = [one.latency_s for one in answered if one.status == httpx.codes.TOO_MANY_REQUESTS]
+    rejected = [one.latency_s for one in answered if one.status == httpx.codes.TOO_MANY_REQUESTS]
     metrics = httpx.get(f"{service.address}/metrics").raise_for_status().text
     return {
-        "queue_size": REFUSING_QUEUE_SIZE,
+        "queue_size": REJECTING_QUEUE_SIZE,
         "clients": clients,
         **summarise_load(answered),
-        "refused": len(refused),
-        "refused_seen_by_clients": _percentiles_ms(refused),
+        "refused": len(rejected),
+        "refused_seen_by_clients": _percentiles_ms(rejected),
         "refused_by_server": served_within(metrics, status="4xx"),
     }
 
@@ -293,9 +297,9 @@ def measure(bundle: Path, texts: Sequence[str], clients: int, minutes: float) ->
     with service_process(bundle, CPUS, {}) as service:
         served = soak(service, texts, clients, 60 * minutes)
     after = engine_rate(bundle, texts, clients)
-    few: Mapping[str, str] = {"DRAGOMAN_QUEUE_SIZE": str(REFUSING_QUEUE_SIZE)}
+    few: Mapping[str, str] = {"DRAGOMAN_QUEUE_SIZE": str(REJECTING_QUEUE_SIZE)}
     with service_process(bundle, CPUS, few) as service:
-        refused = refusals(service, texts, 2 * clients, min(30.0, 60 * minutes))
+        rejected = measure_rejections(service, texts, 2 * clients, min(30.0, 60 * minutes))
     return {
         "clients": clients,
         "minutes": minutes,
@@ -305,7 +309,7 @@ def measure(bundle: Path, texts: Sequence[str], clients: int, minutes: float) ->
         },
         **compare(served, before, after),
         "served": served,
-        "refusing": refused,
+        "refusing": rejected,
     }
 
 

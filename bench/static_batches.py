@@ -8,7 +8,7 @@ from threading import Lock, Thread
 from typing import Any
 
 Translate = Callable[[list[str]], Sequence[Any]]
-Waiting = tuple[str, "Future[Any]"]
+QueuedText = tuple[str, "Future[Any]"]
 
 
 class StaticBatches:
@@ -22,8 +22,8 @@ class StaticBatches:
         """Start a thread for each of `engines`, which runs one batch at a time."""
         self._max_texts = max_texts
         self._wait_s = wait_s
-        self._queue: queue.Queue[Waiting | None] = queue.Queue()
-        self._collecting = Lock()
+        self._queue: queue.Queue[QueuedText | None] = queue.Queue()
+        self._collect_lock = Lock()
         self._threads = [Thread(target=self._work, args=(one,), daemon=True) for one in engines]
         for thread in self._threads:
             thread.start()
@@ -52,9 +52,9 @@ class StaticBatches:
                 else:
                     future.set_result(answer)
 
-    def _collect(self) -> list[Waiting]:
+    def _collect(self) -> list[QueuedText]:
         """Return the next batch; empty at the end."""
-        with self._collecting:
+        with self._collect_lock:
             first = self._queue.get()
             if first is None:
                 return []

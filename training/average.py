@@ -37,7 +37,7 @@ def average(folders: Sequence[Path], output: Path) -> None:
     checkpoints = [load_checkpoint(folder) for folder in folders]
     first = checkpoints[0]
     for folder, other in zip(folders[1:], checkpoints[1:], strict=True):
-        if not _fit_together(first, other):
+        if not _is_compatible(first, other):
             raise CheckpointError(f"{folder} has another shape or vocabulary than {folders[0]}")
     states = [untied_weights(checkpoint.model) for checkpoint in checkpoints]
     mean = {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
@@ -48,7 +48,7 @@ def average(folders: Sequence[Path], output: Path) -> None:
         shutil.copyfile(first.target_tokenizer, output / TARGET_TOKENIZER_FILE)
 
 
-def _fit_together(one: Checkpoint, other: Checkpoint) -> bool:
+def _is_compatible(one: Checkpoint, other: Checkpoint) -> bool:
     return (
         one.model.config == other.model.config
         and one.source_tokenizer.read_bytes() == other.source_tokenizer.read_bytes()

@@ -13,7 +13,7 @@ T = TypeVar("T")
 StepBar: TypeAlias = "tqdm[Any]"
 
 
-def bar_over(items: Iterable[T], description: str, unit: str) -> Iterable[T]:
+def progress_bar(items: Iterable[T], description: str, unit: str) -> Iterable[T]:
     """Yield the items and show a bar on standard error."""
     return tqdm(items, desc=description, unit=unit, mininterval=_interval_s())
 

@@ -34,7 +34,7 @@ class Batch(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class BatchPlan:
+class BatchSettings:
     """Settings for drawing pairs and cutting batches."""
 
     weights: tuple[float, ...]
@@ -52,7 +52,7 @@ class BatchStream:
     """
 
     def __init__(
-        self, corpora: Sequence[TokenisedCorpus], plan: BatchPlan, first: int = 0, stride: int = 1
+        self, corpora: Sequence[TokenisedCorpus], plan: BatchSettings, first: int = 0, stride: int = 1
     ) -> None:
         self.corpora = corpora
         self.plan = plan
@@ -93,7 +93,7 @@ class BatchStream:
         counts = np.maximum(1, np.round(shares * self.plan.round_pairs).astype(np.int64))
         corpus_of = np.repeat(np.arange(len(self.corpora)), counts)
         pair_of = [
-            _walk(len(corpus), number * int(count), int(count), (self.plan.seed, index))
+            _draw_shuffled(len(corpus), number * int(count), int(count), (self.plan.seed, index))
             for index, (corpus, count) in enumerate(zip(self.corpora, counts, strict=True))
         ]
         return corpus_of, np.concatenate(pair_of)
@@ -130,7 +130,7 @@ def cut_by_budget(lengths: NDArray[np.int64], budget_tokens: int) -> list[tuple[
     return cuts
 
 
-def _walk(size: int, begin: int, count: int, seed: tuple[int, int]) -> NDArray[np.int64]:
+def _draw_shuffled(size: int, begin: int, count: int, seed: tuple[int, int]) -> NDArray[np.int64]:
     """Return `count` pairs from position `begin` of endless shuffled passes over 0 .. size - 1."""
     parts: list[NDArray[np.int64]] = []
     position, end = begin, begin + count

@@ -14,7 +14,7 @@ from typing_extensions import override
 from training.bars import StepBar, step_bar, write_line
 from training.config import TrainingConfig
 from training.history import LOSS_EVERY_STEPS, Event, History
-from training.module import as_translation
+from training.module import as_translation_module
 from training.validation import HeldOut, validate
 
 SNAPSHOT_PATTERN = "step-*.pt"
@@ -35,7 +35,7 @@ class Progress(Callback):
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         self.history.rewind(trainer.global_step)
         self.bar = step_bar(self.total_steps, trainer.global_step)
-        self.mark = (time.monotonic(), as_translation(pl_module).pairs_seen)
+        self.mark = (time.monotonic(), as_translation_module(pl_module).pairs_seen)
 
     @override
     def on_train_batch_start(
@@ -52,7 +52,7 @@ class Progress(Callback):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        module = as_translation(pl_module)
+        module = as_translation_module(pl_module)
         module.train_seconds += time.monotonic() - self.step_began
         self.losses.append(outputs["loss"].detach())
         if self.bar is None:
@@ -83,7 +83,7 @@ class Progress(Callback):
             self.bar.close()
 
 
-class Validation(Callback):
+class ValidationCallback(Callback):
     """BLEU and chrF on held-out lines of each direction, computed and plotted every `every_steps` steps."""
 
     def __init__(
@@ -111,7 +111,7 @@ class Validation(Callback):
         step = trainer.global_step
         if step % self.every_steps and step != self.last_step:
             return
-        module = as_translation(pl_module)
+        module = as_translation_module(pl_module)
         for lines in self.held_out:
             scores = validate(module.model, lines, *self.processors)
             write_line(f"step {step}, {lines.direction}: BLEU {scores.bleu:.2f}, chrF {scores.chrf:.2f}")
@@ -120,7 +120,7 @@ class Validation(Callback):
         self.history.plot()
 
 
-class Snapshots(Callback):
+class SnapshotCallback(Callback):
     """Saved weights of every n-th step and the last; the newest few are averaged into the final model."""
 
     def __init__(self, config: TrainingConfig) -> None:
@@ -151,7 +151,7 @@ class Snapshots(Callback):
         self.folder.mkdir(exist_ok=True)
         path = self.folder / f"step-{step:08d}.pt"
         partial = path.with_suffix(".partial")
-        torch.save(as_translation(pl_module).model.state_dict(), partial)
+        torch.save(as_translation_module(pl_module).model.state_dict(), partial)
         partial.replace(path)
         for old in snapshot_paths(self.folder)[: -self.keep]:
             old.unlink()

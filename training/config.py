@@ -87,7 +87,7 @@ class Corpus(Section):
     """Licence, copied word for word into the model card."""
 
     @model_validator(mode="after")
-    def _has_one_origin(self) -> "Corpus":
+    def _check_origin(self) -> "Corpus":
         if bool(self.files) == (self.generated_pairs is not None):
             raise ValueError("give either files or generated_pairs")
         return self
@@ -129,14 +129,14 @@ class Data(Section):
         return (forward, backward) if self.is_bidirectional else (forward,)
 
     @model_validator(mode="after")
-    def _names_differ(self) -> "Data":
+    def _check_names_differ(self) -> "Data":
         names = [corpus.name for corpus in self.corpora]
         if repeated := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two corpora are named {', '.join(repeated)}")
         return self
 
     @model_validator(mode="after")
-    def _corpora_are_of_its_languages(self) -> "Data":
+    def _check_corpus_languages(self) -> "Data":
         languages = (self.source_language, self.target_language)
         for corpus in self.corpora:
             if corpus.generated_pairs is not None and set(languages) != {GERMAN, ENGLISH}:
@@ -236,7 +236,7 @@ class TrainingConfig(Section):
         )
 
     @model_validator(mode="after")
-    def _parts_fit(self) -> "TrainingConfig":
+    def _check_consistency(self) -> "TrainingConfig":
         if problems := self._problems():
             raise ValueError("; ".join(problems))
         return self

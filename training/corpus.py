@@ -41,7 +41,7 @@ def read_pairs(corpus: Corpus, data: Data, seed: int) -> Iterator[Pair]:
         CorpusError: a file cannot be read, or a line is not UTF-8 or does not have two or three columns.
     """
     seen: set[bytes] = set()
-    for path, chosen in zip(corpus.files, _drawn_lines(corpus, seed), strict=True):
+    for path, chosen in zip(corpus.files, _draw_lines(corpus, seed), strict=True):
         for pair in _read_file(path, chosen, is_reversed=data.is_reversed):
             key = hashlib.blake2b(f"{pair.source}\t{pair.target}".encode(), digest_size=12).digest()
             if key not in seen and is_clean(pair, data.max_length_ratio):
@@ -55,7 +55,7 @@ def is_clean(pair: Pair, max_length_ratio: float) -> bool:
     return short_len > 0 and long_len <= max_length_ratio * short_len + 20
 
 
-def _drawn_lines(corpus: Corpus, seed: int) -> list[set[int] | None]:
+def _draw_lines(corpus: Corpus, seed: int) -> list[set[int] | None]:
     """Return the numbers of the lines to read from each file, or None for all of them."""
     if corpus.max_pairs is None:
         return [None] * len(corpus.files)

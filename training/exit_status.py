@@ -6,7 +6,7 @@ from collections.abc import Callable
 from export.checkpoint import CheckpointError
 from training.errors import TrainingError, TrainingStopped
 
-TO_FIX = 2
+FIXABLE_ERROR = 2
 SIGNALLED = 128
 """Added to the signal's number, as shells do."""
 
@@ -21,11 +21,11 @@ def exit_status(work: Callable[[], object]) -> int:
         work()
     except (TrainingError, CheckpointError) as error:
         sys.stderr.write(f"error: {error}\n")
-        return TO_FIX
+        return FIXABLE_ERROR
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         sys.stderr.write(f"error: {where}{error.strerror or error}\n")
-        return TO_FIX
+        return FIXABLE_ERROR
     except TrainingStopped as stopped:
         sys.stderr.write(f"{stopped}\n")
         return SIGNALLED + stopped.signal_number

@@ -118,7 +118,7 @@ def dropout_seed(seed: int, step: int) -> int:
     return int(mixed)
 
 
-def as_translation(module: lightning.LightningModule) -> TranslationModule:
+def as_translation_module(module: lightning.LightningModule) -> TranslationModule:
     """Narrow the type of the module that Lightning passes to a callback.
 
     Raises:

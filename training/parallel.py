@@ -20,7 +20,7 @@ from training.config import TrainingConfig
 from training.errors import WorkerLostError
 
 HOST = "127.0.0.1"
-MEETING_TIMEOUT = timedelta(minutes=10)
+JOIN_TIMEOUT = timedelta(minutes=10)
 """Maximum wait for all processes to join."""
 GRACE_S = 5.0
 """Maximum wait in seconds for a process to end after its connection has closed."""
@@ -66,7 +66,7 @@ class Workers:
 
 
 @contextmanager
-def joined_workers(
+def start_workers(
     config: TrainingConfig, follow: Callable[[TrainingConfig, int, int], None]
 ) -> Iterator[Workers]:
     """Start the other processes of a run, join them, and terminate them at the end.
@@ -126,7 +126,7 @@ def meet(port: int, rank: int, count: int) -> Iterator[Workers]:
 
 @contextmanager
 def _group(store: TCPStore, rank: int, count: int) -> Iterator[Workers]:
-    store.set_timeout(MEETING_TIMEOUT)
+    store.set_timeout(JOIN_TIMEOUT)
     torch.distributed.init_process_group("gloo", store=store, rank=rank, world_size=count, timeout=TIMEOUT)
     try:
         yield Workers(rank, count)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from training.bars import bar_over
+from training.bars import progress_bar
 from training.config import Corpus, Data, Direction, Section, TrainingConfig, Vocabulary
 from training.corpus import Pair, read_pairs
 from training.errors import CorpusError, RunFolderError
-from training.start import data_seed, keep_start_record
+from training.start import data_seed, write_start_record
 from training.tokenised import TokenisedCorpus, tokenise
-from training.variants.copies import with_variants
+from training.variants.copies import add_variants
 from training.variants.lines import generated_pairs
 from training.variants.terms import TermDictionary
 from training.vocabulary import copy_vocabularies, load_vocabularies, train_vocabularies
@@ -53,9 +53,9 @@ def prepare(config: TrainingConfig) -> list[WeightedCorpus]:
     if recipe_path.exists():
         _check_recipe(recipe_path, recipe)
     else:
-        _demand_files(config)
+        _check_files(config)
         folder.mkdir(parents=True, exist_ok=True)
-        keep_start_record(config)
+        write_start_record(config)
         _prepare(config, folder)
         recipe_path.write_text(recipe.model_dump_json(indent=2), encoding="utf8")
     return [
@@ -92,10 +92,10 @@ def read_terms(config: TrainingConfig, direction: Direction) -> TermDictionary |
     if not data.term_files:
         return None
     corpus = Corpus(name="terms", files=data.term_files, weight=1.0, licence="")
-    return TermDictionary(directed_pairs(read_pairs(corpus, data, data_seed(config)), direction, config))
+    return TermDictionary(orient_pairs(read_pairs(corpus, data, data_seed(config)), direction, config))
 
 
-def directed_pairs(pairs: Iterable[Pair], direction: Direction, config: TrainingConfig) -> Iterator[Pair]:
+def orient_pairs(pairs: Iterable[Pair], direction: Direction, config: TrainingConfig) -> Iterator[Pair]:
     """Yield pairs in `direction`, given pairs from the config's source to its target language."""
     is_swapped = direction != config.data.directions[0]
     return (Pair(pair.target, pair.source) if is_swapped else pair for pair in pairs)
@@ -114,11 +114,11 @@ def _prepare(config: TrainingConfig, folder: Path) -> None:
     for direction in data.directions:
         dictionary = read_terms(config, direction)
         for corpus in data.corpora:
-            pairs = directed_pairs(corpora[corpus.name], direction, config)
+            pairs = orient_pairs(corpora[corpus.name], direction, config)
             languages = (direction.source, direction.target)
-            lines = with_variants(pairs, corpus, data_seed(config), languages, dictionary)
+            lines = add_variants(pairs, corpus, data_seed(config), languages, dictionary)
             tokenised = tokenise(
-                bar_over(lines, f"tokenise {corpus.name} {direction.name}", "pair"),
+                progress_bar(lines, f"tokenise {corpus.name} {direction.name}", "pair"),
                 source_processor,
                 target_processor,
                 data.max_tokens,
@@ -130,7 +130,7 @@ def _prepare(config: TrainingConfig, folder: Path) -> None:
             log.info("%s: %d pairs, %.1f + %.1f tokens", corpus.name, len(tokenised), *lengths)
 
 
-def _demand_files(config: TrainingConfig) -> None:
+def _check_files(config: TrainingConfig) -> None:
     paths = [*config.data.term_files, *(path for corpus in config.data.corpora for path in corpus.files)]
     if missing := [str(path) for path in paths if not path.is_file()]:
         raise CorpusError(f"no such file: {', '.join(missing)}")

@@ -16,11 +16,11 @@ from typing_extensions import override
 
 from training.config import Optimisation, TrainingConfig
 from training.errors import RunFolderError, TrainingStopped
-from training.module import TranslationModule, as_translation
+from training.module import TranslationModule, as_translation_module
 
 log = logging.getLogger(__name__)
 
-KEEP = 2
+MAX_RESUME_POINTS = 2
 
 _NAME = re.compile(r"(\d+)(-v\d+)?\.ckpt")
 
@@ -33,7 +33,7 @@ class ResumePoint:
     step: int
 
 
-class ResumePoints(Callback):
+class ResumePointCallback(Callback):
     """Callback that writes resume points between steps, when weights, optimiser and counters agree.
 
     It must be the last callback, so that the others have finished with a step before the step is on disk.
@@ -59,11 +59,11 @@ class ResumePoints(Callback):
         batch_idx: int,
     ) -> None:
         step = trainer.global_step
-        module = as_translation(pl_module)
+        module = as_translation_module(pl_module)
         is_due = time.monotonic() - self.written_at >= self.every_seconds
         if is_due or step == self.last_step or module.is_stopping:
             self._write(trainer)
-        end_if_stopping(module, step, self.last_step)
+        raise_if_stopping(module, step, self.last_step)
 
     def _write(self, trainer: lightning.Trainer) -> None:
         """Write a resume point under a temporary name first: a kill then leaves the previous one intact."""
@@ -74,12 +74,12 @@ class ResumePoints(Callback):
         with partial.open("rb") as file:
             os.fsync(file.fileno())
         partial.replace(path)
-        for old in resume_points(self.folder.parent)[:-KEEP]:
+        for old in resume_points(self.folder.parent)[:-MAX_RESUME_POINTS]:
             old.path.unlink()
         self.written_at = time.monotonic()
 
 
-class Follower(Callback):
+class StopCallback(Callback):
     """Callback that ends a process other than the first one when the run has to stop; it writes nothing."""
 
     def __init__(self, config: TrainingConfig) -> None:
@@ -94,10 +94,10 @@ class Follower(Callback):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        end_if_stopping(as_translation(pl_module), trainer.global_step, self.last_step)
+        raise_if_stopping(as_translation_module(pl_module), trainer.global_step, self.last_step)
 
 
-def end_if_stopping(module: TranslationModule, step: int, last_step: int) -> None:
+def raise_if_stopping(module: TranslationModule, step: int, last_step: int) -> None:
     """Raise TrainingStopped between two steps if a process of the run has a stop request."""
     if module.is_stopping and step < last_step:
         raise TrainingStopped(module.stop.signal_number or signal.SIGTERM, step)
@@ -148,8 +148,8 @@ def _differing_settings(optimiser_state: dict[str, Any], settings: Optimisation)
         "learning_rate": [group["initial_lr"] for group in groups],
         "weight_decay": [group["weight_decay"] for group in groups],
     }
-    wanted = {"learning_rate": settings.learning_rate, "weight_decay": settings.weight_decay}
-    return [name for name, values in saved.items() if any(value != wanted[name] for value in values)]
+    configured = {"learning_rate": settings.learning_rate, "weight_decay": settings.weight_decay}
+    return [name for name, values in saved.items() if any(value != configured[name] for value in values)]
 
 
 def _shape(weights: dict[str, torch.Tensor], name: str) -> torch.Size | None:

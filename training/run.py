@@ -17,23 +17,29 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from export.checkpoint import save_weights
 from export.model import ModelConfig, Transformer
-from training.batches import Batch, BatchPlan, BatchStream
-from training.callbacks import Progress, Snapshots, Validation, average_snapshots, snapshot_paths
+from training.batches import Batch, BatchSettings, BatchStream
+from training.callbacks import (
+    Progress,
+    SnapshotCallback,
+    ValidationCallback,
+    average_snapshots,
+    snapshot_paths,
+)
 from training.config import TrainingConfig
 from training.errors import ConfigError, TrainingStopped
 from training.history import Event, History
 from training.machine import describe_machine
 from training.module import Counters, TranslationModule
-from training.parallel import Workers, joined_workers, meet
+from training.parallel import Workers, meet, start_workers
 from training.prepare import WeightedCorpus, prepare
 from training.resume import (
-    Follower,
-    ResumePoints,
+    ResumePointCallback,
+    StopCallback,
     check_resume_point,
     load_resume_point,
     resume_points,
 )
-from training.start import data_seed, start_weights
+from training.start import data_seed, load_start_weights
 from training.stopping import StopRequest
 from training.validation import HeldOut, validate
 from training.vocabulary import SOURCE_FILE, TARGET_FILE, load_vocabularies
@@ -42,7 +48,7 @@ log = logging.getLogger(__name__)
 
 Processors = tuple[sentencepiece.SentencePieceProcessor, sentencepiece.SentencePieceProcessor]
 
-BESIDE_THE_POINT = (
+IGNORED_WARNINGS = (
     r".*does not have many workers.*",  # batches are cut by the training process: a pure function of the step
     r".*Be aware that when using `ckpt_path`.*",  # resume points of older releases name another callback
     r".*GPU available but not used.*",  # `accelerator` decides that
@@ -50,7 +56,7 @@ BESIDE_THE_POINT = (
 )
 
 
-class _Stream(IterableDataset[Batch]):
+class _BatchDataset(IterableDataset[Batch]):
     """`BatchStream` as the iterable data set that a data loader expects."""
 
     def __init__(self, stream: BatchStream) -> None:
@@ -80,12 +86,12 @@ def train(config: TrainingConfig) -> Path:
     stop = StopRequest("stopping after this step")
     callbacks = [
         Progress(config, history),
-        Validation(config, history, held_out, processors),
-        Snapshots(config),
-        ResumePoints(config),
+        ValidationCallback(config, history, held_out, processors),
+        SnapshotCallback(config),
+        ResumePointCallback(config),
     ]
-    with _quiet_lightning(), stop.listening(), joined_workers(config, follow) as workers:
-        module, earlier = _make_module(config, processors, workers, stop)
+    with _silence_lightning(), stop.listening(), start_workers(config, follow) as workers:
+        module, start_record = _make_module(config, processors, workers, stop)
         trainer = _trainer(config, callbacks)
         last_step = _fit(config, trainer, module, processors, corpora)
     log.info("averaging snapshots, translating the held-out lines")
@@ -96,7 +102,7 @@ def train(config: TrainingConfig) -> Path:
         log.info("final model, %s: BLEU %.2f, chrF %.2f, greedy", lines.direction, found.bleu, found.chrf)
     history.plot()
     record = run_record(config, module.counters, history.best()) | {
-        **({} if earlier is None else {"started_from": earlier}),
+        **({} if start_record is None else {"started_from": start_record}),
         "steps": last_step,
         "averaged_snapshots": num_averaged,
         "machine": describe_machine(trainer.strategy.root_device, config.optimisation.threads),
@@ -118,13 +124,13 @@ def follow(config: TrainingConfig, rank: int, port: int) -> None:
     processors = load_vocabularies(config.run_dir / "data")
     stop = StopRequest()
     with (
-        _quiet_lightning(),
+        _silence_lightning(),
         stop.listening(),
         meet(port, rank, config.optimisation.processes) as workers,
         suppress(TrainingStopped),
     ):
         module, _ = _make_module(config, processors, workers, stop)
-        _fit(config, _trainer(config, [Follower(config)]), module, processors, corpora)
+        _fit(config, _trainer(config, [StopCallback(config)]), module, processors, corpora)
 
 
 def make_model(config: TrainingConfig, processors: Processors) -> Transformer:
@@ -150,8 +156,8 @@ def _make_module(
     """Return the module with initial weights, and the record of the checkpoint they come from, if any."""
     torch.manual_seed(config.optimisation.seed)
     model = make_model(config, processors)
-    earlier = start_weights(config.start_from, model)
-    return TranslationModule(model, config.optimisation, workers, stop), earlier
+    start_record = load_start_weights(config.start_from, model)
+    return TranslationModule(model, config.optimisation, workers, stop), start_record
 
 
 def _fit(
@@ -167,7 +173,7 @@ def _fit(
     plan = _plan(config, processors, corpora)
     first = step * workers.count + workers.rank
     stream = BatchStream([corpus.tokenised for corpus in corpora], plan, first, workers.count)
-    loader = DataLoader(_Stream(stream), batch_size=None)
+    loader = DataLoader(_BatchDataset(stream), batch_size=None)
     if point is None:
         trainer.fit(module, loader)
         return config.optimisation.steps
@@ -203,22 +209,22 @@ def _trainer(config: TrainingConfig, callbacks: list[lightning.Callback]) -> lig
 
 
 @contextmanager
-def _quiet_lightning() -> Iterator[None]:
+def _silence_lightning() -> Iterator[None]:
     """Silence Lightning's advice and notices, but no other warnings."""
     logger = logging.getLogger("lightning.pytorch")
     level = logger.level
     logger.setLevel(logging.WARNING)
     try:
         with warnings.catch_warnings():
-            for message in BESIDE_THE_POINT:
+            for message in IGNORED_WARNINGS:
                 warnings.filterwarnings("ignore", message)
             yield
     finally:
         logger.setLevel(level)
 
 
-def _plan(config: TrainingConfig, processors: Processors, corpora: list[WeightedCorpus]) -> BatchPlan:
-    return BatchPlan(
+def _plan(config: TrainingConfig, processors: Processors, corpora: list[WeightedCorpus]) -> BatchSettings:
+    return BatchSettings(
         weights=tuple(corpus.weight for corpus in corpora),
         budget_tokens=config.optimisation.budget_tokens,
         seed=data_seed(config),

@@ -20,13 +20,13 @@ from export.model import Transformer
 from training.config import TrainingConfig
 from training.errors import ConfigError
 
-FREE_FIELDS = frozenset({"dropout", "inner_dropout"})
+CHANGEABLE_FIELDS = frozenset({"dropout", "inner_dropout"})
 """Fields that a second run may change: they do not affect the shape of any weight."""
 START_FILE = "started-from.json"
 """File in a run's data folder: a copy of the initial checkpoint's record, since that may be replaced."""
 
 
-def keep_start_record(config: TrainingConfig) -> None:
+def write_start_record(config: TrainingConfig) -> None:
     """Write the record of a run's initial checkpoint into the run's data folder."""
     path = None if config.start_from is None else config.start_from / TRAINING_FILE
     record = path.read_bytes() if path is not None and path.is_file() else b"{}"
@@ -45,7 +45,7 @@ def data_seed(config: TrainingConfig) -> int:
     return config.optimisation.seed + int(start_record(config).get("pairs_seen", 0))
 
 
-def start_weights(checkpoint: Path | None, model: Transformer) -> dict[str, Any] | None:
+def load_start_weights(checkpoint: Path | None, model: Transformer) -> dict[str, Any] | None:
     """Load a checkpoint, if there is one, into the model; return the checkpoint's training record.
 
     Raises:
@@ -55,12 +55,12 @@ def start_weights(checkpoint: Path | None, model: Transformer) -> dict[str, Any]
     if checkpoint is None:
         return None
     earlier = _load(checkpoint)
-    _demand_same_shape(checkpoint, earlier, model, FREE_FIELDS)
+    _check_same_shape(checkpoint, earlier, model, CHANGEABLE_FIELDS)
     load_weights(model, untied_weights(earlier.model), str(checkpoint))
     return earlier.training
 
 
-def moved_weights(
+def load_with_new_vocabulary(
     checkpoint: Path, model: Transformer, processor: sentencepiece.SentencePieceProcessor
 ) -> dict[str, Any]:
     """Load a checkpoint into a model with another vocabulary; return the checkpoint's training record.
@@ -78,7 +78,7 @@ def moved_weights(
     """
     earlier = _load(checkpoint)
     vocabulary_fields = {"source_vocab_size", "target_vocab_size"}
-    _demand_same_shape(checkpoint, earlier, model, FREE_FIELDS | vocabulary_fields)
+    _check_same_shape(checkpoint, earlier, model, CHANGEABLE_FIELDS | vocabulary_fields)
     if not (model.config.shared_vocab and model.config.tied_output):
         raise ConfigError(f"{checkpoint}: another vocabulary needs one table for source, target and output")
     old = sentencepiece.SentencePieceProcessor(model_file=str(earlier.source_tokenizer))
@@ -102,14 +102,14 @@ def _load(checkpoint: Path) -> Checkpoint:
         raise ConfigError(f"start_from: {error}") from error
 
 
-def _demand_same_shape(
+def _check_same_shape(
     folder: Path, earlier: Checkpoint, model: Transformer, free_fields: frozenset[str]
 ) -> None:
-    wanted, found = asdict(model.config), asdict(earlier.model.config)
+    expected, found = asdict(model.config), asdict(earlier.model.config)
     differing = [
-        f"{name} is {found[name]} there and {wanted[name]} here"
-        for name in wanted.keys() - free_fields
-        if wanted[name] != found[name]
+        f"{name} is {found[name]} there and {expected[name]} here"
+        for name in expected.keys() - free_fields
+        if expected[name] != found[name]
     ]
     if differing:
         raise ConfigError(f"start_from {folder}: {'; '.join(sorted(differing))}")

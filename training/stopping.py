@@ -14,10 +14,10 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 class StopRequest:
     """The stop signal that has arrived, if any."""
 
-    def __init__(self, promise: str | None = None) -> None:
-        """Set `promise`, the message logged when a signal arrives, such as "stopping after this step"."""
+    def __init__(self, message: str | None = None) -> None:
+        """Set `message`, the message logged when a signal arrives, such as "stopping after this step"."""
         self.signal_number: int | None = None
-        self._promise = promise
+        self._promise = message
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -33,9 +33,9 @@ class StopRequest:
     def install(self) -> None:
         """Install the handlers that record the signals, over any others."""
         for number in STOP_SIGNALS:
-            signal.signal(number, self._note)
+            signal.signal(number, self._record)
 
-    def _note(self, signal_number: int, _frame: FrameType | None) -> None:
+    def _record(self, signal_number: int, _frame: FrameType | None) -> None:
         if self.signal_number is not None:
             signal.signal(signal_number, signal.SIG_DFL)
             signal.raise_signal(signal_number)

@@ -30,7 +30,7 @@ from training.module import Counters
 from training.prepare import corpus_pairs
 from training.resume import ResumePoint, resume_points
 from training.run import make_model, run_record, train
-from training.start import moved_weights, start_record
+from training.start import load_with_new_vocabulary, start_record
 from training.vocabulary import copy_vocabularies, load_vocabularies, train_vocabularies
 
 CONFIG_FILE = "branch.json"
@@ -54,7 +54,7 @@ def begin(config: TrainingConfig, checkpoint: Path) -> Path:
     processors = load_vocabularies(partial)
     torch.manual_seed(config.optimisation.seed)
     model = make_model(config, processors)
-    earlier = moved_weights(checkpoint, model, processors[0])
+    earlier = load_with_new_vocabulary(checkpoint, model, processors[0])
     record = run_record(config, Counters(0, 0, 0.0), None) | {"steps": 0, "started_from": earlier}
     save_weights(partial, model.half(), record)
     partial.rename(folder)

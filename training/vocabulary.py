@@ -64,8 +64,8 @@ def _sample(config: TrainingConfig, pairs: Mapping[str, Sequence[Pair]]) -> list
     sample: list[Pair] = []
     for corpus in config.data.corpora:
         available = pairs[corpus.name]
-        wanted = round(config.vocabulary.sample_pairs * corpus.weight / total_weight)
-        chosen = rng.permutation(len(available))[:wanted]
+        count = round(config.vocabulary.sample_pairs * corpus.weight / total_weight)
+        chosen = rng.permutation(len(available))[:count]
         sample += [available[index] for index in chosen]
     return sample
 

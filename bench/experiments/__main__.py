@@ -11,12 +11,12 @@ from typing import Any
 
 from tqdm import tqdm
 
-from bench.experiments.commands import ExperimentError, Stopped, StopRequest
+from bench.experiments.commands import ExperimentError, ExperimentStopped, StopRequest
 from bench.experiments.page import PagePaths, write_page
-from bench.experiments.plan import PLANS, SHAPES, Plan, Run, rehearsal
+from bench.experiments.plan import PLANS, SHAPES, Plan, Run, smoke_plan
 from bench.experiments.recipe import Texts, cut
 from bench.experiments.results import Results
-from bench.experiments.running import JobDirectory, carry_out
+from bench.experiments.running import JobDirectory, execute_run
 from bench.experiments.timing import ROUNDS, SENTENCES, Timing, time_bundles
 from bench.provenance import provenance
 from bench.workloads import read_lines
@@ -34,21 +34,21 @@ docs/experiments.md tells what is compared and where the text comes from.
 """
 SIGNALLED = 128
 """Added to the signal's number, as shells do."""
-MUST_BE_MENDED = 2
+FIXABLE_ERROR = 2
 TIMED = "int8"
 
 Measured = dict[str, Any]
 TimeBundles = Callable[[dict[str, Path], Sequence[str], int, StopRequest], list[Timing]]
 
 
-def go_on(
-    results: Results, places: PagePaths, at_once: int, stop: StopRequest, time_all: TimeBundles
+def make_missing_runs(
+    results: Results, paths: PagePaths, at_once: int, stop: StopRequest, time_all: TimeBundles
 ) -> None:
     """Make every run of the plan that is not yet in the results; time the arms after the first pass.
 
     Args:
         results: earlier results, to which new ones are added.
-        places: paths of the result file and the page, which are written after each run.
+        paths: paths of the result file and the page, which are written after each run.
         at_once: number of concurrent runs.
         stop: stop request, checked continually.
         time_all: function that times the arms while nothing else runs.
@@ -62,21 +62,21 @@ def go_on(
 
     def keep(measured: Measured) -> None:
         results.add(measured)
-        _publish(results, places)
+        _publish(results, paths)
         bar.update()
 
     with tqdm(total=len(plan.runs()), initial=num_done, desc="experiments", unit="run") as bar:
         for one_pass in plan.passes():
             missing = [run for run in one_pass if not results.has(run)]
-            _side_by_side(missing, results.place, at_once, stop, keep)
+            _make_runs_concurrently(missing, results.place, at_once, stop, keep)
             if results.timing is None:
                 _time(results, one_pass, stop, time_all)
-                _publish(results, places)
+                _publish(results, paths)
 
 
-def _side_by_side(
+def _make_runs_concurrently(
     runs: Sequence[Run],
-    place: JobDirectory,
+    directory: JobDirectory,
     at_once: int,
     stop: StopRequest,
     keep: Callable[[Measured], None],
@@ -87,7 +87,7 @@ def _side_by_side(
         stop.check()
         tqdm.write(f"{run.name}: {run.arm.label}, seed {run.seed}", file=sys.stderr)
         try:
-            return carry_out(run, place, stop)
+            return execute_run(run, directory, stop)
         except BaseException:
             stop.give_up()
             raise
@@ -112,14 +112,14 @@ def _time(results: Results, runs: Sequence[Run], stop: StopRequest, time_all: Ti
     results.set_timing(time_all(bundles, lines, ROUNDS, stop), len(lines), ROUNDS)
 
 
-def _publish(results: Results, places: PagePaths) -> None:
+def _publish(results: Results, paths: PagePaths) -> None:
     """Write the result file and the page."""
     newest = results.place.folder / results.runs[-1]["run"] / TIMED
     names = results.place.texts.names()
     files = " ".join(f"--{name} {files}" for name, files in names.items())
     command = f"python -m bench.experiments --plan {results.plan.name} {files}"
     results.write(provenance(newest, command))
-    write_page(places)
+    write_page(paths)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -171,14 +171,14 @@ def _one_or_more(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class RunOptions:
     """Concurrency and niceness of the runs, which change no result except the hours."""
 
     at_once: int
     niceness: int
 
 
-def run_plan(plan: Plan, texts: Texts, folder: Path, manner: Manner, places: PagePaths) -> None:
+def run_plan(plan: Plan, texts: Texts, folder: Path, options: RunOptions, paths: PagePaths) -> None:
     """Make all missing runs of a plan, until the end or a signal.
 
     Raises:
@@ -192,9 +192,9 @@ def run_plan(plan: Plan, texts: Texts, folder: Path, manner: Manner, places: Pag
     with stop.listening():
         used = cut(texts, plan, folder)
         results = Results(
-            places.results(plan.name), plan, JobDirectory(folder, used, used.hashes(), manner.niceness)
+            paths.results(plan.name), plan, JobDirectory(folder, used, used.hashes(), options.niceness)
         )
-        go_on(results, places, manner.at_once, stop, time_bundles)
+        make_missing_runs(results, paths, options.at_once, stop, time_bundles)
 
 
 def main() -> int:
@@ -203,19 +203,19 @@ def main() -> int:
     plan = PLANS[arguments.plan]
     folder: Path = arguments.folder or Path(f"runs/experiments-{plan.name}")
     texts = Texts(arguments.train, tuple(arguments.dev), tuple(arguments.test), plan.licence)
-    plan = rehearsal(plan) if arguments.rehearse else plan
-    places = PagePaths.inside(folder) if arguments.rehearse else PagePaths.of_project()
+    plan = smoke_plan(plan) if arguments.rehearse else plan
+    paths = PagePaths.inside(folder) if arguments.rehearse else PagePaths.of_project()
     began_s = time.monotonic()
     try:
-        run_plan(plan, texts, folder, Manner(arguments.at_once, arguments.nice), places)
+        run_plan(plan, texts, folder, RunOptions(arguments.at_once, arguments.nice), paths)
     except ExperimentError as error:
         sys.stderr.write(f"error: {error}\n")
-        return MUST_BE_MENDED
-    except Stopped as stopped:
+        return FIXABLE_ERROR
+    except ExperimentStopped as stopped:
         sys.stderr.write(f"{stopped}\n")
         return SIGNALLED + stopped.signal_number
-    write_page(places)
-    sys.stderr.write(f"{places.page}, after {(time.monotonic() - began_s) / 3600:.1f} h\n")
+    write_page(paths)
+    sys.stderr.write(f"{paths.page}, after {(time.monotonic() - began_s) / 3600:.1f} h\n")
     return 0
 
 

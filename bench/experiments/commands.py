@@ -9,7 +9,7 @@ from pathlib import Path
 
 from training import stopping
 
-LOOK_EVERY_S = 0.2
+POLL_S = 0.2
 TRAINING = (
     "MALLOC_MMAP_MAX_=0",
     "MALLOC_TRIM_THRESHOLD_=100000000000",
@@ -27,7 +27,7 @@ class ExperimentError(Exception):
     """The user must fix something first, or a command failed; the message says what."""
 
 
-class Stopped(Exception):  # noqa: N818 -- not an error
+class ExperimentStopped(Exception):  # noqa: N818 -- not an error
     """A signal stopped the command; the same command resumes."""
 
     def __init__(self, signal_number: int) -> None:
@@ -49,7 +49,7 @@ class StopRequest(stopping.StopRequest):
             Stopped: there is one.
         """
         if self.signal_number is not None:
-            raise Stopped(self.signal_number)
+            raise ExperimentStopped(self.signal_number)
 
 
 def module_command(niceness: int, module: str, *arguments: str) -> list[str]:
@@ -75,7 +75,7 @@ def run_command(command: Sequence[str], log: Path, stop: StopRequest) -> None:
         )
     while process.poll() is None and stop.signal_number is None:
         with suppress(subprocess.TimeoutExpired):
-            process.wait(LOOK_EVERY_S)
+            process.wait(POLL_S)
     if stop.signal_number is not None:
         process.terminate()  # has no effect if it has ended meanwhile
         process.wait()

@@ -60,7 +60,7 @@ class Values:
     def mean(self) -> float:
         return statistics.fmean(self.values)
 
-    def overlaps(self, other: "Values") -> bool:
+    def has_overlap(self, other: "Values") -> bool:
         """Return whether the ranges from lowest to highest value have a point in common."""
         return max(min(self.values), min(other.values)) <= min(max(self.values), max(other.values))
 
@@ -71,15 +71,15 @@ class Values:
         return f"{self.mean:.1f} ({min(self.values):.1f} to {max(self.values):.1f})"
 
 
-def write_page(places: PagePaths) -> None:
+def write_page(paths: PagePaths) -> None:
     """Write the page, and a plot for each plan whose arms were timed."""
-    results = places.read()
+    results = paths.read()
     text = render(PAGE.read_text(encoding="utf8"), all_tables(results))
-    places.page.parent.mkdir(parents=True, exist_ok=True)
-    places.page.write_text(text, encoding="utf8")
+    paths.page.parent.mkdir(parents=True, exist_ok=True)
+    paths.page.write_text(text, encoding="utf8")
     for plan, result in results.items():
         if result["timing"] is not None:
-            draw(result, places.page.parent / figure_of(plan))
+            draw(result, paths.page.parent / figure_of(plan))
 
 
 def figure_of(plan: str) -> str:
@@ -186,27 +186,27 @@ def answers(result: Result) -> list[str]:
     """Return a sentence for each arm that can be compared with the first one."""
     first, *others = result["arms"]
     base = runs_of(result, first["name"])
-    said = []
+    sentences = []
     for arm in others:
         runs = runs_of(result, arm["name"])
         if not runs or not base:
             continue
         if arm["name"] == TUTORIAL.name:
-            said.append(_beside_published(arm, runs))
+            sentences.append(_compare_with_published(arm, runs))
         else:
-            said.append(_compare(result, arm, first))
-    return said or ["Nothing to compare yet: fewer than two arms have a run."]
+            sentences.append(_compare(result, arm, first))
+    return sentences or ["Nothing to compare yet: fewer than two arms have a run."]
 
 
 def _compare(result: Result, arm: Result, first: Result) -> str:
     runs, base = runs_of(result, arm["name"]), runs_of(result, first["name"])
     ours, theirs = scores(runs, "bleu", BEAM), scores(base, "bleu", BEAM)
     share = runs[0]["parameters"] / base[0]["parameters"] - 1
-    said = (
+    sentences = (
         f"- **{arm['label']}**, against {first['label']}: BLEU {ours.mean - theirs.mean:+.1f} with beam 4, "
         f"{ours} against {theirs}, {_verdict(ours, theirs)}; {share:+.0%} parameters"
     )
-    parts = [said]
+    parts = [sentences]
     if arm["name"] == TIED.name:
         parts.append(
             f"{sum_of_cache(runs[0]):,} bytes of cache for a source and a target token against "
@@ -235,10 +235,10 @@ def _minutes(runs: Sequence[Result]) -> float:
 def _verdict(ours: Values, theirs: Values) -> str:
     if min(len(ours.values), len(theirs.values)) < FEW_SEEDS:
         return "too few seeds to judge"
-    return "the seeds' ranges overlap" if ours.overlaps(theirs) else "the seeds' ranges do not overlap"
+    return "the seeds' ranges overlap" if ours.has_overlap(theirs) else "the seeds' ranges do not overlap"
 
 
-def _beside_published(arm: Result, runs: Sequence[Result]) -> str:
+def _compare_with_published(arm: Result, runs: Sequence[Result]) -> str:
     lower, cased = scores(runs, "bleu_lower", GREEDY), scores(runs, "bleu", GREEDY)
     return (
         f"- **{arm['label']}**: lower-cased BLEU {lower}, greedy, beside "

@@ -188,7 +188,7 @@ SIZES = Plan(
 PLANS = {plan.name: plan for plan in (SHAPES, SIZES)}
 
 
-def rehearsal(plan: Plan) -> Plan:
+def smoke_plan(plan: Plan) -> Plan:
     """Return a quick test of a plan: its first two arms, with small models, few pairs and three steps."""
     budget = Budget(steps=3, warmup_steps=1, decay_steps=1, validated_lines=4)
     arms = tuple(

@@ -62,9 +62,9 @@ class Results:
 
     def _check(self) -> None:
         wanted = {run.name: self.place.fingerprint(run) for run in self.plan.runs()}
-        strange = [one["run"] for one in self.runs if wanted.get(one["run"]) != one["fingerprint"]]
-        if strange:
+        mismatched = [one["run"] for one in self.runs if wanted.get(one["run"]) != one["fingerprint"]]
+        if mismatched:
             raise ExperimentError(
-                f"{self.path} has runs with another recipe or other texts: {', '.join(strange)}; "
+                f"{self.path} has runs with another recipe or other texts: {', '.join(mismatched)}; "
                 "move it away to begin anew"
             )

@@ -25,7 +25,7 @@ from export.checkpoint import CONFIG_FILE, TRAINING_FILE, WEIGHTS_FILE
 
 PRECISIONS = ("fp32", "int8")
 BEAM_SIZES = ("1", "4")
-KEPT_FOR_TRAINING = ("resume", "snapshots")
+TRAINING_FOLDERS = ("resume", "snapshots")
 """Folders, hundreds of megabytes, that are deleted after a run is measured."""
 
 Execute = Callable[[Sequence[str], Path, StopRequest], None]
@@ -56,47 +56,47 @@ class Step:
     command: tuple[str, ...]
 
 
-def steps_of(run: Run, place: JobDirectory) -> Iterator[Step]:
+def steps_of(run: Run, directory: JobDirectory) -> Iterator[Step]:
     """Yield the steps: train, then export and score in each precision."""
-    run_dir, source = place.run_dir(run), str(place.texts.dev[0])
-    yield Step("train", _command(place, "training", str(run_dir / "recipe.toml")))
+    run_dir, source = directory.run_dir(run), str(directory.texts.dev[0])
+    yield Step("train", _command(directory, "training", str(run_dir / "recipe.toml")))
     for precision in PRECISIONS:
         models = (str(run_dir / "checkpoint"), str(run_dir / precision))
         options = ("--precision", precision, "--name", f"{run.name}-{precision}", "--sentences", source)
-        yield Step(f"export-{precision}", _command(place, "export", *models, *options))
+        yield Step(f"export-{precision}", _command(directory, "export", *models, *options))
     for precision in PRECISIONS:
-        files = (run_dir / precision, *place.texts.test, run_dir / f"scores-{precision}.json")
+        files = (run_dir / precision, *directory.texts.test, run_dir / f"scores-{precision}.json")
         beams = [option for size in BEAM_SIZES for option in ("--beam-size", size)]
-        scoring = _command(place, "bench.experiments.scoring", *map(str, files), *beams)
+        scoring = _command(directory, "bench.experiments.scoring", *map(str, files), *beams)
         yield Step(f"score-{precision}", scoring)
 
 
-def carry_out(run: Run, place: JobDirectory, stop: StopRequest) -> dict[str, Any]:
+def execute_run(run: Run, directory: JobDirectory, stop: StopRequest) -> dict[str, Any]:
     """Run the remaining steps of a run and return its measurements.
 
     Raises:
         Stopped: a signal arrived; the next call resumes the run.
         ExperimentError: a step failed, or the run's folder belongs to another recipe or other texts.
     """
-    run_dir = place.run_dir(run)
+    run_dir = directory.run_dir(run)
     marks = run_dir / "done"
     marks.mkdir(parents=True, exist_ok=True)
-    _claim(run, place, marks / "fingerprint")
-    recipe = as_toml(recipe_of(run, place.texts, run_dir))
+    _claim(run, directory, marks / "fingerprint")
+    recipe = as_toml(recipe_of(run, directory.texts, run_dir))
     (run_dir / "recipe.toml").write_text(recipe, encoding="utf8")
-    for step in steps_of(run, place):
+    for step in steps_of(run, directory):
         if not (marks / step.name).exists():
-            place.execute(step.command, run_dir / "log", stop)
+            directory.execute(step.command, run_dir / "log", stop)
             (marks / step.name).touch()
-    gathered = gather(run, place)
-    for name in KEPT_FOR_TRAINING:
+    gathered = gather(run, directory)
+    for name in TRAINING_FOLDERS:
         shutil.rmtree(run_dir / name, ignore_errors=True)
     return gathered
 
 
-def gather(run: Run, place: JobDirectory) -> dict[str, Any]:
+def gather(run: Run, directory: JobDirectory) -> dict[str, Any]:
     """Collect the measurements of a finished run."""
-    run_dir = place.run_dir(run)
+    run_dir = directory.run_dir(run)
     checkpoint = run_dir / "checkpoint"
     record = _read(checkpoint / TRAINING_FILE)
     scores = [score for precision in PRECISIONS for score in _read(run_dir / f"scores-{precision}.json")]
@@ -104,7 +104,7 @@ def gather(run: Run, place: JobDirectory) -> dict[str, Any]:
         "run": run.name,
         "arm": run.arm.name,
         "seed": run.seed,
-        "fingerprint": place.fingerprint(run),
+        "fingerprint": directory.fingerprint(run),
         "parameters": count_parameters(checkpoint / WEIGHTS_FILE),
         **asdict(cache_bytes(_read(checkpoint / CONFIG_FILE))),
         "steps": record["steps"],
@@ -144,19 +144,19 @@ def count_parameters(weights: Path) -> int:
     return total
 
 
-def _claim(run: Run, place: JobDirectory, mark: Path) -> None:
-    wanted = place.fingerprint(run)
+def _claim(run: Run, directory: JobDirectory, mark: Path) -> None:
+    expected = directory.fingerprint(run)
     if not mark.exists():
-        mark.write_text(wanted, encoding="utf8")
-    elif mark.read_text(encoding="utf8") != wanted:
+        mark.write_text(expected, encoding="utf8")
+    elif mark.read_text(encoding="utf8") != expected:
         raise ExperimentError(
-            f"{place.run_dir(run)} was begun with another recipe or other texts; choose another --folder "
+            f"{directory.run_dir(run)} was begun with another recipe or other texts; choose another --folder "
             "or remove that one"
         )
 
 
-def _command(place: JobDirectory, module: str, *arguments: str) -> tuple[str, ...]:
-    return tuple(module_command(place.niceness, module, *arguments))
+def _command(directory: JobDirectory, module: str, *arguments: str) -> tuple[str, ...]:
+    return tuple(module_command(directory.niceness, module, *arguments))
 
 
 def _read(path: Path) -> Any:

@@ -24,14 +24,14 @@ from typing import Any
 from bench.hostile.clients import (
     BEHAVIOURS,
     LEFT,
-    NO_ANSWER,
+    NO_RESPONSE,
     Clock,
-    Known,
+    ExpectedResponse,
     Record,
     Site,
-    ask_ordinary,
-    attack,
-    learn,
+    record_expected,
+    run_hostile_client,
+    run_ordinary_client,
 )
 from bench.page import RESULTS
 from bench.peers.arrivals import percentile
@@ -40,13 +40,13 @@ from bench.server import service_process
 from bench.soak import (
     CPUS,
     MIB,
-    Answered,
-    Resident,
+    MemorySample,
+    RequestOutcome,
     read_texts,
     resident_bytes,
     summarise_memory,
     timeline,
-    watched_memory,
+    watch_memory,
 )
 from bench.workloads import SENTENCES
 from service.accounts.database import Database
@@ -57,7 +57,7 @@ NUM_TEXTS = 200
 MAX_BINS = 60
 SAMPLE_S = 1.0
 SERVER_FAILED = 500
-NAMES = {NO_ANSWER: "no answer", LEFT: "left"}
+NAMES = {NO_RESPONSE: "no answer", LEFT: "left"}
 """Names of the values that stand for a status."""
 SETTINGS: Mapping[str, str] = {
     "DRAGOMAN_REQUIRES_KEY": "true",
@@ -69,7 +69,7 @@ SETTINGS: Mapping[str, str] = {
 
 async def load(
     site: Site,
-    known: Mapping[str, Known],
+    known: Mapping[str, ExpectedResponse],
     clients: int,
     seconds: float,
     kinds: Sequence[str] = (*BEHAVIOURS,),
@@ -79,11 +79,11 @@ async def load(
     sentences = [*known]
     num_ordinary = max(1, clients // 3)
     ordinary = [
-        ask_ordinary(site, known, record, until, number * len(known) // num_ordinary)
+        run_ordinary_client(site, known, record, until, number * len(known) // num_ordinary)
         for number in range(num_ordinary)
     ]
     hostile = [
-        attack(site, kinds[number % len(kinds)], sentences, record, until, number)
+        run_hostile_client(site, kinds[number % len(kinds)], sentences, record, until, number)
         for number in range(clients - num_ordinary)
     ]
     await asyncio.gather(*ordinary, *hostile)
@@ -100,11 +100,11 @@ def measure(
         site_key = make_key(url)
         with service_process(bundle, CPUS, keys) as service:
             site = Site(service.address, site_key, "drg_0000000000000000_nobody")
-            known = asyncio.run(learn(site, texts))
-            with watched_memory(service.pid, SAMPLE_S) as seen, watched_children(service.pid) as children:
+            known = asyncio.run(record_expected(site, texts))
+            with watch_memory(service.pid, SAMPLE_S) as seen, watch_children(service.pid) as children:
                 record = asyncio.run(load(site, known, clients, 60 * minutes, kinds))
             try:
-                settled = asyncio.run(learn(site, texts))
+                settled = asyncio.run(record_expected(site, texts))
             except RuntimeError as error:
                 print(f"afterwards: {error}")
                 settled = {}
@@ -123,7 +123,7 @@ def make_key(url: str) -> str:
 
 
 @contextmanager
-def watched_children(pid: int) -> Iterator[list[int]]:
+def watch_children(pid: int) -> Iterator[list[int]]:
     """Sample the resident bytes of all descendants of a process on a thread."""
     seen: list[int] = []
     is_over = threading.Event()
@@ -161,7 +161,7 @@ def resident_of(pid: int) -> int:
 
 
 def summarise(
-    record: Record, seen: Sequence[Resident], children_bytes: int, wrong_afterwards: int
+    record: Record, seen: Sequence[MemorySample], children_bytes: int, wrong_afterwards: int
 ) -> dict[str, Any]:
     """Summarise the load: wrong, lost and failed responses, latencies, memory, and statuses by kind."""
     good = [one.latency_s for one in record.ordinary if one.status == 200]  # noqa: PLR2004 -- OK
@@ -170,7 +170,7 @@ def summarise(
         "ordinary": {
             "requests": len(record.ordinary),
             "wrong": len(record.wrong),
-            "lost": sum(one.status == NO_ANSWER for one in record.ordinary),
+            "lost": sum(one.status == NO_RESPONSE for one in record.ordinary),
             "wrong_afterwards": wrong_afterwards,
             "statuses": statuses(record.ordinary),
             "p50_ms": round(1e3 * percentile(good, 0.5), 1) if good else None,
@@ -195,13 +195,13 @@ def summarise(
     }
 
 
-def statuses(answers: Sequence[Answered]) -> dict[str, int]:
+def statuses(answers: Sequence[RequestOutcome]) -> dict[str, int]:
     """Count responses by status, or by the name of the value that stands for it."""
     counts = Counter(NAMES.get(one.status, str(one.status)) for one in answers)
     return dict(sorted(counts.items()))
 
 
-def thirds(seen: Sequence[Resident]) -> dict[str, float]:
+def thirds(seen: Sequence[MemorySample]) -> dict[str, float]:
     """Return the median memory in the second and the last third of the time; flat memory gives equal ones."""
     end_s = seen[-1].at_s
     second = [one.size_bytes for one in seen if end_s / 3 <= one.at_s < 2 * end_s / 3]

@@ -48,7 +48,7 @@ class Attack:
         return head.encode("ascii") + self.body
 
 
-def translation_of(text: str) -> Attack:
+def translation_request(text: str) -> Attack:
     """Return a translation request, which is ordinary if the text is."""
     return Attack("/v1/translate", JSON, json.dumps({"text": text, "source": "de", "target": "en"}).encode())
 
@@ -58,22 +58,22 @@ def long_text(random: Random, sentences: list[str]) -> Attack:
     text = ""
     while len(text) < MAX_CHARACTERS:
         text += random.choice(sentences) + " "
-    return translation_of(text[:MAX_CHARACTERS])
+    return translation_request(text[:MAX_CHARACTERS])
 
 
 def text_without_spaces(random: Random, _sentences: list[str]) -> Attack:
     length = random.choice([1000, 10_000, MAX_CHARACTERS])
-    return translation_of("".join(random.choices("abcdefghijklmnopqrstuvwxyzäöüß", k=length)))
+    return translation_request("".join(random.choices("abcdefghijklmnopqrstuvwxyzäöüß", k=length)))
 
 
 def combining_marks(random: Random, _sentences: list[str]) -> Attack:
     length = random.choice([1000, 10_000, MAX_CHARACTERS - 1])
-    return translation_of("e" + "".join(random.choices("\u0301\u0323\u0308\u0345\u0f74", k=length)))
+    return translation_request("e" + "".join(random.choices("\u0301\u0323\u0308\u0345\u0f74", k=length)))
 
 
 def lone_surrogate(random: Random, sentences: list[str]) -> Attack:
     surrogate = random.choice(["\ud800", "\udfff", "x\udc00y"])
-    return translation_of(f"{random.choice(sentences)} {surrogate}")
+    return translation_request(f"{random.choice(sentences)} {surrogate}")
 
 
 def bad_json(random: Random, _sentences: list[str]) -> Attack:
@@ -107,12 +107,12 @@ def file_bomb(random: Random, _sentences: list[str]) -> Attack:
     )()
     path = random.choice(["/translate_file", "/v2/document", "/v1/jobs"])
     languages = {"source": "de", "target": "en"} if path != "/v2/document" else {"target_lang": "EN"}
-    return Attack(path, MULTIPART, form_of(languages, name, content))
+    return Attack(path, MULTIPART, encode_form(languages, name, content))
 
 
 def bad_webhook(random: Random, _sentences: list[str]) -> Attack:
     fields = {"source": "de", "target": "en", "webhook_url": random.choice(BAD_WEBHOOKS)}
-    return Attack("/v1/jobs", MULTIPART, form_of(fields, "a.txt", b"Guten Tag.\n"))
+    return Attack("/v1/jobs", MULTIPART, encode_form(fields, "a.txt", b"Guten Tag.\n"))
 
 
 Draw = Callable[[Random, list[str]], Attack]
@@ -129,7 +129,7 @@ ATTACKS: Mapping[str, Draw] = {
 """Kinds of attacks whose clients send a whole request and wait for the response."""
 
 
-def form_of(fields: Mapping[str, str], name: str, content: bytes) -> bytes:
+def encode_form(fields: Mapping[str, str], name: str, content: bytes) -> bytes:
     """Encode a form with fields and a file."""
     parts = [
         f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'.encode()

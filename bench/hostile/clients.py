@@ -11,10 +11,10 @@ from itertools import cycle
 from random import Random
 from urllib.parse import urlsplit
 
-from bench.hostile.attacks import ATTACKS, translation_of
-from bench.soak import Answered
+from bench.hostile.attacks import ATTACKS, translation_request
+from bench.soak import RequestOutcome
 
-NO_ANSWER = 0
+NO_RESPONSE = 0
 """Stands for the status if the connection ended without a response or the response timed out."""
 LEFT = -1
 """Stands for the status if the client disconnected before a response."""
@@ -31,7 +31,7 @@ SMALL_BUFFER_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ExpectedResponse:
     """The right response: text and score of a translation without other load."""
 
     text: str
@@ -42,10 +42,10 @@ class Known:
 class Record:
     """Outcomes of all requests."""
 
-    ordinary: list[Answered] = field(default_factory=list)
+    ordinary: list[RequestOutcome] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     """Texts whose response differed from the known one."""
-    hostile: dict[str, list[Answered]] = field(default_factory=dict)
+    hostile: dict[str, list[RequestOutcome]] = field(default_factory=dict)
     """Outcomes of hostile requests, by kind."""
 
 
@@ -79,7 +79,7 @@ class Site:
             writer.transport.abort()
 
     async def ask(self, request: bytes) -> tuple[int, bytes]:
-        """Send a request; return status and body, or `NO_ANSWER` without a complete response in time."""
+        """Send a request; return status and body, or `NO_RESPONSE` without a complete response in time."""
         try:
             async with asyncio.timeout(TIMEOUT_S), self.connection() as (reader, writer):
                 try:
@@ -90,10 +90,10 @@ class Site:
                 head = await reader.readuntil(b"\r\n\r\n")
                 return int(head[9:12]), await reader.read()
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
-            return NO_ANSWER, b""
+            return NO_RESPONSE, b""
 
 
-async def learn(site: Site, texts: Sequence[str]) -> dict[str, Known]:
+async def record_expected(site: Site, texts: Sequence[str]) -> dict[str, ExpectedResponse]:
     """Request the right responses one after the other; retry while the server is busy.
 
     Raises:
@@ -101,7 +101,7 @@ async def learn(site: Site, texts: Sequence[str]) -> dict[str, Known]:
     """
     known = {}
     for text in texts:
-        request = translation_of(text).encode(site.key)
+        request = translation_request(text).encode(site.key)
         status, body = await site.ask(request)
         for _ in range(MAX_TRIES):
             if status not in BUSY:
@@ -114,42 +114,42 @@ async def learn(site: Site, texts: Sequence[str]) -> dict[str, Known]:
     return known
 
 
-async def ask_ordinary(
-    site: Site, known: Mapping[str, Known], record: Record, until: "Clock", start: int
+async def run_ordinary_client(
+    site: Site, known: Mapping[str, ExpectedResponse], record: Record, clock: "Clock", start: int
 ) -> None:
     """Send known texts until the time is over, at least one, and compare the responses."""
     texts = cycle([*known][start:] + [*known][:start])
     while True:
-        text, began_s = next(texts), until.now_s()
-        status, body = await site.ask(translation_of(text).encode(site.key))
-        record.ordinary.append(Answered(until.now_s(), until.now_s() - began_s, status))
+        text, began_s = next(texts), clock.now_s()
+        status, body = await site.ask(translation_request(text).encode(site.key))
+        record.ordinary.append(RequestOutcome(clock.now_s(), clock.now_s() - began_s, status))
         if status == 200 and _translation(body) != known[text]:  # noqa: PLR2004 -- OK
             record.wrong.append(text)
         if status != 200:  # noqa: PLR2004 -- OK
             await asyncio.sleep(PAUSE_S)
-        if until.is_over():
+        if clock.is_over():
             return
 
 
-async def attack(
-    site: Site, kind: str, sentences: list[str], record: Record, until: "Clock", seed: int
+async def run_hostile_client(
+    site: Site, kind: str, sentences: list[str], record: Record, clock: "Clock", seed: int
 ) -> None:
     """Send requests of one kind until the time is over, at least one."""
     random = Random(seed)  # noqa: S311 -- a workload, no secret
     answers = record.hostile.setdefault(kind, [])
     while True:
-        began_s = until.now_s()
+        began_s = clock.now_s()
         status = await BEHAVIOURS[kind](site, random, sentences)
-        answers.append(Answered(until.now_s(), until.now_s() - began_s, status))
+        answers.append(RequestOutcome(clock.now_s(), clock.now_s() - began_s, status))
         await asyncio.sleep(PAUSE_S)
-        if until.is_over():
+        if clock.is_over():
             return
 
 
-async def _leave(site: Site, random: Random, sentences: list[str]) -> int:
+async def _disconnect_early(site: Site, random: Random, sentences: list[str]) -> int:
     """Send a request and disconnect almost at once."""
     async with site.connection() as (_, writer):
-        writer.write(translation_of(" ".join(random.choices(sentences, k=20))).encode(site.key))
+        writer.write(translation_request(" ".join(random.choices(sentences, k=20))).encode(site.key))
         await writer.drain()
         await asyncio.sleep(random.random() * PAUSE_S)
     return LEFT
@@ -157,7 +157,7 @@ async def _leave(site: Site, random: Random, sentences: list[str]) -> int:
 
 async def _send_half(site: Site, random: Random, sentences: list[str]) -> int:
     """Send part of a request, wait, and disconnect."""
-    request = translation_of(random.choice(sentences)).encode(site.key)
+    request = translation_request(random.choice(sentences)).encode(site.key)
     async with site.connection() as (_, writer):
         writer.write(request[: random.randrange(1, len(request))])
         await asyncio.sleep(random.random() * HALF_SENT_S)
@@ -168,8 +168,8 @@ async def _read_slowly(site: Site, random: Random, sentences: list[str]) -> int:
     """Read a long response in pieces of a few bytes, and disconnect before its end."""
     text = " ".join(random.choices(sentences, k=50))
     async with site.connection(SMALL_BUFFER_BYTES) as (reader, writer):
-        writer.write(translation_of(text).encode(site.key))
-        status = NO_ANSWER
+        writer.write(translation_request(text).encode(site.key))
+        status = NO_RESPONSE
         for _ in range(SLOW_PIECES):
             piece = await reader.read(SLOW_PIECE_BYTES)
             if not piece:
@@ -180,11 +180,11 @@ async def _read_slowly(site: Site, random: Random, sentences: list[str]) -> int:
 
 
 async def _send_wrong_key(site: Site, random: Random, sentences: list[str]) -> int:
-    status, _ = await site.ask(translation_of(random.choice(sentences)).encode(site.wrong_key))
+    status, _ = await site.ask(translation_request(random.choice(sentences)).encode(site.wrong_key))
     return status
 
 
-def _sending(kind: str) -> "Behaviour":
+def _make_sender(kind: str) -> "Behaviour":
     async def send(site: Site, random: Random, sentences: list[str]) -> int:
         # Some requests take long to make: on a thread, that does not delay the other clients.
         request = await asyncio.to_thread(lambda: ATTACKS[kind](random, sentences).encode(site.key))
@@ -194,25 +194,25 @@ def _sending(kind: str) -> "Behaviour":
     return send
 
 
-def _surviving(behave: "Behaviour") -> "Behaviour":
+def _with_timeout(behave: "Behaviour") -> "Behaviour":
     async def behave_on(site: Site, random: Random, sentences: list[str]) -> int:
         try:
             return await asyncio.wait_for(behave(site, random, sentences), TIMEOUT_S)
         except (OSError, TimeoutError):
-            return NO_ANSWER
+            return NO_RESPONSE
 
     return behave_on
 
 
 Behaviour = Callable[[Site, Random, list[str]], Awaitable[int]]
 BEHAVIOURS: Mapping[str, Behaviour] = {
-    **{kind: _sending(kind) for kind in ATTACKS},
-    "leaving": _surviving(_leave),
-    "half a request": _surviving(_send_half),
-    "slow reader": _surviving(_read_slowly),
+    **{kind: _make_sender(kind) for kind in ATTACKS},
+    "leaving": _with_timeout(_disconnect_early),
+    "half a request": _with_timeout(_send_half),
+    "slow reader": _with_timeout(_read_slowly),
     "wrong key": _send_wrong_key,
 }
-"""Functions that make one request of a kind and return its status, `NO_ANSWER` or `LEFT`."""
+"""Functions that make one request of a kind and return its status, `NO_RESPONSE` or `LEFT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +229,6 @@ class Clock:
         return self.now_s() >= self.seconds
 
 
-def _translation(body: bytes) -> Known:
+def _translation(body: bytes) -> ExpectedResponse:
     [translation] = json.loads(body)["translations"]
-    return Known(translation["text"], translation["score"])
+    return ExpectedResponse(translation["text"], translation["score"])

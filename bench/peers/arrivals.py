@@ -71,7 +71,7 @@ def open_loop(submit: Submit, texts: Sequence[str], rate: float, seed: int) -> L
         def note(future: Future[Any], due: float = began + due_s) -> None:
             finished.append((time.perf_counter() - due, future.exception() is None))
 
-        future = _submitted(submit, text)
+        future = _submit_safely(submit, text)
         future.add_done_callback(note)
         pending.append(future)
     _, late = wait(pending, timeout=TIMEOUT_S)
@@ -84,7 +84,7 @@ def closed_loop(submit: Submit, texts: Sequence[str], clients: int) -> Load:
 
     def ask(text: str) -> tuple[float, bool]:
         began = time.perf_counter()
-        error = _submitted(submit, text).exception(TIMEOUT_S)
+        error = _submit_safely(submit, text).exception(TIMEOUT_S)
         return time.perf_counter() - began, error is None
 
     with ThreadPoolExecutor(clients) as pool:
@@ -106,14 +106,14 @@ def median_latency_s(load: Load) -> float:
     return statistics.median(load.latencies_s) if load.latencies_s else float("nan")
 
 
-def _submitted(submit: Submit, text: str) -> "Future[Any]":
+def _submit_safely(submit: Submit, text: str) -> "Future[Any]":
     """Submit a text; turn an exception (a full queue, say) into a failed future."""
     try:
         return submit(text)
     except Exception as error:  # noqa: BLE001 -- counted as the request's error
-        refused: Future[Any] = Future()
-        refused.set_exception(error)
-        return refused
+        rejected: Future[Any] = Future()
+        rejected.set_exception(error)
+        return rejected
 
 
 def _load(answers: Sequence[tuple[float, bool]], num_late: int, seconds: float) -> Load:

@@ -17,7 +17,7 @@ def check_convertible(shape: Shape) -> None:
     Raises:
         ValueError: they cannot; the message has every reason.
     """
-    wanted = {
+    required = {
         "norm": "pre",
         "positions": "sinusoidal",
         "shared_vocab": True,
@@ -26,7 +26,7 @@ def check_convertible(shape: Shape) -> None:
     }
     problems = [
         f"{field} is {shape[field]!r}, only {value!r} can be converted"
-        for field, value in wanted.items()
+        for field, value in required.items()
         if shape[field] != value
     ]
     if problems:
@@ -40,23 +40,23 @@ def pegasus_names(encoder_layers: int, decoder_layers: int) -> dict[str, str]:
     """
     names = {"source_embedding.weight": "model.shared.weight", "output_bias": "final_logits_bias"}
     for side in ("encoder", "decoder"):
-        names |= _both(f"{side}_norm", f"model.{side}.layer_norm")
+        names |= _weight_and_bias(f"{side}_norm", f"model.{side}.layer_norm")
     for index in range(encoder_layers):
         names |= _layer(f"encoder.{index}", f"model.encoder.layers.{index}")
     for index in range(decoder_layers):
         ours, theirs = f"decoder.{index}", f"model.decoder.layers.{index}"
         names |= _layer(ours, theirs)
         names |= _attention(f"{ours}.cross_attention", f"{theirs}.encoder_attn")
-        names |= _both(f"{ours}.cross_residual.norm", f"{theirs}.encoder_attn_layer_norm")
+        names |= _weight_and_bias(f"{ours}.cross_residual.norm", f"{theirs}.encoder_attn_layer_norm")
     return names
 
 
 def _layer(ours: str, theirs: str) -> dict[str, str]:
     names = _attention(f"{ours}.self_attention", f"{theirs}.self_attn")
     for residual, norm in NORMS.items():
-        names |= _both(f"{ours}.{residual}.norm", f"{theirs}.{norm}")
+        names |= _weight_and_bias(f"{ours}.{residual}.norm", f"{theirs}.{norm}")
     for part, layer in FEED_FORWARD.items():
-        names |= _both(f"{ours}.feed_forward.{part}", f"{theirs}.{layer}")
+        names |= _weight_and_bias(f"{ours}.feed_forward.{part}", f"{theirs}.{layer}")
     return names
 
 
@@ -64,9 +64,9 @@ def _attention(ours: str, theirs: str) -> dict[str, str]:
     return {
         our_name: their_name
         for part, layer in ATTENTION.items()
-        for our_name, their_name in _both(f"{ours}.{part}", f"{theirs}.{layer}").items()
+        for our_name, their_name in _weight_and_bias(f"{ours}.{part}", f"{theirs}.{layer}").items()
     }
 
 
-def _both(ours: str, theirs: str) -> dict[str, str]:
+def _weight_and_bias(ours: str, theirs: str) -> dict[str, str]:
     return {f"{ours}.{parameter}": f"{theirs}.{parameter}" for parameter in PARAMETERS}

@@ -60,7 +60,7 @@ def failure(verdict: Verdict) -> dict[str, Any]:
         "input": verdict.given.text,
         "output": verdict.output,
         "lost": list(map(str, verdict.lost)),
-        "unsaid": list(map(str, verdict.unsaid)),
+        "unsaid": list(map(str, verdict.find_missing_words)),
         "invented": verdict.invented,
         "loop": verdict.looped,
         "empty": verdict.is_empty,

@@ -59,7 +59,7 @@ def invented(source: str, output: str) -> str | None:
         strange = [mark for mark in found if mark not in known]
         if strange and len(found) > len(known):
             return f"{kind}: {strange[0]}"
-    numerals = strange_numerals(source, output)
+    numerals = unmatched_numerals(source, output)
     return f"number: {numerals[0]}" if numerals else None
 
 
@@ -92,7 +92,7 @@ def _is_end(match: re.Match[str], rest: str) -> bool:
     return match["end"] != "." or not is_short_for
 
 
-def strange_numerals(source: str, output: str) -> list[str]:
+def unmatched_numerals(source: str, output: str) -> list[str]:
     """Return numerals of the output that match nothing in the source, if the output has more than the source.
 
     A run of digits matches if it is in the source, is a value that the source has in digits or as a word of

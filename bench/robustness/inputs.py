@@ -37,7 +37,7 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequiredItem:
     """A thing that an output must contain."""
 
     rule: Rule
@@ -57,19 +57,19 @@ class Input:
     text: str
     is_ordered: bool
     """Whether the things to keep must stand in the order of `wanted`."""
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[RequiredItem, ...]
     """Things that the output must contain; one that must occur twice is listed twice."""
     good: str
     """A good human translation, one of many."""
     remark: str
 
     @property
-    def kept(self) -> tuple[Wanted, ...]:
+    def kept(self) -> tuple[RequiredItem, ...]:
         """Things of the input that the output must keep."""
         return tuple(wanted for wanted in self.wanted if wanted.rule is not Rule.SAYS)
 
     @property
-    def said(self) -> tuple[Wanted, ...]:
+    def said(self) -> tuple[RequiredItem, ...]:
         """Words that the translation must contain."""
         return tuple(wanted for wanted in self.wanted if wanted.rule is Rule.SAYS)
 
@@ -103,11 +103,11 @@ def _parse(columns: Sequence[str]) -> Input:
     return Input(identifier, kind, text, order == "same", tuple(map(_parse_wanted, things)), good, remark)
 
 
-def _parse_wanted(thing: str) -> Wanted:
+def _parse_wanted(thing: str) -> RequiredItem:
     rule, colon, forms = thing.partition(":")
     if not colon or not forms:
         raise ValueError(f"{thing!r} is no RULE:FORM")
-    return Wanted(Rule(rule), tuple(forms.split(BETWEEN_FORMS)))
+    return RequiredItem(Rule(rule), tuple(forms.split(BETWEEN_FORMS)))
 
 
 def _unescape(column: str) -> str:

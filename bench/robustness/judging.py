@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bench.robustness.faults import invented, is_empty, looped
-from bench.robustness.inputs import TARGETS, Input, Wanted
-from bench.robustness.kept import lost, unsaid
+from bench.robustness.inputs import TARGETS, Input, RequiredItem
+from bench.robustness.kept import find_missing_words, lost
 from dragoman import DecodingOptions, FinishReason, Pair, Translation, Translator
 
 BEAM_SIZES = (1, 4)
@@ -18,9 +18,9 @@ class Verdict:
 
     given: Input
     output: str
-    lost: tuple[Wanted, ...]
+    lost: tuple[RequiredItem, ...]
     """Things to keep that the output lacks."""
-    unsaid: tuple[Wanted, ...]
+    find_missing_words: tuple[RequiredItem, ...]
     """Required words that the output lacks."""
     invented: str | None
     looped: str | None
@@ -29,7 +29,7 @@ class Verdict:
     @property
     def is_good(self) -> bool:
         """Whether there is no fault."""
-        return not (self.lost or self.unsaid or self.invented or self.looped or self.is_empty)
+        return not (self.lost or self.find_missing_words or self.invented or self.looped or self.is_empty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def judge(given: Input, output: str, finish_reason: FinishReason, pair: Pair) ->
         given=given,
         output=output,
         lost=tuple(lost(given, output, pair.target, pair.source)),
-        unsaid=tuple(unsaid(given, output, pair.target, pair.source)),
+        find_missing_words=tuple(find_missing_words(given, output, pair.target, pair.source)),
         invented=invented(given.text, output),
         looped="cut by the length limit" if is_cut else looped(given.text, output),
         is_empty=is_empty(given.text, output),
@@ -72,9 +72,9 @@ def rates_of(verdicts: Sequence[Verdict]) -> Rates:
         inputs=len(verdicts),
         good=_share(verdicts, lambda verdict: verdict.is_good),
         things=things,
-        kept=_left(sum(len(verdict.lost) for verdict in verdicts), things),
+        kept=_remaining_share(sum(len(verdict.lost) for verdict in verdicts), things),
         words=words,
-        said=_left(sum(len(verdict.unsaid) for verdict in verdicts), words),
+        said=_remaining_share(sum(len(verdict.find_missing_words) for verdict in verdicts), words),
         invented=_share(verdicts, lambda verdict: verdict.invented is not None),
         loop=_share(verdicts, lambda verdict: verdict.looped is not None),
         empty=_share(verdicts, lambda verdict: verdict.is_empty),
@@ -85,7 +85,7 @@ def _share(verdicts: Sequence[Verdict], has: Callable[[Verdict], bool]) -> float
     return round(sum(map(has, verdicts)) / len(verdicts), 4)
 
 
-def _left(missing: int, total: int) -> float | None:
+def _remaining_share(missing: int, total: int) -> float | None:
     return round(1 - missing / total, 4) if total else None
 
 

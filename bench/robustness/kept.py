@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 
-from bench.robustness.inputs import Input, Rule, Wanted
+from bench.robustness.inputs import Input, RequiredItem, Rule
 from bench.robustness.values import APOSTROPHES, QUOTES, Found, dates, numbers, numeral_value, times
 
 _TOUCHING = QUOTES + APOSTROPHES
@@ -20,7 +20,7 @@ _EXACT = frozenset({Rule.MARK, Rule.TOKEN})
 """Rules under which a thing counts as lost if it occurs too often."""
 
 
-def places(wanted: Wanted, text: str, language: str, source_language: str) -> list[int]:
+def places(wanted: RequiredItem, text: str, language: str, source_language: str) -> list[int]:
     """Return the positions of a thing in a text, in order.
 
     Args:
@@ -42,13 +42,13 @@ def places(wanted: Wanted, text: str, language: str, source_language: str) -> li
     return [match.start() for match in re.finditer(pattern, text, flags)]
 
 
-def lost(given: Input, output: str, target_language: str, source_language: str) -> list[Wanted]:
+def lost(given: Input, output: str, target_language: str, source_language: str) -> list[RequiredItem]:
     """Return things to keep that the output lacks or has too often; all of them if their order is wrong."""
     found = {wanted: places(wanted, output, target_language, source_language) for wanted in set(given.kept)}
     listed = Counter(given.kept)
     missing = []
     order = []
-    seen: Counter[Wanted] = Counter()
+    seen: Counter[RequiredItem] = Counter()
     for wanted in given.kept:
         where, number = found[wanted], seen[wanted]
         seen[wanted] += 1
@@ -61,9 +61,11 @@ def lost(given: Input, output: str, target_language: str, source_language: str) 
     return missing
 
 
-def unsaid(given: Input, output: str, target_language: str, source_language: str) -> list[Wanted]:
+def find_missing_words(
+    given: Input, output: str, target_language: str, source_language: str
+) -> list[RequiredItem]:
     """Return required words that the output lacks or has too rarely."""
-    missing: list[Wanted] = []
+    missing: list[RequiredItem] = []
     for wanted, count in Counter(given.said).items():
         found = len(places(wanted, output, target_language, source_language))
         missing += [wanted] * max(0, count - found)

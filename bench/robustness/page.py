@@ -87,7 +87,7 @@ def failures_table(result: Result) -> str:
     return table(
         ["kind", "input", "output", "fault"],
         (
-            [kind, _shown(one["input"]), _shown(one["output"]), _escaped("; ".join(fault_lines(one)))]
+            [kind, _shorten(one["input"]), _shorten(one["output"]), _escape("; ".join(fault_lines(one)))]
             for kind, one in first.items()
         ),
     )
@@ -107,12 +107,12 @@ def fault_lines(failure: Result) -> Iterator[str]:
         yield "empty"
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     visible = text.replace("\n", "⏎").replace("\t", "⇥")
-    return _escaped(visible if len(visible) <= MAX_SHOWN else visible[: MAX_SHOWN - 1] + "…")
+    return _escape(visible if len(visible) <= MAX_SHOWN else visible[: MAX_SHOWN - 1] + "…")
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Escape a text for Markdown, including code spans and tags."""
     for sign in "\\`*_<>[]&|":
         text = text.replace(sign, f"\\{sign}")

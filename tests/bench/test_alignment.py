@@ -13,12 +13,12 @@ from bench.alignment import (
     align,
     alignment_error_rate,
     attentions,
-    by_gold_words,
     gold_words,
-    of_pieces,
     rate_of_bundle,
     read_gold,
-    reversed_pair,
+    reverse_pair,
+    select_pieces,
+    to_gold_links,
 )
 from dragoman.bundle import open_bundle
 from dragoman.text.tokenizer import Tokenizer
@@ -60,7 +60,7 @@ def test_links_of_smaller_words_are_links_of_those_they_are_part_of() -> None:
     source, target = gold_words("I can't go"), gold_words("ich kann nicht")
     links = [Link(Span(2, 5), Span(4, 8)), Link(Span(6, 7), Span(9, 14)), Link(Span(1, 2), Span(0, 3))]
 
-    assert by_gold_words(links, source, target) == {(1, 1), (1, 2)}
+    assert to_gold_links(links, source, target) == {(1, 1), (1, 2)}
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_link_to_no_word_is_refused(line: str, tmp_path: Path) -> None:
 def test_a_pair_the_other_way_round_has_the_same_links() -> None:
     pair = GoldPair("a b", "c", frozenset({(1, 0)}), frozenset({(1, 0), (0, 0)}))
 
-    assert reversed_pair(pair) == GoldPair("c", "a b", frozenset({(0, 1)}), frozenset({(0, 1), (0, 0)}))
+    assert reverse_pair(pair) == GoldPair("c", "a b", frozenset({(0, 1)}), frozenset({(0, 1), (0, 0)}))
 
 
 def test_the_committed_links_can_be_read_and_leave_little_alone() -> None:
@@ -93,8 +93,8 @@ def test_the_step_that_reads_a_token_comes_after_the_one_that_says_it() -> None:
     steps = np.arange(4, dtype=np.float32)[:, None] * np.ones(3, np.float32)  # said: two pieces, then the end
     tokens = Tokens((5, 6), (7, 8, 9))
 
-    assert of_pieces(steps, tokens, reads_token=False).tolist() == [[0, 0], [1, 1], [2, 2]]
-    assert of_pieces(steps, tokens, reads_token=True).tolist() == [[1, 1], [2, 2], [3, 3]]
+    assert select_pieces(steps, tokens, reads_token=False).tolist() == [[0, 0], [1, 1], [2, 2]]
+    assert select_pieces(steps, tokens, reads_token=True).tolist() == [[1, 1], [2, 2], [3, 3]]
 
 
 def test_the_model_is_asked_for_what_the_engine_reads() -> None:
@@ -109,7 +109,7 @@ def test_the_model_is_asked_for_what_the_engine_reads() -> None:
 
     def read(tokens: Tokens) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
         of_layer = attentions(checkpoint.model, tokens)[alignment.layer, list(alignment.heads)]
-        return of_pieces(of_layer.mean(axis=0), tokens, reads_token=alignment.reads_token)
+        return select_pieces(of_layer.mean(axis=0), tokens, reads_token=alignment.reads_token)
 
     found = [align(tokenizer, pair, read) for pair in gold]
 

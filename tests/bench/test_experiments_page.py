@@ -139,8 +139,8 @@ def test_where_ranges_overlap_or_seeds_are_few_no_difference_is_claimed() -> Non
 def test_ranges_overlap_from_lowest_to_highest(
     ours: tuple[float, ...], theirs: tuple[float, ...], in_common: str
 ) -> None:
-    assert Values(ours).overlaps(Values(theirs)) is bool(in_common)
-    assert Values(theirs).overlaps(Values(ours)) is bool(in_common)
+    assert Values(ours).has_overlap(Values(theirs)) is bool(in_common)
+    assert Values(theirs).has_overlap(Values(ours)) is bool(in_common)
 
 
 def test_the_tutorials_lower_cased_score_stands_beside_the_published_one() -> None:

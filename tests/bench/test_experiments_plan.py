@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.experiments.plan import BASE, PLANS, SHAPES, SIZES, TUTORIAL, Arm, Run, rehearsal
+from bench.experiments.plan import BASE, PLANS, SHAPES, SIZES, TUTORIAL, Arm, Run, smoke_plan
 from bench.experiments.recipe import Recipe, Texts, as_toml, cut, fingerprint, recipe_of
 from training.config import load_config
 
@@ -14,7 +14,7 @@ TEXTS = Texts(Path("train.tsv"), (Path("dev.de"), Path("dev.en")), (Path("test.d
 HASHES = {"train": "1", "dev": "2", "test": "3"}
 
 
-RUNS = [run for plan in PLANS.values() for each in (plan, rehearsal(plan)) for run in each.runs()]
+RUNS = [run for plan in PLANS.values() for each in (plan, smoke_plan(plan)) for run in each.runs()]
 
 
 def recipe(run: Run) -> Recipe:
@@ -174,7 +174,7 @@ def test_a_fingerprint_tells_texts_apart() -> None:
 def test_a_rehearsal_reads_the_beginnings_of_the_texts(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     path.write_text("".join(f"{number}\n" for number in range(500)), encoding="utf8")
-    plan = rehearsal(SHAPES)
+    plan = smoke_plan(SHAPES)
 
     used = cut(Texts(path, (path, path), (path, path), "free"), plan, tmp_path / "cut")
 

@@ -12,8 +12,14 @@ from threading import Barrier, Event
 
 import pytest
 
-from bench.experiments.__main__ import go_on
-from bench.experiments.commands import ExperimentError, Stopped, StopRequest, module_command, run_command
+from bench.experiments.__main__ import make_missing_runs
+from bench.experiments.commands import (
+    ExperimentError,
+    ExperimentStopped,
+    StopRequest,
+    module_command,
+    run_command,
+)
 from bench.experiments.page import PagePaths
 from bench.experiments.plan import BASE, TIED, Plan, Run
 from bench.experiments.recipe import Texts
@@ -43,7 +49,7 @@ class Hands:
         stop.check()
         self.begun += 1
         if self.begun - 1 == self.stopped_at:
-            raise Stopped(signal.SIGTERM)
+            raise ExperimentStopped(signal.SIGTERM)
         arguments = command[command.index("-m") + 1 :]
         {"training": train, "export": export}.get(arguments[0], score)(arguments[1:])
         self.done.append(tuple(command))
@@ -96,7 +102,7 @@ def go(
     places = PagePaths.inside(folder)
     place = JobDirectory(folder, texts, texts.hashes(), 19, hands)
     results = Results(places.results(plan.name), plan, place)
-    go_on(results, places, at_once, StopRequest(), clock)
+    make_missing_runs(results, places, at_once, StopRequest(), clock)
     return results
 
 
@@ -116,7 +122,7 @@ def test_a_stopped_plan_goes_on_and_repeats_no_finished_step(
     tmp_path: Path, texts: Texts, stopped_at: int
 ) -> None:
     first, second, clock = Hands(stopped_at), Hands(), Clock()
-    with pytest.raises(Stopped):
+    with pytest.raises(ExperimentStopped):
         go(tmp_path, texts, first, clock)
 
     results = go(tmp_path, texts, second, clock)
@@ -201,7 +207,7 @@ def test_what_is_in_the_results_is_not_trained_again_when_its_models_are_gone(
 
 def test_a_run_whose_model_is_gone_before_it_was_timed_is_named(tmp_path: Path, texts: Texts) -> None:
     one_seed = replace(PLAN, seeds=(1,))
-    with pytest.raises(Stopped):
+    with pytest.raises(ExperimentStopped):
         go(tmp_path, texts, Hands(stopped_at=NUM_STEPS), Clock(), one_seed)
     shutil.rmtree(tmp_path / "experiments" / "base-seed1")
 
@@ -210,7 +216,7 @@ def test_a_run_whose_model_is_gone_before_it_was_timed_is_named(tmp_path: Path, 
 
 
 def test_after_each_run_file_and_page_are_there(tmp_path: Path, texts: Texts) -> None:
-    with pytest.raises(Stopped):
+    with pytest.raises(ExperimentStopped):
         go(tmp_path, texts, Hands(stopped_at=NUM_STEPS), Clock())
 
     places = PagePaths.inside(tmp_path / "experiments")
@@ -229,7 +235,7 @@ def test_what_only_training_needs_is_removed_once_a_run_is_measured(tmp_path: Pa
 
 
 def test_a_folder_that_was_begun_with_other_texts_is_refused(tmp_path: Path, texts: Texts) -> None:
-    with pytest.raises(Stopped):
+    with pytest.raises(ExperimentStopped):
         go(tmp_path, texts, Hands(stopped_at=1), Clock())
     texts.train.write_text("other pairs\n", encoding="utf8")
 
@@ -264,7 +270,7 @@ def test_a_signal_is_passed_on_and_the_command_waited_for(tmp_path: Path) -> Non
     )
     stop = StopRequest()
 
-    with stop.listening(), pytest.raises(Stopped) as caught:
+    with stop.listening(), pytest.raises(ExperimentStopped) as caught:
         run_command([sys.executable, "-c", script], tmp_path / "log", stop)
 
     assert caught.value.signal_number == signal.SIGTERM
@@ -275,7 +281,7 @@ def test_after_a_signal_no_command_is_started(tmp_path: Path) -> None:
     stop = StopRequest()
     stop.signal_number = signal.SIGINT
 
-    with pytest.raises(Stopped, match="SIGINT"):
+    with pytest.raises(ExperimentStopped, match="SIGINT"):
         run_command(["/nowhere/no-such-command"], tmp_path / "log", stop)
 
 
@@ -333,5 +339,5 @@ def test_timing_heeds_a_signal() -> None:
     stop = StopRequest()
     stop.signal_number = signal.SIGTERM
 
-    with pytest.raises(Stopped):
+    with pytest.raises(ExperimentStopped):
         time_bundles({"a": TINY / "bundle-int8"}, ["der Hund"], 1, stop)

@@ -9,14 +9,22 @@ import pytest
 
 from bench.hostile.__main__ import SETTINGS, has_failed, load, make_key, summarise, thirds
 from bench.hostile.attacks import ATTACKS
-from bench.hostile.clients import BEHAVIOURS, LEFT, NO_ANSWER, Known, Record, Site, learn
-from bench.soak import MIB, Answered, Resident
+from bench.hostile.clients import (
+    BEHAVIOURS,
+    LEFT,
+    NO_RESPONSE,
+    ExpectedResponse,
+    Record,
+    Site,
+    record_expected,
+)
+from bench.soak import MIB, MemorySample, RequestOutcome
 from dragoman.bundle import open_bundle
 from tests.routing.doubles import write_bundle
 from tests.service.conftest import ready_client, router_of
 from tests.service.doubles import DoubleTranslator
 
-SEEN = [Resident(float(second), (100 + second) * MIB) for second in range(10)]
+SEEN = [MemorySample(float(second), (100 + second) * MIB) for second in range(10)]
 TEXTS = ["ein hund", "eine katze", "zwei hunde"]
 
 
@@ -40,11 +48,11 @@ def summary_of(record: Record, wrong_afterwards: int = 0) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("record", "wrong_afterwards"),
     [
-        (Record(ordinary=[Answered(1, 1, 200)], wrong=["a"]), 0),
-        (Record(ordinary=[Answered(1, 1, NO_ANSWER)]), 0),
-        (Record(ordinary=[Answered(1, 1, 500)]), 0),
-        (Record(hostile={"bad JSON": [Answered(1, 1, 500)]}), 0),
-        (Record(ordinary=[Answered(1, 1, 200)]), 1),
+        (Record(ordinary=[RequestOutcome(1, 1, 200)], wrong=["a"]), 0),
+        (Record(ordinary=[RequestOutcome(1, 1, NO_RESPONSE)]), 0),
+        (Record(ordinary=[RequestOutcome(1, 1, 500)]), 0),
+        (Record(hostile={"bad JSON": [RequestOutcome(1, 1, 500)]}), 0),
+        (Record(ordinary=[RequestOutcome(1, 1, 200)]), 1),
     ],
     ids=["wrong", "lost", "failed", "failed for another", "wrong afterwards"],
 )
@@ -56,11 +64,11 @@ def test_a_load_fails_if_an_answer_is_wrong_or_lost_or_the_server_fails(
 
 def test_a_load_does_not_fail_for_what_was_refused_or_for_who_left() -> None:
     hostile = {
-        "leaving": [Answered(1, 1, LEFT)],
-        "bad JSON": [Answered(1, 1, 400), Answered(1, 1, NO_ANSWER)],
+        "leaving": [RequestOutcome(1, 1, LEFT)],
+        "bad JSON": [RequestOutcome(1, 1, 400), RequestOutcome(1, 1, NO_RESPONSE)],
     }
 
-    summary = summary_of(Record([Answered(1, 0.5, 200), Answered(2, 1, 429)], [], hostile))
+    summary = summary_of(Record([RequestOutcome(1, 0.5, 200), RequestOutcome(2, 1, 429)], [], hostile))
 
     assert not has_failed(summary)
     assert summary["ordinary"] == {
@@ -92,8 +100,8 @@ def test_an_attack_is_the_same_for_the_same_seed_and_says_its_own_length(kind: s
 
 
 def test_ordinary_answers_are_right_among_all_kinds_of_clients(site: Site) -> None:
-    known = asyncio.run(learn(site, TEXTS))
-    assert known["ein hund"] == Known("EIN HUND", -0.5)
+    known = asyncio.run(record_expected(site, TEXTS))
+    assert known["ein hund"] == ExpectedResponse("EIN HUND", -0.5)
 
     record = asyncio.run(load(site, known, clients=2 * len(BEHAVIOURS), seconds=0.0))
 

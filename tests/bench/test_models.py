@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from bench.models import COMPLETE, is_made_of, origin_of
+from bench.models import COMPLETE, has_origin, origin_of
 
 CHECKPOINT = Path(__file__).parents[1] / "tiny" / "checkpoint"
 
 
 def test_a_folder_that_was_not_finished_is_made_again(tmp_path: Path) -> None:
-    assert not is_made_of(tmp_path, origin_of(str(CHECKPOINT)))
+    assert not has_origin(tmp_path, origin_of(str(CHECKPOINT)))
 
 
 def test_a_folder_made_of_other_weights_is_made_again(tmp_path: Path) -> None:
@@ -18,6 +18,6 @@ def test_a_folder_made_of_other_weights_is_made_again(tmp_path: Path) -> None:
     other.mkdir()
     (other / "model.safetensors").write_bytes(b"other weights")
 
-    assert is_made_of(tmp_path, origin)
-    assert not is_made_of(tmp_path, origin_of(str(other)))
-    assert not is_made_of(tmp_path, origin_of("opus-size"))
+    assert has_origin(tmp_path, origin)
+    assert not has_origin(tmp_path, origin_of(str(other)))
+    assert not has_origin(tmp_path, origin_of("opus-size"))

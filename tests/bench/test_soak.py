@@ -11,9 +11,9 @@ import pytest
 from bench.plots import draw_soak_file
 from bench.soak import (
     MIB,
-    Answered,
     EngineRate,
-    Resident,
+    MemorySample,
+    RequestOutcome,
     compare,
     read_texts,
     served_within,
@@ -28,8 +28,8 @@ TINY_BUNDLE = PROJECT / "tests" / "tiny" / "bundle-int8"
 
 
 def test_errors_have_no_latency_and_are_not_counted_in_the_rate() -> None:
-    answered = [Answered(number, 0.001 * number, 200) for number in range(1, 101)]
-    answered += [Answered(50, 9.0, 500), Answered(50, 9.0, 0), Answered(50, 9.0, 429)]
+    answered = [RequestOutcome(number, 0.001 * number, 200) for number in range(1, 101)]
+    answered += [RequestOutcome(50, 9.0, 500), RequestOutcome(50, 9.0, 0), RequestOutcome(50, 9.0, 429)]
 
     summary = summarise_load(answered)
 
@@ -40,11 +40,11 @@ def test_errors_have_no_latency_and_are_not_counted_in_the_rate() -> None:
 
 
 def test_a_load_without_answers_has_no_latencies() -> None:
-    assert summarise_load([Answered(1.0, 1.0, 0)])["p99_ms"] is None
+    assert summarise_load([RequestOutcome(1.0, 1.0, 0)])["p99_ms"] is None
 
 
 def test_memory_is_told_at_the_start_after_a_minute_and_at_the_end() -> None:
-    seen = [Resident(float(second), (100 + min(second, 10)) * MIB) for second in range(601)]
+    seen = [MemorySample(float(second), (100 + min(second, 10)) * MIB) for second in range(601)]
 
     memory = summarise_memory(seen)
 
@@ -54,13 +54,15 @@ def test_memory_is_told_at_the_start_after_a_minute_and_at_the_end() -> None:
 
 
 def test_the_slope_is_that_of_the_line_through_the_points() -> None:
-    assert slope_bytes_per_s([Resident(t, int(1000 + 3 * t)) for t in (0.0, 1.0, 5.0)]) == pytest.approx(3.0)
-    assert slope_bytes_per_s([Resident(1.0, 5)]) == 0.0
+    assert slope_bytes_per_s([MemorySample(t, int(1000 + 3 * t)) for t in (0.0, 1.0, 5.0)]) == pytest.approx(
+        3.0
+    )
+    assert slope_bytes_per_s([MemorySample(1.0, 5)]) == 0.0
 
 
 def test_the_timeline_has_every_answer_once_and_the_memory_of_its_time() -> None:
-    answered = [Answered(at, 0.01 * at, 200) for at in (0.5, 1.0, 1.5, 3.9)]
-    seen = [Resident(float(second), second * MIB) for second in range(5)]
+    answered = [RequestOutcome(at, 0.01 * at, 200) for at in (0.5, 1.0, 1.5, 3.9)]
+    seen = [MemorySample(float(second), second * MIB) for second in range(5)]
 
     rows = timeline(answered, seen, bins=4)
 

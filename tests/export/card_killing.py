@@ -28,15 +28,15 @@ class Killer:
     """Kills this process before one of the lines of code that write a card."""
 
     def __init__(self, fatal_line: int) -> None:
-        self._left = fatal_line
+        self._remaining_share = fatal_line
 
     def __call__(self, frame: FrameType, what: str, argument: Any) -> "Killer | None":
         del argument
         if frame.f_code.co_filename != written_by.__file__:
             return None
         if what == "line":
-            self._left -= 1
-            if not self._left:
+            self._remaining_share -= 1
+            if not self._remaining_share:
                 os.kill(os.getpid(), signal.SIGKILL)
         return self
 

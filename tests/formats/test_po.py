@@ -24,7 +24,7 @@ msgstr ""
 """
 
 
-def _filled(catalogue: str) -> polib.POFile:
+def _fill(catalogue: str) -> polib.POFile:
     return polib.pofile(rewritten(PO, catalogue.encode(), shouted).decode())
 
 
@@ -49,7 +49,7 @@ def test_plural_forms_translate_what_they_are_of() -> None:
         'msgid "%d Datei"\nmsgid_plural "%d Dateien"\nmsgstr[0] ""\nmsgstr[1] ""\nmsgstr[2] "da"\n'
     )
 
-    [entry] = _filled(catalogue)
+    [entry] = _fill(catalogue)
 
     assert entry.msgstr_plural == {0: "%d DATEIEN", 1: "%d DATEI", 2: "da"}
 

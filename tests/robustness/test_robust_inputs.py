@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.robustness.faults import invented
-from bench.robustness.inputs import FOLDER, HEAD, TARGETS, Rule, Wanted, read_inputs
+from bench.robustness.inputs import FOLDER, HEAD, TARGETS, RequiredItem, Rule, read_inputs
 from bench.robustness.judging import judge
 from bench.robustness.kept import places
 from dragoman import FinishReason, Pair
@@ -69,7 +69,9 @@ def test_what_is_to_be_kept_stands_in_the_input_as_often() -> None:
 def test_something_is_asked_of_every_input_that_nothing_at_all_does_not_give() -> None:
     verdicts = [judge(given, "", FinishReason.STOP, pair) for pair, given in EVERY]
 
-    assert [verdict.given.id for verdict in verdicts if not (verdict.lost or verdict.unsaid)] == []
+    assert [
+        verdict.given.id for verdict in verdicts if not (verdict.lost or verdict.find_missing_words)
+    ] == []
     assert [verdict.given.id for verdict in verdicts if not verdict.is_empty] == []
 
 
@@ -107,8 +109,8 @@ def test_a_line_is_read_with_its_escapes_and_its_things(tmp_path: Path) -> None:
 
     assert given.text == 'A "b"\t\\c"'
     assert given.is_ordered
-    assert given.kept == (Wanted(Rule.MARK, ("A",)),)
-    assert given.said == (Wanted(Rule.SAYS, ("^ja$", "so*")),)
+    assert given.kept == (RequiredItem(Rule.MARK, ("A",)),)
+    assert given.said == (RequiredItem(Rule.SAYS, ("^ja$", "so*")),)
     assert (given.good, given.remark) == ("gut", "why")
 
 

@@ -2,16 +2,16 @@
 
 import pytest
 
-from bench.robustness.inputs import Input, Rule, Wanted
+from bench.robustness.inputs import Input, RequiredItem, Rule
 from bench.robustness.judging import Rates, Verdict, by_kind, judge, rates_of
 from dragoman import FinishReason, Pair
 
 PAIR = Pair("de", "en")
-KEEP = Wanted(Rule.MARK, ("{a}",))
-SAY = Wanted(Rule.SAYS, ("yes",))
+KEEP = RequiredItem(Rule.MARK, ("{a}",))
+SAY = RequiredItem(Rule.SAYS, ("yes",))
 
 
-def verdict(output: str, kind: str = "k", wanted: tuple[Wanted, ...] = (KEEP, SAY)) -> Verdict:
+def verdict(output: str, kind: str = "k", wanted: tuple[RequiredItem, ...] = (KEEP, SAY)) -> Verdict:
     given = Input("x", kind, "Ja {a}", is_ordered=False, wanted=wanted, good="", remark="")
     return judge(given, output, FinishReason.STOP, PAIR)
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from bench.robustness.inputs import Input, Rule, Wanted
-from bench.robustness.kept import lost, places, unsaid
+from bench.robustness.inputs import Input, RequiredItem, Rule
+from bench.robustness.kept import find_missing_words, lost, places
 
 
 def given(*things: str, is_ordered: bool = False) -> Input:
     wanted = tuple(
-        Wanted(Rule(rule), tuple(forms.split(" = ")))
+        RequiredItem(Rule(rule), tuple(forms.split(" = ")))
         for rule, _, forms in (thing.partition(":") for thing in things)
     )
     return Input("x", "x", "x", is_ordered, wanted, "", "")
@@ -151,8 +151,8 @@ def test_each_of_several_must_be_there() -> None:
     twice = given("mark:😂", "mark:😂", "mark:😂", "number:3")
 
     assert lost(twice, "😂 so funny 😂", "en", "de") == [
-        Wanted(Rule.MARK, ("😂",)),
-        Wanted(Rule.NUMBER, ("3",)),
+        RequiredItem(Rule.MARK, ("😂",)),
+        RequiredItem(Rule.NUMBER, ("3",)),
     ]
     assert lost(twice, "😂😂😂 three", "en", "de") == []
 
@@ -161,7 +161,7 @@ def test_quotation_marks_are_counted_together() -> None:
     quoted = given("sign:„", "sign:„")
 
     assert lost(quoted, '"Good day," he said.', "en", "de") == []
-    assert lost(quoted, '"Good day, he said.', "en", "de") == [Wanted(Rule.SIGN, ("„",))]
+    assert lost(quoted, '"Good day, he said.', "en", "de") == [RequiredItem(Rule.SIGN, ("„",))]
 
 
 def test_the_order_counts_only_where_it_is_asked_for() -> None:
@@ -169,8 +169,8 @@ def test_the_order_counts_only_where_it_is_asked_for() -> None:
 
     assert lost(given("mark:%s", "mark:%d"), output, "en", "de") == []
     assert lost(given("mark:%s", "mark:%d", is_ordered=True), output, "en", "de") == [
-        Wanted(Rule.MARK, ("%s",)),
-        Wanted(Rule.MARK, ("%d",)),
+        RequiredItem(Rule.MARK, ("%s",)),
+        RequiredItem(Rule.MARK, ("%d",)),
     ]
     assert lost(given("mark:%d", "mark:%s", is_ordered=True), output, "en", "de") == []
 
@@ -189,18 +189,18 @@ def test_the_order_counts_only_where_it_is_asked_for() -> None:
 def test_words_are_said_whole_whatever_their_case(form: str, said: str, not_said: str) -> None:
     wanted = given(f"says:{form}")
 
-    assert unsaid(wanted, said, "en", "de") == []
-    assert unsaid(wanted, not_said, "en", "de") == list(wanted.said)
+    assert find_missing_words(wanted, said, "en", "de") == []
+    assert find_missing_words(wanted, not_said, "en", "de") == list(wanted.said)
 
 
 def test_a_word_wanted_twice_is_to_be_said_twice() -> None:
     wanted = given("says:no", "says:no", "says:no")
 
-    assert len(unsaid(wanted, "no, no", "en", "de")) == 1
-    assert len(unsaid(wanted, "nono", "en", "de")) == 3
+    assert len(find_missing_words(wanted, "no, no", "en", "de")) == 1
+    assert len(find_missing_words(wanted, "nono", "en", "de")) == 3
 
 
 def test_places_are_those_in_the_text() -> None:
     text = "at 2:30 p.m. or 14:30"
 
-    assert places(Wanted(Rule.TIME, ("14:30 Uhr",)), text, "en", "de") == [3, 16]
+    assert places(RequiredItem(Rule.TIME, ("14:30 Uhr",)), text, "en", "de") == [3, 16]

@@ -122,9 +122,7 @@ def test_where_there_is_room_nobody_waits_for_a_dead_bundles_users(make_pool: Ma
     assert not anew.opened.is_closed
 
 
-def test_a_dead_bundle_takes_no_room_of_those_that_live(
-    make_pool: MakePool, bundles: DoubleBundles
-) -> None:
+def test_a_dead_bundle_takes_no_room_of_those_that_live(make_pool: MakePool, bundles: DoubleBundles) -> None:
     pool = make_pool(25)
     alive = use(pool, "b")
     use(pool, "a").is_closed = True

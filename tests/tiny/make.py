@@ -24,7 +24,7 @@ from export.calibration import Sample
 from export.checkpoint import save_weights
 from export.model import ModelConfig, Transformer
 from export.original import WantedLanguages
-from training.batches import BatchPlan, BatchStream
+from training.batches import BatchSettings, BatchStream
 from training.config import Corpus, Data, Optimisation, TrainingConfig, Validation, Vocabulary
 from training.corpus import read_pairs
 from training.optimisers import make_optimiser
@@ -80,7 +80,9 @@ def _train(folder: Path) -> None:
     source, target = load_vocabularies(folder)
     model = Transformer(_shape(source.vocab_size()))
     optimiser = make_optimiser(model, CONFIG.optimisation)
-    plan = BatchPlan((1.0,), CONFIG.optimisation.budget_tokens, 1, model.config.pad_id, model.config.bos_id)
+    plan = BatchSettings(
+        (1.0,), CONFIG.optimisation.budget_tokens, 1, model.config.pad_id, model.config.bos_id
+    )
     stream = iter(BatchStream([tokenise(pairs, source, target, 48)], plan))
     for step in range(STEPS):
         for group in optimiser.param_groups:

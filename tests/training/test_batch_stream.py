@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training.batches import BatchPlan, BatchStream, PairRef, cut_by_budget
+from training.batches import BatchSettings, BatchStream, PairRef, cut_by_budget
 from training.tokenised import TokenisedCorpus
 
 PAD, BOS, EOS = 0, 2, 3
@@ -34,8 +34,8 @@ def uniform_corpus(num_pairs: int) -> TokenisedCorpus:
 
 def plan(
     weights: tuple[float, ...] = (1.0,), budget_tokens: int = 60, seed: int = 1, round_pairs: int = 50
-) -> BatchPlan:
-    return BatchPlan(weights, budget_tokens, seed, PAD, BOS, round_pairs)
+) -> BatchSettings:
+    return BatchSettings(weights, budget_tokens, seed, PAD, BOS, round_pairs)
 
 
 def rounds(stream: BatchStream, pairs_a_round: int, number: int) -> list[list[PairRef]]:

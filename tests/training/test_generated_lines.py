@@ -13,7 +13,7 @@ from training.corpus import Pair, is_clean
 from training.variants import dates, formats, lexicon
 from training.variants.drawing import Maker, stream
 from training.variants.formats import Bilingual
-from training.variants.frames import FRAMES, SLOTS, framed
+from training.variants.frames import SLOTS, TEMPLATES, fill_template
 from training.variants.lines import generated_pairs, thing_alone
 
 COUNT = 4000
@@ -64,13 +64,13 @@ def test_both_sides_have_the_same_figures_in_the_same_order(lines: list[Pair]) -
 
 @given(seed=seeds)
 def test_a_frame_leaves_no_slot_open_and_fills_both_sides_alike(seed: int) -> None:
-    line = framed(stream(seed, "test"))
+    line = fill_template(stream(seed, "test"))
 
     assert not re.search("[⟨⟩]", line.german + line.english)
     assert figures(line.german) == figures(line.english)
 
 
-@pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.english)
+@pytest.mark.parametrize("frame", TEMPLATES, ids=lambda frame: frame.english)
 def test_a_frame_has_the_same_known_slots_in_both_languages(frame: Bilingual) -> None:
     german, english = (re.findall("⟨(.*?)⟩", text) for text in (frame.german, frame.english))
 
@@ -79,9 +79,9 @@ def test_a_frame_has_the_same_known_slots_in_both_languages(frame: Bilingual) ->
 
 
 def test_frames_are_many_and_no_german_line_has_two_translations() -> None:
-    translations = [*FRAMES, *lexicon.INTERFACE, *lexicon.SAID, *lexicon.NOUNS]
+    translations = [*TEMPLATES, *lexicon.INTERFACE, *lexicon.SAID, *lexicon.DICTIONARY_WORDS]
 
-    assert len(FRAMES) >= 40
+    assert len(TEMPLATES) >= 40
     doubtful = {
         line.german: {other.english.lower() for other in translations if other.german == line.german}
         for line in translations

@@ -14,7 +14,7 @@ from torch import nn
 from tests.training.test_training_run import end_midway, events, finish, scores, weights
 from training.config import TrainingConfig
 from training.errors import WorkerLostError
-from training.parallel import StepCounts, Workers, joined_workers, meet
+from training.parallel import StepCounts, Workers, meet, start_workers
 from training.resume import resume_points
 from training.run import train
 
@@ -54,7 +54,7 @@ def test_gradients_are_averaged_counts_added_and_a_stop_of_one_stops_all(
     config = TrainingConfig.model_validate(shared_recipe)
     config.run_dir.mkdir()
 
-    with joined_workers(config, average_as) as workers:
+    with start_workers(config, average_as) as workers:
         gradients, counts = averaged(workers)
 
     other = torch.load(config.run_dir / "result", weights_only=True)
@@ -69,7 +69,7 @@ def test_a_process_that_is_lost_ends_the_run_with_its_number(shared_recipe: dict
 
     with (
         pytest.raises(WorkerLostError, match="process 1 of 2 ended early; the same command goes on"),
-        joined_workers(config, end_early) as workers,
+        start_workers(config, end_early) as workers,
     ):
         averaged(workers)
 

@@ -8,7 +8,7 @@ import pytest
 from tests.training.conftest import GERMAN_TO_ENGLISH, copies_of, corpus_of
 from training.config import Variants
 from training.corpus import Pair
-from training.variants.copies import copied, with_variants
+from training.variants.copies import add_variants, copied
 
 SENTENCES = [Pair(f"Der größere Hund sah Tom um {n} Uhr.", f"The Dog saw Tom at {n}.") for n in range(400)]
 CONTROLS = {"terms", "formality"}
@@ -17,19 +17,19 @@ ALL = {name: 0.2 for name in Variants.model_fields if name not in {"single_words
 
 
 def test_without_variants_pairs_pass_unchanged() -> None:
-    assert list(with_variants(SENTENCES, corpus_of({}), 1, GERMAN_TO_ENGLISH)) == SENTENCES
+    assert list(add_variants(SENTENCES, corpus_of({}), 1, GERMAN_TO_ENGLISH)) == SENTENCES
 
 
 def test_pairs_are_read_one_at_a_time() -> None:
     endless = (Pair(f"Hund {n}.", f"dog {n}.") for n in itertools.count())
 
-    result = with_variants(endless, corpus_of(ALL), 1, GERMAN_TO_ENGLISH)
+    result = add_variants(endless, corpus_of(ALL), 1, GERMAN_TO_ENGLISH)
 
     assert len(list(itertools.islice(result, 50))) == 50
 
 
 def test_copies_stand_behind_their_pair_and_pairs_stay_in_order() -> None:
-    result = list(with_variants(SENTENCES, corpus_of(ALL), 1, GERMAN_TO_ENGLISH))
+    result = list(add_variants(SENTENCES, corpus_of(ALL), 1, GERMAN_TO_ENGLISH))
     by_pair = list(copied(SENTENCES, corpus_of(ALL), 1, GERMAN_TO_ENGLISH))
 
     assert [pair for pair, _ in by_pair] == SENTENCES
@@ -69,9 +69,7 @@ def test_things_to_copy_differ_from_corpus_to_corpus() -> None:
     tiny, large = (
         [
             line.source
-            for line in with_variants(
-                SENTENCES, corpus_of({"copied_beside": 0.5}, name), 1, GERMAN_TO_ENGLISH
-            )
+            for line in add_variants(SENTENCES, corpus_of({"copied_beside": 0.5}, name), 1, GERMAN_TO_ENGLISH)
         ]
         for name in ("tiny", "large")
     )

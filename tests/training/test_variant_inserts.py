@@ -12,7 +12,7 @@ from tests.training.conftest import ENGLISH_TO_GERMAN, GERMAN_TO_ENGLISH
 from training.corpus import Pair
 from training.variants.drawing import stream
 from training.variants.inserts import Languages, copied_beside, copied_inside, other_number
-from training.variants.things import ALONE, BESIDE, FOR_NAMES, FOR_NUMBERS, KINDS, around
+from training.variants.things import ADJACENT, ALONE, FOR_NAMES, FOR_NUMBERS, KINDS, around
 from training.variants.tokens import shared_tokens, tokens_of
 
 ENGLISH_TO_DUTCH = ("en", "nl")
@@ -286,6 +286,6 @@ def test_tags_around_a_text_leave_it_whole(seed: int) -> None:
 
 
 def test_every_kind_of_thing_is_put_somewhere() -> None:
-    used = {maker for table in (FOR_NAMES, FOR_NUMBERS, BESIDE) for _, maker in table}
+    used = {maker for table in (FOR_NAMES, FOR_NUMBERS, ADJACENT) for _, maker in table}
 
     assert used == set(KINDS.values()) == {maker for _, maker in ALONE}

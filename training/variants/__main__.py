@@ -9,7 +9,7 @@ from pathlib import Path
 from training.config import Corpus, Direction, TrainingConfig, load_config
 from training.corpus import Pair
 from training.exit_status import exit_status
-from training.prepare import corpus_pairs, directed_pairs, read_terms
+from training.prepare import corpus_pairs, orient_pairs, read_terms
 from training.start import data_seed
 from training.variants.copies import copied
 
@@ -30,7 +30,7 @@ def _show(
     corpus: Corpus, direction: Direction, config: TrainingConfig, num_pairs: int | None, num_examples: int
 ) -> None:
     languages = (direction.source, direction.target)
-    pairs = directed_pairs(itertools.islice(corpus_pairs(corpus, config), num_pairs), direction, config)
+    pairs = orient_pairs(itertools.islice(corpus_pairs(corpus, config), num_pairs), direction, config)
     dictionary = read_terms(config, direction)
     counts: defaultdict[str, int] = defaultdict(int)
     examples: defaultdict[str, list[str]] = defaultdict(list)

@@ -15,14 +15,14 @@ from training.variants.inserts import Languages, copied_beside, copied_inside, o
 from training.variants.terms import TermDictionary, terms
 from training.variants.tokens import tokens_of
 
-Made = tuple[str, Pair]
+NamedCopy = tuple[str, Pair]
 """The name of a variant and the copy."""
-Make = Callable[[Pair, Random], Pair | None]
+MakeCopy = Callable[[Pair, Random], Pair | None]
 
 _LAST_MARKS = re.compile(r"[.!?:…]+$")
 
 
-def with_variants(
+def add_variants(
     pairs: Iterable[Pair],
     corpus: Corpus,
     seed: int,
@@ -50,7 +50,7 @@ def copied(
     seed: int,
     languages: Languages,
     dictionary: TermDictionary | None = None,
-) -> Iterator[tuple[Pair, list[Made]]]:
+) -> Iterator[tuple[Pair, list[NamedCopy]]]:
     """Yield every pair with its copies."""
     variants = corpus.variants
     rng = np.random.default_rng(seed)
@@ -62,7 +62,7 @@ def copied(
     words_rng = stream(seed, f"{corpus.name} single_words")
     for pair in pairs:
         lower, upper, no_stop = rng.random(3)
-        copies = list(_first_three(pair, variants, (lower, upper, no_stop)))
+        copies = list(_case_and_stop_copies(pair, variants, (lower, upper, no_stop)))
         for name, share, make, own_rng in makers:
             if own_rng.random() < share and (copy := make(pair, own_rng)) is not None:
                 copies.append((name, copy))
@@ -71,7 +71,9 @@ def copied(
         yield pair, copies
 
 
-def _first_three(pair: Pair, variants: Variants, draws: tuple[float, float, float]) -> Iterator[Made]:
+def _case_and_stop_copies(
+    pair: Pair, variants: Variants, draws: tuple[float, float, float]
+) -> Iterator[NamedCopy]:
     """Yield copies in lower case, in upper case and without a final stop, by one draw each."""
     lower, upper, no_stop = draws
     if lower < variants.lower_source and (source := noise.lower_source(pair)) is not None:
@@ -84,14 +86,14 @@ def _first_three(pair: Pair, variants: Variants, draws: tuple[float, float, floa
             yield "no_final_stop", without
 
 
-def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str, Make]:
+def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str, MakeCopy]:
     """Return the functions that make copies, by the name of their key in the config."""
     return {
         "small_first": _of_source(noise.small_first),
         "title_case": _of_source(noise.title_case),
         "quotes": _of_source(lambda pair, rng: noise.quotes(pair, rng, languages[0])),
         "punctuation": _of_source(noise.punctuation),
-        "spelt_umlauts": _of_source(noise.spelt_umlauts if languages[0] == GERMAN else _never),
+        "spelt_umlauts": _of_source(noise.spelt_umlauts if languages[0] == GERMAN else _no_copy),
         "typo": _of_source(noise.typo),
         "copied_inside": copied_inside,
         "copied_beside": lambda pair, rng: copied_beside(pair, rng, languages),
@@ -101,11 +103,11 @@ def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str
     }
 
 
-def _never(_pair: Pair, _rng: Random) -> None:
+def _no_copy(_pair: Pair, _rng: Random) -> None:
     return None
 
 
-def _of_source(change: Callable[[Pair, Random], str | None]) -> Make:
+def _of_source(change: Callable[[Pair, Random], str | None]) -> MakeCopy:
     def make(pair: Pair, rng: Random) -> Pair | None:
         source = change(pair, rng)
         return None if source is None else Pair(source, pair.target)

@@ -122,12 +122,12 @@ Guten Morgen! ⟨emoji⟩ = Good morning! ⟨emoji⟩
 Bis bald! ⟨emoji⟩ = See you soon! ⟨emoji⟩
 Super ⟨emoji⟩ = Great ⟨emoji⟩
 """
-FRAMES = tuple(Bilingual(*line.split(" = ")) for line in _FRAMES.strip().splitlines())
+TEMPLATES = tuple(Bilingual(*line.split(" = ")) for line in _FRAMES.strip().splitlines())
 
 
-def framed(rng: Random) -> Bilingual:
+def fill_template(rng: Random) -> Bilingual:
     """Fill the slots of a random template; the n-th slot of a kind gets the same thing on both sides."""
-    frame = rng.choice(FRAMES)
+    frame = rng.choice(TEMPLATES)
     german, english = frame.german, frame.english
     for slot in _SLOT.findall(frame.german):
         filling = SLOTS[slot](rng)

@@ -9,7 +9,7 @@ from training.config import ENGLISH, GERMAN
 from training.corpus import Pair
 from training.variants.drawing import Maker, Weighted, pick
 from training.variants.formats import Bilingual, percentage, price, time
-from training.variants.things import BESIDE, FOR_NAMES, FOR_NUMBERS, around
+from training.variants.things import ADJACENT, FOR_NAMES, FOR_NUMBERS, around
 from training.variants.tokens import Token, replaced, shared_tokens
 
 Languages = tuple[str, str]
@@ -39,22 +39,22 @@ _PLACES = {
 
 def copied_inside(pair: Pair, rng: Random) -> Pair | None:
     """Replace a name, number or code, which both sides have exactly once, by something to copy."""
-    shared = [both for both in shared_tokens(pair) if _may_be_replaced(both[0], pair)]
+    shared = [both for both in shared_tokens(pair) if _can_replace(both[0], pair)]
     if not shared:
         return None
     count = 2 if len(shared) > 1 and rng.random() < SHARE_OF_TWO else 1
     chosen = rng.sample(shared, count)
     things = [_in_place_of(source, rng) for source, _ in chosen]
-    if _is_known(things, pair) or len(set(things)) < count:
+    if _is_present(things, pair) or len(set(things)) < count:
         return None
     sources, targets = [source for source, _ in chosen], [target for _, target in chosen]
-    return Pair(_with(pair.source, sources, things), _with(pair.target, targets, things))
+    return Pair(_replace_all(pair.source, sources, things), _replace_all(pair.target, targets, things))
 
 
 def copied_beside(pair: Pair, rng: Random, languages: Languages) -> Pair | None:
     """Put something to copy before or after both sides, or before their last punctuation mark."""
-    thing = _beside(rng, languages)
-    if _is_known([thing.source], pair) or _is_known([thing.target], pair):
+    thing = _draw_adjacent(rng, languages)
+    if _is_present([thing.source], pair) or _is_present([thing.target], pair):
         return None
     place = rng.choice(_PLACES[_kind_of(thing.source)])
     source, target = (_LAST_MARKS.sub("", text) for text in (pair.source, pair.target))
@@ -92,9 +92,9 @@ def other_number(pair: Pair, rng: Random, languages: Languages) -> Pair | None:
     )
 
 
-def _may_be_replaced(token: Token, pair: Pair) -> bool:
+def _can_replace(token: Token, pair: Pair) -> bool:
     if token.is_code:
-        return token.has_whole_brackets and pair.source != token.core
+        return token.has_balanced_brackets and pair.source != token.core
     if token.is_number:
         return token.core not in {"0", "1"}
     return token.is_name
@@ -108,10 +108,10 @@ def _in_place_of(token: Token, rng: Random) -> str:
     return pick(rng, FOR_NAMES)(rng)
 
 
-def _beside(rng: Random, languages: Languages) -> Pair:
+def _draw_adjacent(rng: Random, languages: Languages) -> Pair:
     if rng.random() < SHARE_LOCAL and set(languages) == {GERMAN, ENGLISH}:
         return _of_languages(pick(rng, _LOCAL)(rng), languages)
-    text = pick(rng, BESIDE)(rng)
+    text = pick(rng, ADJACENT)(rng)
     return Pair(text, text)
 
 
@@ -121,12 +121,12 @@ def _of_languages(both: Bilingual, languages: Languages) -> Pair:
     return Pair(both.english, both.german)
 
 
-def _is_known(things: list[str], pair: Pair) -> bool:
+def _is_present(things: list[str], pair: Pair) -> bool:
     """Return whether a side already contains one of the things, which would make the copy ambiguous."""
     return any(thing in side for thing in things for side in (pair.source, pair.target))
 
 
-def _with(text: str, tokens: list[Token], things: list[str]) -> str:
+def _replace_all(text: str, tokens: list[Token], things: list[str]) -> str:
     changes = sorted(zip(tokens, things, strict=True), key=lambda change: -change[0].begin)
     for token, thing in changes:
         text = replaced(text, token, thing)

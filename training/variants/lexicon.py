@@ -127,7 +127,7 @@ Falsch = Wrong
 """)
 """Spoken phrases; an exclamation mark or a full stop may follow."""
 
-NOUNS = _read("""
+DICTIONARY_WORDS = _read("""
 Haus = house
 Hund = dog
 Katze = cat

@@ -17,8 +17,8 @@ from training.variants.formats import (
     price,
     time,
 )
-from training.variants.frames import framed
-from training.variants.lexicon import INTERFACE, NOUNS, SAID
+from training.variants.frames import fill_template
+from training.variants.lexicon import DICTIONARY_WORDS, INTERFACE, SAID
 from training.variants.things import ALONE
 
 
@@ -49,7 +49,7 @@ def word_alone(rng: Random) -> Bilingual:
         return _with_mark(line, mark) if line.german[-1].isalpha() else line
     if kind == 1:
         return _with_mark(rng.choice(SAID), rng.choice(("", "", "!", ".")))
-    return rng.choice(NOUNS)
+    return rng.choice(DICTIONARY_WORDS)
 
 
 def _with_mark(line: Bilingual, mark: str) -> Bilingual:
@@ -57,7 +57,7 @@ def _with_mark(line: Bilingual, mark: str) -> Bilingual:
 
 
 _KINDS: Weighted[Maker[Bilingual]] = (
-    (6, framed),
+    (6, fill_template),
     (3, thing_alone),
     (2, word_alone),
     (2, any_date),

@@ -118,10 +118,12 @@ def typo(pair: Pair, rng: Random) -> str | None:
         and token.core[1:] == token.core[1:].lower()
         and token.core not in pair.target
     ]
-    wanted = max(1, len(pair.source) // CHARACTERS_A_TYPO)
+    num_typos = max(1, len(pair.source) // CHARACTERS_A_TYPO)
     source = pair.source
-    for token in sorted(rng.sample(long_words, min(wanted, len(long_words))), key=lambda token: -token.begin):
-        source = source[: token.begin] + _mistyped(token.core, rng) + source[token.end :]
+    for token in sorted(
+        rng.sample(long_words, min(num_typos, len(long_words))), key=lambda token: -token.begin
+    ):
+        source = source[: token.begin] + _mistype(token.core, rng) + source[token.end :]
     return _if_changed(source, pair)
 
 
@@ -148,7 +150,7 @@ def _words_with_umlauts(text: str) -> list[str]:
     return [token.core for token in tokens_of(text) if re.search("[äöüÄÖÜß]", token.core)]
 
 
-def _mistyped(word: str, rng: Random) -> str:
+def _mistype(word: str, rng: Random) -> str:
     place = rng.randrange(1, len(word) - 2)
     here, following = word[place], word[place + 1]
     return word[:place] + rng.choice((here * 2 + following, following, following + here)) + word[place + 2 :]

@@ -44,14 +44,14 @@ class TermDictionary:
         """Return the terms of a source whose translation is in the target, longest first, without overlap."""
         tokens = tokens_of(pair.source)
         found: list[Found] = []
-        taken: set[int] = set()
+        used: set[int] = set()
         for length in range(MAX_TERM_WORDS, 0, -1):
             for first in range(len(tokens) - length + 1):
                 places = set(range(first, first + length))
                 begin, end = tokens[first].begin, tokens[first + length - 1].end
-                if places & taken or (both := self._translation(pair.source[begin:end], pair.target)) is None:
+                if places & used or (both := self._translation(pair.source[begin:end], pair.target)) is None:
                     continue
-                taken |= places
+                used |= places
                 found.append((begin, end, *both))
         return found
 
@@ -72,25 +72,25 @@ def terms(pair: Pair, rng: Random, dictionary: TermDictionary) -> Pair | None:
     chosen = rng.sample(found, rng.randint(1, min(MAX_TERMS, len(found))))
     source = pair.source
     for begin, end, as_in_dictionary, as_in_target in sorted(chosen, reverse=True):
-        wanted = as_in_target if rng.random() < SHARE_AS_IN_TARGET else as_in_dictionary
+        annotation = as_in_target if rng.random() < SHARE_AS_IN_TARGET else as_in_dictionary
         source = (
-            f"{source[:begin]}{mark(TERM)} {source[begin:end]} {mark(TRANSLATION)} {wanted} {mark(TERM_END)}"
-            f"{source[end:]}"
+            f"{source[:begin]}{mark(TERM)} {source[begin:end]} {mark(TRANSLATION)} {annotation} "
+            f"{mark(TERM_END)}{source[end:]}"
         )
     return Pair(source, pair.target)
 
 
 def _occurrence(term: str, text: str) -> str | None:
     """Return the first occurrence of a term in a text, in any case, with its ending of a few letters."""
-    lower, wanted = text.lower(), term.lower()
-    begin = lower.find(wanted)
+    lower, annotation = text.lower(), term.lower()
+    begin = lower.find(annotation)
     while begin >= 0:
-        end = stop = begin + len(wanted)
+        end = stop = begin + len(annotation)
         while stop < len(text) and text[stop].isalpha():
             stop += 1
         if stop - end <= MAX_ENDING_LEN and not (begin and text[begin - 1].isalnum()):
             return text[begin:stop]
-        begin = lower.find(wanted, end)
+        begin = lower.find(annotation, end)
     return None
 
 

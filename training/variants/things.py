@@ -304,7 +304,7 @@ FOR_NAMES: Weighted[Maker[str]] = (
 """Things that may replace a name."""
 FOR_NUMBERS: Weighted[Maker[str]] = (*_PLACEHOLDERS, (1, empty_tag), (1, version), (0.5, account))
 """Things that may replace a number."""
-BESIDE: Weighted[Maker[str]] = (
+ADJACENT: Weighted[Maker[str]] = (
     *_PLACEHOLDERS,
     (2, empty_tag),
     (2, mention),

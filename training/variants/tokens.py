@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from training.corpus import Pair
 from training.variants.drawing import words
 
-_CLINGING_BEFORE = "([\"'“”„‘’‚«»‹›¿¡–—-"
-_CLINGING_BEHIND = ".,;:!?…\"'“”„‘’‚«»‹›–—-"
+_LEADING_PUNCTUATION = "([\"'“”„‘’‚«»‹›¿¡–—-"
+_TRAILING_PUNCTUATION = ".,;:!?…\"'“”„‘’‚«»‹›–—-"
 _BRACKETS = {")": "(", "]": "["}
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("<", ">"))
 
@@ -47,7 +47,7 @@ class Token:
         return is_code(self.core)
 
     @property
-    def has_whole_brackets(self) -> bool:
+    def has_balanced_brackets(self) -> bool:
         """Whether it contains as many closing as opening brackets of each kind."""
         return all(self.core.count(opening) == self.core.count(closing) for opening, closing in _PAIRS)
 
@@ -97,14 +97,14 @@ def replaced(text: str, token: Token, by: str) -> str:
 
 
 def _core(text: str, begin: int, end: int) -> Token:
-    while begin < end and text[begin] in _CLINGING_BEFORE:
+    while begin < end and text[begin] in _LEADING_PUNCTUATION:
         begin += 1
-    while begin < end and _clings_behind(text[begin:end]):
+    while begin < end and _is_trailing_punctuation(text[begin:end]):
         end -= 1
     return Token(text[begin:end], begin, end)
 
 
-def _clings_behind(part: str) -> bool:
+def _is_trailing_punctuation(part: str) -> bool:
     """Return whether the last character is punctuation, or a bracket that is not opened inside the token."""
     last = part[-1]
-    return last in _CLINGING_BEHIND or (last in _BRACKETS and _BRACKETS[last] not in part)
+    return last in _TRAILING_PUNCTUATION or (last in _BRACKETS and _BRACKETS[last] not in part)
