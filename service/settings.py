@@ -293,6 +293,8 @@ def load_settings(config: Path | None = None, overrides: Mapping[str, object] | 
         raise SettingsError(_describe(error)) from error
     except (ValueError, OSError) as error:  # no TOML, no UTF-8, or an integer of too many digits
         raise SettingsError(f"configuration file {config} cannot be read: {error}") from error
+    except RecursionError as error:
+        raise SettingsError(f"configuration file {config} cannot be read: it is nested too deeply") from error
 
 
 def _known_variables() -> list[str]:

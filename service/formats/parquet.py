@@ -161,19 +161,21 @@ def _writer(file: Any, columns: Sequence[str], target: BinaryIO) -> Any:
     """Opened to write as the file was written."""
     metadata = file.metadata
     written = metadata.row_group(0) if metadata.num_row_groups else None
-    chunks = [written.column(i) for i in range(metadata.num_columns)] if written else []
+    with _reading("its metadata"):
+        columns_written = [written.column(i) for i in range(metadata.num_columns)] if written else []
+        chunks = [(chunk.path_in_schema, chunk) for chunk in columns_written]
     sorting = written.sorting_columns if written else ()
-    is_sorted_anew = any(chunks[order.column_index].path_in_schema in columns for order in sorting)
+    is_sorted_anew = any(chunks[order.column_index][0] in columns for order in sorting)
     is_known = metadata.format_version in _VERSIONS
     return pq.ParquetWriter(
         target,
         file.schema_arrow,
         version=metadata.format_version if is_known else "2.6",
-        compression=_one_or_each({chunk.path_in_schema: _codec(chunk) for chunk in chunks}, "snappy"),
-        use_dictionary=_all_or_those({chunk.path_in_schema: chunk.has_dictionary_page for chunk in chunks}),
-        write_statistics=_all_or_those({chunk.path_in_schema: chunk.is_stats_set for chunk in chunks}),
-        use_deprecated_int96_timestamps=any(chunk.physical_type == "INT96" for chunk in chunks),
-        use_compliant_nested_type=not any(".list.item" in chunk.path_in_schema for chunk in chunks),
+        compression=_one_or_each({path: _codec(chunk) for path, chunk in chunks}, "snappy"),
+        use_dictionary=_all_or_those({path: chunk.has_dictionary_page for path, chunk in chunks}),
+        write_statistics=_all_or_those({path: chunk.is_stats_set for path, chunk in chunks}),
+        use_deprecated_int96_timestamps=any(chunk.physical_type == "INT96" for _, chunk in chunks),
+        use_compliant_nested_type=not any(".list.item" in path for path, _ in chunks),
         store_schema=_ARROW_SCHEMA in (metadata.metadata or {}),
         sorting_columns=None if is_sorted_anew or not sorting else sorting,
     )

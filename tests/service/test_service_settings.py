@@ -124,7 +124,10 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         load_settings(tmp_path / "absent.toml")
 
 
-@pytest.mark.parametrize("content", [b"port = = 1", b"\xff", b"port 1", b"port = " + b"9" * 5000])
+CONTENTS_NOT_TOML = [b"port = = 1", b"\xff", b"port 1", b"port = " + b"9" * 5000, b"port = " + b"[" * 5000]
+
+
+@pytest.mark.parametrize("content", CONTENTS_NOT_TOML)
 def test_a_file_that_is_not_toml_is_an_error(tmp_path: Path, content: bytes) -> None:
     config = tmp_path / "dragoman.toml"
     config.write_bytes(content)
