@@ -1,7 +1,7 @@
 """A loaded bundle that translates text."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -19,10 +19,11 @@ from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import Preparer
 from dragoman.pipeline.resolution import RequestResolver, ResolvedRequest
 from dragoman.pipeline.segment_cache import SegmentCache
-from dragoman.pipeline.segment_requests import SegmentRequestFactory
+from dragoman.pipeline.segment_requests import Enqueue, SegmentRequestFactory
 from dragoman.pipeline.submission import TextSubmitter
 from dragoman.providers import Provider
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
+from dragoman.scheduling.replica import SegmentRequest
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
 from dragoman.search_model import SearchModel
 from dragoman.types import Hypothesis, Pair, Priority, SegmentTranslation, Translation
@@ -36,6 +37,7 @@ QUEUE_SIZE = 4096
 """Segments of submitted texts that may wait."""
 
 Result = TypeVar("Result")
+Outcome = TypeVar("Outcome")
 
 
 class Translator:
@@ -145,11 +147,15 @@ class Translator:
             InputError: for a single text that cannot be translated, or options beyond the model's limits.
             UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
         """
-        request = EngineRequest(options, pair)
-        if not isinstance(text, str):
-            return list(self.translate_many(text, request))
-        future = self._submitter.submit(text, self._resolver.resolve(request), self._scheduler.enqueue)
-        return _wait([future])[0]
+        resolved = self._resolver.resolve(EngineRequest(options, pair))
+        if isinstance(text, str):
+            return _wait([self._submitter.submit(text, resolved, self._scheduler.enqueue)], Future.result)[0]
+        segments = list[SegmentRequest]()
+        futures = [
+            self._begin(one, item, resolved.for_next_text(), segments.extend) for item, one in enumerate(text)
+        ]
+        self._scheduler.enqueue(segments)  # all at once, so that sources of like length meet in a batch
+        return _wait(futures, _outcome)
 
     def translate_many(
         self, texts: Iterable[str], request: EngineRequest = JOB_REQUEST, read_ahead: int = READ_AHEAD_TEXTS
@@ -163,7 +169,7 @@ class Translator:
         in_progress: deque[Future[Translation]] = deque()
         try:
             for item, text in enumerate(texts):
-                in_progress.append(self._begin(text, item, resolved.for_next_text()))
+                in_progress.append(self._begin(text, item, resolved.for_next_text(), self._scheduler.enqueue))
                 if len(in_progress) >= read_ahead:
                     yield _outcome(in_progress[0])
                     in_progress.popleft()
@@ -232,12 +238,14 @@ class Translator:
             Per source its hypotheses, best first.
         """
         resolved = self._resolver.resolve(EngineRequest(options, pair, Priority.JOB))
-        return _wait(self._submitter.search(sources, resolved, self._scheduler.enqueue))
+        return _wait(self._submitter.search(sources, resolved, self._scheduler.enqueue), Future.result)
 
-    def _begin(self, text: str, item: int, resolved: ResolvedRequest) -> Future[Translation]:
+    def _begin(
+        self, text: str, item: int, resolved: ResolvedRequest, enqueue: Enqueue
+    ) -> Future[Translation]:
         """Submit a text of a list; its InputError is the future's."""
         try:
-            return self._submitter.submit(text, resolved, self._scheduler.enqueue, item=item)
+            return self._submitter.submit(text, resolved, enqueue, item=item)
         except InputError as error:
             rejected: Future[Translation] = Future()
             rejected.set_exception(error)
@@ -251,10 +259,12 @@ def _outcome(future: Future[Translation]) -> Translation | InputError:
         return error
 
 
-def _wait(futures: Sequence[Future[Result]]) -> list[Result]:
-    """Return all results; cancel the remaining futures after an error or an interrupt."""
+def _wait(
+    futures: Sequence[Future[Result]], outcome_of: Callable[[Future[Result]], Outcome]
+) -> list[Outcome]:
+    """Return all outcomes; cancel the remaining futures after an error or an interrupt."""
     try:
-        return [future.result() for future in futures]
+        return [outcome_of(future) for future in futures]
     except BaseException:
         for future in futures:
             future.cancel()
