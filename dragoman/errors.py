@@ -80,7 +80,7 @@ class Overloaded(DragomanError):  # noqa: N818 -- clear without the suffix
         own = f", {self.num_of_owner} of them yours" if self.num_of_owner else ""
         return (
             f"{self.num_waiting} segments wait{own} and at most {self.queue_size} may (large requests three "
-            f"quarters of them, one caller half), so there is no room for {self.num_sources} more; try again "
+            f"quarters of them, one caller half), so {self.num_sources} more do not fit; try again "
             "later"
         )
 

@@ -85,7 +85,7 @@ class Languages:
         return wanted
 
 
-def find_language(asked: str, served: Mapping[str, _Named]) -> str | None:
+def find_language(name: str, served: Mapping[str, _Named]) -> str | None:
     """Return the served code that a name refers to; None if there is none.
 
     Tries in this order, ignoring case: the code itself; another name of a language; either without its last
@@ -100,11 +100,11 @@ def find_language(asked: str, served: Mapping[str, _Named]) -> str | None:
             if _normalise_name(name) not in spelled
         }
     )
-    subtags = _normalise_name(asked).split("-")
+    subtags = _normalise_name(name).split("-")
     for count in range(len(subtags), 0, -1):
         if (code := spelled.get("-".join(subtags[:count]))) is not None:
             return code
-    longer = [code for code in served if _normalise_name(code).startswith(_normalise_name(asked) + "-")]
+    longer = [code for code in served if _normalise_name(code).startswith(_normalise_name(name) + "-")]
     return longer[0] if len(longer) == 1 else None
 
 
@@ -114,12 +114,12 @@ def list_languages(codes: Iterable[str]) -> str:
     return ", ".join(listed) if len(listed) <= MAX_NAMED else f"{len(listed)} languages"
 
 
-def _pick_language(field: str, asked: str | None, served: Mapping[str, _Named]) -> str:
-    if asked is None:
+def _pick_language(field: str, name: str | None, served: Mapping[str, _Named]) -> str:
+    if name is None:
         if len(served) == 1:
             return next(iter(served))
         raise UnsupportedPair(field, f"say which language; served here: {list_languages(served)}")
-    code = find_language(asked, served)
+    code = find_language(name, served)
     if code is None:
         raise UnsupportedPair(field, f"this language is not served here; served: {list_languages(served)}")
     return code

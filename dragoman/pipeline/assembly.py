@@ -1,4 +1,4 @@
-"""Segments' hypotheses to whole translations."""
+"""Assemble whole translations from the hypotheses of their segments."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,12 +19,12 @@ from dragoman.types import (
 )
 
 BY_WEIGHT = (FinishReason.LENGTH, FinishReason.UNSUPPORTED, FinishReason.STOP)
-"""Finish reasons of parts, of which the first is that of the whole."""
+"""Finish reasons of segments, most important first: the text has the first that occurs."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentOutput:
-    """A segment and what the search found for it; nothing where it stands unchanged."""
+    """A segment and its hypotheses; none if it is copied unchanged."""
 
     source: str
     num_source_tokens: int
@@ -32,14 +32,14 @@ class SegmentOutput:
     targets: tuple[str, ...]
     """The hypotheses as text."""
     links: tuple[Link, ...] | None = None
-    """Of `source` and the best target, by places in these two; None when not asked for."""
+    """Links between `source` and the best target, by their offsets; None when not requested."""
     tokens: tuple[Token, ...] | None = None
-    """Of the best target; None when not asked for."""
+    """Tokens of the best target; None when not requested."""
     copied_as: FinishReason = FinishReason.COPIED
-    """Why there are no hypotheses, where there are none."""
+    """Reason why there are no hypotheses."""
 
     def target(self, rank: int) -> str:
-        """Text of the n-th best hypothesis, or of the last one there is."""
+        """Return the text of the n-th best hypothesis, or of the last one."""
         return self.targets[min(rank, len(self.targets) - 1)] if self.targets else self.source
 
     def hypothesis(self, rank: int) -> Hypothesis:
@@ -47,7 +47,7 @@ class SegmentOutput:
 
 
 def rejoin(document: SegmentedText, pieces: Sequence[SegmentOutput], options: SearchOptions) -> Translation:
-    """Put translated segments back into the gaps they came from."""
+    """Return the translation of a text: its translated segments with the gaps between them."""
     most = max((len(piece.hypotheses) for piece in pieces), default=0)
     alternatives = tuple(
         Alternative(
@@ -68,7 +68,7 @@ def rejoin(document: SegmentedText, pieces: Sequence[SegmentOutput], options: Se
 
 
 class SegmentLocator:
-    """Segments of a document with their best hypotheses, in order, each with where it stands."""
+    """Computes the offsets of a text's segments, in order, in the source and in the translation."""
 
     def __init__(self, document: SegmentedText, options: SearchOptions) -> None:
         self._gaps = iter(document.gaps)
@@ -76,7 +76,7 @@ class SegmentLocator:
         self._source_end = self._end = 0  # of the segment before
 
     def present(self, piece: SegmentOutput) -> SegmentTranslation:
-        """The next segment."""
+        """Return the next segment with its best hypothesis."""
         best = piece.hypotheses[0] if piece.hypotheses else None
         score = 0.0 if best is None else best.score
         gap_len = len(next(self._gaps))
@@ -118,5 +118,5 @@ def _confidence(pieces: Sequence[SegmentOutput]) -> float:
 
 
 def joint_finish_reason(reasons: Collection[FinishReason]) -> FinishReason:
-    """Of parts taken together: what a reader most needs to know of any of them."""
+    """Return the finish reason of a whole: the most important one of its parts."""
     return next((reason for reason in BY_WEIGHT if reason in reasons), FinishReason.COPIED)

@@ -1,4 +1,4 @@
-"""Hypotheses to text, with the words and tokens of those that were read."""
+"""Decode hypotheses to text, with word links and tokens where forced decoding was requested."""
 
 from collections.abc import Sequence
 
@@ -24,11 +24,11 @@ from dragoman.types import (
 )
 
 END_OF_SENTENCE = "</s>"
-"""How the last token of a target is shown."""
+"""Text of the last token of a target."""
 
 
 class Postprocessor:
-    """Puts segments and what was found for them together. Safe for several threads."""
+    """Makes segment outputs from hypotheses. Safe to use from several threads."""
 
     def __init__(
         self, preparer: Preparer, source: Tokenizer, target: Tokenizer, alignment: AlignmentHeads
@@ -41,7 +41,7 @@ class Postprocessor:
     def piece(
         self, text: PreparedText, index: int, found: Sequence[Hypothesis], options: SearchOptions
     ) -> SegmentOutput:
-        """A segment of a text, by its position, and its hypotheses, best first; none if it stays as it is."""
+        """Return the output of the segment at `index`; `found` is its hypotheses, none if it is copied."""
         segment, source = text.document.segments[index], text.sources[index]
         targets = tuple(self._target.decode([hypothesis.ids for hypothesis in found]))
         reading = found[0].reading if found else None
@@ -57,7 +57,7 @@ class Postprocessor:
     def scored(
         self, texts: tuple[str, str], ids: Sequence[int], read: Hypothesis, pair: Pair
     ) -> SegmentTranslation:
-        """A segment and a target that somebody else made."""
+        """Return the scores of a given target."""
         source, target = texts
         return SegmentTranslation(
             source=source,
@@ -73,7 +73,7 @@ class Postprocessor:
         )
 
     def links(self, source: str, target: str, pair: Pair, read: Hypothesis) -> tuple[Link, ...]:
-        """Words of a segment and of its target that say the same; none where nothing was read."""
+        """Return links between words of a segment and of its target; none without forced decoding."""
         if read.reading is None:
             return ()
         attention = self._by_piece(read.reading.attention, pair, len(read.ids))
@@ -83,13 +83,13 @@ class Postprocessor:
         )
 
     def tokens(self, read: Hypothesis, reading: ForcedDecoding) -> tuple[Token, ...]:
-        """A target's tokens with their log-probabilities."""
+        """Return a target's tokens with their log-probabilities."""
         names = [*self._target.pieces(read.ids), END_OF_SENTENCE]
         return tuple(Token(name, logprob) for name, logprob in zip(names, reading.logprobs, strict=False))
 
     def _by_piece(self, attention: NDArray[np.float32], pair: Pair, num_pieces: int) -> NDArray[np.float32]:
-        """What each target piece says of each source piece, float32 [target pieces, source pieces]."""
+        """Return the attention between pieces, float32 [target pieces, source pieces]."""
         before, after = self._preparer.around(pair)
         rows = np.arange(num_pieces) + self._alignment.reads_token
-        rows = np.minimum(rows, len(attention) - 1)  # what the limit cut off was never read
+        rows = np.minimum(rows, len(attention) - 1)  # tokens beyond the length limit have no attention
         return attention[rows, len(before) : attention.shape[1] - len(after)]

@@ -1,4 +1,4 @@
-"""A text on its way into the search: cut into segments, and these into ids."""
+"""Split a text into segments, and encode these as ids."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,35 +16,35 @@ from dragoman.types import FinishReason, Pair, Splitting
 
 Ids = list[int]
 UNSUPPORTED_FROM = 0.5
-"""Share of a segment's letters that the vocabulary lacks, from which on a model has nothing to go by. It
-lacks nearly all of a script that it was not trained on; foreign names in a sentence stay below."""
+"""Minimum share of unknown letters for which a segment is not translated. A vocabulary lacks nearly all
+letters of a script that it was not trained on; foreign names in a sentence stay below the limit."""
 MAX_RUNAWAY_TOKENS = 512
-"""Most target tokens where the caller sets no limit; a source with nearly as many may have a quarter more."""
+"""Maximum number of target tokens if the caller sets none; a quarter more for a source nearly as long."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentInput:
-    """A segment that is searched for."""
+    """A segment to search for."""
 
     number: int
-    """Position among those of its text."""
+    """Position among the searched segments of its text."""
     ids: Ids
     has_replacement: bool = False
-    """Whether U+FFFD, the replacement character, is in it."""
+    """Whether it contains U+FFFD, the replacement character."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedText:
-    """A text ready to be searched for."""
+    """A text ready for the search."""
 
     document: SegmentedText
     sources: tuple[SegmentInput | FinishReason, ...]
-    """For each segment; a reason for one that is not searched for, but stays as it is."""
+    """One for each segment: its input, or the reason why it is copied instead."""
     pair: Pair
 
 
 class Preparer:
-    """Text to segments to ids, as a bundle's languages and limits want them. Safe for several threads."""
+    """Prepares texts for a bundle's languages and limits. Safe to use from several threads."""
 
     def __init__(self, languages: Languages, limits: ModelLimits, tokenizer: Tokenizer) -> None:
         self._languages = languages
@@ -65,7 +65,7 @@ class Preparer:
             text: of any length.
             pair: one that the bundle serves, in its own codes.
             item: position in the caller's list, for the error; None where there is no list.
-            splitting: where it is cut.
+            splitting: where it may be cut.
             pause: called between pieces of work, so that other threads may run.
 
         Raises:
@@ -96,10 +96,10 @@ class Preparer:
         return PreparedText(document, tuple(sources), pair)
 
     def prepare_one(self, segment: str, pair: Pair, field: str) -> Ids:
-        """A segment that is not cut, as ids with all that its languages put around them.
+        """Return the ids of one segment, which is not cut, with the ids that its languages add.
 
         Raises:
-            InputError: naming the field; it cannot be read, there is nothing in it, or it is too long.
+            InputError: naming the field; it is not valid text, is empty, or is too long.
         """
         try:
             check_text(segment, None)
@@ -114,7 +114,7 @@ class Preparer:
     def _source(
         self, segment: str, pieces: Mapping[str, Ids], pair: Pair, number: int
     ) -> SegmentInput | FinishReason:
-        """What is searched for, or why it stays as it is. `pieces` has every segment with letters."""
+        """Return the input of a segment, or why it is copied. `pieces` has every segment with letters."""
         if not has_letters(segment):
             return FinishReason.COPIED
         if self._tokenizer.unknown_share(segment, pieces[segment]) >= UNSUPPORTED_FROM:
@@ -124,30 +124,30 @@ class Preparer:
         return SegmentInput(number, ids, has_replacement="\N{REPLACEMENT CHARACTER}" in segment)
 
     def most_target_limits(self, pair: Pair) -> TargetLimits:
-        """As long as the model's targets may be."""
+        """Return the model's own limits."""
         num_forced = len(self.begin(pair)) - 1
         return TargetLimits(self._limits.max_target_tokens + num_forced, num_forced)
 
     def encode(self, segments: Sequence[str], pair: Pair) -> list[Ids]:
-        """Segments to ids, with all that the languages put around them; limits are not looked at."""
+        """Return the ids of segments with the ids that their languages add, regardless of limits."""
         before, after = self.around(pair)
         return [[*before, *pieces, *after] for pieces in self._tokenizer.encode(segments)]
 
     def around(self, pair: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Ids before and after the pieces of a source."""
+        """Return the ids before and after the pieces of a source."""
         source, target = self._languages.sources[pair.source], self._languages.targets[pair.target]
         return (*target.source_before, *source.before), source.after
 
     def begin(self, pair: Pair) -> tuple[int, ...]:
-        """Ids that a target begins with."""
+        """Return the ids that a target begins with."""
         return self._languages.targets[pair.target].begin
 
     def target_limits(
         self, source: Sequence[int], pair: Pair, options: SearchOptions, prefix_len: int
     ) -> TargetLimits:
-        """A translation seldom has twice its source's tokens; a loop would have no end.
+        """Return limits that stop loops: a translation seldom has twice its source's tokens.
 
-        Ids that the pair forces count among a search's tokens, but not among those that a caller limits.
+        Ids that the pair forces count as tokens of a search, but not towards a caller's limits.
         """
         num_forced = len(self.begin(pair)) - 1
         runaway = max(MAX_RUNAWAY_TOKENS, len(source) * 5 // 4 + 20)

@@ -2,7 +2,7 @@
 
 Every target word goes with the source word that it attends to most, all pieces of both added up: Garg et al.
 2019, "Jointly Learning to Align and Translate with Transformer Models", arXiv:1909.02074, take the maximum
-by piece. docs/decisions tells which attention is read, and how often it is right.
+by piece. docs/decisions says which attention is used, and how often it is right.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from dragoman.types import Link
 def link_words(
     attention: NDArray[np.float32], source: Sequence[Word], target: Sequence[Word]
 ) -> tuple[Link, ...]:
-    """A link for each target word, in their order; none where there is no source word.
+    """Return a link for each target word, in their order; none where there is no source word.
 
     Args:
         attention: float32 [target pieces, source pieces]; what a source's own tokens that are no piece of

@@ -1,1 +1,1 @@
-"""Several bundles behind one door: which of them serves a pair, and which of them are in memory."""
+"""Several bundles: which of them serves a pair, and which of them are in memory."""

@@ -196,9 +196,9 @@ class BundlePool(Generic[T]):
         for place in tuple(self._pool_entries):
             self._close_entry(place)
 
-    def _on_cancelled(self, asked: Future[BundleHandle[T]]) -> None:
+    def _on_cancelled(self, acquired: Future[BundleHandle[T]]) -> None:
         """Wake the keeper when a waiter is cancelled, so that no bundle is closed for it."""
-        if asked.cancelled():
+        if acquired.cancelled():
             with self._changed:
                 self._changed.notify_all()
 

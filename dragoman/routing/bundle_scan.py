@@ -107,7 +107,7 @@ class BundleScanner:
         found = read_all(self._find_folders())
         bundles = dict(found.bundles)
         problems = dict(found.problems)
-        refused: dict[str, tuple[Signature, tuple[str, ...]]] = {}
+        rejected: dict[str, tuple[Signature, tuple[str, ...]]] = {}
         accepted: dict[str, Signature] = {}
         for name, bundle in found.bundles.items():
             signature = _signature(bundle)
@@ -120,12 +120,12 @@ class BundleScanner:
             else:
                 verdict = tuple(verify_files(bundle))
             if verdict:
-                refused[name] = (signature, verdict)
+                rejected[name] = (signature, verdict)
                 problems[name] = verdict
                 del bundles[name]
             else:
                 accepted[name] = signature
-        self._rejected, self._accepted = refused, accepted
+        self._rejected, self._accepted = rejected, accepted
         return ScanResult(bundles, problems)
 
 

@@ -118,7 +118,7 @@ class Router:
         self.problems: Mapping[str, tuple[str, ...]] = findings.problems
         """Why folders cannot be used, by name, as of the last scan."""
         self._options = options
-        self._reckon_bytes = estimate_bytes
+        self._estimate_bytes = estimate_bytes
         self._pool = BundlePool[PairTranslator](open_bundle, estimate_bytes, options.budget_bytes)
         self._pool.set_bundles(findings.bundles)
         self._routes = (-1, Routes(()))
@@ -182,7 +182,7 @@ class Router:
         """Return the bundles that may be used now, with their state."""
         names = self._pool.open_names()
         return tuple(
-            Model(_offer(name, bundle), bundle.manifest, name in names, self._reckon_bytes(bundle.manifest))
+            Model(_offer(name, bundle), bundle.manifest, name in names, self._estimate_bytes(bundle.manifest))
             for name, bundle in sorted(self._pool.bundles().items())
         )
 
@@ -314,7 +314,7 @@ class Router:
         """
         bundles = self._pool.bundles()
         offers = {self.routes.named(name).name for name in names}
-        needed_bytes = sum(self._reckon_bytes(bundles[name].manifest) for name in offers)
+        needed_bytes = sum(self._estimate_bytes(bundles[name].manifest) for name in offers)
         budget_bytes = self._options.budget_bytes
         if len(offers) > 1 and budget_bytes is not None and needed_bytes > budget_bytes:
             problem = f"together they take about {needed_bytes} bytes of memory, the budget is {budget_bytes}"

@@ -176,9 +176,9 @@ class Routes:
         codes = sorted({code for index in among for code in self.offers[index].languages.sources})
         return tuple(code for code in codes if target is None or self._best(among, code, target) is not None)
 
-    def _check_known(self, field: str, asked: str | None, among: Sequence[int]) -> None:
+    def _check_known(self, field: str, wanted_code: str | None, among: Sequence[int]) -> None:
         code = self._source_code if field == "source" else self._target_code
-        if asked is not None and all(code(index, asked) is None for index in among):
+        if wanted_code is not None and all(code(index, wanted_code) is None for index in among):
             raise self._unsupported(field, "this language is not served here", among)
 
     def _best(self, among: Sequence[int], source: str, target: str) -> Route | None:
@@ -276,13 +276,13 @@ class Routes:
                 if route is not None:
                     yield route.pair
 
-    def _find_source(self, index: int, asked: str) -> str | None:
+    def _find_source(self, index: int, wanted_code: str) -> str | None:
         sources = self.offers[index].languages.sources
-        return asked if asked in sources else find_language(asked, sources)
+        return wanted_code if wanted_code in sources else find_language(wanted_code, sources)
 
-    def _find_target(self, index: int, asked: str) -> str | None:
+    def _find_target(self, index: int, wanted_code: str) -> str | None:
         targets = self.offers[index].languages.targets
-        return asked if asked in targets else find_language(asked, targets)
+        return wanted_code if wanted_code in targets else find_language(wanted_code, targets)
 
     def _unsupported(self, field: str, problem: str, among: Sequence[int]) -> UnsupportedPair:
         served = _list_few(list(dict.fromkeys(describe(self.offers[index].languages) for index in among)))

@@ -65,12 +65,12 @@ def free_queue_slots(tier: Tier, queue_size: int, num_waiting: int, num_of_owner
         num_waiting: number of waiting sources.
         num_of_owner: number of the owner's waiting sources; 0 if owners are not known.
     """
-    room = queue_size - num_waiting
+    free = queue_size - num_waiting
     if tier is Tier.BULK:
-        room -= queue_size // RESERVED_SHARE
+        free -= queue_size // RESERVED_SHARE
     if num_of_owner:
-        room = min(room, queue_size // 2 - num_of_owner)
-    return room
+        free = min(free, queue_size // 2 - num_of_owner)
+    return free
 
 
 class WaitingSource(Protocol):
@@ -273,7 +273,12 @@ class WaitingList(Generic[W]):
         return expired
 
     def admit(
-        self, tier: Tier, load: Load, most: int, most_jobs: float = math.inf, beside: OtherTierLoad = NO_LOAD
+        self,
+        tier: Tier,
+        load: Load,
+        most: int,
+        most_jobs: float = math.inf,
+        other_load: OtherTierLoad = NO_LOAD,
     ) -> list[W]:
         """Remove and return the sources of a tier that join next.
 
@@ -282,28 +287,28 @@ class WaitingList(Generic[W]):
             load: running sources of the tier.
             most: maximum number of sources.
             most_jobs: maximum number of sources of jobs among them.
-            beside: load of the other tier.
+            other_load: load of the other tier.
 
         Returns:
             Sources that fit; may be empty.
         """
-        room = _FreeCapacity(self._capacity, load, most, most_jobs, beside)
-        considered = max(0, min(LOOK_AHEAD, room.free_rows * LOOK_AHEAD_PER_ROW))
+        free = _FreeCapacity(self._capacity, load, most, most_jobs, other_load)
+        considered = max(0, min(LOOK_AHEAD, free.free_rows * LOOK_AHEAD_PER_ROW))
         groups = {
             priority: list(islice(self._queues[tier, priority].in_order(), considered))
             for priority in Priority
         }
         admitted: list[W] = []
         for source in self._overdue(groups):
-            if room.bars(source):
+            if free.is_blocked(source):
                 continue
-            if not room.has_capacity_for(source):
+            if not free.has_capacity_for(source):
                 break
-            admitted.append(room.take(source))
+            admitted.append(free.take(source))
         else:
             urgent = set(admitted)
             for group in groups.values():
-                admitted += _choose([source for source in group if source not in urgent], room)
+                admitted += _choose([source for source in group if source not in urgent], free)
         for source in admitted:
             self._queues[tier, source.priority].take(source)
             self._admissions_before.pop(source, None)
@@ -341,22 +346,22 @@ class _FreeCapacity:
     load: Load
     most: int
     most_jobs: float
-    beside: OtherTierLoad
+    other_load: OtherTierLoad
     lanes: dict[SearchKind, LaneLoad] = field(init=False)
     free_rows: int = field(init=False)
     num_sources: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.lanes = dict(self.load)
-        capacity, beside = self.capacity, self.beside
+        capacity, other_load = self.capacity, self.other_load
         num_rows = sum(kind.beam_size * lane.num_sources for kind, lane in self.lanes.items())
         self.num_sources = sum(lane.num_sources for lane in self.lanes.values())
         self.free_rows = min(
-            capacity.max_rows, capacity.max_rows + capacity.max_rows // RESERVED_SHARE - beside.num_rows
+            capacity.max_rows, capacity.max_rows + capacity.max_rows // RESERVED_SHARE - other_load.num_rows
         )
         free_sources = min(
             capacity.max_sources,
-            capacity.max_sources + capacity.max_sources // RESERVED_SHARE - beside.num_sources,
+            capacity.max_sources + capacity.max_sources // RESERVED_SHARE - other_load.num_sources,
         )
         if not self.num_sources:
             # A tier without sources always has capacity for one, whatever the other tier runs.
@@ -364,11 +369,11 @@ class _FreeCapacity:
         self.free_rows -= num_rows
         self.most = min(self.most, free_sources - self.num_sources)
 
-    def bars(self, source: WaitingSource) -> bool:
+    def is_blocked(self, source: WaitingSource) -> bool:
         return source.priority is Priority.JOB and self.most_jobs < 1
 
     def has_capacity_for(self, source: WaitingSource) -> bool:
-        if self.most < 1 or self.bars(source):
+        if self.most < 1 or self.is_blocked(source):
             return False
         if not self.num_sources:
             return True
@@ -394,16 +399,16 @@ class _FreeCapacity:
         return self.lanes.get(source.kind, LaneLoad(0, 0))
 
 
-def _choose(group: Iterable[W], room: _FreeCapacity) -> list[W]:
+def _choose(group: Iterable[W], free: _FreeCapacity) -> list[W]:
     """Choose the first source of a group, then those that widen no lane, then those that widen it least."""
     chosen: list[W] = []
     wide: list[W] = []
     for source in group:
-        if room.most < 1 or room.free_rows < 1:
+        if free.most < 1 or free.free_rows < 1:
             return chosen
-        if chosen and room.is_widened_by(source):
+        if chosen and free.is_widened_by(source):
             wide.append(source)
-        elif room.has_capacity_for(source):
-            chosen.append(room.take(source))
+        elif free.has_capacity_for(source):
+            chosen.append(free.take(source))
     narrowest_first = sorted(wide, key=lambda source: source.num_tokens)
-    return chosen + [room.take(source) for source in narrowest_first if room.has_capacity_for(source)]
+    return chosen + [free.take(source) for source in narrowest_first if free.has_capacity_for(source)]

@@ -1,7 +1,7 @@
-"""One replica: its lanes, and the sources that run in them. No threads here: the scheduler's call it.
+"""One replica: its lanes, and the sources that run in them. The scheduler's threads call it.
 
-Light sources and bulk have lanes of their own, which take turns: a step with few rows takes a fraction of the
-time of one with many, and light sources need not wait for the others'.
+Light sources and bulk have their own lanes, which take turns: a step with few rows takes a fraction of the
+time of a step with many, so light sources do not wait for bulk.
 """
 
 import math
@@ -30,9 +30,9 @@ from dragoman.scheduling.tier_turns import TierScheduler, step_cost
 from dragoman.types import Hypothesis, Method, Priority, SearchKind
 
 MAX_IDLE_LANES = 2
-"""Lanes without sources whose memory is kept for the next of their kind."""
+"""Maximum number of empty lanes whose memory is kept for the next sources of their kind."""
 READINGS = (Method.SCORE, Method.ALIGN)
-"""Methods that are given the target, and find no token."""
+"""Methods of forced decoding, which search for no token."""
 
 Encoded = TypeVar("Encoded")
 Outcome = list[Hypothesis] | Exception
@@ -110,15 +110,15 @@ def _ending(outcome: Outcome | None) -> SegmentOutcome:
 
 @dataclass(slots=True, eq=False)
 class _TierWork(Generic[Encoded]):
-    """What a replica does for a tier."""
+    """The work of a replica for one tier."""
 
     lanes: dict[SearchKind, AnyLane[Encoded]] = field(default_factory=dict)
     apart: list[AnyLane[Encoded]] = field(default_factory=list)
-    """Of one source each, which may have made a step fail."""
+    """Lanes of one source each, which may have made a step fail."""
     to_encode: deque[list[SegmentRequest]] = field(default_factory=deque)
-    """Batches that have joined and are encoded next, each in a turn of its own."""
+    """Batches that have joined and are encoded next, one in a turn."""
     beginning: list[SegmentRequest] = field(default_factory=list)
-    """Those that have made no step yet."""
+    """Requests that have made no step yet."""
     steps_since_join: int = 0
     num_sources: int = 0
 
@@ -126,18 +126,18 @@ class _TierWork(Generic[Encoded]):
         return (lane for lanes in (self.lanes.values(), self.apart) for lane in lanes)
 
     def num_rows(self) -> int:
-        """In lanes."""
+        """Return the number of rows in lanes."""
         return sum(len(lane.sources) * lane.kind.beam_size for lane in self.all_lanes())
 
     def next_cost(self) -> int:
-        """Of the next piece of work; 0 for none."""
+        """Return the cost of the next turn; 0 for none."""
         if self.to_encode:
             batch = self.to_encode[0]
             return len(batch) * max(request.num_tokens for request in batch)
         return step_cost(self.num_rows()) if self.num_sources else 0
 
     def load(self) -> Load:
-        """What runs, or is encoded next."""
+        """Return the load of what runs or is encoded next."""
         loads: dict[SearchKind, LaneLoad] = {}
 
         def add(kind: SearchKind, lengths: Sequence[int]) -> None:
@@ -152,7 +152,7 @@ class _TierWork(Generic[Encoded]):
         return loads
 
     def drop(self, requests: Sequence[SegmentRequest]) -> None:
-        """Let go of sources, if they are here."""
+        """Remove sources, if they are here."""
         sources = {request.source for request in requests}
         for lane in self.all_lanes():
             lane.remove(sources)
@@ -161,7 +161,7 @@ class _TierWork(Generic[Encoded]):
 
 
 class Replica(Generic[Encoded]):
-    """Searches for the sources that joined it, in one lane for each kind of search. For one thread."""
+    """Searches for the sources that joined it, in one lane for each kind of search. Not thread-safe."""
 
     def __init__(
         self,
@@ -180,51 +180,51 @@ class Replica(Generic[Encoded]):
         self._next_deadline_s = math.inf
         self._num_watched = 0
         self._num_cancels_seen = 0
-        self._refused_at = -1
+        self._rejected_at = -1
 
     @property
     def num_sources(self) -> int:
-        """That run here."""
+        """Number of sources that run here."""
         return len(self._requests)
 
     def num_sources_of(self, tier: Tier) -> int:
-        """The same, of a tier."""
+        """Return the number of sources of a tier that run here."""
         return self._work[tier].num_sources
 
     @property
     def num_jobs(self) -> int:
-        """Sources of jobs that run here."""
+        """Number of sources of jobs that run here."""
         return sum(request.priority is Priority.JOB for request in self._requests.values())
 
     def load(self, tier: Tier) -> Load:
-        """What runs of a tier."""
+        """Return the load of a tier."""
         return self._work[tier].load()
 
-    def beside(self, tier: Tier) -> OtherTierLoad:
-        """What runs of the other tier."""
+    def other_load(self, tier: Tier) -> OtherTierLoad:
+        """Return the load of the other tier."""
         load = self._work[Tier.BULK if tier is Tier.LIGHT else Tier.LIGHT].load()
         num_rows = sum(kind.beam_size * lane.num_sources for kind, lane in load.items())
         return OtherTierLoad(num_rows, sum(lane.num_sources for lane in load.values()))
 
     def may_admit(self, num_arrivals: int) -> bool:
-        """Whether any of those that wait may have room.
+        """Return whether any waiting source may fit.
 
         Args:
-            num_arrivals: sources that ever waited; as long as it stays, those refused are the same ones.
+            num_arrivals: sources that ever waited; while it stays the same, so do the rejected ones.
         """
-        return num_arrivals != self._refused_at
+        return num_arrivals != self._rejected_at
 
     def wants_more(self, tier: Tier, num_waiting: int) -> bool:
-        """Whether it is time to look for sources of a tier that may join, so many of which wait."""
+        """Return whether it is time to admit sources of a tier, `num_waiting` of which wait."""
         work = self._work[tier]
         return is_time_to_join(num_waiting, work.num_sources, self._capacity, work.steps_since_join)
 
-    def refuse(self, num_arrivals: int) -> None:
-        """None of those that wait had room: look again when others came, or when one of its own has left."""
-        self._refused_at = num_arrivals
+    def reject_all(self, num_arrivals: int) -> None:
+        """Note that no waiting source fits, until others arrive or one leaves the replica."""
+        self._rejected_at = num_arrivals
 
     def join(self, requests: Sequence[SegmentRequest]) -> None:
-        """Take sources in, to encode them and to search for them in the turns that follow."""
+        """Add sources, to encode and to search in the next turns."""
         by_kind: dict[tuple[Tier, SearchKind], list[SegmentRequest]] = {}
         now_s = time.monotonic()
         for request in requests:
@@ -242,9 +242,9 @@ class Replica(Generic[Encoded]):
             work.to_encode += ([group[index] for index in batch] for batch in batches)
 
     def step(self) -> None:
-        """Do one piece of work: encode sources that have joined, or one token further in the lanes of a tier.
+        """Do one turn: encode sources that have joined, or make one step in the lanes of a tier.
 
-        What is done is handed out; a source that cannot be encoded fails alone.
+        Finished sources are delivered; a source that cannot be encoded fails alone.
         """
         tier = self._turns.next(*(self._work[tier].next_cost() for tier in (Tier.LIGHT, Tier.BULK)))
         work = self._work[tier]
@@ -270,7 +270,7 @@ class Replica(Generic[Encoded]):
         for kind in idle[:-MAX_IDLE_LANES]:
             del work.lanes[kind]
 
-    def give_up(self, num_cancels: int) -> None:
+    def drop_cancelled(self, num_cancels: int) -> None:
         """Drop the sources that were cancelled, or whose deadline has come.
 
         Args:
@@ -285,12 +285,12 @@ class Replica(Generic[Encoded]):
         if self._next_deadline_s < math.inf and (now_s := time.monotonic()) >= self._next_deadline_s:
             late = [request for request in self._requests.values() if request.deadline_s <= now_s]
             self._drop(late)
-            self._hand_out([(request, DeadlineExceeded(request.deadline.timeout_s)) for request in late])
+            self._deliver([(request, DeadlineExceeded(request.deadline.timeout_s)) for request in late])
             remaining = (request.deadline_s for request in self._requests.values())
             self._next_deadline_s = min(remaining, default=math.inf)
 
     def release(self) -> list[SegmentRequest]:
-        """Let go of everything; the tickets that ran here."""
+        """Remove and return all requests that run here."""
         requests = list(self._requests.values())
         self._work = {tier: _TierWork() for tier in Tier}
         self._requests.clear()
@@ -299,7 +299,7 @@ class Replica(Generic[Encoded]):
     def _join_together(self, work: _TierWork[Encoded], requests: Sequence[SegmentRequest]) -> None:
         try:
             encoded = self._encode([request.source.ids for request in requests])
-        except Exception as error:  # noqa: BLE001 -- whatever it is, it is told to whom it concerns
+        except Exception as error:  # noqa: BLE001 -- the callers concerned get it
             self._join_apart(work, requests, error)
             return
         kind = requests[0].kind
@@ -311,15 +311,15 @@ class Replica(Generic[Encoded]):
     def _join_apart(
         self, work: _TierWork[Encoded], requests: Sequence[SegmentRequest], error: Exception
     ) -> None:
-        """After an error that concerns one of several: each again, in a lane of its own."""
+        """Begin each request again in its own lane, after an error whose cause is one of them."""
         if len(requests) == 1:
-            self._hand_out([(requests[0], error)])
+            self._deliver([(requests[0], error)])
             return
         for request in requests:
             try:
                 encoded = self._encode([request.source.ids])
             except Exception as own_error:  # noqa: BLE001 -- the same
-                self._hand_out([(request, own_error)])
+                self._deliver([(request, own_error)])
                 continue
             lane = self._open_lane(request.kind)
             work.apart.append(lane)
@@ -344,7 +344,7 @@ class Replica(Generic[Encoded]):
         except Exception as error:  # noqa: BLE001 -- the same
             self._break_up(work, lane, [self._requests[source] for source in lane.sources], error)
             return
-        self._hand_out([(self._requests[one.source], one.error or one.hypotheses) for one in found])
+        self._deliver([(self._requests[one.source], one.error or one.hypotheses) for one in found])
         if self._num_watched:
             self._report(lane)
 
@@ -355,9 +355,9 @@ class Replica(Generic[Encoded]):
         requests: Sequence[SegmentRequest],
         error: Exception,
     ) -> None:
-        """A step failed: its sources begin again, each alone, so that only the one at fault fails.
+        """Begin the sources of a failed step again, each alone, so that only the one at fault fails.
 
-        What was found does not change, since no source's hypotheses depend on its company.
+        Their hypotheses stay the same, since they do not depend on the other sources of a batch.
         """
         if work.lanes.get(lane.kind) is lane:
             del work.lanes[lane.kind]
@@ -366,7 +366,7 @@ class Replica(Generic[Encoded]):
         self._join_apart(work, requests, error)
 
     def _report(self, lane: AnyLane[Encoded]) -> None:
-        """Tell those that watch how far their source has come."""
+        """Call `on_step` of the requests that have it."""
         faults: list[tuple[SegmentRequest, Exception]] = []
         for slot, source in enumerate(lane.sources):
             request = self._requests[source]
@@ -378,10 +378,10 @@ class Replica(Generic[Encoded]):
             request.num_reported = len(ids)
             try:
                 request.on_step(ids)
-            except Exception as fault:  # noqa: BLE001 -- a caller's own code: it fails the caller's text
+            except Exception as fault:  # noqa: BLE001 -- a caller's code: it fails the caller's text
                 faults.append((request, fault))
         self._drop([request for request, _ in faults])
-        self._hand_out(faults)
+        self._deliver(faults)
 
     def _register(self, request: SegmentRequest) -> None:
         self._requests[request.source] = request
@@ -390,12 +390,12 @@ class Replica(Generic[Encoded]):
         self._next_deadline_s = min(self._next_deadline_s, request.deadline_s)
 
     def _forget(self, request: SegmentRequest) -> None:
-        self._refused_at = -1
+        self._rejected_at = -1
         if self._requests.pop(request.source, None) is not None:
             self._num_watched -= request.on_step is not None
             self._work[request.tier].num_sources -= 1
 
-    def _hand_out(self, outcomes: Sequence[tuple[SegmentRequest, Outcome]]) -> None:
+    def _deliver(self, outcomes: Sequence[tuple[SegmentRequest, Outcome]]) -> None:
         if not outcomes:
             return
         for request, _ in outcomes:

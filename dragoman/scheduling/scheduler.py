@@ -218,22 +218,22 @@ class _SharedState:
         if not replica.may_admit(num_arrivals):
             return []
         admitted: list[SegmentRequest] = []
-        is_refused = True
+        is_rejected = True
         for tier in Tier:
             num_waiting = self.waiting.num_waiting(tier)
             if not num_waiting:
                 continue
             share = fair_share(num_waiting, self.running[tier], number)
             if share < 1 or not replica.wants_more(tier, num_waiting):
-                is_refused = False
+                is_rejected = False
                 continue
-            beside = replica.beside(tier).plus(request.kind.beam_size for request in admitted)
+            other_load = replica.other_load(tier).plus(request.kind.beam_size for request in admitted)
             most_jobs = self._most_jobs(replica)
-            found = self.waiting.admit(tier, replica.load(tier), share, most_jobs, beside)
+            found = self.waiting.admit(tier, replica.load(tier), share, most_jobs, other_load)
             self.running[tier][number] += len(found)
             admitted += found
-        if is_refused and not admitted:
-            replica.refuse(num_arrivals)
+        if is_rejected and not admitted:
+            replica.reject_all(num_arrivals)
         self._count_out(admitted)
         return admitted
 
@@ -289,7 +289,7 @@ def _take(shared: _SharedState, replica: Replica[Encoded], number: int) -> bool:
     while True:
         # Read without the lock, to keep steps short: a source that arrives now is seen one step later.
         if replica.num_sources and not (len(shared.waiting) or shared.is_closed):
-            replica.give_up(shared.num_cancels)
+            replica.drop_cancelled(shared.num_cancels)
             if replica.num_sources:
                 return True
         with shared.lock:
@@ -302,7 +302,7 @@ def _take(shared: _SharedState, replica: Replica[Encoded], number: int) -> bool:
                 continue
         _finish_all(shared, expired, lambda request: DeadlineExceeded(request.deadline.timeout_s))
         replica.join(admitted)
-        replica.give_up(shared.num_cancels)
+        replica.drop_cancelled(shared.num_cancels)
         if replica.num_sources:
             return True
 

@@ -1,22 +1,22 @@
-"""Who shares the engine's memory of known segments."""
+"""Partition the engine's segment cache by caller."""
 
 from enum import Enum
 
 
 class CachePartitioning(Enum):
-    """Which callers find each other's known segments.
+    """Which callers share cached segments.
 
-    A known segment is answered sooner than a new one: whoever shares the memory can tell from the time of an
-    answer what others had translated.
+    A cached segment is answered sooner than a new one: response times show a caller what others who share the
+    cache have translated.
     """
 
     SHARED = "shared"
     PER_KEY = "per_key"
     OFF = "off"
-    """No segment is remembered, not even for the same caller."""
+    """No segment is cached, not even for the same caller."""
 
     def partition_of(self, key_id: str | None) -> str:
-        """Return the partition of a caller, whom the engine knows by nothing else.
+        """Return the partition of a caller; the engine knows nothing else about callers.
 
         Args:
             key_id: the caller's key; all callers without one have one partition.

@@ -1,4 +1,4 @@
-"""The same work asked for twice at a time is done once."""
+"""Do equal work that is requested twice at the same time only once."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
@@ -13,11 +13,11 @@ class _Work(Generic[Result]):
     task: asyncio.Task[Result]
     num_waiting: int = 0
     leaving: asyncio.TimerHandle | None = None
-    """Ends it, or forgets its result, unless somebody asks again before."""
+    """Cancels the work, or drops its result, unless the request is repeated before."""
 
 
 class Coalescer(Generic[Result]):
-    """Work under way by what was asked for. For one event loop."""
+    """Shares work in progress between equal requests. For one event loop."""
 
     def __init__(self) -> None:
         self._under_way: dict[Hashable, _Work[Result]] = {}
@@ -26,19 +26,19 @@ class Coalescer(Generic[Result]):
         return len(self._under_way)
 
     async def join(
-        self, asked: Hashable, begin: Callable[[], Coroutine[Any, Any, Result]], linger_s: float
+        self, key: Hashable, begin: Callable[[], Coroutine[Any, Any, Result]], linger_s: float
     ) -> Result:
-        """Await the work that was asked for, which begins now unless it is under way.
+        """Await the work with this key, which begins now unless it is in progress.
 
         Args:
-            asked: equal for work that would come to the same.
-            begin: makes the work.
-            linger_s: how long it goes on after everybody has left. What is done by then is kept for that long
-                as well: a client whose patience ended asks again, and gets what it did not wait for.
+            key: equal for work with equal results.
+            begin: begins the work.
+            linger_s: time for which the work goes on after all callers have left, and for which its result is
+                then kept: a client that timed out and repeats its request gets the result.
         """
-        work = self._under_way.get(asked)
+        work = self._under_way.get(key)
         if work is None:
-            work = self._under_way[asked] = _Work(asyncio.ensure_future(begin()))
+            work = self._under_way[key] = _Work(asyncio.ensure_future(begin()))
         if work.leaving is not None:
             work.leaving.cancel()
             work.leaving = None
@@ -46,30 +46,30 @@ class Coalescer(Generic[Result]):
         try:
             result = await asyncio.shield(work.task)
         except asyncio.CancelledError:
-            self._leave(asked, work, linger_s)
+            self._leave(key, work, linger_s)
             raise
         except BaseException:
-            self._forget(asked, work)
+            self._forget(key, work)
             raise
-        self._forget(asked, work)
+        self._forget(key, work)
         return result
 
-    def _leave(self, asked: Hashable, work: _Work[Result], linger_s: float) -> None:
+    def _leave(self, key: Hashable, work: _Work[Result], linger_s: float) -> None:
         work.num_waiting -= 1
         if work.num_waiting:
             return
         if linger_s:
             loop = asyncio.get_running_loop()
-            work.leaving = loop.call_later(linger_s, self._end, asked, work)
+            work.leaving = loop.call_later(linger_s, self._end, key, work)
         else:
-            self._end(asked, work)
+            self._end(key, work)
 
-    def _end(self, asked: Hashable, work: _Work[Result]) -> None:
-        self._forget(asked, work)
+    def _end(self, key: Hashable, work: _Work[Result]) -> None:
+        self._forget(key, work)
         work.task.cancel()
 
-    def _forget(self, asked: Hashable, work: _Work[Result]) -> None:
-        if self._under_way.get(asked) is work:
-            del self._under_way[asked]
+    def _forget(self, key: Hashable, work: _Work[Result]) -> None:
+        if self._under_way.get(key) is work:
+            del self._under_way[key]
         if work.leaving is not None:
             work.leaving.cancel()

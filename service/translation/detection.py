@@ -27,7 +27,7 @@ NOTHING = DetectedSource(UNDETERMINED, 0.0)
 
 
 def detect(text: str, among: Sequence[str]) -> list[DetectedSource]:
-    """The languages that a text may be in, the most likely first.
+    """Return the languages that a text may be in, the most likely first.
 
     Args:
         text: any.

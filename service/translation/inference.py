@@ -167,7 +167,7 @@ class Inference:
                 return
             if isinstance(outcome, InputError):
                 logger.error(
-                    "%s refused its warm-up sentence (%s); the server stays not ready", name, outcome
+                    "%s rejected its warm-up sentence (%s); the server stays not ready", name, outcome
                 )
                 return
         self.is_ready = True

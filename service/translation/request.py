@@ -1,4 +1,4 @@
-"""What a request asks of the desk and what it is given, whatever API it came by."""
+"""The request and the result of a translation, for all APIs."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""From which language each text is translated, where its caller does not say."""
+"""Find the source language of texts whose caller does not name it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,22 +11,22 @@ from service.translation.detection import detect
 from service.translation.request import AUTO, UNDETERMINED, DetectedSource
 
 CLEARLY = 1.5
-"""So many times as likely as any other language must the target language be for a text to be left as it is.
-"Hand" is German and English alike; who asks for a translation of it wants one."""
+"""How many times as likely as any other language the target language must be for a text to be left unchanged.
+"Hand" is German as well as English; who requests its translation wants one."""
 
 
 class DetectionMode(Enum):
-    """Whether languages that nobody named are detected."""
+    """Whether source languages that are not named are detected."""
 
     ON = "on"
     OFF = "off"
-    """A source may be left open where only one is possible."""
+    """The source may be omitted if only one is possible."""
 
     def is_wanted(self, source: str | None) -> bool:
-        """Whether a text's language, named like this, is to be detected.
+        """Return whether a text's language, named like this, is detected.
 
         Raises:
-            InputError: it is, and this server does not.
+            InputError: it would be, but detection is off on this server.
         """
         is_auto = source is not None and source.lower() == AUTO
         if is_auto and self is DetectionMode.OFF:
@@ -36,10 +36,10 @@ class DetectionMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ResolvedSource:
-    """Of one text."""
+    """The languages of one text."""
 
     language: str | None
-    """To translate from; None where the text is left as it is."""
+    """Source language; None if the text is left unchanged."""
     target: str
     detected: DetectedSource
 
@@ -68,7 +68,7 @@ def resolve_source(text: str, target: str | None, model: str | None, routes: Rou
 
 
 def _find_pair(text: str, sources: Sequence[str], model: str | None, routes: Routes) -> ResolvedSource:
-    """Where nobody named a target: that of the language that is detected, if it has only one."""
+    """Find source and target if no target is named: the only target of the detected language."""
     best = detect(text, sources)[0]
     is_known = best.language != UNDETERMINED
     language = best.language if is_known else _undetermined(text, sources)

@@ -1,4 +1,4 @@
-"""Where every API hands in its texts and gets their translations."""
+"""Translate texts for every API: limits, quota, detection, markup, and then the engine."""
 
 import asyncio
 import logging
@@ -39,22 +39,22 @@ from service.translation.source_language import DetectionMode, resolve_source
 
 BRIEF_TEXTS = 4
 BRIEF_CHARACTERS = 1000
-"""An order of no more is taken apart within about half a millisecond."""
+"""A request of no more than this is prepared within about half a millisecond."""
 
 logger = logging.getLogger(__name__)
 
 
 class TextsRejectedError(Exception):
-    """Texts of an order that cannot be translated; the others could be."""
+    """Some texts of a request cannot be translated; the others could be."""
 
     def __init__(self, problems: Sequence[tuple[int, str]]) -> None:
         super().__init__(f"{len(problems)} texts cannot be translated")
         self.problems = tuple(problems)
-        """Position in the order, and what is wrong."""
+        """Position in the request, and what is wrong."""
 
 
 class StreamDetail(Enum):
-    """How closely somebody follows an order."""
+    """Granularity of a streamed translation."""
 
     SEGMENTS = 1
     TOKENS = 2
@@ -63,10 +63,10 @@ class StreamDetail(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SegmentDone:
-    """A segment, after all before it in its text."""
+    """A finished segment; all segments before it in its text are finished."""
 
     item: int
-    """Position of its text in the order."""
+    """Position of its text in the request."""
     number: int
     """Position in its text."""
     segment: SegmentTranslation
@@ -74,7 +74,7 @@ class SegmentDone:
 
 @dataclass(frozen=True, slots=True)
 class SegmentSoFar:
-    """The beginning of a segment, which replaces what was told of it before."""
+    """The beginning of a segment, which replaces the beginning sent before."""
 
     item: int
     number: int
@@ -86,20 +86,20 @@ Progress = SegmentDone | SegmentSoFar
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is to be done with one text."""
+    """The plan for one text: its language, route and engine calls."""
 
     text: str
     marked: MarkedUp | None
     target: str
     detected: DetectedSource | None
-    """None where the caller named its language."""
+    """None if the caller named the source language."""
     route: Route | None
-    """None where it is left as it is."""
+    """None if the text is left unchanged."""
     calls: tuple[EngineCall, ...]
 
 
 class TranslationService:
-    """Takes orders. For one event loop."""
+    """Translates, scores and detects. For one event loop."""
 
     def __init__(
         self,
@@ -117,20 +117,20 @@ class TranslationService:
         self._sharing: Coalescer[list[TranslationResult]] = Coalescer()
 
     async def warm_up(self) -> None:
-        """Do before the server is ready what its first requests would wait for; see `Inference.warm_up`."""
+        """Load what the first requests would wait for; see `Inference.warm_up`."""
         if self.detection is DetectionMode.ON:
             among = self._served()
             await self.inference.run_in_thread(lambda: detect(WARM_UP_TEXT, among))
         await self.inference.warm_up()
 
     async def translate(self, request: TranslationRequest, caller: Caller) -> list[TranslationResult]:
-        """An answer for each text, in their order.
+        """Return a result for each text, in order.
 
-        The same order from the same caller, while it is under way, is the same work, and is charged once.
-        What fails, or is given up, is not charged.
+        An equal request of the same caller in the meantime shares the work, and is charged once. A request
+        that fails or is cancelled is not charged.
 
         Args:
-            request: texts and wishes.
+            request: texts and options.
             caller: who is charged for their characters.
 
         Raises:
@@ -143,13 +143,13 @@ class TranslationService:
         note_texts(request.texts)
         if request.options.sampling is not None and request.options.sampling.seed is None:
             return await self._translate(request, caller)
-        asked = (caller.key_id, request)
-        return await self._sharing.join(asked, lambda: self._translate(request, caller), request.linger_s)
+        key = (caller.key_id, request)
+        return await self._sharing.join(key, lambda: self._translate(request, caller), request.linger_s)
 
     async def leave_unchanged(self, request: TranslationRequest, caller: Caller) -> list[TranslationResult]:
-        """Answer texts that are in the target language already, as their caller says.
+        """Return texts unchanged that are in the target language already, as their caller says.
 
-        They are charged, as texts are whose language is detected to be the target's.
+        They are charged, like texts whose detected language is the target language.
 
         Raises:
             ApiError: there are more texts or characters than a request may carry.
@@ -167,9 +167,9 @@ class TranslationService:
     async def stream(
         self, request: TranslationRequest, caller: Caller, detail: StreamDetail
     ) -> AsyncGenerator[Progress | list[TranslationResult]]:
-        """What becomes of an order of plain texts as it becomes so, and at last the answers.
+        """Yield progress of a request of plain texts, and at last the results.
 
-        Arguments and errors are those of `translate`. What ends the iteration gives the work up.
+        Arguments and errors are those of `translate`. Ending the iteration cancels the work.
         """
         self.limits.check(request.texts, request.options.target_prefix)
         note_texts(request.texts)
@@ -182,7 +182,7 @@ class TranslationService:
     async def score(
         self, pairs: Sequence[tuple[str, str]], route: Route, caller: Caller
     ) -> list[SegmentTranslation]:
-        """What the model makes of each source and the target given for it; both are charged.
+        """Score each source and its given target; both are charged.
 
         Raises:
             ApiError: there are more texts or characters than a request may carry.
@@ -197,7 +197,7 @@ class TranslationService:
             return await self.inference.score(route, pairs, self._engine_request(caller))
 
     async def detect(self, texts: Sequence[str], caller: Caller) -> list[list[DetectedSource]]:
-        """The languages, among all served, that each text may be in, the most likely first.
+        """Return for each text the served languages that it may be in, the most likely first.
 
         Raises:
             ApiError: there are more texts or characters than a request may carry.
@@ -214,7 +214,7 @@ class TranslationService:
             )
 
     def _served(self) -> list[str]:
-        """Codes of all languages."""
+        """Return the codes of all languages."""
         routes = self.inference.router.routes
         return sorted({*routes.sources(), *routes.targets()})
 
@@ -260,7 +260,7 @@ class TranslationService:
             )
 
     def _is_brief(self, request: TranslationRequest) -> bool:
-        """Whether to plan it takes less time than to change threads."""
+        """Return whether planning it takes less time than changing threads."""
         return (
             len(request.texts) <= BRIEF_TEXTS
             and request.num_characters + len(request.options.target_prefix) <= BRIEF_CHARACTERS
@@ -288,9 +288,9 @@ class TranslationService:
 
     @asynccontextmanager
     async def charged(self, characters: int, caller: Caller, documents: int = 0) -> AsyncIterator[None]:
-        """Charge before the work, so that a quota holds however many requests come at once.
+        """Charge before the work, so that a quota holds for any number of concurrent requests.
 
-        What fails in the block, or is given up, is not charged.
+        If the block fails or is cancelled, the charge is refunded.
         """
         if caller.key_id is None:
             yield
@@ -299,7 +299,7 @@ class TranslationService:
         try:
             yield
         except BaseException:
-            # Shielded: whoever gave the work up must not leave the caller charged for it.
+            # Shielded: a cancelled request must not leave the caller charged.
             with anyio.CancelScope(shield=True):
                 await run_in_thread(lambda: self._refund(charge))
             raise
@@ -307,7 +307,7 @@ class TranslationService:
     def _refund(self, charge: Charge) -> None:
         try:
             self._accounts.refund(charge)
-        except StoreError as error:  # the caller is told of the failure that came first
+        except StoreError as error:  # the caller gets the first failure
             logger.error("%d characters of key %s stay charged: %s", charge.characters, charge.key_id, error)  # noqa: TRY400 -- a traceback says no more
 
 
@@ -335,7 +335,7 @@ def _plan_all(
     router: Router,
     detection: DetectionMode,
 ) -> list[_Plan]:
-    """Raises a TextsRejectedError that names all texts at fault."""
+    """Raise a TextsRejectedError that names all texts at fault."""
     plans, problems = [], []
     if not request.texts and not detection.is_wanted(request.source):
         router.route(request.source, request.target, request.model)  # no text would find a pair amiss
@@ -384,7 +384,7 @@ def _parse(text: str, options: MarkupOptions) -> MarkedUp:
 
 
 def _answer_all(plans: Sequence[_Plan], outcomes: Sequence[Outcome]) -> list[TranslationResult]:
-    """Raises a TextsRejectedError that names all texts at fault."""
+    """Raise a TextsRejectedError that names all texts at fault."""
     answers, problems = [], []
     remaining = iter(outcomes)
     for item, plan in enumerate(plans):
