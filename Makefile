@@ -53,7 +53,7 @@ test: $(VENV)/.development ## Set up everything and run the tests with coverage
 test-slow: $(VENV)/.development ## Run the tests that take minutes
 	$(BIN)/python -m pytest -m slow --timeout 1800
 
-test-gpu: $(VENV)/.development ## Run the tests that need a GPU; docs/gpu.md tells what to install first
+test-gpu: $(VENV)/.development ## Run the tests that need a GPU; docs/guides/gpu.md tells what to install first
 	$(BIN)/python -m pytest -m gpu -rs
 
 fuzz: $(VENV)/.development ## Fuzz parsers and routes for SECONDS, then send REQUESTS from the OpenAPI document
@@ -87,7 +87,7 @@ audit: $(VENV)/.development ## Look for known vulnerabilities in the versions of
 	.venv-bench/bin/python -m pip install --quiet --requirement requirements/peers.txt
 	@touch $@
 
-bench: $(VENV)/.development .venv-bench/.peers ## Measure CHECKPOINT's model against CTranslate2 and Transformers; writes docs/performance.md
+bench: $(VENV)/.development .venv-bench/.peers ## Measure CHECKPOINT's model against CTranslate2 and Transformers; writes docs/reports/performance.md
 	$(BIN)/python -m bench.models opus-size runs/bench/opus-size --fresh
 	$(BIN)/python -m bench.models opus-mt runs/bench/opus-import --fresh
 	$(BIN)/python -m bench.models $(CHECKPOINT) runs/bench/trained --shortlist $(SHORTLIST) --fresh
@@ -98,11 +98,11 @@ bench-quick: $(VENV)/.development .venv-bench/.peers ## The same with few runs, 
 	$(BIN)/python -m bench.models $(CHECKPOINT) runs/bench/trained --shortlist $(SHORTLIST)
 	./bench/all quick
 
-bench-page: $(VENV)/.development ## Tables and plots of docs/performance.md from bench/results
+bench-page: $(VENV)/.development ## Tables and plots of docs/reports/performance.md from bench/results
 	$(BIN)/python -m bench.page
 	$(BIN)/python -m bench.plots
 
-experiments: $(VENV)/.development ## Train and compare models of a PLAN on TRAIN, DEV and TEST; writes docs/experiments.md
+experiments: $(VENV)/.development ## Train and compare models of a PLAN on TRAIN, DEV and TEST; writes docs/reports/experiments.md
 	$(BIN)/python -m bench.experiments --plan $(PLAN) --train $(TRAIN) --dev $(DEV) --test $(TEST) $(ARGUMENTS)
 
 image-test: $(VENV)/.development ## Build the container image with buildah, start it, translate over HTTP

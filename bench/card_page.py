@@ -1,4 +1,4 @@
-"""docs/models.md: a section for each bundled model, generated from `bench/results/card-*.json`."""
+"""docs/reports/models.md: a section for each bundled model, generated from `bench/results/card-*.json`."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from export.model_card import score_table
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
-PAGE = ROOT / "docs" / "models.md"
+PAGE = ROOT / "docs" / "reports" / "models.md"
 FIGURES = "figures"
 """Folder of the plots, next to the page."""
 _HEAD = """\
@@ -50,7 +50,7 @@ def write_page(results: dict[str, Result], page: Path = PAGE) -> list[Path]:
 def _model(name: str, result: Result) -> str:
     parts = [
         f"## {cell(name)}",
-        f"{result['summary']} [Its card](../models/{name}/README.md).",
+        f"{result['summary']} [Its card](../../models/{name}/README.md).",
         "### Quality",
         score_table(result["scores"]),
         "### Cost",

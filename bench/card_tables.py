@@ -1,4 +1,4 @@
-"""Sections of a model card and of docs/models.md, generated from a result in `bench/results/card-*.json`."""
+"""Sections of a model card and of docs/reports/models.md, generated from a result in `bench/results/card-*.json`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from export.model_card import Section, search_name
 MEBIBYTE = 2**20
 MAX_POINTS = 10
 """Maximum number of validations that a card shows; the plot shows all."""
-PAGE = "docs/models.md"
+PAGE = "docs/reports/models.md"
 
 Result = Mapping[str, Any]
 

@@ -1,4 +1,4 @@
-"""Tables of docs/performance.md, made from bench/results: `python -m bench.page` writes them between markers.
+"""Tables of docs/reports/performance.md, made from bench/results: `python -m bench.page` writes them between markers.
 
 A marker is `<!-- table: NAME -->`; the text between it and `<!-- end -->` is replaced.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reports" / "performance.md"
 NOT_MEASURED = "Not measured yet: `make bench`."
 MARKED = re.compile(r"<!-- table: (?P<name>[a-z0-9-]+) -->\n.*?<!-- end -->", re.DOTALL)
 LARGEST_OPERATORS = 8

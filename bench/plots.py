@@ -1,4 +1,4 @@
-"""Plots of bench/results for docs/performance.md: `python -m bench.plots`."""
+"""Plots of bench/results for docs/reports/performance.md: `python -m bench.plots`."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from bench.contenders import REFERENCE
 from bench.page import RESULTS
 
-FIGURES = Path(__file__).parents[1] / "docs" / "figures"
+FIGURES = Path(__file__).parents[1] / "docs" / "reports" / "figures"
 DPI = 110
 LEGEND_FACTOR = 1.35
 """Factor by which the axis exceeds the highest bar, so that the legend covers none."""

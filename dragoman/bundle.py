@@ -1,6 +1,6 @@
 """A bundle: a folder with graphs, tokenizers, and a manifest with the hash of every file.
 
-docs/bundle-format.md describes the folder for people.
+docs/reference/bundle-format.md describes the folder for people.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """The manifest of a bundle: facts about a model, and their JSON format.
 
-docs/bundle-format.md describes every field for people.
+docs/reference/bundle-format.md describes every field for people.
 """
 
 import reprlib

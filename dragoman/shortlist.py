@@ -1,7 +1,7 @@
 """The vocabulary shortlist: target pieces that a source can need, so that the others are never scored.
 
 Jean, Cho, Memisevic and Bengio, "On Using Very Large Target Vocabulary for Neural Machine Translation",
-ACL 2015, arXiv:1412.2007, section 3.3. docs/shortlist.md explains how ours is made.
+ACL 2015, arXiv:1412.2007, section 3.3. docs/explanation/shortlist.md explains how ours is made.
 
 The file, little-endian, nothing between the parts:
 

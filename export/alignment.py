@@ -1,6 +1,6 @@
 """Which attention of a model tells what of the source a target token says, where nobody was told.
 
-docs/decisions/0012-alignment-from-attention.md tells what was measured.
+docs/explanation/decisions/0012-alignment-from-attention.md tells what was measured.
 """
 
 from dragoman.manifest import AlignmentHeads

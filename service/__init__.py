@@ -1,1 +1,1 @@
-"""Offers the engine over HTTP (`service.app`) and from a shell (`service.cli`)."""
+"""The engine over HTTP (`service.app`) and on the command line (`service.cli`)."""

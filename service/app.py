@@ -1,4 +1,4 @@
-"""The HTTP application: what serves, and what surrounds it."""
+"""The HTTP application: routes, middleware and lifespan."""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -46,8 +46,8 @@ def create_app(
 ) -> FastAPI:
     """Return an application that serves all pairs of a router and reports to `telemetry`.
 
-    It answers at once; `/readyz` and what translates do so with 503 until each of the `preloaded` bundles,
-    given by their names, has translated a warm-up sentence.
+    It responds at once. `/readyz` and translation requests respond with 503 until each of the `preloaded`
+    bundles, given by name, has translated a warm-up sentence.
 
     Raises:
         StoreError: the database of accounts cannot be used.
@@ -80,7 +80,7 @@ def create_app(
             if settings.reuse_port:
                 await (
                     translation_service.warm_up()
-                )  # others answer until then: nothing listens before the start is over
+                )  # other processes respond meanwhile: this one listens only after its startup
             else:
                 tasks.start_soon(translation_service.warm_up)
             if settings.watch_s:
@@ -113,7 +113,7 @@ def create_app(
 
 
 def observing_options(settings: Settings) -> TelemetryOptions:
-    """What is watched, as the settings want it."""
+    """Return the telemetry options that the settings define."""
     lines = LineOptions(settings.log_addresses, settings.log_texts)
     return TelemetryOptions(
         settings.metrics_access, lines, settings.otlp_endpoint, settings.memory_budget_bytes
@@ -121,7 +121,7 @@ def observing_options(settings: Settings) -> TelemetryOptions:
 
 
 def _open_documents(settings: Settings, jobs: JobService | None) -> Documents | None:
-    """They are jobs of another kind, so that there are none without jobs."""
+    """Open the documents of DeepL's and LibreTranslate's clients; they are jobs, and need these enabled."""
     if settings.documents == "off":
         return None
     if jobs is None:
@@ -148,7 +148,7 @@ def _bare_app(
 
 
 def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api], telemetry: Telemetry) -> None:
-    """What every request passes; the last one added is the first to see it."""
+    """Add error handlers and middleware; the middleware added last sees a request first."""
     forms = telemetry.error_forms(api.errors for api in apis if api.errors is not None)
     install_error_handlers(app, forms)
     limits = BodyLimits(

@@ -1,4 +1,4 @@
-"""Bundles on disk: looked up by folder or name, and listed."""
+"""Lookup of bundles on disk by folder or name, and their list."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,16 +14,16 @@ class Listing:
 
     name: str
     bundle: Bundle | None
-    """None when the manifest cannot be understood."""
+    """The bundle; None if its manifest cannot be read."""
     problems: tuple[str, ...]
-    """Why it cannot be served; empty when every file verifies."""
+    """Reasons why it cannot be served; empty if all files verify."""
 
 
 def find_bundle(model: str, models_dir: Path) -> Path:
-    """The folder `model`, or else the folder of that name under `models_dir`.
+    """Return the folder `model`, or else the folder of that name under `models_dir`.
 
     Raises:
-        BundleError: there is neither; the message lists the names there are.
+        BundleError: neither exists; the message lists the available names.
     """
     path, named = Path(model), models_dir / model
     if path.is_dir():
@@ -35,7 +35,7 @@ def find_bundle(model: str, models_dir: Path) -> Path:
 
 
 def list_bundles(models_dir: Path) -> list[Listing]:
-    """Read and verify every bundle under `models_dir`, by name."""
+    """Read and verify all bundles under `models_dir`; return them sorted by name."""
     return [inspect(folder) for folder in bundle_folders(models_dir).values()]
 
 

@@ -1,4 +1,4 @@
-"""The APIs that the settings enable, all over the same services."""
+"""The APIs that the settings enable; all use the same services."""
 
 from collections.abc import Callable, Mapping
 
@@ -18,7 +18,7 @@ __all__ = ["KNOWN", "Api", "Services", "offered_apis"]
 
 
 def offered_apis(services: Services) -> list[Api]:
-    """Those that the settings name."""
+    """Return the APIs that the settings enable."""
     names = split_names(services.settings.apis)
     return [KNOWN[name](services) for name in names if name in KNOWN]
 

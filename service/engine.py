@@ -1,4 +1,4 @@
-"""The engine as the settings want it: which bundles, how they are opened, and which at once."""
+"""The engine as the settings configure it: which bundles, their options, and which to open at start."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from service.settings import Settings, SettingsError, split_names
 
 
 def open_router(settings: Settings, engine_metrics: EngineMetrics = NO_METRICS) -> Router:
-    """A router over the bundles that the settings name; none is open yet.
+    """Return a router over the bundles that the settings name; none is open yet.
 
     Args:
-        settings: which bundles, and how.
-        engine_metrics: is told what the engine does.
+        settings: the bundles and their options.
+        engine_metrics: records the engine's work.
 
     Raises:
-        SettingsError: there is no models folder, or two models have one name.
-        BundleError: there is no bundle that could be used.
+        SettingsError: there is no models folder, or two models have the same name.
+        BundleError: there is no usable bundle.
     """
     translators = TranslatorOptions(
         replicas=settings.replicas,
@@ -42,11 +42,11 @@ def open_router(settings: Settings, engine_metrics: EngineMetrics = NO_METRICS) 
 
 
 def find_models(settings: Settings) -> dict[str, Path]:
-    """Folders of the models that the settings name, by the folders' names.
+    """Return the folders of the models that the settings name, by folder name.
 
     Raises:
-        SettingsError: there is none, or two have one name.
-        BundleError: one is not there.
+        SettingsError: no model is named, or two have the same name.
+        BundleError: one does not exist.
     """
     given = settings.model or ""
     names = (given,) if Path(given).is_dir() else split_names(given)
@@ -62,7 +62,7 @@ def find_models(settings: Settings) -> dict[str, Path]:
 
 
 def preloaded(settings: Settings, router: Router) -> tuple[str, ...]:
-    """Bundles to open before anything is translated.
+    """Return the names of the bundles to open before the first request.
 
     Raises:
         SettingsError: there is no such bundle.
@@ -78,7 +78,7 @@ def preloaded(settings: Settings, router: Router) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class FixedPair:
-    """A router from one language to another, for callers with many texts."""
+    """A router with a fixed language pair, for callers with many texts."""
 
     router: Router
     source: str | None
@@ -87,7 +87,7 @@ class FixedPair:
     def translate_many(
         self, texts: Iterable[str], options: DecodingOptions = DEFAULTS, read_ahead: int = READ_AHEAD_TEXTS
     ) -> Iterator[Translation | InputError]:
-        """See `Router.translate_many`."""
+        """Translate as `Router.translate_many` does, with the priority of a job."""
         request = EngineRequest(options, priority=Priority.JOB)
         for outcome in self.router.translate_many(texts, self.source, self.target, request, read_ahead):
             yield outcome if isinstance(outcome, InputError) else outcome.translation

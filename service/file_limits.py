@@ -1,14 +1,14 @@
-"""Limits of files as the settings have them."""
+"""Limits of file processing, from the settings."""
 
 from service.formats.limits import FileLimits, are_enforceable
 from service.settings import Settings, SettingsError
 
 
 def client_file_limits(settings: Settings) -> FileLimits | None:
-    """Return the limits of files that clients send; None where they are read in the server's own process.
+    """Return the limits for clients' files; None if the server's own process reads them.
 
     Raises:
-        SettingsError: this platform cannot enforce them.
+        SettingsError: this platform cannot enforce the limits.
     """
     if settings.file_isolation == "off":
         return None
@@ -21,10 +21,10 @@ def client_file_limits(settings: Settings) -> FileLimits | None:
 
 
 def file_limits(settings: Settings) -> FileLimits:
-    """Return the limits whether or not files of clients are read within them.
+    """Return the limits even if they are disabled for clients' files.
 
     Raises:
-        SettingsError: this platform cannot enforce them.
+        SettingsError: this platform cannot enforce the limits.
     """
     if not are_enforceable():
         raise SettingsError(

@@ -1,4 +1,4 @@
-"""Another look at the bundles' folders, now and then or on request."""
+"""Reloading of models: scans of their folders, at intervals or on request."""
 
 import logging
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class Watcher:
-    """Lets a router look at its folders, beside the event loop and once at a time, and logs what it finds."""
+    """Has a router scan its folders, on a thread and one scan at a time, and logs the changes."""
 
     def __init__(self, router: Router) -> None:
         self._router = router
@@ -23,7 +23,7 @@ class Watcher:
         self._log_new_problems(router.problems)
 
     async def look(self) -> ReloadReport:
-        """Look once."""
+        """Scan once; return the changes."""
         report = await anyio.to_thread.run_sync(self._router.reload, limiter=self._limiter)
         if not report.is_empty:
             logger.info(
@@ -34,7 +34,7 @@ class Watcher:
         return report
 
     async def look_every(self, seconds: float) -> None:
-        """Look again and again; a look that fails is logged, and others follow."""
+        """Scan at intervals for ever; log a scan that fails, and continue."""
         while True:
             await anyio.sleep(seconds)
             try:
@@ -43,7 +43,7 @@ class Watcher:
                 logger.exception("the models' folders could not be looked at")
 
     def _log_new_problems(self, problems: Mapping[str, tuple[str, ...]]) -> None:
-        """Folders that cannot be served are the operator's to mend, and told once."""
+        """Log each problem of a folder once; the operator must fix it."""
         for folder, found in problems.items():
             if self._known_problems.get(folder) != found:
                 logger.warning("%s cannot be served: %s", folder, "; ".join(found))

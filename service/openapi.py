@@ -1,6 +1,6 @@
-"""The OpenAPI document of all that can be offered, as a file: `python -m service.openapi docs/openapi.json`.
+"""Write the OpenAPI document of all APIs to a file: `python -m service.openapi docs/reference/openapi.json`.
 
-No model is opened for it. A server's own document, at `/openapi.json`, has the routes that it offers.
+This opens no model. A server's own document, at `/openapi.json`, has only the routes that are enabled.
 """
 
 import json
@@ -16,7 +16,7 @@ from service.settings import APIS, Settings
 
 
 def whole_document() -> dict[str, Any]:
-    """With every API, and the routes that an operator must switch on, whatever the environment sets."""
+    """Return the document with all APIs and all optional routes, whatever the environment sets."""
     fields = Settings.model_fields
     with TemporaryDirectory() as folder, Router(dict, _open_nothing, _reckon_nothing) as router:
         given: dict[str, Any] = {
@@ -37,12 +37,12 @@ def _reckon_nothing(_manifest: Manifest) -> NoReturn:
 
 
 def as_text(document: dict[str, Any]) -> str:
-    """As it is kept in a file."""
+    """Format the document as it is stored in a file."""
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def main(arguments: list[str]) -> None:
-    """Write the document into the file named, or to stdout."""
+    """Write the document to the file in `arguments`, or to stdout."""
     text = as_text(whole_document())
     if arguments:
         Path(arguments[0]).write_text(text, encoding="utf-8")

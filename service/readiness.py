@@ -1,15 +1,15 @@
-"""Whether the server can translate now, and whether it should be sent more to translate."""
+"""Readiness: whether the server can translate, and whether it should get more requests."""
 
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.telemetry.worker_counters import WorkerCounters
 from service.translation.inference import Inference
 
 FULL_SHARE = 0.9
-"""Of the queue: from here on others had better be sent what comes."""
+"""Share of the queue from which on a load balancer should send requests to other servers."""
 
 
 class Readiness:
-    """What a load balancer is told."""
+    """The readiness that a load balancer checks."""
 
     def __init__(self, inference: Inference, workers: WorkerCounters) -> None:
         self._inference = inference
@@ -17,7 +17,7 @@ class Readiness:
         self._is_draining = False
 
     def begin_to_drain(self) -> None:
-        """The server is going to stop: what comes is still answered, and should come no more."""
+        """Report the server as not ready, since it is about to stop; it still answers requests."""
         self._is_draining = True
 
     @property
@@ -26,7 +26,7 @@ class Readiness:
         return self._is_draining
 
     def require(self) -> None:
-        """Raise an ApiError that says why the server should be sent nothing."""
+        """Raise an ApiError with the reason if the server should get no requests."""
         require_ready(self._inference)
         if self._is_draining:
             raise ApiError(ErrorKind.NOT_READY, "the server is about to stop", headers=RETRY_AFTER)
@@ -41,7 +41,7 @@ class Readiness:
 
 
 def require_ready(inference: Inference) -> None:
-    """Refuse what comes before the server can translate."""
+    """Raise an ApiError if the server cannot translate yet."""
     if not inference.is_ready:
         raise ApiError(
             ErrorKind.NOT_READY,

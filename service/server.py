@@ -1,4 +1,4 @@
-"""The process that serves: opens what is to be ready at once, then listens."""
+"""The server process: opens the preloaded bundles, then listens."""
 
 import ctypes
 import gc
@@ -19,28 +19,29 @@ from service.settings import Settings
 from service.telemetry.logs import configure_logs
 
 KEEP_ALIVE_S = 75
-"""Longer than clients that poll every few seconds pause: uvicorn's own 5 s close just when DeepL's asks."""
+"""Idle seconds before a connection is closed: clients that poll every few seconds keep theirs. Uvicorn's own
+5 s end just when DeepL's client polls."""
 COLLECTING = (10_000, 5, 50)
-"""Objects made before the youngest are looked at, rounds of that before older ones are, and before all are.
-All of them are looked at seldom: with the segments of 16 large texts that takes 0.1 s, in which nobody is
-answered, and texts leave no cycles behind."""
+"""Thresholds of the garbage collector: new objects per collection of generation 0, and collections of a
+generation per collection of the next. Full collections are rare: with the segments of 16 large texts, one
+blocks all requests for 0.1 s, and texts leave no cycles."""
 SWITCH_INTERVAL_S = 0.0005
-"""After which a thread that computes leaves the interpreter to another that wants it. While a large text is
-taken apart, each of a step's few waits for it would take Python's own 5 ms, ten times the step itself."""
+"""Seconds after which a running thread yields the interpreter to a waiting one. While a large text is
+segmented, each of a step's few waits would take Python's default of 5 ms, ten times the step itself."""
 M_ARENA_MAX = -8
-"""Of the GNU C library's mallopt(3)."""
+"""Option of the GNU C library's mallopt(3)."""
 MAX_ARENAS = 2
-"""Heaps that threads share: with one for each thread, what one frees stays in memory beside the others,
-240 MiB more after three minutes of hostile load."""
+"""Number of heaps that all threads share. With one per thread, a thread's freed memory is not reused by
+others: 240 MiB more after three minutes of hostile load."""
 EXIT_NOT_STARTED = 3
-"""As uvicorn has it: the port is taken, say."""
+"""Exit status if the server cannot start, for example because the port is in use; same as uvicorn's."""
 
 
 def serve(settings: Settings) -> None:
-    """Serve until SIGINT or SIGTERM; requests under way are answered first.
+    """Serve until SIGINT or SIGTERM; finish running requests first.
 
-    Bundles to be preloaded are verified and opened before anything listens, so that one that cannot be
-    trusted never serves.
+    Preloaded bundles are verified and opened before the server listens, so that an untrusted bundle never
+    serves.
 
     Raises:
         BundleError: there is no such bundle, or it cannot be trusted.
@@ -48,10 +49,10 @@ def serve(settings: Settings) -> None:
     """
     _share_arenas()
     configure_logs(settings.log_format, settings.log_level)
-    # Its warnings may quote what a client sent.
+    # Warnings of the form parser may quote a client's text.
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
     telemetry = Telemetry.open(observing_options(settings))
-    # Uvicorn raises the signal again once it has stopped; being asked to stop is no failure.
+    # Uvicorn raises the signal again after it has stopped; a requested stop is no failure, so exit with 0.
     signal.signal(signal.SIGTERM, _stop)
     with open_router(settings, telemetry.engine_metrics) as router:
         names = preloaded(settings, router)
@@ -65,7 +66,7 @@ def serve(settings: Settings) -> None:
 
 
 def create_server(app: FastAPI, settings: Settings) -> DrainingServer:
-    """Return what is to listen for an application's clients."""
+    """Return the server that listens for an application's clients."""
     limits = ConnectionLimits(
         settings.client_timeout_s,
         settings.max_connections,
@@ -79,7 +80,7 @@ def create_server(app: FastAPI, settings: Settings) -> DrainingServer:
         log_config=None,
         access_log=False,
         ws="none",
-        loop="asyncio",  # not uvloop, wherever that is installed: docs/decisions/0014
+        loop="asyncio",  # never uvloop, even if it is installed: docs/explanation/decisions/0014
         timeout_keep_alive=KEEP_ALIVE_S,
         http=patient_protocol(limits),
         forwarded_allow_ips=settings.trusted_proxies,
@@ -89,17 +90,17 @@ def create_server(app: FastAPI, settings: Settings) -> DrainingServer:
 
 
 def _share_arenas() -> None:
-    """Let all threads allocate from a few heaps; nothing happens where the C library is another one."""
+    """Limit the number of heaps that threads allocate from; do nothing if the C library has no `mallopt`."""
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is not None:
         set_option(M_ARENA_MAX, MAX_ARENAS)
 
 
 def _spare_collector() -> None:
-    """Keep the collector of cycles from what lasts as long as the process, and from looking at every breath.
+    """Exclude the application's own objects from garbage collection, and collect less often.
 
-    It holds the interpreter meanwhile: over all that an application is made of it did for up to 0.2 s at a
-    time, several times a minute under load.
+    A collection holds the interpreter. Over all objects of an application it took up to 0.2 s, several times
+    a minute under load.
     """
     gc.collect()
     gc.freeze()
@@ -107,10 +108,10 @@ def _spare_collector() -> None:
 
 
 def _shared_socket(settings: Settings) -> socket.socket:
-    """Bound to a port that other processes may be bound to as well.
+    """Return a socket bound to a port that other processes can bind as well.
 
     Raises:
-        OSError: it is not to be had.
+        OSError: it cannot be bound.
     """
     [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(
         settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -1,4 +1,4 @@
-"""All that watches a server, put together once for each process."""
+"""Telemetry of a server: metrics, traces and request logs, created once per process."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -21,25 +21,25 @@ from service.translation.inference import Inference
 
 @dataclass(frozen=True, slots=True)
 class TelemetryOptions:
-    """What is watched, and who may see it."""
+    """What to record, and who may read the metrics."""
 
     metrics: Access = "open"
     lines: LineOptions = field(default_factory=LineOptions)
     otlp_endpoint: str | None = None
-    """Where traces go; None for none."""
+    """Base address of the collector of traces; None for no traces."""
     memory_budget_bytes: int | None = None
-    """The router's, which metrics tell of."""
+    """The router's memory budget, which metrics report."""
 
 
 class Telemetry:
-    """Watches the engine by its `engine_metrics`, and an application that it surrounds."""
+    """Records the engine, through `engine_metrics`, and the application, through `surround`."""
 
     def __init__(self, options: TelemetryOptions = TelemetryOptions(), tracing: Tracing = NO_TRACING) -> None:
-        """Nothing seen yet.
+        """Start with empty counters.
 
         Args:
-            options: what is watched.
-            tracing: is told of requests and of what the engine does for them.
+            options: what to record.
+            tracing: records requests and the engine's work for them.
         """
         self._options = options
         self._tracing = tracing
@@ -49,28 +49,28 @@ class Telemetry:
 
     @classmethod
     def open(cls, options: TelemetryOptions) -> "Telemetry":
-        """With traces, where they are wanted.
+        """Create it with traces, if the options enable them.
 
         Raises:
-            TracingError: they cannot be had.
+            TracingError: traces are not available.
         """
         return cls(options, open_tracing(options.otlp_endpoint))
 
     @property
     def engine_metrics(self) -> EngineMetrics:
-        """For the router, when it is opened."""
+        """The metrics to open the router with."""
         return self._engine
 
     def error_forms(self, others: Iterable[ErrorForm]) -> ErrorForms:
-        """Forms of errors that count what they word."""
+        """Return error forms that count the errors."""
         return _CountedForms(tuple(others), self.requests)
 
     def routes(self, inference: Inference, authenticator: Authenticator) -> APIRouter:
-        """What metrics are read from, if anybody may."""
+        """Return the route of the metrics, if anybody may read them."""
         return metrics_routes(self.metrics(inference), authenticator, self._options.metrics)
 
     def metrics(self, inference: Inference) -> Metrics:
-        """Of a server, as it is whenever they are asked for."""
+        """Return the metrics of a server; each read returns its current state."""
 
         def look() -> ServerState:
             router = inference.router
@@ -86,12 +86,12 @@ class Telemetry:
         return Metrics(self._engine, self.requests, self.workers, look, self._options.memory_budget_bytes)
 
     def surround(self, app: FastAPI) -> None:
-        """Watch its requests; to be called after every other middleware was added."""
+        """Add the telemetry middleware; call this after all other middleware is added."""
         app.add_middleware(self._tracing.surround)
         app.add_middleware(TelemetryMiddleware, counters=self.requests, options=self._options.lines)
 
     def close(self) -> None:
-        """Send the last traces; when nothing is served any more."""
+        """Send the remaining traces; call this when the server has stopped."""
         self._tracing.close()
 
 

@@ -1,4 +1,4 @@
-"""What an API is given, and what the application takes of it."""
+"""The services that an API gets, and the definition of an API that it returns."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,28 +16,28 @@ from service.translation.translation_service import TranslationService
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What every API works with."""
+    """The services that all APIs share."""
 
     translation_service: TranslationService
     authenticator: Authenticator
     watcher: Watcher
     settings: Settings
     jobs: JobService | None = None
-    """None where there are none."""
+    """The job service; None if jobs are disabled."""
     documents: Documents | None = None
-    """None where files are translated as jobs alone, or not at all."""
+    """The document service; None if files are translated only as jobs, or not at all."""
     is_stopping: Callable[[], bool] = lambda: False
-    """Whether answers that have no end by themselves are to end."""
+    """Returns whether the server is stopping, so that responses without an end must end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """An API as the application takes it in."""
+    """An API, as the application mounts it."""
 
     routes: APIRouter
     errors: ErrorForm | None = None
-    """Its own form of them; None for Dragoman's."""
+    """The API's own form of errors; None for Dragoman's."""
     document_paths: frozenset[str] = frozenset()
-    """Where files are sent, which may be larger than other bodies."""
+    """Paths that accept files, which may be larger than other bodies."""
     streamed_paths: Mapping[str, int] = field(default_factory=dict)
-    """Where bodies are read as they come, and the most bytes of each."""
+    """Paths whose bodies are read as they arrive, with the maximum bytes of each."""

@@ -1,6 +1,6 @@
-"""What an operator may set: by option, environment variable or TOML file, in this order of precedence.
+"""Settings of an operator: by option, environment variable or TOML file, in this order of precedence.
 
-Nothing is read on import; `load_settings` is called once, by a command.
+Import reads nothing; a command calls `load_settings` once.
 """
 
 import os
@@ -26,11 +26,11 @@ APIS = ("native", "libretranslate", "deepl")
 
 
 class SettingsError(Exception):
-    """The settings cannot be used; the message names every one at fault."""
+    """Settings that cannot be used; the message names each of them."""
 
 
 def default_models_dir() -> Path:
-    """`models` in the current directory, or else beside this package (the repository, in a checkout)."""
+    """Return `models` in the current directory, or else next to this package (in a checkout, the root)."""
     here = Path("models")
     beside = Path(__file__).resolve().parent.parent / "models"
     return beside if beside.is_dir() and not here.is_dir() else here
@@ -45,7 +45,7 @@ def _check_providers(providers: str) -> str:
 
 
 def split_names(names: str) -> tuple[str, ...]:
-    """What stands between commas."""
+    """Split a list at commas; ignore surrounding spaces and empty names."""
     return tuple(name for part in names.split(",") if (name := part.strip()))
 
 
@@ -66,172 +66,172 @@ def _check_rate_limit(rate_limit: str | None) -> str | None:
 
 
 class Settings(BaseSettings):
-    """Facts of one server or command; they do not change while it runs."""
+    """The settings of one server or command; they do not change while it runs."""
 
     model_config = SettingsConfigDict(
         env_prefix=ENV_PREFIX, extra="forbid", frozen=True, use_attribute_docstrings=True
     )
 
     model: str | None = Field(default=None, min_length=1)
-    """A bundle's folder, or the name of one under `models_dir`; several with commas between. None for all
-    that are in `models_dir`."""
+    """Folder of a bundle, or its name under `models_dir`; several are separated by commas. None for all
+    bundles in `models_dir`."""
     models_dir: Path = Field(default_factory=default_models_dir)
-    """Where bundles are looked up by name."""
+    """Folder in which bundles are looked up by name."""
     preload: str | None = None
-    """Names of bundles that are opened before the server is ready, with commas between; empty for none. None
-    for the bundle there is, if it is the only one; others are opened on first use."""
+    """Names of bundles to open before the server is ready, separated by commas; empty for none. None for the
+    bundle there is, if it is the only one. Other bundles are opened on first use."""
     memory_budget_bytes: int | None = Field(default=None, ge=1)
-    """Memory that open bundles together may be reckoned to take; None for no limit. The least recently used
-    are closed when another needs their room."""
+    """Maximum estimated memory in bytes of all open bundles together; None for no limit. The least recently
+    used bundles are closed when another needs their memory."""
     pivots: str = "en"
-    """Languages to go through where no bundle serves a pair, the most wanted first, with commas between; any
-    other that will do comes after them."""
+    """Preferred pivot languages, for pairs that no bundle serves directly; the most preferred first,
+    separated by commas. All other possible ones come after them."""
     detection: Literal["on", "off"] = "on"
-    """Whether the language of a text is detected where a request does not name it. It takes memory: 100 MB
-    for two languages, more for many. If not, it may be left out where only one is possible."""
+    """Whether to detect the language of a text if a request does not name it. This takes memory: 100 MB for
+    two languages, more for many. If `off`, a request may omit the language only if there is just one."""
     watch_s: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    """Seconds between looks at the bundles' folders for new and changed ones; 0 looks at the start alone."""
+    """Seconds between scans of the bundles' folders for new and changed bundles; 0 scans only at start."""
     reload_endpoint: bool = False
-    """Whether `POST /v1/models/reload` looks at them too. With `requires_key` it takes a key of the scope
-    `admin`; else anybody who reaches the server may call it."""
+    """Whether `POST /v1/models/reload` scans them too. With `requires_key` it needs a key with the scope
+    `admin`; otherwise anybody who reaches the server may call it."""
     host: str = "127.0.0.1"
     """Address to listen on; `0.0.0.0` listens on all."""
     port: int = Field(default=8000, ge=0, le=65535)
-    """Port to listen on; 0 takes a free one."""
+    """Port to listen on; 0 chooses a free one."""
     replicas: int | None = Field(default=None, ge=1)
-    """Searches that run at the same time, each over many segments; None for as many as there are CPUs for
-    their threads."""
+    """Number of searches that run at the same time, each over many segments; None for as many as there are
+    CPUs for their threads."""
     threads: int = Field(default=1, ge=1)
-    """Threads inside one replica."""
+    """Number of threads per replica."""
     providers: Annotated[str, AfterValidator(_check_providers)] = "cpu"
-    """What the model runs on: `cpu`, `cuda`, `tensorrt`, or several with commas between, the most wanted
-    first."""
+    """Hardware that the model runs on: `cpu`, `cuda`, `tensorrt`, or several separated by commas, the most
+    preferred first."""
     queue_size: int = Field(default=4096, ge=1)
-    """Segments that may wait before requests are refused as too many."""
+    """Maximum number of queued segments; further requests are rejected as too many."""
     segment_cache_size: int = Field(default=4096, ge=0)
-    """Segments, of those translated last, whose translations are kept in memory and not searched for anew."""
+    """Number of recently translated segments whose translations are cached in memory."""
     segment_cache: Literal["shared", "per_key", "off"] = "per_key"
-    """Who finds these translations again. `per_key`: each API key its own, and all callers without a key
-    theirs. `shared`: every caller all of them, which is faster if many send the same, but the time of an
-    answer then tells what others had translated. `off`: nobody, as with `segment_cache_size` 0."""
+    """Who shares cached translations. `per_key`: each API key has its own, and all callers without a key
+    share theirs. `shared`: all callers share all, which is faster if many send the same text, but the time of
+    a response then reveals what others have translated. `off`: nobody, as with `segment_cache_size` 0."""
     request_timeout_s: float = Field(default=60.0, gt=0, allow_inf_nan=False)
-    """Seconds after which a request is given up."""
+    """Maximum seconds for a request; then it is cancelled."""
     client_timeout_s: float = Field(default=30.0, gt=0, allow_inf_nan=False)
-    """Seconds that a client may take to say what it wants, again so many to send it, and so many to read
-    some of its answer."""
+    """Maximum seconds for a client to send the head of a request, the same again to send its body, and the
+    same to read some of the response."""
     drain_s: float = Field(default=2.0, ge=0, allow_inf_nan=False)
-    """Seconds between SIGTERM, from which on `/readyz` answers 503, and the end of listening. Requests that
-    have come by then are answered."""
+    """Seconds for which the server continues to listen after SIGTERM, while `/readyz` responds with 503.
+    Requests that have arrived by then are answered."""
     stop_timeout_s: float = Field(default=65.0, ge=0, allow_inf_nan=False)
-    """Seconds that a server told to stop waits, once it has ended listening, for requests that have come;
-    then it closes their connections."""
+    """Maximum seconds to wait for running requests after a stopping server has ceased to listen; then it
+    closes their connections."""
     max_body_bytes: int = Field(default=2**20, ge=1)
-    """Largest request body in bytes."""
+    """Maximum bytes of a request body."""
     max_document_bytes: int = Field(default=10 * 2**20, ge=1)
-    """The same where a file is sent to be translated."""
+    """Maximum bytes of a request body with a file to translate."""
     max_connections: int = Field(default=4096, ge=1)
-    """Most connections; further ones are closed with an answer."""
+    """Maximum number of connections; further ones get an error response and are closed."""
     max_connections_of_address: int = Field(default=1024, ge=1)
-    """The same of one address; of IPv6, of a network of 64 bits. Those of `trusted_proxies` may have all."""
+    """The same of one address, or of one IPv6 network of 64 bits. Those of `trusted_proxies` may have all."""
     max_bodies: int = Field(default=256, ge=1)
-    """Most request bodies of which a part has come and another has not; further ones are refused."""
+    """Maximum number of partly received request bodies; further ones are rejected."""
     max_bodies_of_address: int = Field(default=64, ge=1)
-    """The same of one address; of IPv6, of a network of 64 bits."""
+    """The same of one address, or of one IPv6 network of 64 bits."""
     documents: Literal["on", "off"] = "on"
-    """Whether whole files are translated for clients of DeepL and LibreTranslate. They are jobs, so that
-    there are none where `jobs` is `off`."""
+    """Whether to translate whole files for clients of DeepL and LibreTranslate. These are jobs, so there are
+    none if `jobs` is `off`."""
     document_lifetime_s: float = Field(default=1800.0, gt=0, allow_inf_nan=False)
-    """Seconds for which a file of such a client, once it is translated or has failed, waits to be fetched."""
+    """Seconds for which such a file is kept for download, once it is translated or has failed."""
     jobs: Literal["on", "off"] | None = None
-    """Whether files of any size are translated as jobs, by `/v1/jobs`. None for `on`, unless the database is
-    PostgreSQL and nothing says where all processes on it find the files (`jobs_files`)."""
+    """Whether `/v1/jobs` translates files of any size as jobs. None for `on`, unless the database is
+    PostgreSQL and `jobs_files` does not say where all its processes find the files."""
     jobs_files: str | None = None
-    """Where files of jobs are kept: a folder, or a URL as `s3://bucket/folder` with the extra `s3`. None for
-    the folder `dragoman-jobs` beside the database, if that is SQLite; without `database_url`, for a temporary
-    one, with which all jobs end when the server does."""
+    """Storage of the files of jobs: a folder, or a URL such as `s3://bucket/folder` with the extra `s3`. None
+    for the folder `dragoman-jobs` next to the database, if that is SQLite; without `database_url`, for a
+    temporary folder, so that all jobs end with the server."""
     jobs_at_a_time: int = Field(default=1, ge=0)
-    """Jobs that this process works on at a time, beside two documents; 0 leaves both to other processes on
-    the same database."""
+    """Number of jobs that this process runs at a time, in addition to two documents; 0 leaves both to other
+    processes on the same database."""
     job_texts: int = Field(default=32, ge=1)
-    """Texts of a job that are in the engine at a time. More are faster while nobody else asks for anything,
-    and others then wait longer."""
+    """Number of texts of a job that are in the engine at a time. More are faster while there are no other
+    requests, but make these wait longer."""
     max_job_bytes: int = Field(default=100 * 2**20, ge=1)
-    """Largest file of a job in bytes."""
+    """Maximum bytes of the file of a job."""
     file_isolation: Literal["on", "off"] = "on"
-    """Whether files of clients are read and written in processes of their own, within the limits below. `off`
-    only where every client is trusted."""
+    """Whether clients' files are read and written in separate processes, within the limits below. Use `off`
+    only if you trust every client."""
     file_memory_bytes: int = Field(default=2**30, ge=2**27)
-    """Most memory in bytes of a process that reads or writes a file."""
+    """Maximum memory in bytes of a process that reads or writes a file."""
     file_cpu_s: float = Field(default=60.0, ge=1, allow_inf_nan=False)
-    """Most seconds of CPU time of such a process, for each 16 MiB of its file."""
+    """Maximum seconds of CPU time of such a process, for each 16 MiB of its file."""
     file_timeout_s: float = Field(default=120.0, gt=0, allow_inf_nan=False)
-    """Most seconds in which such a process may find nothing to translate and write nothing."""
+    """Maximum seconds for which such a process may find nothing to translate and write nothing."""
     max_jobs_bytes: int = Field(default=10 * 2**30, ge=1)
-    """Most bytes of files of all jobs, their results included."""
+    """Maximum bytes of the files of all jobs, including their results."""
     max_jobs_bytes_of_key: int = Field(default=2 * 2**30, ge=1)
-    """The same of files of one key's jobs and documents; those who come without a key count as one."""
+    """Maximum bytes of the files of one key's jobs and documents; all callers without a key count as one."""
     max_uploads_bytes: int = Field(default=512 * 2**20, ge=1)
-    """Most bytes of files that are on their way in at a time. One that comes alone is always taken."""
+    """Maximum bytes of files being uploaded at a time. A single upload is always accepted."""
     max_uploads_bytes_of_client: int = Field(default=128 * 2**20, ge=1)
-    """The same of one key, or of one address without a key."""
+    """Maximum bytes of files being uploaded at a time by one key, or by one address without a key."""
     max_jobs_of_key: int = Field(default=100, ge=1)
-    """Most jobs of a key that are not done, and most documents."""
+    """Maximum number of unfinished jobs of a key, and of unfinished documents."""
     job_lifetime_s: float = Field(default=7 * 86400.0, gt=0, allow_inf_nan=False)
     """Seconds for which a job that has ended is kept, with its result."""
     webhook_secret: SecretStr | None = None
-    """Signs what is sent to a job's `webhook_url` when it ends: 16 bytes or more, or `whsec_` and base64.
-    Each key has a secret that is derived from it: `dragoman keys webhook-secret`. None sends nothing, and
-    refuses such URLs."""
+    """Secret that signs the notification to a job's `webhook_url` when the job ends: 16 bytes or more, or
+    `whsec_` and base64. Each key has a secret derived from it: `dragoman keys webhook-secret`. None sends
+    nothing, and rejects such URLs."""
     webhook_previous_secret: SecretStr | None = None
-    """The `webhook_secret` before this one: what is sent is signed with both, so that receivers can change
-    over. None for none."""
+    """Previous `webhook_secret`. Notifications are signed with both, so that receivers can change over. None
+    for none."""
     webhook_private: bool = False
-    """Whether webhooks may also go to addresses that are not of the public internet. Anybody who may send a
-    job can then have this server ask its own network."""
+    """Whether webhooks may also go to addresses outside the public internet. Anybody who may send a job can
+    then make this server send requests into its own network."""
     max_texts: int = Field(default=1000, ge=1)
-    """Most texts in a request."""
+    """Maximum number of texts in a request."""
     max_characters: int = Field(default=100_000, ge=1)
-    """Most characters in all texts of a request together."""
+    """Maximum characters of all texts in a request together."""
     apis: Annotated[str, AfterValidator(_check_apis)] = "native,libretranslate,deepl"
-    """Which APIs are offered, with commas between: Dragoman's own under `/v1`, LibreTranslate's, DeepL's
-    under `/v2`."""
+    """APIs to offer, separated by commas: Dragoman's own under `/v1`, LibreTranslate's, DeepL's under
+    `/v2`."""
     glossaries: Literal["refused", "stored"] = "refused"
-    """What becomes of a glossary that a client of DeepL makes. No translation uses glossaries, and requests
-    that name one are refused. `refused`: so is making one. `stored`: it is kept in the database."""
+    """What to do when a client of DeepL creates a glossary. No translation uses glossaries, and requests that
+    name one are rejected. `refused` rejects creating one as well; `stored` keeps it in the database."""
     database_url: str | None = None
-    """Where API keys, their use and glossaries are kept: `sqlite:///dragoman.db`, or `postgresql://...`. None
+    """Database of API keys, their usage and glossaries: `sqlite:///dragoman.db`, or `postgresql://...`. None
     for none of these; with `requires_key` it is then `sqlite:///dragoman.db`."""
     requires_key: bool = False
-    """Whether requests must bring an API key; `dragoman keys create` makes one."""
+    """Whether requests need an API key; `dragoman keys create` creates one."""
     rate_limit: Annotated[str | None, AfterValidator(_check_rate_limit)] = None
-    """Most requests of a key, or of an address without one, as in `20/minute; 1000/hour`. None for no limit;
-    a key may have one of its own."""
+    """Maximum requests of a key, or of an address without one, such as `20/minute; 1000/hour`. None for no
+    limit; a key may have a limit of its own."""
     rate_storage_url: str | None = None
-    """Where requests are counted by several processes together: `redis://HOST:PORT/NUMBER`. None counts in
+    """Redis in which several processes count requests together: `redis://HOST:PORT/NUMBER`. None counts in
     this process."""
     cors_origins: str = ""
-    """Origins whose pages may call this server from a browser, with commas between; `*` for all."""
+    """Origins whose pages may call this server from a browser, separated by commas; `*` for all."""
     trusted_proxies: str = ""
-    """Addresses of proxies that are believed when they say whom they speak for, with commas between."""
+    """Addresses of proxies whose client addresses are trusted, separated by commas."""
     reuse_port: bool = False
-    """Whether several processes may listen on one port, among which the system shares out connections."""
+    """Whether several processes may listen on one port; the system distributes connections among them."""
     discovery: Literal["auto", "open", "key"] = "auto"
     """Who may read `/v1/models`, `/v1/languages`, `/openapi.json` and `/docs`: anybody who reaches the
-    server, or any key. `auto` is `key` with `requires_key`, else `open`."""
+    server, or callers with any key. `auto` is `key` with `requires_key`, else `open`."""
     metrics: Literal["auto", "open", "key", "off"] = "auto"
-    """Who may read `/metrics`: anybody who reaches the server, keys of the scope `admin`, or nobody. `auto`
+    """Who may read `/metrics`: anybody who reaches the server, keys with the scope `admin`, or nobody. `auto`
     is `key` with `requires_key`, else `open`."""
     otlp_endpoint: str | None = None
-    """Where OpenTelemetry traces are sent, as in `http://collector:4318`; None for nowhere. Wants the extra
-    `otel`."""
+    """Base address of the collector of OpenTelemetry traces, such as `http://collector:4318`; None for no
+    traces. Needs the extra `otel`."""
     log_format: Literal["text", "json"] = "text"
-    """Of the log: for people, or an object a line."""
+    """Format of the log: text for people, or one JSON object per line."""
     log_addresses: bool = False
-    """Whether the log names clients' addresses."""
+    """Whether the log contains clients' addresses."""
     log_texts: bool = False
-    """Whether the log has clients' texts in it, at the level `debug`."""
+    """Whether the log contains clients' texts, at the level `debug`."""
     log_level: Literal["critical", "error", "warning", "info", "debug"] = "info"
-    """Least severity that is logged."""
+    """Minimum severity that is logged."""
 
     @model_validator(mode="after")
     def _has_keys_where_they_are_wanted(self) -> Self:
@@ -245,12 +245,12 @@ class Settings(BaseSettings):
 
     @property
     def metrics_access(self) -> Literal["open", "key", "off"]:
-        """Return `metrics`, decided."""
+        """Return `metrics` with `auto` resolved."""
         return self._auto_access if self.metrics == "auto" else self.metrics
 
     @property
     def discovery_access(self) -> Literal["open", "key"]:
-        """Return `discovery`, decided."""
+        """Return `discovery` with `auto` resolved."""
         return self._auto_access if self.discovery == "auto" else self.discovery
 
     @property
@@ -263,18 +263,18 @@ class Settings(BaseSettings):
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 -- the signature is the library's
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 -- the library's signature
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 -- the same
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Options given to the command, then the environment, then the TOML file."""
+        """Return the sources in order: options of the command, the environment, the TOML file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
 
 def load_settings(config: Path | None = None, overrides: Mapping[str, object] | None = None) -> Settings:
-    """Build the settings from `overrides` (None means not given), the environment and the TOML file `config`.
+    """Load the settings from `overrides` (None means not given), the environment and the TOML file `config`.
 
     Raises:
-        SettingsError: the file cannot be read, a name is unknown, or a value does not fit.
+        SettingsError: the file cannot be read, a name is unknown, or a value is not valid.
     """
     if unknown := _unknown_variables():
         raise SettingsError(
@@ -291,7 +291,7 @@ def load_settings(config: Path | None = None, overrides: Mapping[str, object] | 
         return Configured(**given)
     except ValidationError as error:
         raise SettingsError(_describe(error)) from error
-    except (ValueError, OSError) as error:  # no TOML, no UTF-8, or an integer of too many digits
+    except (ValueError, OSError) as error:  # not TOML, not UTF-8, or an integer with too many digits
         raise SettingsError(f"configuration file {config} cannot be read: {error}") from error
     except RecursionError as error:
         raise SettingsError(f"configuration file {config} cannot be read: it is nested too deeply") from error

@@ -1,10 +1,10 @@
-"""Which releases run here."""
+"""Versions of installed packages."""
 
 from importlib.metadata import PackageNotFoundError, version
 
 
 def installed_version(distribution: str) -> str:
-    """The release of an installed distribution; a checkout that runs without being installed has none."""
+    """Return the version of an installed distribution; a checkout that is not installed has none."""
     try:
         return version(distribution)
     except PackageNotFoundError:

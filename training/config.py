@@ -31,7 +31,7 @@ class Variants(Section):
     """Modified copies of a corpus's pairs, which make the model robust against odd input.
 
     Each share counts only the pairs that the variant fits: no copy is made that would equal its pair or that
-    may be wrong. `docs/training.md` shows an example of each.
+    may be wrong. `docs/guides/training.md` shows an example of each.
     """
 
     # Noise: the source changes, the target does not.

@@ -30,7 +30,7 @@ run prints goes to FOLDER/RUN/log.
 exit status: 0 everything is measured; 2 something must be mended first, the message says what; 130 or 143
 stopped by Ctrl-C or SIGTERM, to be gone on with.
 
-docs/experiments.md tells what is compared and where the text comes from.
+docs/reports/experiments.md tells what is compared and where the text comes from.
 """
 SIGNALLED = 128
 """Added to the signal's number, as shells do."""

@@ -17,7 +17,7 @@ TRAINING = (
     "OMP_WAIT_POLICY=PASSIVE",
 )
 """Environment that `make train` sets: a step's large arrays stay mapped, and waiting threads release their
-cores. docs/training.md explains it."""
+cores. docs/guides/training.md explains it."""
 ONE_THREAD = ("OMP_NUM_THREADS=1",)
 """Environment of other commands. Exports search with small matrices; on a busy machine, threads that wait for
 each other take many times as long as a single one."""

@@ -1,4 +1,4 @@
-"""docs/experiments.md and its plots; `python -m bench.experiments.page` makes them from the results."""
+"""docs/reports/experiments.md and its plots; `python -m bench.experiments.page` makes them from the results."""
 
 import json
 import statistics
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from bench.experiments.plan import PLANS, PUBLISHED_AT, PUBLISHED_BLEU, TIED, TUTORIAL, Plan
 from bench.page import RESULTS, origin_line, render, table
 
-PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reports" / "experiments.md"
 NOT_MEASURED = "Not measured yet."
 DPI = 110
 GREEDY, BEAM = 1, 4

@@ -1,1 +1,1 @@
-"""Robustness of a bundle against realistic inputs, judged by rules. See docs/robustness.md."""
+"""Robustness of a bundle against realistic inputs, judged by rules. See docs/reports/robustness.md."""

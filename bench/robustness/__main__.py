@@ -1,6 +1,6 @@
 """Measure what a bundle keeps, invents and repeats in translations of realistic input.
 
-See docs/robustness.md.
+See docs/reports/robustness.md.
 """
 
 import argparse
@@ -103,7 +103,7 @@ def main() -> int:
     parser.add_argument("bundle", type=Path, nargs="?")
     parser.add_argument("--output", type=Path, help="JSON file, such as bench/results/robustness-de-en.json")
     parser.add_argument("--bars", action="store_true", help="hold tests to what is measured now")
-    parser.add_argument("--page", action="store_true", help="write the tables of docs/robustness.md")
+    parser.add_argument("--page", action="store_true", help="write the tables of docs/reports/robustness.md")
     parser.add_argument(
         "--references",
         nargs=3,

@@ -1,4 +1,4 @@
-"""Tables of docs/robustness.md, made from bench/results: `python -m bench.robustness --page` writes them."""
+"""Tables of docs/reports/robustness.md, made from bench/results: `python -m bench.robustness --page` writes them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from bench.page import RESULTS, origin_line, render, table
 from bench.robustness.inputs import TARGETS, Rule
 
-PAGE = Path(__file__).parents[2] / "docs" / "robustness.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reports" / "robustness.md"
 MAX_SHOWN = 90
 """Maximum number of characters shown of an input or output."""
 _NOT_MEASURED = "Not measured yet: `python -m bench.robustness models/{name} --output {path}`."

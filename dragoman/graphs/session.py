@@ -122,7 +122,7 @@ def new_session(graph: Path, options: SessionOptions) -> onnxruntime.InferenceSe
         if found[index : index + 1] != [EXECUTION_PROVIDERS[name]]:
             problem = (
                 f"could not be started: {graph.name} would run on {', '.join(found)}; onnxruntime found no"
-                f" device for it, or not the libraries that it needs (docs/gpu.md lists them)"
+                f" device for it, or not the libraries that it needs (docs/guides/gpu.md lists them)"
             )
             raise ProviderError(name, problem)
     return session

@@ -1,1 +1,1 @@
-"""Makes a bundle's vocabulary shortlist from its own translations; docs/shortlist.md tells how."""
+"""Makes a bundle's vocabulary shortlist from its own translations; docs/explanation/shortlist.md tells how."""

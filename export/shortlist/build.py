@@ -14,7 +14,7 @@ from export.shortlist.vocabularies import Vocabularies
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How long the lists are; docs/shortlist.md has what other values cost and gain.
+    """How long the lists are; docs/explanation/shortlist.md has what other values cost and gain.
 
     Raises:
         ValueError: a setting below its least.

@@ -1,5 +1,5 @@
-"""Who calls, what they may do, how much of it they have used, and the glossaries that are theirs.
+"""API keys with their scopes, quotas and usage, rate limits, and each key's glossaries.
 
-Free of any web framework: `accounts.Accounts` is what a server asks from its worker threads, `rates.Rates`
-what it asks from its event loop, and `errors` what both of them raise.
+Uses no web framework: a server calls `accounts.Accounts` from its worker threads and `rates.Rates` from its
+event loop; `errors` has what both raise.
 """

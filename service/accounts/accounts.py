@@ -1,4 +1,4 @@
-"""All that a server asks about its callers, in one place."""
+"""The interface of accounts to a server: authentication, quotas and glossaries."""
 
 import logging
 import threading
@@ -18,7 +18,7 @@ from service.accounts.keys import Key, PresentedKey, is_secret_of, month_of, par
 from service.accounts.usage import Charge, Usage, UsageStore
 
 KEY_TTL_S = 10.0
-"""A key goes on working for so long after another process has revoked it."""
+"""Maximum seconds for which a key stays valid here after another process has revoked it."""
 
 logger = logging.getLogger(__name__)
 
@@ -29,11 +29,11 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What time it is."""
+    """The sources of the current time."""
 
     now: Callable[[], datetime] = utc_now
     monotonic: Callable[[], float] = time.monotonic
-    """Seconds."""
+    """Returns seconds."""
 
 
 SYSTEM_CLOCK = Clock()
@@ -41,12 +41,12 @@ SYSTEM_CLOCK = Clock()
 
 @dataclass(frozen=True, slots=True)
 class AccountsOptions:
-    """How accounts are kept."""
+    """Key caching, database timeout and clock of `Accounts`."""
 
     key_ttl_s: float = KEY_TTL_S
-    """For which a key that was looked up is not looked up again."""
+    """Seconds for which a key from the database is cached."""
     timeout_s: float = TIMEOUT_S
-    """After which the database is given up."""
+    """Seconds to wait for the database before an operation fails."""
     clock: Clock = SYSTEM_CLOCK
 
 
@@ -55,10 +55,10 @@ DEFAULTS = AccountsOptions()
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """Callers by their keys, what they have used, and their glossaries.
+    """Callers by their keys, their usage and their glossaries.
 
-    Any thread may call it; every method but `identify`, with a key seen lately, waits for the database, so an
-    event loop must not.
+    Safe to use from several threads, but not from an event loop: every method waits for the database, except
+    `identify` with a cached key.
     """
 
     requires_key: bool
@@ -71,15 +71,14 @@ class Accounts:
         """Open the database of accounts.
 
         Args:
-            url: `sqlite:///FILE` or `postgresql://USER:PASSWORD@HOST/NAME`. None: `dragoman.db` in the
-                current folder if keys are required, and no database at all if they are not. Without one there
-                are no keys: whatever is presented as one is not looked at, nothing is counted, and glossaries
-                raise NoDatabase.
-            requires_key: whether a caller must present a key. One that is presented must always be valid.
-            options: waits and the clock.
+            url: `sqlite:///FILE` or `postgresql://USER:PASSWORD@HOST/NAME`. None means `dragoman.db` in the
+                current folder if keys are required, otherwise no database. Without a database there are no
+                keys: a presented key is ignored, nothing is counted, and glossaries raise NoDatabase.
+            requires_key: whether a caller must present a key. A key that is presented must always be valid.
+            options: caching, timeout and clock.
 
         Raises:
-            StoreError: it cannot be used; the message names it and the cause.
+            StoreError: the database cannot be used; the message names it and the cause.
         """
         if url is None and not requires_key:
             return cls(requires_key, options, None, None)
@@ -89,7 +88,7 @@ class Accounts:
 
     @property
     def database(self) -> Database | None:
-        """Where they are kept; None where there are none."""
+        """The database of accounts; None if there is none."""
         return self._database
 
     def close(self) -> None:
@@ -105,11 +104,11 @@ class Accounts:
         self.close()
 
     def identify(self, presented: str | None) -> Caller:
-        """Who presents this key. An empty one is none.
+        """Return the caller who presents this key. An empty key counts as none.
 
         Raises:
-            MissingKey: none was presented, and one is required.
-            UnknownKey: it is not a valid key, whether or not one is required.
+            MissingKey: no key was presented, and one is required.
+            UnknownKey: the key is not valid, whether or not one is required.
             StoreError: the database cannot be used.
         """
         if self._keys is None:
@@ -127,7 +126,8 @@ class Accounts:
         key = keys.find(presented.id)
         if not is_secret_of(presented, key) or key is None:
             raise UnknownKey
-        # Only its holder learns by waiting what became of a key, and only the log in words.
+        # Checked after the secret, so that timing reveals the key's state only to its holder. The error does
+        # not give the reason; the log does.
         if not key.is_valid_at(self.options.clock.now()):
             logger.info(
                 "key %s was refused: it %s", key.id, "was revoked" if key.revoked_at else "has expired"
@@ -136,13 +136,13 @@ class Accounts:
         return key
 
     def charge(self, caller: Caller, characters: int, *, documents: int = 0) -> Charge:
-        """Count a request: its characters, and documents if it has any. Of callers without a key nothing is.
+        """Count a request with its characters and documents; count nothing for a caller without a key.
 
-        Returns what `refund` takes if the work fails.
+        Returns the charge, for `refund` if the work fails.
 
         Raises:
-            ValueError: less than none are to be counted.
-            QuotaExceeded: the month's limit would be passed; nothing is counted.
+            ValueError: a number is negative.
+            QuotaExceeded: the charge would exceed the month's limit; nothing is counted.
             StoreError: the database cannot be used; nothing is counted.
         """
         if characters < 0 or documents < 0:
@@ -153,7 +153,7 @@ class Accounts:
         return charge
 
     def refund(self, charge: Charge) -> None:
-        """Take back what was charged for work that failed, once. The request stays counted.
+        """Refund a charge for work that failed, once. The request stays counted.
 
         Raises:
             StoreError: the database cannot be used, or less than this is counted, as after a second refund.
@@ -162,39 +162,39 @@ class Accounts:
             UsageStore(self._need_database("quotas")).refund(charge)
 
     def usage(self, caller: Caller) -> Usage:
-        """What the caller has used this month, UTC; its limit is `caller.limits`. Nothing without a key."""
+        """Return the usage of this month, UTC; zero without a key. `caller.limits` has the limit."""
         if caller.key_id is None:
             return Usage(self._month())
         return UsageStore(self._need_database("quotas")).of_month(caller.key_id, self._month())
 
     def add_glossary(self, caller: Caller, new: NewGlossary) -> Glossary:
-        """Keep a glossary for its caller, or for all who come without a key.
+        """Store a glossary for its caller; callers without a key share theirs.
 
         Raises:
-            GlossaryInvalid: naming the field and the line.
-            TooManyGlossaries: the caller has as many as one may have.
-            StoreError: there is no database, or it cannot be used; nothing is kept.
+            GlossaryInvalid: it cannot be used; the error names the field and the line.
+            TooManyGlossaries: the caller has the maximum number already.
+            StoreError: there is no database, or it cannot be used; nothing is stored.
         """
         return self._glossaries().add(caller.key_id, new, self.options.clock.now())
 
     def list_glossaries(self, caller: Caller) -> list[Glossary]:
-        """The caller's own, the oldest first; none where there is no database."""
+        """Return the caller's glossaries, oldest first; an empty list if there is no database."""
         return [] if self._database is None else self._glossaries().list(caller.key_id)
 
     def get_glossary(self, caller: Caller, glossary_id: str) -> Glossary:
-        """Raises UnknownGlossary if the caller has none of this id."""
+        """Return a glossary. Raises UnknownGlossary if the caller has none with this id."""
         return self._glossaries().get(caller.key_id, glossary_id)
 
     def glossary_entries(self, caller: Caller, glossary_id: str) -> dict[str, str]:
-        """Target terms by source terms, in the order in which they came. Raises UnknownGlossary."""
+        """Return target terms by source terms, in the order received. Raises UnknownGlossary."""
         return self._glossaries().entries(caller.key_id, glossary_id)
 
     def glossary_tsv(self, caller: Caller, glossary_id: str) -> str:
-        """The same as text: source term, tab, target term, line feed. Raises UnknownGlossary."""
+        """Return the entries as text: source term, tab, target term, line feed. Raises UnknownGlossary."""
         return self._glossaries().tsv(caller.key_id, glossary_id)
 
     def delete_glossary(self, caller: Caller, glossary_id: str) -> None:
-        """Raises UnknownGlossary if the caller has none of this id."""
+        """Delete a glossary. Raises UnknownGlossary if the caller has none with this id."""
         self._glossaries().delete(caller.key_id, glossary_id)
 
     def _month(self) -> str:
@@ -211,7 +211,7 @@ class Accounts:
 
 @dataclass(slots=True)
 class _RecentKeys:
-    """Keys that were looked up lately. Ids without a key are looked up each time: they have no end."""
+    """A cache of keys from the database. It omits unknown ids, of which there is no end."""
 
     store: KeyStore
     ttl_s: float
@@ -220,7 +220,7 @@ class _RecentKeys:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def find(self, key_id: str) -> Key | None:
-        asked_at = self.monotonic()  # before the look, so that what it finds is never older than it seems
+        asked_at = self.monotonic()  # before the lookup, so that its result is never older than recorded
         with self._lock:
             looked_up_at, key = self._found.get(key_id, (0.0, None))
         if key is not None and asked_at - looked_up_at < self.ttl_s:

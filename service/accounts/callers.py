@@ -1,4 +1,4 @@
-"""Who makes a request."""
+"""The caller of a request."""
 
 from dataclasses import dataclass
 
@@ -8,22 +8,22 @@ from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, Key, KeyLimits, Sco
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One who may make requests, and what for."""
+    """The sender of a request, with scopes and limits."""
 
     key_id: str | None
-    """None for those who come without a key."""
+    """Id of the caller's key; None without a key."""
     name: str
     scopes: frozenset[Scope]
     limits: KeyLimits
 
     def require(self, scope: Scope) -> None:
-        """Raises ScopeMissing if the caller may not do this."""
+        """Raise ScopeMissing if the caller does not have this scope."""
         if scope not in self.scopes:
             raise ScopeMissing(scope)
 
 
 ANYONE = Caller(key_id=None, name="anyone", scopes=DEFAULT_SCOPES, limits=NO_LIMITS)
-"""Every caller without a key, of a server that requires none. Only a key opens what is the operator's."""
+"""Every caller without a key, on a server that requires none; it does not have the scope `admin`."""
 
 
 def caller_with(key: Key) -> Caller:

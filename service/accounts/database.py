@@ -1,6 +1,6 @@
-"""The database of accounts: opened, locked and given up in time, its failures typed.
+"""The database of accounts, with locks, timeouts and typed errors.
 
-One file of SQLite by default; PostgreSQL by its URL, where several machines share it.
+SQLite in one file by default; PostgreSQL by URL, which several machines can share.
 """
 
 import math
@@ -21,31 +21,31 @@ DEFAULT_URL = "sqlite:///dragoman.db"
 TIMEOUT_S = 5.0
 FORMS = "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
 _SCHEMA_LOCK = 0x_D8A6_0AA1
-"""What programs that make tables in the same PostgreSQL at the same time wait for; any number would do."""
+"""Id of the PostgreSQL advisory lock that is held while tables are created; the number is arbitrary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A database that was opened. Any thread may use it."""
+    """An open database. Safe to use from several threads."""
 
     name: str
-    """Its file, or its URL without the password: for messages."""
+    """File, or URL without the password, for messages."""
     engine: Engine
     timeout_s: float
     _writer: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def open(cls, url: str, timeout_s: float = TIMEOUT_S) -> "Database":
-        """Open a database, and make its tables if it has none.
+        """Open a database, and create its tables if it has none.
 
         Args:
-            url: of one of `FORMS`; a file is looked for from the current folder.
-            timeout_s: after which a connection, a lock or a statement is given up.
+            url: in one of `FORMS`; a file is relative to the current folder.
+            timeout_s: maximum seconds to wait for a connection, a lock or a statement.
 
         Raises:
-            DatabaseUrlInvalid: the URL is of another form.
-            SchemaUnknown: the tables are of a version that this program does not know.
-            StoreError: it cannot be opened, read or written.
+            DatabaseUrlInvalid: the URL has another form.
+            SchemaUnknown: this program does not know the version of the tables.
+            StoreError: the database cannot be opened, read or written.
         """
         parsed = _parse(url)
         if parsed.get_backend_name() == "sqlite":
@@ -67,26 +67,26 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """One look at the database, in which nothing changes.
+        """Open a transaction that only reads.
 
         Raises:
-            StoreError: it could not be read.
+            StoreError: the database cannot be read.
         """
         with self._failing_typed(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A change that is made wholly when the block ends, or not at all if it raises.
+        """Open a transaction that is committed when the block ends, or rolled back if it raises.
 
         Raises:
-            StoreError: it could not be made.
+            StoreError: the change cannot be made.
         """
         if self.engine.dialect.name != "sqlite":
             with self._failing_typed(), self.engine.begin() as connection:
                 yield connection
             return
-        # SQLite has one writer at a time, and those who wait for it poll; in this process they queue instead.
+        # SQLite allows one writer, and others poll. Within this process they queue for the lock instead.
         if not self._writer.acquire(timeout=self.timeout_s):
             raise StoreError(
                 self.name, f"others were writing to it for {self.timeout_s:g} s; try again later"
@@ -108,7 +108,7 @@ class Database:
 
 
 def _parse(url: str) -> URL:
-    """Raises DatabaseUrlInvalid, which never quotes the URL: a password may stand anywhere in a wrong one."""
+    """Parse a URL. Raises DatabaseUrlInvalid, which never quotes it: a wrong URL may contain a password."""
     try:
         parsed = make_url(url)
         backend = parsed.get_backend_name()
@@ -129,12 +129,12 @@ def _parse(url: str) -> URL:
 
 def _sqlite_engine(path: Path, timeout_s: float) -> Engine:
     try:
-        path.touch(mode=0o600)  # before SQLite would, which leaves it to be read by everybody
+        path.touch(mode=0o600)  # SQLite would create a file that everybody can read
     except OSError as error:
         raise StoreError(str(path), f"cannot be made or opened: {error.strerror or error}") from error
     engine = create_engine(
         URL.create("sqlite", database=str(path)),
-        connect_args={"timeout": timeout_s, "isolation_level": None},  # no BEGIN but that of `_begin`
+        connect_args={"timeout": timeout_s, "isolation_level": None},  # only `_begin` sends BEGIN
         pool_timeout=timeout_s,
         hide_parameters=True,
     )
@@ -155,15 +155,15 @@ class _SqliteConnection(Protocol):
 def _prepare_sqlite(connection: _SqliteConnection, record: object) -> None:
     del record
     cursor = connection.cursor()
-    # Readers go on beside a writer; every commit is on the disk when it returns (synchronous is FULL).
+    # With WAL, a writer does not block readers; with synchronous FULL, a commit is on disk when it returns.
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 
 
 def _begin(connection: Connection) -> None:
-    # A transaction that begins to write only after it has read may find that another one wrote between, and
-    # SQLite then refuses it at once, whatever the timeout.
+    # If another transaction writes between a transaction's first read and its first write, SQLite rejects
+    # that write at once, whatever the timeout.
     is_writing = connection.get_execution_options().get("is_writing", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writing else "BEGIN")
 
@@ -171,7 +171,7 @@ def _begin(connection: Connection) -> None:
 def _postgresql_engine(url: URL, name: str, timeout_s: float) -> Engine:
     timeout_ms = math.ceil(timeout_s * 1000)
     arguments: Mapping[str, Any] = {
-        "connect_timeout": max(2, math.ceil(timeout_s)),  # libpq's least
+        "connect_timeout": max(2, math.ceil(timeout_s)),  # libpq's minimum is 2
         "tcp_user_timeout": timeout_ms,
         "options": f"-c statement_timeout={timeout_ms}",
     }
@@ -188,13 +188,13 @@ def _postgresql_engine(url: URL, name: str, timeout_s: float) -> Engine:
 
 
 def _check_schema(connection: Connection, name: str) -> None:
-    """Make the tables where there are none. Of several programs that start at once, one makes them."""
+    """Create the tables if there are none. If several programs start at once, one creates them."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _SCHEMA_LOCK})
     if not inspect(connection).has_table(SCHEMA.name):
         METADATA.create_all(
             connection, checkfirst=False
-        )  # tables of others by these names are not taken for ours
+        )  # fail if another program has tables with these names
         connection.execute(insert(SCHEMA).values(version=SCHEMA_VERSION))
         return
     versions = list(connection.execute(select(SCHEMA.c.version)).scalars())
@@ -208,7 +208,7 @@ def _check_schema(connection: Connection, name: str) -> None:
 
 
 def _cause(error: SQLAlchemyError | OSError) -> str:
-    """In one line, without the statement. What follows in PostgreSQL's messages quotes the row at fault."""
+    """Return the first line of the message, without the statement; PostgreSQL's next lines quote the row."""
     told = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     with suppress(IndexError):
         return str(told).strip().splitlines()[0]

@@ -1,32 +1,32 @@
-"""Everything accounts raise on purpose.
+"""Errors that accounts raise on purpose.
 
 AccountsError
 ├─ KeyRefused             the caller needs another key
-│  ├─ MissingKey          none was presented, and the server requires one
+│  ├─ MissingKey          no key was presented, and the server requires one
 │  ├─ UnknownKey          there is no such key, or it has expired or was revoked
-│  └─ ScopeMissing        the key is not for this
-├─ QuotaExceeded          the key's characters of this month are used up
+│  └─ ScopeMissing        the key does not have the scope that the request needs
+├─ QuotaExceeded          the key has used up its characters of this month
 ├─ RateLimited            too many requests in too short a time
 ├─ GlossaryError
 │  ├─ UnknownGlossary     the caller has no such glossary
 │  ├─ GlossaryInvalid     names the field, the limit and what to do
-│  └─ TooManyGlossaries   the caller has as many as one may have
-├─ KeyInvalid             a key cannot be made or revoked like this: names the field
+│  └─ TooManyGlossaries   the caller has the maximum number already
+├─ KeyInvalid             a key cannot be created or revoked; names the field
 ├─ RatesInvalid           a setting of rates cannot be used
-└─ StoreError             the operator must fix it: names the database and the cause
+└─ StoreError             the operator must fix it; names the database and the cause
    ├─ DatabaseUrlInvalid  the setting cannot be used
-   ├─ SchemaUnknown       another version of this program made the tables
-   └─ NoDatabase          what was asked for needs one, and none is set
+   ├─ SchemaUnknown       another version of this program created the tables
+   └─ NoDatabase          the operation needs a database, and none is set
 """
 
 from dataclasses import dataclass
 
 
 class AccountsError(Exception):
-    """Root of the tree. No message, and no `repr`, holds a key or a password."""
+    """Base class. No message and no `repr` contains a key or a password."""
 
 
-class KeyRefused(AccountsError):  # noqa: N818 -- says it without the suffix, as do those below
+class KeyRefused(AccountsError):  # noqa: N818 -- the name is clear without the suffix
     """The caller needs another key."""
 
 
@@ -40,7 +40,7 @@ class MissingKey(KeyRefused):
 
 @dataclass(eq=False)
 class UnknownKey(KeyRefused):
-    """What was presented is no key of this server. Whether it ever was one is told to nobody but the log."""
+    """The key is not valid on this server. Only the log says whether it has expired or was revoked."""
 
     def __str__(self) -> str:
         return "the key is not valid; ask the server's operator for another"
@@ -48,7 +48,7 @@ class UnknownKey(KeyRefused):
 
 @dataclass(eq=False)
 class ScopeMissing(KeyRefused):
-    """The caller is known, and may not do this."""
+    """The caller is known, but its key does not have the scope that the request needs."""
 
     scope: str
 
@@ -58,16 +58,16 @@ class ScopeMissing(KeyRefused):
 
 @dataclass(eq=False)
 class QuotaExceeded(AccountsError):  # noqa: N818 -- as above
-    """A charge would pass the month's limit; nothing of it was counted."""
+    """A charge would exceed the month's limit; none of it was counted."""
 
     limit: int
-    """Characters a month."""
+    """Maximum characters per month."""
     used: int
-    """Characters of this month before the charge."""
+    """Characters used this month before the charge."""
     asked: int
     """Characters of the charge."""
     month: str
-    """As in 2026-11, UTC."""
+    """Month in UTC, such as 2026-11."""
 
     def __str__(self) -> str:
         return (
@@ -78,24 +78,24 @@ class QuotaExceeded(AccountsError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class RateLimited(AccountsError):  # noqa: N818 -- as above
-    """Too many requests in too short a time; this one was not counted by the limit that refused it."""
+    """Too many requests in too short a time; the limit that rejected this one did not count it."""
 
     limit: str
-    """As in `20 per 1 minute`."""
+    """The limit, such as `20 per 1 minute`."""
     retry_after_s: int
-    """Seconds after which a request may pass, rounded up; 1 or more."""
+    """Seconds after which to retry, rounded up; 1 or more."""
 
     def __str__(self) -> str:
         return f"more than {self.limit}; try again in {self.retry_after_s} s"
 
 
 class GlossaryError(AccountsError):
-    """Something about glossaries."""
+    """An error about glossaries."""
 
 
 @dataclass(eq=False)
 class UnknownGlossary(GlossaryError):  # noqa: N818 -- as above
-    """The caller has no such glossary; whether anybody else has is not told."""
+    """The caller has no such glossary. The error does not reveal whether another caller has."""
 
     glossary_id: str
 
@@ -105,12 +105,12 @@ class UnknownGlossary(GlossaryError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class GlossaryInvalid(GlossaryError):  # noqa: N818 -- as above
-    """A glossary cannot be made of this. The message quotes nothing of it but the places of its entries."""
+    """A glossary that cannot be used. The message gives line numbers of entries, but quotes none of them."""
 
     field: str
     """`name`, `source`, `target` or `entries`."""
     problem: str
-    """What is wrong, where, the limit, and what to do."""
+    """The problem, its position, the limit, and what to do."""
 
     def __str__(self) -> str:
         return f"{self.field}: {self.problem}"
@@ -118,7 +118,7 @@ class GlossaryInvalid(GlossaryError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class TooManyGlossaries(GlossaryError):  # noqa: N818 -- as above
-    """The caller has as many as one may have."""
+    """The caller has the maximum number already."""
 
     limit: int
 
@@ -130,7 +130,7 @@ class TooManyGlossaries(GlossaryError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class KeyInvalid(AccountsError):  # noqa: N818 -- as above
-    """A key cannot be made or revoked like this."""
+    """A key cannot be created or revoked with these values."""
 
     field: str
     problem: str
@@ -153,10 +153,10 @@ class RatesInvalid(AccountsError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class StoreError(AccountsError):
-    """The database cannot be used, or not now. What was asked of it was not done."""
+    """The database cannot be used, at present or at all. The operation was not carried out."""
 
     database: str
-    """Its file, or its URL without the password."""
+    """File of the database, or its URL without the password."""
     cause: str
 
     def __str__(self) -> str:
@@ -168,8 +168,8 @@ class DatabaseUrlInvalid(StoreError):  # noqa: N818 -- as above
 
 
 class SchemaUnknown(StoreError):  # noqa: N818 -- as above
-    """Another version of this program made the tables."""
+    """Another version of this program created the tables."""
 
 
 class NoDatabase(StoreError):  # noqa: N818 -- as above
-    """What was asked for needs a database, and none is set."""
+    """The operation needs a database, and none is set."""

@@ -1,4 +1,4 @@
-"""Glossaries in the database, each its caller's own."""
+"""Glossaries in the database; each belongs to one caller."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ from service.accounts.glossary_entries import EntriesFormat, parse_entries, read
 from service.accounts.tables import GLOSSARIES
 
 MAX_GLOSSARIES = 1000
-"""That one key may have, as with DeepL; those who come without a key share as many."""
+"""Maximum number of glossaries per key, as with DeepL; all callers without a key share as many."""
 MAX_NAME_BYTES = 1024
 MAX_LANGUAGE_CHARACTERS = 64
 _LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*", re.ASCII)
@@ -24,7 +24,7 @@ _ABOUT = [column for column in GLOSSARIES.c if column.name not in {"entries", "k
 
 @dataclass(frozen=True, slots=True)
 class Glossary:
-    """What there is to know of a glossary but its entries. It never changes."""
+    """A glossary without its entries. It never changes."""
 
     id: str
     """A UUID."""
@@ -37,17 +37,17 @@ class Glossary:
 
 @dataclass(frozen=True, slots=True)
 class NewGlossary:
-    """As a caller sends it."""
+    """A glossary as a caller sends it."""
 
     name: str
     source: str
-    """Language, as in de; kept as it is."""
+    """Language code such as de, stored unchanged."""
     target: str
     entries: str
     format: EntriesFormat = EntriesFormat.TSV
 
     def check(self) -> None:
-        """Raises GlossaryInvalid for all but the entries."""
+        """Check all fields but the entries. Raises GlossaryInvalid."""
         try:
             size_bytes = len(self.name.encode())
         except UnicodeEncodeError:
@@ -64,24 +64,24 @@ class NewGlossary:
 
 @dataclass(frozen=True, slots=True)
 class GlossaryStore:
-    """Glossaries by their owners: a key's id, or None for all who come without a key."""
+    """Glossaries by owner: a key's id, or None for all callers without a key."""
 
     database: Database
 
     def add(self, owner: str | None, new: NewGlossary, now: datetime) -> Glossary:
-        """Keep a glossary.
+        """Store a glossary.
 
         Raises:
-            GlossaryInvalid: naming the field and the line.
-            TooManyGlossaries: the owner has as many as one may have.
-            StoreError: the database cannot be used; nothing is kept.
+            GlossaryInvalid: it cannot be used; the error names the field and the line.
+            TooManyGlossaries: the owner has the maximum number already.
+            StoreError: the database cannot be used; nothing is stored.
         """
         new.check()
         entries = parse_entries(new.entries, new.format, new.source, new.target)
         made = Glossary(str(uuid.uuid4()), new.name, new.source, new.target, len(entries), now)
         row = {column.name: getattr(made, column.name) for column in _ABOUT}
         with self.database.writing() as connection:
-            if connection.dialect.name == "postgresql":  # two at once would both find room for the last one
+            if connection.dialect.name == "postgresql":  # else two at once could pass the limit
                 connection.execute(text(f"LOCK TABLE {GLOSSARIES.name} IN SHARE ROW EXCLUSIVE MODE"))
             num_owned = select(func.count()).select_from(GLOSSARIES).where(_owned_by(owner))
             if connection.execute(num_owned).scalar_one() >= MAX_GLOSSARIES:
@@ -90,13 +90,13 @@ class GlossaryStore:
         return made
 
     def list(self, owner: str | None) -> list[Glossary]:
-        """All of the owner's, the oldest first."""
+        """Return the owner's glossaries, oldest first."""
         wanted = select(*_ABOUT).where(_owned_by(owner)).order_by(GLOSSARIES.c.created_at, GLOSSARIES.c.id)
         with self.database.reading() as connection:
             return [_as_glossary(row) for row in connection.execute(wanted).all()]
 
     def get(self, owner: str | None, glossary_id: str) -> Glossary:
-        """Raises UnknownGlossary if the owner has none of this id."""
+        """Return a glossary. Raises UnknownGlossary if the owner has none with this id."""
         with self.database.reading() as connection:
             row = connection.execute(select(*_ABOUT).where(_is(owner, glossary_id))).first()
         if row is None:
@@ -104,7 +104,7 @@ class GlossaryStore:
         return _as_glossary(row)
 
     def tsv(self, owner: str | None, glossary_id: str) -> str:
-        """The entries, a line each, in the order in which they came. Raises UnknownGlossary."""
+        """Return the entries, one per line, in the order received. Raises UnknownGlossary."""
         with self.database.reading() as connection:
             row = connection.execute(select(GLOSSARIES.c.entries).where(_is(owner, glossary_id))).first()
         if row is None:
@@ -112,11 +112,11 @@ class GlossaryStore:
         return str(row.entries)
 
     def entries(self, owner: str | None, glossary_id: str) -> dict[str, str]:
-        """Target terms by source terms. Raises UnknownGlossary."""
+        """Return target terms by source terms. Raises UnknownGlossary."""
         return read_tsv(self.tsv(owner, glossary_id))
 
     def delete(self, owner: str | None, glossary_id: str) -> None:
-        """Raises UnknownGlossary if the owner has none of this id."""
+        """Delete a glossary. Raises UnknownGlossary if the owner has none with this id."""
         with self.database.writing() as connection:
             gone = delete(GLOSSARIES).where(_is(owner, glossary_id)).returning(GLOSSARIES.c.id)
             if connection.execute(gone).first() is None:
@@ -128,7 +128,7 @@ def _owned_by(owner: str | None) -> ColumnElement[bool]:
 
 
 def _is(owner: str | None, glossary_id: str) -> ColumnElement[bool]:
-    # Texts with NUL, and halves of surrogate pairs, are no texts to a database; ids have neither.
+    # Databases fail at NUL and lone surrogates in text; ids contain neither.
     printable = glossary_id if glossary_id.isascii() and glossary_id.isprintable() else ""
     return (GLOSSARIES.c.id == printable) & _owned_by(owner)
 

@@ -1,9 +1,9 @@
-"""The entries of a glossary: read from TSV or CSV, checked, and written as TSV.
+"""Glossary entries: parsed from TSV or CSV, checked, and written as TSV.
 
 Limits and formats are those of DeepL's glossaries
-(https://developers.deepl.com/docs/api-reference/glossaries): 10 MiB of entries, 1024 bytes a term, no term
-empty, with control characters, or with spaces around it, no source term twice. Lines that are wholly empty
-say nothing and are passed over, as the clients' own readers do.
+(https://developers.deepl.com/docs/api-reference/glossaries): at most 10 MiB of entries and 1024 bytes per
+term; no empty term, control character, surrounding white space or repeated source term. Empty lines are
+ignored, as DeepL's client libraries do.
 """
 
 import csv
@@ -19,29 +19,29 @@ MAX_TERM_BYTES = 1024
 _PAIR, _PAIR_AND_LANGUAGES = 2, 4
 _BYTE_ORDER_MARK = "\ufeff"
 _NOT_IN_TERMS = frozenset(("\u2028", "\u2029", _BYTE_ORDER_MARK))
-"""Besides control characters: line separators, and what would be lost where it begins a file."""
+"""Further forbidden characters: line separators, and a byte order mark, which is lost if it starts a file."""
 
 
 class EntriesFormat(StrEnum):
-    """How entries are sent."""
+    """The formats of entries."""
 
     TSV = "tsv"
-    """Source term, tab, target term; quotation marks are characters like any other."""
+    """Source term, tab, target term; quotation marks have no special meaning."""
     CSV = "csv"
-    """The same with commas, fields with commas in double quotation marks; both languages may follow."""
+    """Source term, comma, target term, optionally both languages; double quotation marks quote a field."""
 
 
 def parse_entries(text: str, form: EntriesFormat, source: str, target: str) -> dict[str, str]:
-    """Target terms by source terms, in the order in which they are sent.
+    """Return target terms by source terms, in the order of `text`.
 
     Args:
-        text: a line for each entry; a byte order mark may come first.
-        form: of the lines.
-        source: the glossary's own, which a line of CSV may repeat and not contradict; so is `target`.
-        target: as `source`.
+        text: one entry per line; a byte order mark may come first.
+        form: the format of the lines.
+        source: the glossary's source language; a line of CSV that names languages must agree with both.
+        target: the glossary's target language.
 
     Raises:
-        GlossaryInvalid: naming the line and the limit. Nothing of the entries is quoted.
+        GlossaryInvalid: an entry cannot be used; the error names the line and the limit and quotes no entry.
     """
     if len(text) > MAX_ENTRIES_BYTES or _size_bytes(text, "entries") > MAX_ENTRIES_BYTES:
         raise GlossaryInvalid(
@@ -71,18 +71,18 @@ def parse_entries(text: str, form: EntriesFormat, source: str, target: str) -> d
 
 
 def write_tsv(entries: Mapping[str, str]) -> str:
-    """A line for each entry. No term has a tab or a line end, so nothing needs quoting."""
+    """Return the entries as TSV. No term has a tab or a line end, so nothing needs quoting."""
     return "".join(f"{source}\t{target}\n" for source, target in entries.items())
 
 
 def read_tsv(text: str) -> dict[str, str]:
-    """The entries that `write_tsv` wrote."""
+    """Read the entries that `write_tsv` wrote."""
     cuts = [line.split("\t") for line in text.split("\n")[:-1]]
-    return {source: target for source, target in cuts}  # noqa: C416 -- unlike dict(), says that there are two
+    return {source: target for source, target in cuts}  # noqa: C416 -- unlike dict(), shows that there are two
 
 
 def check_term(term: str, where: str) -> None:
-    """Raises GlossaryInvalid for a term that no glossary may hold."""
+    """Check a term. Raises GlossaryInvalid."""
     if not term.strip():
         raise GlossaryInvalid("entries", f"{where} is empty")
     if term != term.strip():
@@ -94,7 +94,7 @@ def check_term(term: str, where: str) -> None:
 
 
 def _rows(text: str, form: EntriesFormat) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each line that has any, with its number from 1."""
+    """Yield the fields of each line that has any, with the line's number from 1."""
     lines = io.StringIO(text, newline="")
     if form is EntriesFormat.TSV:
         reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE, strict=True)

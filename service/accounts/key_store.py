@@ -1,4 +1,4 @@
-"""Keys in the database."""
+"""API keys in the database."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,21 +12,21 @@ from service.accounts.keys import Key, KeyLimits, KeyOptions, NewKey, Scope, mak
 from service.accounts.tables import KEYS
 
 _TRIES = 8
-"""Ids are short. With a million keys, one try in 4,000 meets one that is taken."""
+"""Maximum tries to find a free id. Ids are short: with a million keys, one try in 4,000 collides."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyStore:
-    """Keys that were ever made. None is ever deleted, so that usage can be told later."""
+    """All keys ever created. None is deleted, so that their usage can be reported later."""
 
     database: Database
 
     def create(self, wishes: KeyOptions, now: datetime) -> NewKey:
-        """Make a key and keep what is needed to know it again.
+        """Create a key, and store what is needed to recognise it.
 
         Raises:
-            KeyInvalid: naming the field.
-            StoreError: the database cannot be used; there is no such key then.
+            KeyInvalid: an option cannot be used; the error names the field.
+            StoreError: the database cannot be used; no key is created.
         """
         with self.database.writing() as connection:
             for _ in range(_TRIES):
@@ -43,13 +43,13 @@ class KeyStore:
             return None if row is None else _as_key(self.database, row)
 
     def list(self) -> list[Key]:
-        """All keys, the oldest first, with those that expired or were revoked."""
+        """Return all keys, oldest first, including expired and revoked ones."""
         with self.database.reading() as connection:
             rows = connection.execute(select(KEYS).order_by(KEYS.c.created_at, KEYS.c.id)).all()
             return [_as_key(self.database, row) for row in rows]
 
     def revoke(self, key_id: str, now: datetime) -> None:
-        """Have a key refused for ever. One that was revoked already stays as it is.
+        """Revoke a key for ever. A key that was revoked before stays as it is.
 
         Raises:
             KeyInvalid: there is no such key.

@@ -1,7 +1,7 @@
-"""API keys: their form, what is kept of them, and how one that is presented is compared.
+"""API keys: their form, what is stored of them, and how a presented key is compared.
 
-A key reads `drg_<id>_<secret>`: 8 hexadecimal digits that name it everywhere, and 43 characters of URL-safe
-base64 that are the 256 bits only its holder has.
+A key has the form `drg_<id>_<secret>`: the id is 8 hexadecimal digits that identify it everywhere; the secret
+is 43 characters of URL-safe base64, the 256 bits that only its holder has.
 """
 
 import hashlib
@@ -18,25 +18,25 @@ SECRET_SIZE_BYTES = 32
 ID_SIZE_BYTES = 4
 MAX_NAME_CHARACTERS = 200
 MAX_COUNT = 2**53 - 1
-"""Largest limit: exact in JSON's numbers."""
+"""Largest limit that a JSON number represents exactly."""
 DECOY_SHA256 = bytes(32)
-"""What the secret of a key that is not there is compared with. No text is known whose hash it is."""
+"""Hash to compare with where there is no such key. No text is known to have it."""
 
-# DeepL's clients tell their free host by keys that end in `:fx`.
+# DeepL's clients choose the host of DeepL's free API for keys that end in `:fx`.
 _FORM = re.compile(r"drg_(?P<id>[0-9a-f]{8})_(?P<secret>[A-Za-z0-9_-]{43})(?::fx)?", re.ASCII)
 
 
 class Scope(StrEnum):
-    """What a key is for. Its own usage may be read with any key."""
+    """What a key permits. Every key may read its own usage."""
 
     TRANSLATE = "translate"
-    """Texts: translating, detecting languages, scoring, aligning."""
+    """Texts: translate, detect languages, score, align."""
     DOCUMENTS = "documents"
     """Whole files."""
     GLOSSARIES = "glossaries"
-    """Making, listing and deleting the key's own glossaries."""
+    """The key's own glossaries: create, list, delete."""
     ADMIN = "admin"
-    """The server itself: its metrics, and having it look for new models."""
+    """The server itself: read metrics, reload models."""
 
 
 DEFAULT_SCOPES = frozenset({Scope.TRANSLATE, Scope.DOCUMENTS, Scope.GLOSSARIES})
@@ -44,12 +44,12 @@ DEFAULT_SCOPES = frozenset({Scope.TRANSLATE, Scope.DOCUMENTS, Scope.GLOSSARIES})
 
 @dataclass(frozen=True, slots=True)
 class KeyLimits:
-    """How much a key may be used."""
+    """Quota and rate limit of a key."""
 
     characters_per_month: int | None = None
-    """In a calendar month, UTC; None for no limit."""
+    """Maximum characters in a calendar month, UTC; None for no limit."""
     requests_per_minute: int | None = None
-    """In any 60 seconds; None for the server's own limit."""
+    """Maximum requests in any 60 seconds; None for the server's limit."""
 
     def __post_init__(self) -> None:
         for name, least in (("characters_per_month", 0), ("requests_per_minute", 1)):
@@ -62,13 +62,13 @@ NO_LIMITS = KeyLimits()
 
 
 def month_of(now: datetime) -> str:
-    """The month whose limit counts: as in 2026-11, UTC."""
+    """Return the month in UTC to which usage counts, such as 2026-11."""
     return now.astimezone(UTC).strftime("%Y-%m")
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is kept of a key. The key itself cannot be had from it."""
+    """The stored data of a key, from which the key itself cannot be derived."""
 
     id: str
     name: str
@@ -78,7 +78,7 @@ class Key:
     limits: KeyLimits
     created_at: datetime
     expires_at: datetime | None = None
-    """UTC, as all times; from then on it is refused. None for never."""
+    """Time, in UTC like all times, from which the key is rejected; None for never."""
     revoked_at: datetime | None = None
 
     def is_valid_at(self, now: datetime) -> bool:
@@ -88,16 +88,16 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key as it is shown to the one who made it, this once."""
+    """A new key, as it is shown once to its creator."""
 
     key: Key
     presented: str = field(repr=False)
-    """The key itself, as its holder will present it."""
+    """The key as its holder will present it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PresentedKey:
-    """A key as it came with a request."""
+    """A key as a request presents it."""
 
     id: str
     secret: str = field(repr=False)
@@ -105,16 +105,16 @@ class PresentedKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyOptions:
-    """What a new key shall be like."""
+    """Options of a new key."""
 
     name: str
-    """For people: whose key it is, or what for."""
+    """Owner or purpose of the key, for people."""
     scopes: frozenset[Scope] = DEFAULT_SCOPES
     limits: KeyLimits = NO_LIMITS
     expires_at: datetime | None = None
 
     def check(self, now: datetime) -> None:
-        """Raises KeyInvalid if no key may be like this."""
+        """Check the options. Raises KeyInvalid."""
         if not self.name.strip() or len(self.name) > MAX_NAME_CHARACTERS or not self.name.isprintable():
             raise KeyInvalid(
                 "name", f"must be 1 to {MAX_NAME_CHARACTERS} printable characters, and not of spaces alone"
@@ -126,10 +126,10 @@ class KeyOptions:
 
 
 def make_key(wishes: KeyOptions, now: datetime) -> NewKey:
-    """A key that nobody has had before, of 256 random bits.
+    """Create a key with a secret of 256 random bits.
 
     Raises:
-        KeyInvalid: naming the field.
+        KeyInvalid: an option cannot be used; the error names the field.
     """
     wishes.check(now)
     key_id, secret = secrets.token_hex(ID_SIZE_BYTES), secrets.token_urlsafe(SECRET_SIZE_BYTES)
@@ -138,18 +138,18 @@ def make_key(wishes: KeyOptions, now: datetime) -> NewKey:
 
 
 def parse_key(presented: str) -> PresentedKey | None:
-    """The parts of a key; None for what does not have the form of one."""
+    """Split a key into its parts; return None for text without the form of a key."""
     form = _FORM.fullmatch(presented)
     return PresentedKey(form["id"], form["secret"]) if form else None
 
 
 def is_secret_of(presented: PresentedKey, key: Key | None) -> bool:
-    """Whether a secret is the key's. It takes as long for a key that is not there, and whatever is wrong."""
+    """Return whether a secret is the key's, in the same time whatever is wrong, even if there is no key."""
     expected = DECOY_SHA256 if key is None else key.secret_sha256
     return hmac.compare_digest(_sha256(presented.secret), expected) and key is not None
 
 
 def _sha256(secret: str) -> bytes:
-    # One round and no salt: guessing among 2 ** 256 is out of reach at any speed. NIST SP 800-63B, 5.1.2.2,
-    # wants slow, salted hashes only of looked-up secrets with less than 112 bits of entropy.
+    # One round without salt is enough: nobody can guess one of 2 ** 256 secrets. NIST SP 800-63B, 5.1.2.2,
+    # requires slow, salted hashes only of look-up secrets with less than 112 bits of entropy.
     return hashlib.sha256(secret.encode("ascii")).digest()

@@ -1,7 +1,7 @@
-"""How many requests a caller may make in how short a time.
+"""Rate limits of callers.
 
-Windows move: in any minute, and not only in those of the clock, no more than so many requests pass. One that
-is refused takes no place in the window that refused it.
+Windows move: the limit holds in any minute, not only in minutes of the clock. A window that rejects a request
+does not count it.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ from service.accounts.errors import RateLimited, RatesInvalid
 
 REDIS_TIMEOUT_S = 0.5
 REDIS_REST_S = 5.0
-"""For which Redis is not asked again after it has failed."""
+"""Seconds to wait after a failure of Redis before it is used again."""
 IPV6_PREFIX_BITS = 64
-"""One customer of a provider has at least this network to himself (RFC 6177)."""
+"""Prefix of an IPv6 network that counts as one client: a provider's customer gets at least one (RFC 6177)."""
 MEMORY = "memory://"
 
 logger = logging.getLogger(__name__)
@@ -37,16 +37,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """Windows that a request must all pass, the shortest first."""
+    """Windows, all of which a request must pass; shortest first."""
 
     windows: tuple[RateLimitItem, ...]
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a setting, as in `20/minute` or `20 per 1 minute; 1000/hour`.
+        """Parse a setting such as `20/minute` or `20 per 1 minute; 1000/hour`.
 
         Raises:
-            RatesInvalid: it does not read so.
+            RatesInvalid: it has another form, or a 0.
         """
         try:
             windows = parse_many(text)
@@ -54,7 +54,7 @@ class RateLimits:
             raise RatesInvalid("rate_limit", f"{text!r} must read like `20/minute; 1000/hour`") from error
         if any(int(number) == 0 for number in re.findall(r"[0-9]+", text)):
             raise RatesInvalid("rate_limit", f"{text!r} has a 0; leave the setting out for no limit")
-        # A request that a short window refuses takes no place in a long one, which it would fill for hours.
+        # With the shortest first, a request rejected by a short window does not fill a long one for hours.
         return cls(tuple(sorted(windows, key=RateLimitItem.get_expiry)))
 
     @classmethod
@@ -66,10 +66,10 @@ class RateLimits:
 
 
 class WindowsInMemory(MemoryStorage):
-    """Moving windows of this process.
+    """Moving windows in memory.
 
-    The library's own looks at all its keys after every request, in a thread: with a thousand callers that
-    took a whole CPU at 200 requests a second. Here, keys that hold nothing any longer go every `SWEEP_S`.
+    The base class visits all its keys after every request, in a thread: with a thousand callers that took a
+    whole CPU at 200 requests per second. This class removes empty keys every `SWEEP_S` seconds.
     """
 
     SWEEP_S = 10.0
@@ -82,7 +82,7 @@ class WindowsInMemory(MemoryStorage):
         self._swept_at = monotonic()
 
     async def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
-        """Whether `amount` more entries found room among `limit` in `expiry` seconds, and are in."""
+        """Add `amount` entries if the window of `expiry` seconds stays within `limit`; return whether."""
         now = self._monotonic()
         self._sweep(now)
         entered_at = self._entered_at.setdefault(key, deque())
@@ -95,7 +95,7 @@ class WindowsInMemory(MemoryStorage):
         return True
 
     async def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:
-        """When the oldest entry of the last `expiry` seconds came (seconds of the epoch), and how many."""
+        """Return the time of the oldest entry within `expiry` seconds, in Unix seconds, and how many."""
         del limit
         now = self._monotonic()
         entered_at = [entry for entry in self._entered_at.get(key, ()) if entry > now - expiry]
@@ -112,26 +112,26 @@ class WindowsInMemory(MemoryStorage):
 
 @dataclass(slots=True)
 class Rates:
-    """Counts requests, in this process or in Redis. For one event loop."""
+    """Rate limiter that counts in this process or in Redis. For one event loop."""
 
     default: RateLimits | None
-    """Of callers whose key has no rate of its own; None for no limit."""
+    """Limits of callers whose key has no limit of its own; None for no limit."""
     _shared: MovingWindowRateLimiter | None
-    """In Redis, where several processes count together."""
+    """Limiter in Redis, shared by several processes; None to count in this process."""
     _own: MovingWindowRateLimiter = field(default_factory=lambda: MovingWindowRateLimiter(WindowsInMemory()))
     _rests_until_s: float = -math.inf
 
     @classmethod
     def open(cls, storage_url: str | None, default: str | None) -> Self:
-        """Read both settings. Redis is asked only when a request comes.
+        """Create it from both settings; it connects to Redis only at the first request.
 
         Args:
-            storage_url: `memory://` (and None) counts in this process, `redis://HOST:PORT/NUMBER` (or
-                `rediss://`) in Redis.
-            default: as in `20/minute; 1000/hour`; None for no limit.
+            storage_url: `memory://` or None to count in this process, `redis://HOST:PORT/NUMBER` (or
+                `rediss://`) to count in Redis.
+            default: limits such as `20/minute; 1000/hour`; None for no limit.
 
         Raises:
-            RatesInvalid: naming the setting.
+            RatesInvalid: a setting cannot be used; the error names it.
         """
         limits = None if default is None else RateLimits.parse(default)
         if storage_url is None or storage_url == MEMORY:
@@ -139,12 +139,12 @@ class Rates:
         return cls(limits, MovingWindowRateLimiter(_open_redis(storage_url)))
 
     async def admit(self, caller: Caller, address: str) -> None:
-        """Count a request of a key, or of the client's address where there is none.
+        """Count a request for its key, or for the client's address if there is none.
 
-        A key's own requests per minute take the place of the default.
+        A key's own limit of requests per minute replaces the default.
 
         Raises:
-            RateLimited: naming the limit, and when to come back.
+            RateLimited: a limit is exceeded; the error names it and says when to retry.
         """
         own = caller.limits.requests_per_minute
         limits = self.default if own is None else RateLimits.per_minute(own)
@@ -154,11 +154,11 @@ class Rates:
     async def hit(self, identity: str, limits: RateLimits) -> None:
         """Count a request of `identity`.
 
-        While Redis is away, this process counts alone: n processes together then let n times as much pass,
-        which is better than to refuse everybody and better than to count nobody.
+        While Redis is unavailable, this process counts alone. n processes together then accept n times as
+        many requests, which is better than to reject everybody or to count nobody.
 
         Raises:
-            RateLimited: naming the limit, and when to come back.
+            RateLimited: a limit is exceeded; the error names it and says when to retry.
         """
         if self._shared is not None and time.monotonic() >= self._rests_until_s:
             try:
@@ -166,7 +166,7 @@ class Rates:
                     await _hit(self._shared, identity, limits)
             except (StorageError, OSError) as error:  # TimeoutError is one
                 self._rests_until_s = time.monotonic() + REDIS_REST_S
-                logger.error(  # noqa: TRY400 -- a traceback says no more, and comes every few seconds
+                logger.error(  # noqa: TRY400 -- a traceback adds nothing and would repeat every few seconds
                     "rates: Redis failed (%s); this process counts alone and asks again in %g s",
                     type(error.__cause__ or error).__name__,
                     REDIS_REST_S,
@@ -176,23 +176,23 @@ class Rates:
         await _hit(self._own, identity, limits)
 
     async def close(self) -> None:
-        """Leave Redis."""
+        """Close the connection to Redis."""
         storage = None if self._shared is None else self._shared.storage
         if isinstance(storage, RedisStorage) and isinstance(storage.bridge, RedispyBridge):
             await storage.bridge.storage.aclose()
 
 
 def identity_of(caller: Caller, address: str) -> str:
-    """Who is counted: a key, or an address."""
+    """Return the identity to count requests for: a key or an address."""
     return f"address:{network_of(address)}" if caller.key_id is None else f"key:{caller.key_id}"
 
 
 def network_of(address: str) -> str:
-    """Return what one client has: the address; of IPv6, its network of 64 bits."""
+    """Return the address by which a client is counted; for IPv6, its network of 64 bits."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
-        return address  # of a Unix socket, or what a proxy says
+        return address  # a Unix socket's, or text from a proxy
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped
     if isinstance(ip, ipaddress.IPv6Address):
@@ -208,12 +208,12 @@ async def _hit(limiter: MovingWindowRateLimiter, identity: str, limits: RateLimi
 
 
 def _open_redis(url: str) -> RedisStorage:
-    """Raises RatesInvalid, which does not quote the URL: it may hold a password."""
+    """Create the storage. Raises RatesInvalid, which does not quote the URL: it may contain a password."""
     problem = "must be memory:// or redis://HOST:PORT/NUMBER"
     try:
         scheme = urlsplit(url).scheme
         if scheme not in {"redis", "rediss"}:
             raise RatesInvalid("rate_storage_url", problem)
         return RedisStorage(f"async+{url}", wrap_exceptions=True, implementation="redispy")
-    except (ConfigurationError, ValueError):  # which quote it
+    except (ConfigurationError, ValueError):  # these quote the URL
         raise RatesInvalid("rate_storage_url", f"{problem}, and Redis needs the package redis") from None

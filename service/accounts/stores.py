@@ -1,4 +1,4 @@
-"""What an operator's commands look at and change."""
+"""Access to keys and usage for an operator's commands."""
 
 from dataclasses import dataclass
 from types import TracebackType
@@ -22,7 +22,7 @@ class Stores:
         """Open a database, by default `dragoman.db` in the current folder.
 
         Raises:
-            StoreError: it cannot be used; the message names it and the cause.
+            StoreError: the database cannot be used; the message names it and the cause.
         """
         database = Database.open(url or DEFAULT_URL)
         return cls(KeyStore(database), UsageStore(database), database)

@@ -1,4 +1,4 @@
-"""The tables, and the version of what they look like."""
+"""The tables of accounts, and the version of their schema."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -20,11 +20,11 @@ from sqlalchemy import (
 )
 
 SCHEMA_VERSION = 1
-"""Raised with every change of the tables, together with a step in `database` that makes it to older ones."""
+"""Version of the tables. A change increases it and adds a step to `database` that migrates older tables."""
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """A point in time, to the microsecond. SQLite keeps no zone: what it keeps is UTC."""
+    """A point in time, to the microsecond. SQLite stores no time zone, so the stored value is UTC."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -50,7 +50,7 @@ KEYS = Table(
     Column("id", String(8), primary_key=True),
     Column("name", Text, nullable=False),
     Column("secret_sha256", LargeBinary, nullable=False),
-    Column("scopes", Text, nullable=False),  # with spaces between
+    Column("scopes", Text, nullable=False),  # separated by spaces
     Column("characters_per_month", BigInteger),
     Column("requests_per_minute", BigInteger),
     Column("created_at", UtcTime, nullable=False),
@@ -62,7 +62,7 @@ USAGE = Table(
     "usage",
     METADATA,
     Column("key_id", ForeignKey(KEYS.c.id), primary_key=True),
-    Column("month", String(7), primary_key=True),  # as in 2026-11
+    Column("month", String(7), primary_key=True),  # such as 2026-11
     Column("characters", BigInteger, CheckConstraint("characters >= 0"), nullable=False),
     Column("requests", BigInteger, nullable=False),
     Column("documents", BigInteger, CheckConstraint("documents >= 0"), nullable=False),
@@ -72,7 +72,7 @@ GLOSSARIES = Table(
     "glossaries",
     METADATA,
     Column("id", String(36), primary_key=True),
-    Column("key_id", ForeignKey(KEYS.c.id), index=True),  # NULL: of those who come without a key
+    Column("key_id", ForeignKey(KEYS.c.id), index=True),  # NULL: of callers without a key
     Column("name", Text, nullable=False),
     Column("source", Text, nullable=False),
     Column("target", Text, nullable=False),

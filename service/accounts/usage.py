@@ -1,4 +1,4 @@
-"""What keys have used, by calendar month in UTC, and the limit that no charge passes."""
+"""Usage of keys by calendar month in UTC, with a limit that no charge exceeds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from service.accounts.tables import USAGE
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Of one key in one month."""
+    """Usage of one key in one month."""
 
     month: str
-    """As in 2026-11."""
+    """Month such as 2026-11."""
     characters: int = 0
     requests: int = 0
     documents: int = 0
@@ -24,10 +24,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What was counted, to be given back if the work fails."""
+    """A counted request, to be refunded if the work fails."""
 
     key_id: str | None
-    """None: it was counted nowhere."""
+    """Id of the key; None if nothing was counted."""
     month: str
     characters: int
     documents: int
@@ -35,25 +35,25 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class UsageStore:
-    """Counts in the database. Every charge is on the disk when it returns."""
+    """Usage counters in the database. A charge is on disk when the call returns."""
 
     database: Database
 
     def charge(self, charge: Charge, limit: int | None) -> None:
-        """Count a request and its characters, if the month's stay within `limit`.
+        """Count a request with its characters, if the month's total stays within `limit`.
 
-        One statement reads, compares and writes, so that no two charges, of whatever threads, processes or
-        machines, pass the limit together.
+        One statement reads, compares and writes, so that concurrent charges cannot exceed the limit together,
+        whatever threads, processes or machines make them.
 
         Raises:
-            QuotaExceeded: they would not; nothing is counted.
+            QuotaExceeded: the total would exceed the limit; nothing is counted.
             StoreError: the database cannot be used; nothing is counted.
         """
         with self.database.writing() as connection:
             charge_in(connection, charge, limit)
 
     def refund(self, charge: Charge) -> None:
-        """Take a charge back, of the month in which it was made. The request stays counted.
+        """Refund a charge in the month in which it was made. The request stays counted.
 
         Raises:
             StoreError: the database cannot be used, or less than this was charged.
@@ -66,14 +66,14 @@ class UsageStore:
             return _read(connection, key_id, month)
 
     def of_keys(self, key_ids: Sequence[str], month: str) -> list[Usage]:
-        """Of each key in one month, in their order."""
+        """Return the usage of each key in one month, in the order of `key_ids`."""
         with self.database.reading() as connection:
             rows = connection.execute(select(USAGE).where(USAGE.c.month == month)).all()
         used = {row.key_id: Usage(month, row.characters, row.requests, row.documents) for row in rows}
         return [used.get(key_id, Usage(month)) for key_id in key_ids]
 
     def of_key(self, key_id: str) -> list[Usage]:
-        """Every month in which it was used, the latest first."""
+        """Return the usage in every month in which the key was used, latest first."""
         with self.database.reading() as connection:
             months = select(USAGE).where(USAGE.c.key_id == key_id).order_by(USAGE.c.month.desc())
             rows = connection.execute(months).all()
@@ -81,8 +81,8 @@ class UsageStore:
 
 
 def charge_in(connection: Connection, charge: Charge, limit: int | None) -> None:
-    """`UsageStore.charge` as a part of a greater change."""
-    # A month's first row is not compared with the limit in the statement.
+    """Charge as `UsageStore.charge` does, within a larger transaction."""
+    # The statement does not compare a month's first row with the limit.
     is_counted = (limit is None or charge.characters <= limit) and _count(connection, charge, limit)
     if not is_counted:
         used = _read(connection, charge.key_id, charge.month).characters
@@ -90,7 +90,7 @@ def charge_in(connection: Connection, charge: Charge, limit: int | None) -> None
 
 
 def refund_in(connection: Connection, charge: Charge, database: str) -> None:
-    """`UsageStore.refund` as a part of a greater change, of the database of this name."""
+    """Refund as `UsageStore.refund` does, within a larger transaction; errors name `database`."""
     row = (USAGE.c.key_id == charge.key_id) & (USAGE.c.month == charge.month)
     has_it = (USAGE.c.characters >= charge.characters) & (USAGE.c.documents >= charge.documents)
     refund = update(USAGE).where(row & has_it)
@@ -107,7 +107,7 @@ def refund_in(connection: Connection, charge: Charge, database: str) -> None:
 
 
 def _count(connection: Connection, charge: Charge, limit: int | None) -> bool:
-    """Whether the charge was within the limit, and so counted."""
+    """Count the charge if it is within the limit; return whether it is."""
     add = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(USAGE)
     total = USAGE.c.characters + charge.characters
     counted = add.values(

@@ -1,4 +1,4 @@
-"""What is told of the settings: in `dragoman serve --help`, and in docs/settings.md."""
+"""What is told of the settings: in `dragoman serve --help`, and in docs/reference/settings.md."""
 
 import textwrap
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The tables of docs/settings.md: `python -m service.cli.settings_page docs/settings.md`.
+"""The tables of docs/reference/settings.md: `python -m service.cli.settings_page docs/reference/settings.md`.
 
 What stands around them is left as it is.
 """

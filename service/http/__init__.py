@@ -1,1 +1,1 @@
-"""What every request passes before an API sees it, and every error on its way back."""
+"""HTTP code that all APIs share: protocol, authentication, limits, request bodies and errors."""

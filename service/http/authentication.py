@@ -1,4 +1,4 @@
-"""Who may come in: keys, what they are for, and how often."""
+"""Authentication of requests: API keys, their scopes, and rate limits."""
 
 from collections.abc import Awaitable, Callable
 
@@ -18,7 +18,7 @@ KEY_HEADER = "x-api-key"
 
 
 class Authenticator:
-    """Every request that does work comes through it first."""
+    """Checks the key and the rate limit of every request that causes work."""
 
     def __init__(self, accounts: Accounts, rates: Rates) -> None:
         self.accounts = accounts
@@ -27,22 +27,22 @@ class Authenticator:
     async def authenticate(
         self, connection: Request, presented: str | None, scope: Scope | None, *, takes_any_key: bool = False
     ) -> Caller:
-        """Who makes this request.
+        """Return the caller of a request, and count the request.
 
         Args:
-            connection: whose other end's address counts where there is no key.
-            presented: a key, wherever the API has it.
-            scope: what for; None for what every key is for.
-            takes_any_key: whether, where no key is required, one that nobody knows counts as none.
+            connection: the request; without a key, its client's address is counted.
+            presented: the key, wherever the API expects it.
+            scope: scope that the key needs; None if any key will do.
+            takes_any_key: whether to treat an unknown key as none if no key is required.
 
         Raises:
-            AccountsError: there must be a key, this is none, it is not for this, or it comes too often.
+            AccountsError: the key is missing, invalid or without the scope, or the rate limit is exceeded.
         """
         address = "" if connection.client is None else connection.client.host
         try:
             caller = await self._identify(presented, takes_any_key=takes_any_key)
         except KeyRefused:
-            await self.rates.admit(ANYONE, address)  # who guesses keys is counted as well
+            await self.rates.admit(ANYONE, address)  # guesses of keys count as well
             raise
         await self.rates.admit(caller, address)
         if scope is not None:
@@ -50,7 +50,7 @@ class Authenticator:
         return caller
 
     async def authenticate_key(self, connection: Request, scope: Scope | None) -> Caller:
-        """The same for what wants a key whether or not the server does; it stands in a header."""
+        """Do the same for a route that always requires a key, in a header."""
         presented = key_in_headers(connection)
         if not presented:
             raise MissingKey
@@ -59,7 +59,7 @@ class Authenticator:
     async def _identify(self, presented: str | None, *, takes_any_key: bool) -> Caller:
         if not presented:
             return self.accounts.identify(None)
-        # It may have to be looked up in a database, for which an event loop must not wait.
+        # This may wait for the database, so it must not run on the event loop.
         try:
             return await run_in_thread(lambda: self.accounts.identify(presented))
         except UnknownKey:
@@ -74,19 +74,19 @@ async def authenticate_with_fields(
     key_field: str,
     authenticate: Callable[[str | None], Awaitable[Caller]],
 ) -> tuple[Caller, Fields]:
-    """Who makes a request whose key may stand among its fields, and these.
+    """Return the caller of a request whose key may be in a field, and the request's fields.
 
-    The body is read once a key in the headers or in the URL is known to be one. A key in the body is known
-    when the body is; what cannot be read counts as a request all the same.
+    A key in the headers or in the URL is checked before the body is read; a key in the body, after that. A
+    request whose fields cannot be read counts as well.
 
     Args:
         connection: the request.
-        key: the one in its headers.
-        key_field: the field that may have it.
-        authenticate: of a `Authenticator`, as the API words its errors.
+        key: the key in its headers, if any.
+        key_field: name of the field that may contain the key.
+        authenticate: calls an `Authenticator`, and words its errors for the API.
 
     Raises:
-        ApiError: the fields cannot be read, or have another key.
+        ApiError: the fields cannot be read, or contain another key.
     """
     try:
         key = key or Fields(form=read_query(connection)).string(key_field)
@@ -104,7 +104,7 @@ async def authenticate_with_fields(
 
 
 def key_in_headers(connection: Request) -> str | None:
-    """`Authorization: Bearer KEY` or `X-API-Key: KEY`."""
+    """Return the key in `Authorization: Bearer KEY` or `X-API-Key: KEY`."""
     authorization = connection.headers.get("authorization", "")
     if authorization.lower().startswith(BEARER):
         return authorization[len(BEARER) :].strip()

@@ -1,4 +1,4 @@
-"""A client that waits, and one that has gone."""
+"""Cancellation of work whose client has disconnected."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -13,10 +13,10 @@ Result = TypeVar("Result")
 
 
 async def while_connected(connection: Request, work: Awaitable[Result]) -> Result:
-    """Await work for a client, and give it up when the client has gone.
+    """Await work for a client; cancel it if the client disconnects.
 
     Raises:
-        ClientGoneError: nobody waits for an answer any more.
+        ClientGoneError: the client has disconnected.
     """
     working = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(_disconnected(connection))

@@ -1,4 +1,4 @@
-"""The OpenAPI document and its page, where these are for those who have a key."""
+"""The OpenAPI document and its page, for servers that require a key for them."""
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
@@ -11,7 +11,7 @@ DOCUMENT = "/openapi.json"
 
 
 def document_routes(app: FastAPI, authenticator: Authenticator) -> APIRouter:
-    """What FastAPI offers by itself, for callers with any key."""
+    """Return routes like FastAPI's own `/openapi.json` and `/docs`, for callers with any key."""
     routes = APIRouter(include_in_schema=False)
 
     @routes.get(DOCUMENT)

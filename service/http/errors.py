@@ -1,4 +1,4 @@
-"""Every failure a client sees: one exception, one table of statuses, one JSON form."""
+"""Errors that clients see: one exception, one table of statuses, one JSON form."""
 
 import json
 import logging
@@ -35,7 +35,7 @@ MAX_LISTED_PROBLEMS = 100
 MAX_SHOWN_NAME = 80
 RETRY_AFTER: Mapping[str, str] = {"Retry-After": "2"}
 CLIENT_GONE = 499
-"""A status for the log alone, as nginx has it."""
+"""Status for logs and metrics only, as in nginx."""
 
 SERVER_FAILED = "the server failed; its log says where"
 
@@ -96,7 +96,7 @@ ACCOUNTS_ERRORS: Sequence[tuple[type[AccountsError], ErrorKind, Mapping[str, str
     (UnknownGlossary, ErrorKind.NOT_FOUND, {}),
     (TooManyGlossaries, ErrorKind.INVALID_INPUT, {}),
 )
-"""The first that fits; the others need a look at the error."""
+"""Kind and headers by class; the first match counts. Other classes depend on the error's content."""
 
 
 class FieldProblem(BaseModel):
@@ -124,7 +124,7 @@ class ErrorResponse(BaseModel):
 
 @dataclass(eq=False)
 class ApiError(Exception):
-    """A request that is answered with an error."""
+    """An error to respond with."""
 
     kind: ErrorKind
     message: str
@@ -133,11 +133,11 @@ class ApiError(Exception):
 
 
 class ClientGoneError(Exception):
-    """The client closed its connection before it was answered."""
+    """The client closed its connection before the response."""
 
 
 class SafeJSONResponse(JSONResponse):
-    """JSON in UTF-8; a lone surrogate, which UTF-8 has no bytes for, becomes the JSON escape it came as."""
+    """JSON in UTF-8; a lone surrogate, which UTF-8 cannot encode, is sent as a JSON escape, as it came."""
 
     def render(self, content: Any) -> bytes:
         text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -146,22 +146,22 @@ class SafeJSONResponse(JSONResponse):
 
 @dataclass(frozen=True, slots=True)
 class ErrorForm:
-    """How one API says what went wrong."""
+    """The form of one API's errors."""
 
     owns: Callable[[str], bool]
-    """Whether a path is the API's."""
+    """Returns whether a path belongs to the API."""
     respond: Callable[[ApiError], Response]
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorForms:
-    """Each API answers errors in its own form, also those that are noticed before it sees the request."""
+    """The forms of errors of all APIs; they also apply to errors before an API sees the request."""
 
     others: tuple[ErrorForm, ...] = ()
-    """Besides the form of Dragoman's own, which has all paths that are nobody's."""
+    """Forms of other APIs; Dragoman's own form applies to all other paths."""
 
     def respond(self, error: ApiError, path: str) -> Response:
-        """The answer to a request that failed."""
+        """Return the response to a request that failed."""
         for form in self.others:
             if form.owns(path):
                 return form.respond(error)
@@ -169,34 +169,34 @@ class ErrorForms:
 
 
 def error_response(error: ApiError) -> SafeJSONResponse:
-    """In Dragoman's own form."""
+    """Return a response in Dragoman's own form."""
     return SafeJSONResponse(error_body(error), STATUSES[error.kind], dict(error.headers))
 
 
 def error_body(error: ApiError) -> dict[str, Any]:
-    """The same, as what becomes JSON."""
+    """Return the body of that response, before it is encoded as JSON."""
     body = ErrorBody(type=error.kind, message=error.message, fields=list(error.fields))
     return ErrorResponse(error=body).model_dump(mode="json")
 
 
 def any_api_error(error: Exception) -> ApiError:
-    """`as_api_error`, for what has begun to be answered: what is none of a client's business is logged."""
+    """Convert as `as_api_error` does, for responses that have begun; log an unexpected error, and hide it."""
     try:
         return as_api_error(error)
-    except Exception as unexpected:  # noqa: BLE001 -- that is what it is for
+    except Exception as unexpected:  # noqa: BLE001 -- the client must see no details
         log_unexpected(unexpected)
         return ApiError(ErrorKind.INTERNAL, SERVER_FAILED)
 
 
 def log_unexpected(error: Exception) -> None:
-    """The traceback without the exceptions' messages, since these may quote a client's text."""
+    """Log the traceback without the exceptions' messages, since these may quote a client's text."""
     logger.error("request failed\n%s", "".join(traceback_without_messages(error)))
 
 
 def invalid_input(
     problems: Iterable[FieldProblem], total: int, kind: ErrorKind = ErrorKind.INVALID_INPUT
 ) -> ApiError:
-    """All `total` fields at fault in one error; beyond `MAX_LISTED_PROBLEMS` the message says so."""
+    """Return one error for `total` fields; beyond `MAX_LISTED_PROBLEMS` it says that it omits some."""
     listed = list(islice(problems, MAX_LISTED_PROBLEMS))
     only = f"{listed[0].field}: {listed[0].problem}"
     message = only if total == 1 else f"{total} fields cannot be used"
@@ -206,7 +206,7 @@ def invalid_input(
 
 
 def install_error_handlers(app: FastAPI, forms: ErrorForms) -> None:
-    """Give every error raised while a request is handled the form of its API."""
+    """Install handlers that respond to a request's errors in the form of its API."""
 
     async def answer(request: Request, error: Exception) -> Response:
         return forms.respond(as_api_error(error), request.url.path)
@@ -233,7 +233,7 @@ async def _answer_nobody(_request: Request, _error: Exception) -> Response:
 
 
 def as_api_error(error: Exception) -> ApiError:
-    """What a client is told of an error; raises what is none of its business."""
+    """Convert an error to one for the client; raise an unexpected error again."""
     match error:
         case ApiError():
             return error
@@ -297,7 +297,7 @@ def _from_validation(error: RequestValidationError) -> ApiError:
 
 
 def _field_name(location: Sequence[str | int]) -> str:
-    """`("body", "text", "several", 3)` is `text[3]`; names below the field's own are branches of its type."""
+    """Return `text[3]` for `("body", "text", "several", 3)`; later names are branches of a field's type."""
     _source, *path = location
     if not path:
         return "body"
@@ -315,7 +315,7 @@ def _from_http(error: HTTPException) -> ApiError:
 
 
 class UnexpectedErrors:
-    """ASGI middleware: what nothing else caught becomes a 500 that tells the client nothing more.
+    """ASGI middleware that turns uncaught exceptions into a response 500 without details.
 
     The log gets the traceback without the exceptions' messages, since these may quote a client's text.
     """

@@ -1,7 +1,7 @@
-"""What a request says by name: in its URL, and in a body of JSON or of a form.
+"""Fields of a request: in its URL, and in a body of JSON or of a form.
 
-Some APIs let their clients choose, and old clients do. Strings have one type however they came; JSON's own
-types are kept, and a form's numbers and truth values are read from strings. Nothing is dropped or mended.
+Some APIs accept all of these, and old clients use them. Strings have the same type from any source; JSON's
+other types are kept; numbers and booleans of a form are parsed from strings. Nothing is dropped or corrected.
 """
 
 import json
@@ -19,7 +19,7 @@ from service.http.surrogates import check_surrogates
 
 TRUE, FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 MAX_DIGITS = 18
-"""Of a number in a form: it fits 64 bits."""
+"""Maximum digits of a number in a form; it fits 64 bits."""
 MULTIPART = "multipart/form-data"
 TWICE = "a field comes twice in the same object"
 UTF_8 = frozenset({"", "utf-8", "utf8", "us-ascii"})
@@ -27,15 +27,15 @@ UTF_8 = frozenset({"", "utf-8", "utf8", "us-ascii"})
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Values by name. A field that is null in JSON is as good as none.
+    """Values by name. A JSON null is read as a missing field.
 
-    Every method raises an ApiError that names the field if there is something else than it reads.
+    Methods that read a value raise an ApiError that names the field if the value has another type.
     """
 
     json: Mapping[str, Any] = field(default_factory=dict)
-    """The body's object, where it is JSON."""
+    """The object in the body, if that is JSON."""
     form: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """All other fields, each with its values in their order."""
+    """All other fields, each with its values in order."""
     uploads: Mapping[str, Sequence[Upload]] = field(default_factory=dict)
 
     def __contains__(self, name: str) -> bool:
@@ -45,22 +45,22 @@ class Fields:
         return list({**self.json, **self.form, **self.uploads})
 
     def is_json(self, name: str) -> bool:
-        """Whether the value came with its type."""
+        """Return whether the value comes from JSON, and so has a type."""
         return name in self.json
 
     def is_list(self, name: str) -> bool:
-        """Whether it is an array in JSON, or comes more than once."""
+        """Return whether the value is an array in JSON, or occurs more than once."""
         return isinstance(self.json.get(name), list) or len(self.form.get(name, ())) > 1
 
     def string(self, name: str) -> str | None:
-        """The only one of its name."""
+        """Return the only value, a string."""
         value = self._only(name)
         if value is None or isinstance(value, str):
             return value
         raise field_error(name, "must be a string")
 
     def strings(self, name: str) -> tuple[str, ...] | None:
-        """A string or an array of them; all of its name."""
+        """Return all values: a string, an array of strings, or a repeated field."""
         if name not in self.json:
             return tuple(self.form[name]) if name in self.form else None
         value = self.json[name]
@@ -76,7 +76,7 @@ class Fields:
         return tuple(value)
 
     def integer(self, name: str) -> int | None:
-        """A whole number, or the digits of one as a string."""
+        """Return the only value, a whole number or its digits as a string."""
         value = self._only(name)
         if value is None or (isinstance(value, int) and not isinstance(value, bool)):
             return value
@@ -87,7 +87,7 @@ class Fields:
         raise field_error(name, "must be a whole number")
 
     def boolean(self, name: str) -> bool | None:
-        """True or false; as a string, `1` or `0` as well."""
+        """Return the only value, a boolean or a string in `TRUE` or `FALSE`, such as `1`."""
         value = self._only(name)
         if value is None or isinstance(value, bool):
             return value
@@ -96,7 +96,7 @@ class Fields:
         raise field_error(name, "must be true or false")
 
     def upload(self, name: str) -> Upload | None:
-        """The only file of its name."""
+        """Return the only file with this name."""
         files = self.uploads.get(name, ())
         if not files and name in self:
             raise field_error(name, "must be a file, sent as multipart/form-data with a file name")
@@ -116,17 +116,17 @@ class Fields:
 
 
 def field_error(name: str, problem: str) -> ApiError:
-    """About one field."""
+    """Return an error about one field."""
     return invalid_input([FieldProblem(field=name, problem=problem)], total=1)
 
 
 def content_type_of(request: Request) -> str:
-    """What the body is declared as, in lower case and without parameters; empty where nothing is said."""
+    """Return the body's declared media type, in lower case and without parameters; empty if there is none."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def read_query(request: Request) -> dict[str, list[str]]:
-    """Fields of the URL.
+    """Read the fields in the URL.
 
     Raises:
         ApiError: they cannot be read.
@@ -138,11 +138,11 @@ def read_query(request: Request) -> dict[str, list[str]]:
 
 
 async def read_fields(request: Request) -> Fields:
-    """All fields of a request, whatever its method.
+    """Read all fields of a request, whatever its method.
 
     Raises:
-        ApiError: the body is neither JSON nor a form, or is not well-formed, is not UTF-8, has too many
-            fields, or has one that is in the URL as well.
+        ApiError: the body is neither JSON nor a form, is malformed or not UTF-8, has too many fields, or
+            repeats a field of the URL.
     """
     url = read_query(request)
     body = await read_body(request)
@@ -171,7 +171,7 @@ async def read_fields(request: Request) -> Fields:
 
 
 def _require_utf_8(content_type: str) -> None:
-    """Boundaries are ASCII, and other parameters do not matter."""
+    """Reject other charsets. Ignore other parameters; boundaries are ASCII."""
     for parameter in content_type.split(";")[1:]:
         name, _, value = parameter.partition("=")
         name = name.strip().lower()
@@ -180,7 +180,7 @@ def _require_utf_8(content_type: str) -> None:
 
 
 def _beside(url: Mapping[str, list[str]], form: Form, typed: dict[str, Any]) -> Fields:
-    """Fields of a URL and of a body together."""
+    """Merge the fields of a URL and of a body; reject a name that occurs in two of them."""
     seen = [*typed, *form.strings, *form.uploads]
     for name in seen:
         if name in url or (name in form.strings and name in form.uploads):
@@ -211,7 +211,7 @@ def _read_json(body: Body) -> dict[str, Any]:
 
 
 class _JsonError(ValueError):
-    """What JSON leaves to who reads it."""
+    """JSON that readers may interpret differently, or with too many fields."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

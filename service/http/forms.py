@@ -1,4 +1,4 @@
-"""Forms, as browsers send them: application/x-www-form-urlencoded and multipart/form-data, in UTF-8.
+"""Forms as browsers send them: application/x-www-form-urlencoded and multipart/form-data, in UTF-8.
 
 https://url.spec.whatwg.org/#application/x-www-form-urlencoded, https://www.rfc-editor.org/info/rfc7578
 """
@@ -13,34 +13,34 @@ from service.http.multipart import FormError, FormParser, PartLimits
 from service.http.request_bodies import PIECE_BYTES, Body
 
 MAX_FIELDS = 4096
-"""In one request; a thousand texts come in a thousand fields."""
+"""Maximum fields of a request; a thousand texts come as a thousand fields."""
 MAX_FIELD_BYTES = 12 * 2**20
-"""Of a field in parts; DeepL's clients may send 10 MiB of a glossary."""
+"""Maximum bytes of a field in multipart/form-data; DeepL's clients may send a glossary of 10 MiB."""
 MAX_UPLOADS = 8
 UPLOAD_SPOOL_BYTES = 64 * 1024
-"""From this size on an upload is kept on the disk."""
+"""Size in bytes from which an upload is kept on disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that came in a form."""
+    """A file in a form."""
 
     name: str
-    """As its sender calls it: any characters, and no path to be trusted."""
+    """File name from the sender: it may have any characters, and must not be used as a path."""
     file: BinaryIO = field(repr=False)
-    """Its content; closed with the request."""
+    """Content of the file; closed with the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Values by name, in their order."""
+    """Fields and files of a form by name, in order."""
 
     strings: Mapping[str, list[str]] = field(default_factory=dict)
     uploads: Mapping[str, list[Upload]] = field(default_factory=dict)
 
 
 def read_urlencoded(encoded: bytes) -> dict[str, list[str]]:
-    """The fields of a form, or of a URL's query.
+    """Parse the fields of a form, or of a URL's query.
 
     Raises:
         FormError: it is not UTF-8, or there are more than `MAX_FIELDS`.
@@ -55,12 +55,12 @@ def read_urlencoded(encoded: bytes) -> dict[str, list[str]]:
 
 
 def _unquoted(encoded: bytes) -> str:
-    """Decode in pieces: to take 10 MB apart at once would hold up all threads."""
+    """Decode in pieces: decoding 10 MB at once would block all threads."""
     decoded, start = bytearray(), 0
     while start < len(encoded):
         stop = min(start + PIECE_BYTES, len(encoded))
         if stop < len(encoded) and (escape := encoded.rfind(b"%", stop - 2, stop)) > start:
-            stop = escape  # which may go on in the next piece
+            stop = escape  # the escape may continue in the next piece
         decoded += unquote_to_bytes(encoded[start:stop].replace(b"+", b" "))
         start = stop
     try:
@@ -70,15 +70,15 @@ def _unquoted(encoded: bytes) -> str:
 
 
 def read_multipart(content_type: str, body: Body, files: list[BinaryIO]) -> Form:
-    """The fields and files of a form.
+    """Parse the fields and files of a form.
 
     Args:
-        content_type: the header's value, which names the boundary.
-        body: all of it.
-        files: takes what holds the uploads, to be closed when they are needed no longer.
+        content_type: value of the header, which names the boundary.
+        body: the whole body.
+        files: list that gets the files of the uploads; the caller closes them.
 
     Raises:
-        FormError: it is malformed, ends too early, is not UTF-8 outside of its files, or there are more than
+        FormError: it is malformed, ends too early, is not UTF-8 outside its files, or there are more than
             `MAX_FIELDS` or `MAX_UPLOADS`.
     """
     uploads: dict[str, list[Upload]] = {}
@@ -89,7 +89,7 @@ def read_multipart(content_type: str, body: Body, files: list[BinaryIO]) -> Form
         num_uploads += 1
         if num_uploads > MAX_UPLOADS:
             raise FormError(f"there are more than {MAX_UPLOADS} files")
-        file = cast("BinaryIO", SpooledTemporaryFile(UPLOAD_SPOOL_BYTES))  # noqa: SIM115 -- `files` has it
+        file = cast("BinaryIO", SpooledTemporaryFile(UPLOAD_SPOOL_BYTES))  # noqa: SIM115 -- `files` owns it
         files.append(file)
         uploads.setdefault(name, []).append(Upload(file_name, file))
         return file

@@ -1,4 +1,4 @@
-"""How much one request may carry."""
+"""Limits of texts, and of request bodies."""
 
 import asyncio
 import time
@@ -16,20 +16,20 @@ from service.http.request_bodies import SPOOLED
 from service.http.uploads import Upload, UploadLimits, Uploads, client_of
 
 LEAST_BYTES_PER_S = 16 * 1024
-"""Of a body that is read as it comes: slower ones hold a connection and a file for too long."""
+"""Minimum bytes per second of a streamed body; slower ones occupy a connection and a file for too long."""
 CLOSE: Mapping[str, str] = {"Connection": "close"}
 
 
 @dataclass(frozen=True, slots=True)
 class TextLimits:
-    """Of one request."""
+    """Limits of the texts of one request."""
 
     max_texts: int
     max_characters: int
-    """In all texts together."""
+    """Maximum characters of all texts together."""
 
     def check(self, texts: Sequence[str], target_prefix: str = "") -> None:
-        """Raise an ApiError that names the limit passed; a prefix is as much work as a text of its length."""
+        """Raise an ApiError that names an exceeded limit; a prefix costs as much as a text of its length."""
         if (count := len(texts)) > self.max_texts:
             problem = f"{count} texts; a request may carry {self.max_texts}, so send them in several"
         elif (characters := sum(map(len, texts)) + len(target_prefix)) > self.max_characters:
@@ -45,25 +45,25 @@ class TextLimits:
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """Of one request, and of all that are being sent."""
+    """Limits of the body of one request, and of all bodies being received."""
 
     max_body_bytes: int
     max_document_bytes: int
     timeout_s: float
-    """Within which the body must have come."""
+    """Maximum seconds to wait for the whole body."""
     document_paths: frozenset[str] = frozenset()
-    """Where files are sent."""
+    """Paths that accept files."""
     streamed_paths: Mapping[str, int] = field(default_factory=dict)
-    """Where bodies are read as they come, and the most bytes of each. Between two pieces of one no more than
-    `timeout_s` may pass, and all that a client has one wait may be so much beyond what its bytes take at
-    `least_bytes_per_s`."""
+    """Paths whose bodies are read as they arrive, with the maximum bytes of each. A client may pause
+    for up to `timeout_s` between two pieces; all its pauses together may exceed the time that its bytes take
+    at `least_bytes_per_s` by at most `timeout_s`."""
     least_bytes_per_s: int = LEAST_BYTES_PER_S
     uploads: UploadLimits = field(default_factory=UploadLimits)
-    """Of bodies with files, of all requests that are under way."""
+    """Limits of bodies with files, over all running requests."""
     max_bodies: int = 256
-    """Bodies of which a part has come and another has not, of all clients."""
+    """Maximum number of partly received bodies of all clients."""
     max_bodies_of_address: int = 64
-    """The same of one address."""
+    """Maximum number of partly received bodies of one address."""
 
     def has_files(self, path: str) -> bool:
         return path in self.streamed_paths or path in self.document_paths
@@ -75,10 +75,10 @@ class BodyLimits:
 
 
 class BodyLimit:
-    """ASGI middleware: refuses a body that is too large, too slow, or one of too many at a time.
+    """ASGI middleware that rejects a body that is too large, too slow, or one of too many at a time.
 
-    It reads nothing itself. The size announced is checked first; what reads the body, once it knows from
-    whom, meets the other refusals as an ApiError.
+    It reads nothing itself. It rejects by the announced size first. All other rejections are an ApiError in
+    the code that reads the body, after authentication.
     """
 
     def __init__(self, app: ASGIApp, limits: BodyLimits, forms: ErrorForms) -> None:
@@ -116,7 +116,7 @@ class BodyLimit:
 
 
 class _BodiesUnderWay:
-    """Counts bodies of which a part has come. For one event loop."""
+    """Counts partly received bodies. For one event loop."""
 
     def __init__(self, limits: BodyLimits) -> None:
         self.limits = limits
@@ -124,7 +124,7 @@ class _BodiesUnderWay:
         self._num_of: Counter[str] = Counter()
 
     def enter(self, network: str) -> None:
-        """Count one more; raise an ApiError if there are too many."""
+        """Count one more body; raise an ApiError if there are too many."""
         if self._num_all >= self.limits.max_bodies:
             problem = f"{self._num_all} bodies are being sent; try again later"
         elif self._num_of[network] >= self.limits.max_bodies_of_address:
@@ -143,7 +143,7 @@ class _BodiesUnderWay:
 
 
 class _BodyUnderWay:
-    """One request's body on its way in."""
+    """The body of one request while it is received."""
 
     def __init__(
         self, bodies: _BodiesUnderWay, upload: Upload, scope: Scope, receive: Receive, send: Send
@@ -157,7 +157,7 @@ class _BodyUnderWay:
         self._is_answered = False
         self._most_bytes = limits.most_bytes(path)
         self._timeout_s = limits.timeout_s
-        # What the server does with a piece is not the client's fault: only waits for the client count.
+        # Only waits for the client count, not the time that the server takes to process a piece.
         self._patience_s = limits.timeout_s
         self._least_bytes_per_s = limits.least_bytes_per_s if path in limits.streamed_paths else None
         self._num_bytes = 0
@@ -165,7 +165,7 @@ class _BodyUnderWay:
         self._has_ended = False
 
     async def receive(self) -> Message:
-        """Receive the next piece within the limits; once the body has ended, that the client goes."""
+        """Receive the next piece within the limits; after the body, wait for the client to disconnect."""
         if self._has_ended:
             return await self._receive()
         try:
@@ -173,10 +173,10 @@ class _BodyUnderWay:
         except ApiError:
             if not self._is_answered:
                 raise
-            return {"type": "http.disconnect"}  # nobody can be told any more
+            return {"type": "http.disconnect"}  # too late to respond with an error
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer."""
+        """Send a part of the response."""
         self._is_answered = True
         await self._send(message)
 
@@ -197,7 +197,7 @@ class _BodyUnderWay:
         return message
 
     def end(self) -> None:
-        """Count the body as under way no longer."""
+        """Stop counting the body as partly received."""
         self._has_ended = True
         if self._network is not None:
             self._bodies.leave(self._network)
@@ -215,13 +215,13 @@ class _BodyUnderWay:
 
 
 def scope_address(scope: Scope) -> str:
-    """Return the client's address, or nothing where it has none."""
+    """Return the client's address; empty if it has none."""
     client = scope.get("client")
     return "" if client is None else str(client[0])
 
 
 def too_large(most_bytes: int) -> ApiError:
-    """Of a body. The rest of it is not read, so that nothing can follow it on its connection."""
+    """Return the error for a body that is too large. Its rest is not read, so its connection must close."""
     problem = f"the body has more than {most_bytes} bytes; send the texts in several requests"
     return ApiError(ErrorKind.TOO_LARGE, problem, headers=CLOSE)
 
@@ -237,7 +237,7 @@ def _too_slow(timeout_s: float, least_bytes_per_s: int | None) -> ApiError:
 
 
 def _announced_bytes(scope: Scope) -> int:
-    """Content-Length, or 0 where it says nothing usable: the count while reading then decides."""
+    """Return Content-Length, or 0 if it is missing or invalid: the count while reading then decides."""
     try:
         return int(Headers(scope=scope).get("content-length", "0"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The route that metrics are read from."""
+"""The route of the metrics."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ from service.http.threads import run_in_thread
 from service.telemetry.metrics import Metrics
 
 Access = Literal["open", "key", "off"]
-"""Who may read metrics: anybody, who has a key for the server itself, nobody."""
+"""Who may read metrics: anybody, callers with a key of the scope `admin`, or nobody."""
 REASONS = {
     ErrorKind.UNAUTHENTICATED: "There is no API key, and metrics want one; or there is none like it",
     ErrorKind.FORBIDDEN: "The API key is not for this",
@@ -29,7 +29,7 @@ dragoman_segments_waiting 0.0
 
 
 def metrics_routes(metrics: Metrics, authenticator: Authenticator, access: Access) -> APIRouter:
-    """`GET /metrics`, unless access is off."""
+    """Return the route `GET /metrics`; none if access is off."""
     routes = APIRouter(tags=["health"])
     if access == "off":
         return routes
@@ -50,7 +50,7 @@ def metrics_routes(metrics: Metrics, authenticator: Authenticator, access: Acces
         dependencies=WITH_KEY if wants_key else (),
     )
     async def read_metrics(connection: Request) -> Response:
-        """Counts and durations of requests and of the engine; nothing that a client wrote."""
+        """Return counts and durations of requests and of the engine; nothing that a client wrote."""
         if wants_key:
             await authenticator.authenticate_key(connection, Scope.ADMIN)
         return Response(await run_in_thread(metrics.exposition), media_type=CONTENT_TYPE_PLAIN_0_0_4)

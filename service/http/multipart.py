@@ -1,4 +1,4 @@
-"""Parse multipart/form-data piece by piece: https://www.rfc-editor.org/info/rfc7578."""
+"""A parser of multipart/form-data piece by piece: https://www.rfc-editor.org/info/rfc7578."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,9 +10,9 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 MAX_HEADERS = 8
 MAX_HEADER_BYTES = 8 * 1024
-"""Of one header of a part, and of a Content-Type."""
+"""Maximum bytes of one header of a part, and of a Content-Type."""
 MAX_ALL_HEADERS_BYTES = 512 * 1024
-"""Of all parts together; a thousand texts come in a thousand parts."""
+"""Maximum bytes of the headers of all parts; a thousand texts come as a thousand parts."""
 HARMLESS_ENCODINGS = frozenset({b"7bit", b"8bit", b"binary"})
 
 
@@ -21,22 +21,22 @@ class FormError(ValueError):
 
 
 class Target(Protocol):
-    """Where a file's bytes are written."""
+    """A writable file for an upload."""
 
     def write(self, data: bytes, /) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
 class PartLimits:
-    """Of one form."""
+    """Limits of one form."""
 
     max_parts: int
     max_field_bytes: int
-    """Of a part that is no file."""
+    """Maximum bytes of a part that is not a file."""
 
 
 class FormParser:
-    """Parse one form: fields into memory, files into what `open_file` gives.
+    """Parses one form: fields into memory, files into what `open_file` returns.
 
     Methods raise a FormError, which quotes nothing, if the form cannot be used.
     """
@@ -44,12 +44,12 @@ class FormParser:
     def __init__(
         self, content_type: str, limits: PartLimits, open_file: Callable[[str, str], Target]
     ) -> None:
-        """Begin to parse.
+        """Start to parse.
 
         Args:
-            content_type: the header's value, which names the boundary.
-            limits: of the form.
-            open_file: called with the names of a file's field and of the file; what it raises goes through.
+            content_type: value of the header, which names the boundary.
+            limits: limits of the form.
+            open_file: called with the names of a file's field and of the file; its exceptions are passed on.
         """
         self.strings: dict[str, list[str]] = {}
         self._limits = limits
@@ -69,7 +69,7 @@ class FormParser:
             self._parser = MultipartParser(boundary, self._callbacks())  # type: ignore[arg-type] # a TypedDict
 
     def parse(self, piece: bytes) -> None:
-        """Parse a piece of the body, which follows those before."""
+        """Parse the next piece of the body."""
         with _failing_as_malformed():
             self._parser.write(piece)
 

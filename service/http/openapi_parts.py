@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of keys and errors, in Dragoman's own form."""
+"""Parts of the OpenAPI document about keys and errors, in Dragoman's own form."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ HEADERS: Mapping[int, Mapping[str, Any]] = {
     429: {"Retry-After": RETRY_AFTER},
     503: {"Retry-After": RETRY_AFTER},
 }
-"""Of errors, by their statuses."""
+"""Headers of error responses, by status."""
 
 REASONS: Mapping[ErrorKind, str] = {
     ErrorKind.MALFORMED: "The body is not JSON",
@@ -97,7 +97,7 @@ budget of 200000000; try again later",
         (),
     ),
 }
-"""Message and fields."""
+"""Message and fields of an example of each kind."""
 
 BEARER = HTTPBearer(
     scheme_name="Bearer",
@@ -109,21 +109,21 @@ KEY = APIKeyHeader(
     name="X-API-Key", scheme_name="Key", description="The same key in a header of its own.", auto_error=False
 )
 WITH_KEY: Sequence[Depends] = (Security(BEARER), Security(KEY))
-"""For the document alone: the door reads keys. A route has them as its `dependencies`."""
+"""`dependencies` of a route that accepts keys. They only serve the document: `Authenticator` reads keys."""
 WITHOUT_KEY: Mapping[str, Any] = {"security": [{}]}
-"""Beside keys, which not every server wants; a route has this as its `openapi_extra`."""
+"""`openapi_extra` of a route that accepts keys, and needs none on servers that require none."""
 
 
 def operation_ids(api: str) -> Callable[[APIRoute], str]:
-    """Names of an API's routes for generated clients: those of their functions, behind the API's."""
+    """Return a function that names an API's routes for generated clients: API, then name of the route."""
     return lambda route: f"{api}_{route.name}"
 
 
 def failures(kinds: Mapping[ErrorKind, str]) -> dict[int | str, dict[str, Any]]:
-    """What a route says of the errors that it may answer with.
+    """Return the documentation of the errors that a route may respond with.
 
     Args:
-        kinds: why each may come.
+        kinds: reason for each kind of error.
     """
     by_status: dict[int, dict[ErrorKind, str]] = {}
     for kind, reason in kinds.items():
@@ -132,7 +132,7 @@ def failures(kinds: Mapping[ErrorKind, str]) -> dict[int | str, dict[str, Any]]:
 
 
 def error_example(kind: ErrorKind) -> dict[str, Any]:
-    """A body of this kind."""
+    """Return an example body of this kind."""
     message, fields = EXAMPLES[kind]
     body = ErrorBody(type=kind, message=message, fields=list(fields))
     return ErrorResponse(error=body).model_dump(mode="json")

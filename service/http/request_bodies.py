@@ -1,4 +1,4 @@
-"""Read a request's body with a bound on memory, and parse it beside the event loop where that takes long."""
+"""Reading of request bodies with limited memory, and parsing of large ones on a thread."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -17,14 +17,14 @@ from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.http.threads import run_in_thread
 
 SPOOL_BYTES = 256 * 1024
-"""From this size on a body is kept on the disk until it is parsed."""
+"""Size in bytes from which a body is kept on disk until it is parsed."""
 MAX_PARSED_AT_ONCE_BYTES = 16 * 1024
-"""Size of a body up to which it is parsed on the event loop, in less than a millisecond."""
+"""Maximum bytes of a body that is parsed on the event loop, in less than a millisecond."""
 MAX_PARSED = 2
-"""Larger bodies that are parsed at the same time; each of them is in memory meanwhile."""
+"""Maximum number of larger bodies parsed at the same time; each is in memory meanwhile."""
 PIECE_BYTES = 64 * 1024
 SPOOLED = "spooled"
-"""Key of a request's scope: its temporary files, which are closed with the request."""
+"""Key in a request's scope of its temporary files, which are closed with the request."""
 Result = TypeVar("Result")
 
 logger = logging.getLogger(__name__)
@@ -34,20 +34,20 @@ _parsing: RunVar[CapacityLimiter] = RunVar("_parsing")
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A whole body: in memory, or in a file."""
+    """A complete body, in memory or in a file."""
 
     content: bytes = b""
     file: BinaryIO | None = None
 
     def read(self) -> bytes:
-        """Return all of it."""
+        """Return the whole body."""
         if self.file is None:
             return self.content
         self.file.seek(0)
         return self.file.read()
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield it in pieces of up to `PIECE_BYTES`."""
+        """Yield the body in pieces: of up to `PIECE_BYTES` from a file, a single one from memory."""
         if self.file is None:
             yield self.content
             return
@@ -57,11 +57,11 @@ class Body:
 
 
 async def read_body(request: Request) -> Body:
-    """Await the whole body. At most `SPOOL_BYTES` of it and one piece are in memory.
+    """Receive the whole body, with at most `SPOOL_BYTES` of it and one piece in memory.
 
     Raises:
-        ApiError: the body is compressed, too large, too slow, or cannot be written to the disk.
-        ClientDisconnect: the client has gone.
+        ApiError: the body is compressed, too large, too slow, or cannot be written to disk.
+        ClientDisconnect: the client has disconnected.
     """
     require_no_encoding(request)
     held, file = bytearray(), None
@@ -80,7 +80,7 @@ async def read_body(request: Request) -> Body:
 
 
 async def parsed(body: Body, parse: Callable[[Body], Result]) -> Result:
-    """Return what `parse` makes of a body; a large one is parsed on a thread."""
+    """Return the result of `parse` for a body; a large one is parsed on a thread."""
     if body.file is None and len(body.content) <= MAX_PARSED_AT_ONCE_BYTES:
         return parse(body)
     with _failing_as_unavailable():
@@ -88,7 +88,7 @@ async def parsed(body: Body, parse: Callable[[Body], Result]) -> Result:
 
 
 def require_no_encoding(request: Request) -> None:
-    """Raise an ApiError for a body that is compressed: a few bytes of it may become any number."""
+    """Raise an ApiError for a compressed body: a few of its bytes may expand to any number."""
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise ApiError(
             ErrorKind.UNSUPPORTED_MEDIA_TYPE, "send the body as it is, without the header Content-Encoding"
@@ -109,13 +109,13 @@ def _failing_as_unavailable() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        logger.error("a request's body cannot be kept on the disk: %s", error)  # noqa: TRY400 -- says it all
+        logger.error("a request's body cannot be kept on the disk: %s", error)  # noqa: TRY400 -- the message is enough
         problem = "the body cannot be kept at the moment; try again later"
         raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error
 
 
 def _limiter() -> CapacityLimiter:
-    """Return the event loop's own."""
+    """Return the limiter of the current event loop."""
     try:
         return _parsing.get()
     except LookupError:

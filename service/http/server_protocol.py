@@ -1,4 +1,4 @@
-"""How the process listens: patient with clients, but not for ever, and without dropping any when it stops."""
+"""The HTTP server: limits on connections and slow clients, and a stop that drops no request."""
 
 import asyncio
 import logging
@@ -24,28 +24,28 @@ from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, error_response
 from service.http.strict_http import MAX_HEAD_BYTES, StrictConnection
 
 AFTER_STOP_S = 5
-"""For which requests whose connections were closed may go on after a stop."""
+"""Seconds for which requests may continue after a stop has closed their connections."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Of one process."""
+    """Limits of the connections of one process."""
 
     timeout_s: float
-    """For a request's head, and for a client to read some of its answer."""
+    """Maximum seconds to wait for a request's head, and for a client to read some of its response."""
     max_connections: int
     max_connections_of_address: int
     trusted_proxies: str
-    """Addresses and networks that may have all connections, with commas between."""
+    """Addresses and networks that may have all connections, separated by commas."""
     num_of: Counter[str] = field(default_factory=Counter)
-    """Connections that there are, by address or network."""
+    """Numbers of open connections, by address or network."""
 
 
 class PatientProtocol(H11Protocol):
-    """Uvicorn waits for ever for the rest of a request's head, and for a client to read its answer; this does
-    not. Nor does it take any number of connections.
+    """Uvicorn's protocol with limits on time and on connections: its own waits for ever for the rest of a
+    request's head, and for a client to read its response.
     """
 
     limits: ConnectionLimits
@@ -61,11 +61,11 @@ class PatientProtocol(H11Protocol):
         super().__init__(config, server_state, app_state, _loop)
         self.conn: StrictConnection = StrictConnection()
         self._impatience: TimerHandle | None = None
-        """Closes the connection unless a request comes."""
+        """Closes the connection unless a request arrives."""
         self._unread: TimerHandle | None = None
-        """Ends the connection unless the client reads."""
+        """Aborts the connection unless the client reads."""
         self._network: str | None = None
-        """Under which the connection is counted."""
+        """Address or network under which the connection is counted; None if it is not."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override] # as in uvicorn
         super().connection_made(transport)
@@ -85,7 +85,7 @@ class PatientProtocol(H11Protocol):
         self._tell(ApiError(ErrorKind.OVERLOADED, problem, headers=RETRY_AFTER))
 
     def data_received(self, data: bytes) -> None:
-        # h11 bounds what it has not understood yet between two pieces.
+        # h11 checks the size of what it has not parsed only between two pieces.
         for start in range(0, len(data), MAX_HEAD_BYTES):
             if self.transport.is_closing():
                 return
@@ -94,10 +94,10 @@ class PatientProtocol(H11Protocol):
             self._stop_waiting()
         elif (
             self._impatience is None
-        ):  # uvicorn's own timer, for connections kept alive, has just been stopped
+        ):  # uvicorn has just stopped its own timer, which closes idle connections
             self._begin_to_wait()
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 -- it says nothing
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 -- uvicorn's text is too general
         self._tell(ApiError(ErrorKind.MALFORMED, self.conn.problem))
 
     def on_response_complete(self) -> None:
@@ -133,7 +133,7 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _tell(self, error: ApiError) -> None:
-        """Answer what is not for the application, unless an answer has begun; close the connection."""
+        """Respond without the application, unless a response has begun; close the connection."""
         response = error_response(error)
         headers = [*response.raw_headers, (b"connection", b"close")]
         reason = HTTPStatus(response.status_code).phrase
@@ -146,7 +146,7 @@ class PatientProtocol(H11Protocol):
                 self.transport.write(self.conn.send(event) or b"")
         except h11.LocalProtocolError:
             logger.debug("a client sent what is no HTTP behind a request that is answered")
-        if self._has_request():  # nothing that it sends is for anybody
+        if self._has_request():  # discard what the application sends
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self._close()
@@ -179,7 +179,7 @@ class PatientProtocol(H11Protocol):
 
 
 def patient_protocol(connection_limits: ConnectionLimits) -> type[H11Protocol]:
-    """HTTP/1.1 over connections that are bounded by these limits, which one event loop has."""
+    """Return a protocol class with these limits, which all connections of one event loop share."""
 
     class Impatient(PatientProtocol):
         limits = connection_limits
@@ -190,40 +190,40 @@ def patient_protocol(connection_limits: ConnectionLimits) -> type[H11Protocol]:
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """How a server stops."""
+    """Delays and callback of a server's stop."""
 
     drain_s: float
-    """For which it goes on after SIGTERM."""
+    """Seconds for which the server continues to listen after SIGTERM."""
     timeout_s: float
-    """For which it then waits for what has come."""
+    """Maximum seconds for which it then waits for running requests."""
     begin_to_drain: Callable[[], None]
 
 
 class DrainingServer(uvicorn.Server):
-    """Told to stop by SIGTERM, it says that it is not ready and goes on for a while.
+    """A server that, after SIGTERM, reports that it is not ready and continues for a while.
 
-    Whoever sends requests looks at the readiness now and then, and would find a closed port before it knows.
+    Load balancers check readiness only now and then, and would otherwise find a closed port first.
     """
 
     def __init__(self, config: uvicorn.Config, stopping: Stopping) -> None:
-        # Whose connection was closed ends by itself; what does not is cancelled.
+        # A request whose connection is closed ends by itself; uvicorn cancels one that does not.
         config.timeout_graceful_shutdown = math.ceil(stopping.timeout_s) + AFTER_STOP_S
         super().__init__(config)
         self._stopping = stopping
         self._is_draining = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Of a signal; a second one, or an interrupt from the keyboard, does not wait."""
+        """Handle a signal; a second one, or an interrupt from the keyboard, stops without delay."""
         if sig != signal.SIGTERM or self._is_draining or not self._stopping.drain_s:
-            self._stopping.begin_to_drain()  # answers that have no end by themselves look at it
+            self._stopping.begin_to_drain()  # responses without an end check this
             super().handle_exit(sig, frame)
             return
         self._is_draining = True
-        # A connection that is kept ends with an answer, and not with a reset in the middle of a request.
+        # A kept-alive connection then ends with a response, and not with a reset in the middle of a request.
         self.config.encoded_headers = [*self.config.encoded_headers, (b"connection", b"close")]
         self._stopping.begin_to_drain()
         loop = asyncio.get_running_loop()
-        # A signal's handler is not a callback of the loop, which may be asleep.
+        # A signal handler is not a callback of the loop, which may be asleep: only this call wakes it.
         loop.call_soon_threadsafe(loop.call_later, self._stopping.drain_s, super().handle_exit, sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -1,28 +1,28 @@
-"""HTTP/1.1 with bounds that h11 leaves open, and without what two readers may read in two ways."""
+"""HTTP/1.1 with limits that h11 lacks; requests that two readers may read differently are rejected."""
 
 import re
 
 import h11
 
 MAX_HEAD_BYTES = 16 * 1024
-"""Of a request's line and headers together, as h11 has it for what comes in several pieces."""
+"""Maximum bytes of a request's line and headers; h11 checks this only if they arrive in several pieces."""
 MAX_HEAD_LINES = 100
 MANY_CHUNKS, LEAST_CHUNK_BYTES = 1024, 16
-"""Chunks of a body beyond the first so many have so many bytes on average: each takes as long as a line."""
+"""Chunks of a body beyond this number must have this many bytes on average: each takes as long as a line."""
 SINGLE_HEADERS = (b"Authorization", b"Content-Type", b"X-API-Key")
-"""Of two, a proxy may heed the one and this server the other."""
+"""Headers that may occur once only: of two, a proxy may use one and this server the other."""
 UNREADABLE = "the request could not be read as HTTP/1.1"
 
 _BLANK_LINE = re.compile(rb"\n\r?\n")
 
 
 class StrictConnection(h11.Connection):
-    """A server's end of a connection."""
+    """The server's end of a connection."""
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, MAX_HEAD_BYTES)
         self.problem = UNREADABLE
-        """What the client is told after a RemoteProtocolError."""
+        """Message for the client after a RemoteProtocolError."""
         self._num_chunks = self._num_chunk_bytes = 0
 
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
@@ -36,7 +36,7 @@ class StrictConnection(h11.Connection):
         return event
 
     def _check_size(self) -> None:
-        """Look at what has come of a request before its head is parsed."""
+        """Check the received part of a request before its head is parsed."""
         data, _ = self.trailing_data
         if len(data) <= MAX_HEAD_BYTES and data.count(b"\n") <= MAX_HEAD_LINES:
             return
@@ -54,7 +54,7 @@ class StrictConnection(h11.Connection):
         self._num_chunks = self._num_chunk_bytes = 0
         if b"transfer-encoding" not in names:
             return
-        # RFC 9112, 6.1 and 6.3: who reads the one of them sees other requests than who reads the other.
+        # RFC 9112, 6.1 and 6.3: readers that use different ones of these headers see different requests.
         if b"content-length" in names:
             raise self._refusal("the request has both Content-Length and Transfer-Encoding; send one of them")
         if request.http_version == b"1.0":

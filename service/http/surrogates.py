@@ -1,7 +1,7 @@
-r"""Lone surrogates in JSON: `"\ud800"` is well-formed JSON, but no text, and has no UTF-8.
+r"""Lone surrogates in JSON: `"\ud800"` is well-formed JSON, but not text, and has no UTF-8.
 
-What reads or keeps a client's text fails at one in a way of its own: tokenizers, detectors, databases, file
-names. So they are rejected where bodies come in, whichever API and field they are for.
+Tokenizers, language detectors, databases and file names each fail on them in a different way. They are
+therefore rejected when a body is read, for all APIs and fields.
 """
 
 import json
@@ -16,14 +16,14 @@ _LONE = re.compile(
     rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
     rb"|\xed[\xa0-\xbf]"
 )
-"""A body without any of these has none; one that has, may (`\\\\ud800` is a backslash and five letters)."""
+"""Matches every body with lone surrogates, and some without (`\\\\ud800` is a backslash and five letters)."""
 UTF_8 = ("utf-8", "utf-8-sig")
 
 
 def check_surrogates(body: bytes) -> None:
     """Reject JSON with lone surrogates.
 
-    What is no JSON passes: whoever parses it says what is wrong.
+    Malformed JSON passes: the code that parses it reports what is wrong.
 
     Raises:
         ApiError: naming each field that has one.
@@ -41,7 +41,7 @@ def check_surrogates(body: bytes) -> None:
 
 
 def _problems(content: object) -> Iterator[tuple[str, str]]:
-    """Fields, and what is wrong with them, in their order."""
+    """Yield the fields with lone surrogates and their problems, in order."""
     remaining: list[tuple[str, object]] = [("", content)]
     while remaining:
         path, value = remaining.pop()

@@ -1,4 +1,4 @@
-"""Every request: its name, how long it took, one line in the log, and its part in the metrics."""
+"""Telemetry of every request: its id, its duration, a line in the log, and its counts."""
 
 import logging
 import time
@@ -14,25 +14,25 @@ from service.telemetry.routes import api_of, method_of, route_of, status_class_o
 
 REQUEST_ID_HEADER = "x-request-id"
 QUIET_ROUTES = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Asked for by machines every few seconds: their lines are of level debug."""
+"""Routes that machines poll every few seconds; their log lines are of level debug."""
 FAILED = 500
-"""What a client is told when an application ends without an answer."""
+"""Status of a request whose application fails without a response."""
 
 logger = logging.getLogger("service.access")
 
 
 @dataclass(frozen=True, slots=True)
 class LineOptions:
-    """What a request's line in the log has besides what is always there."""
+    """Optional parts of a request's line in the log."""
 
     addresses: bool = False
-    """The client's."""
+    """Whether to log the client's address."""
     texts: bool = False
-    """What it wants translated, in a line of its own, of level debug."""
+    """Whether to log the texts to translate, in a separate line of level debug."""
 
 
 class TelemetryMiddleware:
-    """ASGI middleware, around all others. Tells clients the request's id in a header."""
+    """ASGI middleware around all others. Returns the request's id in a response header."""
 
     def __init__(self, app: ASGIApp, counters: RequestCounters, options: LineOptions) -> None:
         self.app = app
@@ -45,7 +45,7 @@ class TelemetryMiddleware:
             return
         note = begin_request(Headers(scope=scope).get(REQUEST_ID_HEADER))
         began_s = time.perf_counter()
-        # Nobody was answered: the client had gone.
+        # Unless a response starts, the client has disconnected.
         status = CLIENT_GONE
 
         async def note_status(message: Message) -> None:

@@ -1,4 +1,4 @@
-"""Work beside the event loop, where it would hold up every other request."""
+"""Work on threads that would block the event loop, and with it all other requests."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,12 +13,12 @@ Result = TypeVar("Result")
 
 
 async def run_in_thread(work: Callable[[], Result]) -> Result:
-    """Do what waits for a disk or a database, on a thread."""
+    """Run work that waits for a disk or a database, on a thread."""
     return await anyio.to_thread.run_sync(work)
 
 
 async def run_on_daemon_thread(work: Callable[[], Result]) -> Result:
-    """Do what may hang, on a thread of its own that neither a cancelled caller nor the process waits for."""
+    """Run work that may hang, on a thread that neither a cancelled caller nor the process waits for."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Result] = loop.create_future()
 
@@ -27,7 +27,7 @@ async def run_on_daemon_thread(work: Callable[[], Result]) -> Result:
             settle = partial(_set_result, future, work())
         except BaseException as error:  # noqa: BLE001 -- raised again where it is awaited
             settle = partial(_set_error, future, error)
-        with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed, so that nobody waits
             loop.call_soon_threadsafe(settle)
 
     Thread(target=run, daemon=True).start()
@@ -35,7 +35,7 @@ async def run_on_daemon_thread(work: Callable[[], Result]) -> Result:
 
 
 def _set_result(future: asyncio.Future[Result], result: Result) -> None:
-    if not future.done():  # it was cancelled
+    if not future.done():  # else it was cancelled
         future.set_result(result)
 
 

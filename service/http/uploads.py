@@ -1,4 +1,4 @@
-"""How many bytes of files may be on their way in at a time: of one client, and of all together."""
+"""Limits of the bytes of files being uploaded at a time, per client and in total."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,29 +13,29 @@ from service.accounts.rates import identity_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 
 FREE_KEY = ":fx"
-"""What DeepL's clients may put after a key."""
+"""Suffix that DeepL's clients may add to a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """Bytes of bodies with files that are not answered yet. One that comes alone is always taken."""
+    """Maximum bytes of bodies with files that have no response yet. A single body is always accepted."""
 
     max_bytes: int = 512 * 2**20
     max_bytes_of_client: int = 128 * 2**20
     has_keys: bool = False
-    """Whether a client is known by its key; where keys are not looked at, anything can be sent as one."""
+    """Whether to identify clients by key; where keys are not checked, anything can be sent as one."""
 
 
 @dataclass(slots=True)
 class Uploads:
-    """Counts bytes of bodies that are under way. For one event loop."""
+    """Counts the bytes of bodies in progress. For one event loop."""
 
     limits: UploadLimits
     _by_client: Counter[str] = field(default_factory=Counter)
 
     @contextmanager
     def under_way(self, client: str) -> Iterator["Upload"]:
-        """Count a body for as long as the block lasts, in which its answer is given."""
+        """Count a body until the block ends, which includes its response."""
         upload = Upload(self, client)
         try:
             yield upload
@@ -45,7 +45,7 @@ class Uploads:
                 del self._by_client[client]
 
     def add(self, client: str, num_new: int, num_own: int) -> None:
-        """Count `num_new` bytes more of a body that has `num_own`; raise an ApiError beyond a limit."""
+        """Count `num_new` more bytes of a body that has `num_own`; raise an ApiError beyond a limit."""
         of_client, total = self._by_client[client], self._by_client.total()
         limits = self.limits
         if of_client > num_own and of_client + num_new > limits.max_bytes_of_client:
@@ -65,17 +65,17 @@ class Uploads:
 
 @dataclass(slots=True)
 class Upload:
-    """One body."""
+    """The counted bytes of one body."""
 
     uploads: Uploads
     client: str
     num_bytes: int = 0
 
     def grow_to(self, num_bytes: int) -> None:
-        """Count a body of so many bytes, that were announced or have come.
+        """Count a body as `num_bytes`, which were announced or received.
 
         Raises:
-            ApiError: there are too many with those of others under way.
+            ApiError: together with other bodies, it exceeds a limit.
         """
         num_new = num_bytes - self.num_bytes
         if num_new > 0:
@@ -84,9 +84,9 @@ class Upload:
 
 
 def client_of(scope: Scope, *, has_keys: bool) -> str:
-    """Return who sends a request: the key in its headers, whatever API it is for, or else its address.
+    """Return the sender of a request: the key in its headers, whatever the API, or else its address.
 
-    The key need not be valid: one that is not is rejected by itself, as soon as it is looked at.
+    The key need not be valid: authentication rejects an invalid one anyway.
     """
     headers = Headers(scope=scope)
     credentials = headers.get("authorization", "").split() or [headers.get("x-api-key", "")]

@@ -1,1 +1,1 @@
-"""What the server tells of itself: metrics, logs and traces, and nothing of what its clients say."""
+"""Metrics, logs and traces of the server, without text from its clients."""

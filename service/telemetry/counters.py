@@ -1,4 +1,4 @@
-"""Counts without locks: each is written by one thread, and read by another that does not mind being late."""
+"""Counters without locks: one thread writes a counter, and others may read a slightly old value."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 
 class Distribution:
-    """How often values fell between bounds."""
+    """A histogram: number of values per bucket, and their sum."""
 
     __slots__ = ("bounds", "counts", "total")
 
     def __init__(self, bounds: Sequence[float]) -> None:
-        """Nothing yet.
+        """Start empty.
 
         Args:
-            bounds: rising; each is the largest value of its bucket, and one bucket comes after the last.
+            bounds: inclusive upper bounds of the buckets, ascending; a last bucket takes all larger values.
         """
         self.bounds = tuple(bounds)
         self.counts = [0] * (len(self.bounds) + 1)
@@ -25,12 +25,12 @@ class Distribution:
         self.total += value
 
     def merge(self, other: "Distribution") -> None:
-        """Add what another of the same bounds has counted."""
+        """Add the values of another histogram with the same bounds."""
         self.counts = [mine + its for mine, its in zip(self.counts, other.counts, strict=True)]
         self.total += other.total
 
     def buckets(self) -> list[tuple[str, float]]:
-        """As Prometheus has them: upper bounds, and how many values are no larger."""
+        """Return Prometheus's cumulative buckets: each upper bound, and the number of values up to it."""
         found, num_values = [], 0
         for bound, count in zip((*map(str, self.bounds), "+Inf"), list(self.counts), strict=True):
             num_values += count
@@ -40,7 +40,7 @@ class Distribution:
 
 @dataclass(slots=True)
 class Counts:
-    """How often things of some kinds happened."""
+    """Numbers of events by labels."""
 
     by_labels: dict[tuple[str, ...], int] = field(default_factory=dict)
 
@@ -48,6 +48,6 @@ class Counts:
         self.by_labels[labels] = self.by_labels.get(labels, 0) + amount
 
     def merge(self, other: "Counts") -> None:
-        # A copy, which no thread can interrupt, as another may be counting.
+        # Another thread may be counting; copy() is atomic.
         for labels, amount in other.by_labels.copy().items():
             self.add(*labels, amount=amount)

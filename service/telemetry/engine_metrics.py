@@ -1,4 +1,4 @@
-"""What the engine does, counted on its own threads and read when somebody asks."""
+"""Metrics of the engine, counted on its own threads and read on request."""
 
 import threading
 from collections.abc import Sequence
@@ -17,25 +17,25 @@ ROW_BOUNDS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 @dataclass(slots=True)
 class EngineCounters:
-    """What one thread has seen, or several together."""
+    """Counters of one thread, or the sum of several."""
 
     queue_s: Distribution = field(default_factory=lambda: Distribution(WAIT_BOUNDS_S))
     first_token_s: Distribution = field(default_factory=lambda: Distribution(WAIT_BOUNDS_S))
     step_s: Distribution = field(default_factory=lambda: Distribution(STEP_BOUNDS_S))
     step_rows: Distribution = field(default_factory=lambda: Distribution(ROW_BOUNDS))
     capacity_row_steps: int = 0
-    """Rows that there was room for, in all steps together."""
+    """Maximum rows of a step, summed over all steps."""
     source_tokens: int = 0
     target_tokens: int = 0
     segments: Counts = field(default_factory=Counts)
-    """By method and ending."""
+    """Segments that left the engine, by method and outcome."""
     finished: Counts = field(default_factory=Counts)
-    """By finish reason."""
+    """Translated segments by finish reason."""
     refused: int = 0
     cache_hit: int = 0
 
     def merge(self, other: "EngineCounters") -> None:
-        """Add what another has seen."""
+        """Add the counters of another."""
         self.queue_s.merge(other.queue_s)
         self.first_token_s.merge(other.first_token_s)
         self.step_s.merge(other.step_s)
@@ -54,23 +54,23 @@ class _Own(threading.local):
 
 
 class EngineMetricsCollector:
-    """A meter for all translators of a process. No step waits for a lock: every thread has its own tally."""
+    """The `EngineMetrics` of a process. Each thread has its own counters, so no step waits for a lock."""
 
     def __init__(self, tracing: Tracing = NO_TRACING) -> None:
-        """Nothing seen yet.
+        """Start with empty counters.
 
         Args:
-            tracing: is told of every source that has left.
+            tracing: records every source that has left.
         """
         self._tracing = tracing
         self._own = _Own()
         self._tallies: list[tuple[threading.Thread, EngineCounters]] = []
         self._past = EngineCounters()
-        """Of threads that have ended."""
+        """Sum of the counters of threads that have ended."""
         self._lock = threading.Lock()
 
     def total(self) -> EngineCounters:
-        """What all threads have seen by now."""
+        """Return the sum of all threads' counters."""
         with self._lock:
             self._fold()
             total = EngineCounters()
@@ -83,7 +83,7 @@ class EngineMetricsCollector:
         return self._tracing.trace_context()
 
     def segments_joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
-        if kind.method in READINGS:  # they follow a search that has waited already
+        if kind.method in READINGS:  # they follow a search whose wait was counted
             return
         queue_s = self._counters().queue_s
         for waited in waited_s:
@@ -94,7 +94,7 @@ class EngineMetricsCollector:
         for after in after_s:
             first_token_s.add(after)
 
-    def step_done(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:  # noqa: ARG002 -- the protocol's
+    def step_done(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:  # noqa: ARG002 -- part of the protocol
         counters = self._counters()
         counters.step_s.add(duration_s)
         counters.step_rows.add(num_rows)
@@ -128,7 +128,7 @@ class EngineMetricsCollector:
         return counters
 
     def _fold(self) -> None:
-        """Add what threads that have ended saw to the past. With the lock held."""
+        """Move the counters of ended threads into `_past`. The caller holds the lock."""
         running = []
         for thread, counters in self._tallies:
             if thread.is_alive():

@@ -1,8 +1,8 @@
-"""Log lines, for people or as JSON: one form for all, with the request they belong to.
+"""Log lines as text or JSON, in one format for all, with the request they belong to.
 
-By default no line has anything in it that a client wrote. What Dragoman's own modules log is written with
-that in mind; of others' modules only warnings are let through, exceptions lose their messages, and asyncio,
-which likes to show what its tasks returned, its details.
+By default no line contains text from a client. Dragoman's own modules take care of that themselves. Other
+modules can log only warnings and errors; exceptions lose their messages; lines of asyncio, which may show
+results of its tasks, lose their details.
 """
 
 import json
@@ -17,19 +17,19 @@ from service.telemetry.request_record import CURRENT
 
 LogFormat = Literal["text", "json"]
 OWN_LOGGERS = ("dragoman", "service", "uvicorn", "uvicorn.error", "uvicorn.access")
-"""Those whose lines of all levels may be logged."""
+"""Loggers that may log at all levels."""
 TALKATIVE = "asyncio"
 
 _ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
 def configure_logs(log_format: LogFormat, level: str, stream: TextIO | None = None) -> None:
-    """Send every log line of the process to one place; for the command that serves, once.
+    """Send all log lines of the process to one stream; the command that serves calls this once.
 
     Args:
-        log_format: for people or for programs.
-        level: least severity, as in `info`.
-        stream: where to; None for stderr.
+        log_format: text for people, JSON for programs.
+        level: minimum severity, such as `info`.
+        stream: the output; None for stderr.
     """
     least = logging.getLevelNamesMapping()[level.upper()]
     handler = logging.StreamHandler(stream)
@@ -37,7 +37,7 @@ def configure_logs(log_format: LogFormat, level: str, stream: TextIO | None = No
     logging.basicConfig(handlers=[handler], level=max(least, logging.WARNING), force=True)
     for name in OWN_LOGGERS:
         own = logging.getLogger(name)
-        own.handlers.clear()  # uvicorn may have given its own some
+        own.handlers.clear()  # uvicorn may have added some
         own.propagate = True
         own.setLevel(least)
 
@@ -48,7 +48,7 @@ class _Lines(logging.Formatter):
 
 
 class JsonLines(_Lines):
-    """Each line an object: time, level, logger, message, what the line has of its own, the request's id."""
+    """A JSON object per line: time, level, logger, message, the line's own fields, the request's id."""
 
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
@@ -65,7 +65,7 @@ class JsonLines(_Lines):
 
 
 class TextLines(_Lines):
-    """`INFO: service.access: request method=POST route=/v1/translate status=200 ...`."""
+    """Lines like `INFO: service.access: request method=POST route=/v1/translate status=200 ...`."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = "".join(f" {name}={value}" for name, value in _fields(record).items())
@@ -78,12 +78,12 @@ class TextLines(_Lines):
 def _message(record: logging.LogRecord) -> str:
     if record.name != TALKATIVE:
         return record.getMessage()
-    # Its template, or its first line: the rest shows tasks, with what they returned or raised.
+    # Only the first line of the template: arguments and further lines show results and errors of tasks.
     return str(record.msg).split("\n", 1)[0]
 
 
 def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
-    """What a line was given as `extra={"fields": {...}}`, and its request."""
+    """Return a line's `extra={"fields": {...}}`, with the ids of its request and trace."""
     fields: dict[str, Any] = dict(getattr(record, "fields", {}))
     note = CURRENT.get()
     if note is not None:
@@ -94,7 +94,7 @@ def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
 
 
 def traceback_without_messages(error: BaseException | None) -> Iterator[str]:
-    """Where an error was raised and of what type it is. Messages stay out: they may quote a client's text."""
+    """Yield tracebacks and types of an error and its causes, but no messages: they may quote client text."""
     while error is not None:
         yield from traceback.format_tb(error.__traceback__)
         yield f"{type(error).__module__}.{type(error).__qualname__}\n"

@@ -1,7 +1,7 @@
-"""Metrics in Prometheus's form, in a registry of their own.
+"""Metrics in Prometheus's format, in a registry of their own.
 
-Nothing is counted here: families are made of tallies and of the server's state when they are asked for.
-Labels are words of the server's own, so that no client can make up series.
+Nothing is counted here: each read builds the families from counters and from the server's state. The server
+defines all labels, so that clients cannot create series.
 https://prometheus.io/docs/instrumenting/writing_exporters/
 """
 
@@ -24,14 +24,14 @@ PREFIX = "dragoman_"
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """What is so at the moment."""
+    """The state of the server at one moment."""
 
     is_ready: bool
     num_models: int
-    """That are offered."""
+    """Number of models offered, open or not."""
     num_open_models: int
     memory_bytes: int
-    """That open models are reckoned to take."""
+    """Estimated memory of the open models."""
     queue: QueueState
 
 
@@ -46,14 +46,14 @@ class Metrics:
         look: Callable[[], ServerState],
         memory_budget_bytes: int | None,
     ) -> None:
-        """Asks for nothing yet.
+        """Register the metrics, but read none yet.
 
         Args:
-            engine: what the engine does.
-            requests: what requests came to.
-            workers: what those who work on jobs do.
-            look: how the server is; called for every exposition.
-            memory_budget_bytes: that open models together may be reckoned to take; None for no limit.
+            engine: metrics of the engine.
+            requests: counters of requests.
+            workers: counters of job workers.
+            look: returns the server's state; called for every exposition.
+            memory_budget_bytes: limit of the estimated memory of all open models; None for no limit.
         """
         self._engine = engine
         self._requests = requests
@@ -65,11 +65,11 @@ class Metrics:
         ProcessCollector(registry=self._registry)
 
     def exposition(self) -> bytes:
-        """All of them as Prometheus reads them; takes milliseconds."""
+        """Return all metrics in Prometheus's text format; this takes milliseconds."""
         return generate_latest(self._registry)
 
     def families(self) -> list[Metric]:
-        """All of them, for programs."""
+        """Return all metrics as objects."""
         return list(self._registry.collect())
 
     def _families(self) -> Iterator[Metric]:

@@ -1,4 +1,4 @@
-"""What requests came to. For one event loop; another thread may read."""
+"""Counters of requests. For one event loop; other threads may read them."""
 
 from dataclasses import dataclass, field
 
@@ -9,18 +9,18 @@ DURATION_BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10
 
 @dataclass(slots=True)
 class RequestCounters:
-    """Labels are the server's own words: API, route, class of status, kind of error."""
+    """Counters by names that the server defines: API, route, status class, kind of error."""
 
     in_flight: int = 0
     durations_s: dict[tuple[str, ...], Distribution] = field(default_factory=dict)
-    """By API, route and class of status."""
+    """Durations of requests in seconds, by API, route and status class."""
     characters: Counts = field(default_factory=Counts)
-    """By API."""
+    """Characters to translate, by API."""
     rejections: Counts = field(default_factory=Counts)
-    """By kind of error."""
+    """Error responses, by kind of error."""
 
     def count(self, api: str, route: str, status_class: str, duration_s: float) -> None:
-        """A request is over."""
+        """Count a request that has ended."""
         labels = (api, route, status_class)
         found = self.durations_s.get(labels)
         if found is None:
@@ -28,5 +28,5 @@ class RequestCounters:
         found.add(duration_s)
 
     def reject(self, kind: str) -> None:
-        """A client is answered with an error."""
+        """Count an error response."""
         self.rejections.add(kind)

@@ -1,4 +1,4 @@
-"""What is known of the request under way, wherever in the program one stands."""
+"""The record of the current request, available everywhere in the program through a context variable."""
 
 import re
 import secrets
@@ -12,25 +12,25 @@ _ID_FORM = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 
 @dataclass(slots=True)
 class RequestRecord:
-    """Of one request. Tasks and threads that work for it share it."""
+    """Ids and texts of one request, shared by all tasks and threads that work for it."""
 
     request_id: str
     trace_id: str | None = None
     characters: int = 0
-    """That the client wants translated."""
+    """Number of characters to translate."""
     texts: tuple[str, ...] = ()
-    """The client's, for a log that was asked for them."""
+    """Texts to translate, for logs with `log_texts`."""
 
 
 CURRENT: ContextVar[RequestRecord | None] = ContextVar("dragoman_request", default=None)
 
 
 def begin_request(wanted_id: str | None) -> RequestRecord:
-    """Note a request in this context, which is thrown away when the request is over.
+    """Create the record of a request in this context, which ends with the request.
 
     Args:
-        wanted_id: what the client or a proxy calls it. Kept if it has 1 to 64 letters, digits, dots, hyphens
-            and underscores; else a random one takes its place, as no log line shall say what a client likes.
+        wanted_id: id from the client or a proxy. Used if it has 1 to 64 letters, digits, dots, hyphens and
+            underscores; else replaced by a random one, so that a client cannot write into the log at will.
     """
     fits = wanted_id is not None and _ID_FORM.fullmatch(wanted_id)
     note = RequestRecord(wanted_id if wanted_id and fits else secrets.token_hex(ID_BYTES))
@@ -39,7 +39,7 @@ def begin_request(wanted_id: str | None) -> RequestRecord:
 
 
 def note_texts(texts: Sequence[str]) -> None:
-    """Texts that the request under way wants translated; without effect where there is none."""
+    """Record texts that the current request wants translated; do nothing if there is no request."""
     note = CURRENT.get()
     if note is not None:
         note.characters += sum(map(len, texts))

@@ -1,31 +1,31 @@
-"""What a request is called by: words of the server's own, few enough to label counts with."""
+"""Names of requests in metrics and logs: defined by the server, and few enough to be labels."""
 
 from starlette.types import Scope
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER = "other"
-"""A method that is none of these, a path that is no route's, an endpoint outside the service."""
+"""Name of any other method, of a path without a route, and of an endpoint outside the service."""
 SERVICE = "service."
 APIS = "service.api."
 
 
 def method_of(scope: Scope) -> str:
-    """A client may make up methods."""
+    """Return the method if it is known, else `other`: clients can invent methods."""
     method: str = scope["method"]
     return method if method in METHODS else OTHER
 
 
 def route_of(scope: Scope) -> str:
-    """The path with the names of its parameters in place of what they are; known once it was routed.
+    """Return the path with names in place of its parameters' values; known once the request is routed.
 
-    A route knows its path only as far as its own router does.
+    Made from the request's path, since a route knows only its own router's part of the path.
     """
     if scope.get("route") is None:
         return OTHER
     segments = scope["path"].split("/")
     for name, value in reversed(scope.get("path_params", {}).items()):
         places = [place for place, segment in enumerate(segments) if segment == str(value)]
-        if not places:  # one that spans several segments, or was decoded
+        if not places:  # a value that spans several segments, or was decoded
             return str(scope["route"].path)
         segments[places[-1]] = f"{{{name}}}"
     return "/".join(segments)
@@ -40,5 +40,5 @@ def api_of(scope: Scope) -> str:
 
 
 def status_class_of(status: int) -> str:
-    """`2xx`."""
+    """Return the class of a status, such as `2xx`."""
     return f"{status // 100}xx"

@@ -1,7 +1,7 @@
-"""OpenTelemetry spans: a request, and in it what each segment waited and how long it was searched for.
+"""OpenTelemetry spans: one per request, and in it the wait and the search of each segment.
 
-Written by hand and not by OpenTelemetry's own middleware, which keeps the whole URL, with a query that may be
-the client's text, and the client's address.
+This does not use OpenTelemetry's own middleware, which records the client's address and the whole URL, whose
+query may contain the client's text.
 """
 
 import time
@@ -27,7 +27,7 @@ from service.telemetry.routes import api_of, method_of, route_of
 from service.versions import installed_version
 
 MAX_SEGMENTS = 100
-"""Of a request that have spans."""
+"""Maximum number of segments per request that get spans."""
 SERVER_FAULTS = 500
 NS = 1_000_000_000
 
@@ -35,27 +35,27 @@ _PROPAGATOR = TraceContextTextMapPropagator()
 
 
 def exporter_to(otlp_endpoint: str) -> SpanExporter:
-    """To a collector, by its base address, with OTLP over HTTP."""
+    """Return an exporter to a collector, given its base address; it uses OTLP over HTTP."""
     return OTLPSpanExporter(endpoint=otlp_endpoint.rstrip("/") + "/v1/traces")
 
 
 @dataclass(slots=True)
 class _Mark:
-    """A request, as its sources are marked with it."""
+    """The trace context of a request; its sources carry it as their mark."""
 
     context: Context
     num_segments: int = 0
-    """That have spans already; that a few more get some where threads meet is no harm."""
+    """Number of segments with spans. Concurrent threads may exceed the maximum by a few; that is harmless."""
 
 
 _MARK: ContextVar[_Mark | None] = ContextVar("dragoman_trace", default=None)
 
 
 class Spans:
-    """Makes spans and hands them to an exporter, on a thread of its own. A `Tracing`."""
+    """A `Tracing` that creates spans, and exports them on a thread of its own."""
 
     def __init__(self, exporter: SpanExporter) -> None:
-        """Nothing traced yet. A request that names a parent is sampled as that is; others always are."""
+        """Start to export. A request with a parent span is sampled as its parent is; others always are."""
         version = installed_version("dragoman")
         resource = Resource({"service.name": "dragoman", "service.version": version})
         self._provider = TracerProvider(
@@ -128,7 +128,7 @@ class _RequestSpans:
 
         parent = _PROPAGATOR.extract({"traceparent": Headers(scope=scope).get("traceparent", "")})
         span = self.tracer.start_span(method_of(scope), parent, SpanKind.SERVER)
-        # What is raised is not recorded: its message may quote a client's text.
+        # Exceptions are not recorded: their messages may quote a client's text.
         with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
             _MARK.set(_Mark(trace.set_span_in_context(span)) if span.is_recording() else None)
             note = CURRENT.get()

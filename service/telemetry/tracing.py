@@ -1,4 +1,4 @@
-"""Traces of requests: none, or OpenTelemetry's where its packages are installed."""
+"""Traces of requests: none, or OpenTelemetry's if its packages are installed."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,31 +9,31 @@ from dragoman.scheduling.metrics import SegmentRecord
 
 
 class TracingError(Exception):
-    """Traces were asked for and cannot be had; the message says what to do."""
+    """Traces are enabled but not available; the message says what to do."""
 
 
 class Tracing(Protocol):
-    """What is told of requests and of the engine's work for them."""
+    """An observer of requests and of the engine's work for them."""
 
     def surround(self, app: ASGIApp) -> ASGIApp:
-        """The application, each of its requests traced."""
+        """Wrap the application so that each of its requests is traced."""
         ...
 
     def trace_context(self) -> object:
-        """The request under way in this context, for `left`."""
+        """Return the trace context of the current request, to be attached to its sources."""
         ...
 
     def segments_left(self, records: Sequence[SegmentRecord]) -> None:
-        """Sources have left the engine. Called on its threads."""
+        """Record sources that have left the engine. Called on its threads."""
         ...
 
     def close(self) -> None:
-        """Send what has not been sent."""
+        """Send all traces that are not sent yet."""
         ...
 
 
 class NoTracing:
-    """Nobody wants traces."""
+    """A `Tracing` that records nothing."""
 
     def surround(self, app: ASGIApp) -> ASGIApp:
         return app
@@ -52,11 +52,11 @@ NO_TRACING = NoTracing()
 
 
 def open_tracing(otlp_endpoint: str | None) -> Tracing:
-    """Traces to a collector; nothing of OpenTelemetry is imported unless they are wanted.
+    """Open traces to a collector. OpenTelemetry is imported only if traces are enabled.
 
     Args:
-        otlp_endpoint: the collector's base, as in `http://127.0.0.1:4318`; `/v1/traces` is added, as the
-            standard variable OTEL_EXPORTER_OTLP_ENDPOINT has it. None for no traces.
+        otlp_endpoint: base address of the collector, such as `http://127.0.0.1:4318`; `/v1/traces` is added,
+            as for the standard variable OTEL_EXPORTER_OTLP_ENDPOINT. None for no traces.
 
     Raises:
         TracingError: the packages are not installed.
@@ -64,7 +64,7 @@ def open_tracing(otlp_endpoint: str | None) -> Tracing:
     if otlp_endpoint is None:
         return NO_TRACING
     try:
-        from service.telemetry.spans import Spans, exporter_to  # noqa: PLC0415 -- an extra
+        from service.telemetry.spans import Spans, exporter_to  # noqa: PLC0415 -- an optional dependency
     except ModuleNotFoundError as error:
         raise TracingError(
             f"otlp_endpoint: traces need the package {error.name}; install dragoman[otel], or leave it out"

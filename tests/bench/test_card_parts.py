@@ -267,7 +267,7 @@ def test_the_page_has_a_section_a_model_in_order_with_card_and_picture_each(tmp_
     assert [path.name for path in written] == ["models.md", "learning-de-en.png", "learning-en-de.png"]
     text = page.read_text(encoding="utf8")
     assert text.index("## de-en") < text.index("## en-de")
-    assert "[Its card](../models/de-en/README.md)" in text
+    assert "[Its card](../../models/de-en/README.md)" in text
     assert "](figures/learning-de-en.png)" in text
     assert "\n\n\n" not in text
     for path in written[1:]:

@@ -1,4 +1,4 @@
-"""docs/experiments.md shows the figures of its result, and judges them by the spread of seeds."""
+"""docs/reports/experiments.md shows the figures of its result, and judges them by the spread of seeds."""
 
 import json
 import re

@@ -308,7 +308,7 @@ def test_input_and_output_lie_where_all_nodes_see_them() -> None:
 
 
 def test_every_manifest_is_named_on_the_page() -> None:
-    page = (ROOT / "docs" / "cluster.md").read_text(encoding="utf8")
+    page = (ROOT / "docs" / "guides" / "cluster.md").read_text(encoding="utf8")
 
     assert all(name in page for folder in (KUBERNETES, KUBERAY) for name in documents(folder))
     assert ADAPTER.relative_to(KUBERNETES).as_posix() in page

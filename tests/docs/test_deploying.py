@@ -1,4 +1,4 @@
-"""docs/deploying.md, the compose file and the image agree with the settings and with each other."""
+"""docs/guides/deploying.md, the compose file and the image agree with the settings and with each other."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from service.settings import ENV_PREFIX, Settings, load_settings
 from tests.cluster.manifests import size_bytes
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "deploying.md").read_text(encoding="utf8")
+PAGE = (ROOT / "docs" / "guides" / "deploying.md").read_text(encoding="utf8")
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf8")
 COMPOSE = (ROOT / "deploy" / "compose.yaml").read_text(encoding="utf8")
 SERVICE: dict[str, Any] = yaml.safe_load(COMPOSE)["services"]["dragoman"]

@@ -8,7 +8,7 @@ import pytest
 from service.settings import Settings
 
 PROJECT = Path(__file__).parents[2]
-PAGE = (PROJECT / "docs" / "guarantees.md").read_text(encoding="utf8")
+PAGE = (PROJECT / "docs" / "reference" / "guarantees.md").read_text(encoding="utf8")
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| promise")]
 VALUES = {"per_key", "unsupported", "br", "non_splitting_tags", "refused"}
 """Of settings and of requests."""

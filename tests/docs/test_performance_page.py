@@ -1,4 +1,4 @@
-"""docs/performance.md shows the figures of bench/results, and nothing else."""
+"""docs/reports/performance.md shows the figures of bench/results, and nothing else."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""docs/service.md keeps step with the code."""
+"""docs/reference/service.md keeps step with the code."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from service.api.native.responses import SegmentEvent, TokensEvent, TranslationO
 from service.http.errors import STATUSES
 from service.openapi import whole_document
 
-PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "service.md").read_text(encoding="utf8")
 NAMES = re.compile(r"`([a-z_]+)`")
 FOREIGN = re.compile(r"libretranslate|deepl")
 

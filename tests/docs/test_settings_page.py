@@ -1,4 +1,4 @@
-"""docs/settings.md and `dragoman serve --help` tell of every setting."""
+"""docs/reference/settings.md and `dragoman serve --help` tell of every setting."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from service.settings import ENV_PREFIX, Settings, load_settings
 from tests.service.conftest import forget_settings
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "settings.md").read_text(encoding="utf8")
+PAGE = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf8")
 GROUPED = [name for names in GROUPS.values() for name in names]
 WIDE = 200
 TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
@@ -39,7 +39,7 @@ def test_the_page_is_in_step() -> None:
     absent = [
         name for name in Settings.model_fields if f"\n| `{name}` | `{ENV_PREFIX}{name.upper()}` |" not in PAGE
     ]
-    command = "python -m service.cli.settings_page docs/settings.md"
+    command = "python -m service.cli.settings_page docs/reference/settings.md"
 
     assert absent == [], f"write the page: {command}"
     assert with_tables(PAGE) == PAGE, f"write the page: {command}"

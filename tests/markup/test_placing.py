@@ -167,7 +167,7 @@ def test_an_element_on_both_sides_of_a_line_break_is_around_the_translations_of_
 
 
 def test_the_example_of_the_page_is_true() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "markup.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "markup.md").read_text(encoding="utf-8")
     source, target = (line.strip() for line in page.splitlines() if line.startswith("    <p>"))
     pairs = [(0, 0), (1, 4), (2, 2), (3, 3), (4, 5)]
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document says all there is to say, shows it, and docs/openapi.json has it."""
+"""The OpenAPI document says all there is to say, shows it, and docs/reference/openapi.json has it."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from tests.openapi.documented import (
     resolve,
 )
 
-PAGE = Path(__file__).parents[2] / "docs" / "openapi.json"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
 METHODS = ("get", "post", "put", "patch", "delete")
 PLACES = [
     (path, method) for path, methods in DOCUMENT["paths"].items() for method in methods if method in METHODS
@@ -60,7 +60,7 @@ def test_a_streams_example_has_data_that_fit() -> None:
 def test_the_file_is_in_step() -> None:
     written = PAGE.read_text(encoding="utf8")
 
-    assert written == as_text(whole_document()), "write it: python -m service.openapi docs/openapi.json"
+    assert written == as_text(whole_document()), "write it: python -m service.openapi docs/reference/openapi.json"
 
 
 def test_operations_have_names_of_their_own() -> None:

@@ -1,4 +1,4 @@
-"""docs/robustness.md shows what was measured."""
+"""docs/reports/robustness.md shows what was measured."""
 
 from pathlib import Path
 

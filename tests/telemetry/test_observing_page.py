@@ -1,4 +1,4 @@
-"""docs/observing.md keeps step with the metrics and the log's lines."""
+"""docs/guides/observing.md keeps step with the metrics and the log's lines."""
 
 import io
 import re
@@ -12,7 +12,7 @@ from tests.service.conftest import router_of
 from tests.service.doubles import DoubleTranslator
 from tests.telemetry.conftest import Observe
 
-PAGE = (Path(__file__).parents[2] / "docs" / "observing.md").read_text(encoding="utf8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "observing.md").read_text(encoding="utf8")
 
 
 def documented() -> dict[str, tuple[str, set[str]]]:

@@ -109,7 +109,7 @@ def test_help_tells_what_is_written_where_and_how_to_go_on(
 
     text = capsys.readouterr().out
     assert caught.value.code == 0
-    for word in ("checkpoint/", "resume/", "history.png", "goes on", "exit status", "docs/training.md"):
+    for word in ("checkpoint/", "resume/", "history.png", "goes on", "exit status", "docs/guides/training.md"):
         assert word in text
 
 

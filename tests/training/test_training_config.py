@@ -12,7 +12,7 @@ from training.errors import ConfigError
 
 PROJECT = Path(__file__).parents[2]
 RECIPES = sorted((PROJECT / "training/recipes").glob("*.toml"))
-DOCUMENTATION = PROJECT / "docs/training.md"
+DOCUMENTATION = PROJECT / "docs/guides/training.md"
 
 WriteRecipe = Callable[[dict[str, Any]], Path]
 
