@@ -1,4 +1,4 @@
-"""Measure a finished bundle; write the result, the manifest's scores, the model card and docs/reports/models.md.
+"""Measure a finished bundle; write result, manifest scores, model card and docs/reports/models.md.
 
 python -m bench.card models/de-en --fp32 runs/fp32 --set NAME SOURCE REFERENCE ... [--page]
 python -m bench.card models/de-en --from bench/results/card-de-en.json    # without measuring
@@ -213,7 +213,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="an output of this command: measure nothing; --history and --known-limits may be given anew",
     )
-    parser.add_argument("--page", action="store_true", help="write docs/reports/models.md of all results, too")
+    parser.add_argument("--page", action="store_true", help="also write docs/reports/models.md")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Sections of a model card and of docs/reports/models.md, generated from a result in `bench/results/card-*.json`."""
+"""Sections of a model card and of docs/reports/models.md, generated from `bench/results/card-*.json`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -75,7 +75,8 @@ def export_random(folder: Path) -> None:
 def add_shortlist(bundle: Path, given: Path | None) -> None:
     """Add the trained model's shortlist or, for random weights, random tokens in a trained model's numbers.
 
-    docs/explanation/shortlist.md has these numbers: about 1,300 tokens for a sentence, 2,000 for 8, 3,000 for 32.
+    docs/explanation/shortlist.md has these numbers: about 1,300 tokens for a sentence, 2,000 for 8, 3,000 for
+    32.
     """
     sizes = read_bundle(bundle).manifest.sizes
     special_ids = read_bundle(bundle).manifest.special_ids

@@ -1,4 +1,4 @@
-"""Tables of docs/reports/performance.md, made from bench/results: `python -m bench.page` writes them between markers.
+"""Tables of docs/reports/performance.md; `python -m bench.page` writes them, between markers.
 
 A marker is `<!-- table: NAME -->`; the text between it and `<!-- end -->` is replaced.
 """

@@ -1,4 +1,4 @@
-"""docs/reports/experiments.md and its plots; `python -m bench.experiments.page` makes them from the results."""
+"""docs/reports/experiments.md and its plots: `python -m bench.experiments.page` writes them."""
 
 import json
 import statistics

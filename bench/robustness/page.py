@@ -1,4 +1,4 @@
-"""Tables of docs/reports/robustness.md, made from bench/results: `python -m bench.robustness --page` writes them."""
+"""Tables of docs/reports/robustness.md from bench/results, by `python -m bench.robustness --page`."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""Makes a bundle's vocabulary shortlist from its own translations; docs/explanation/shortlist.md tells how."""
+"""Make a bundle's vocabulary shortlist from its own translations; see docs/explanation/shortlist.md."""

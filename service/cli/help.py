@@ -107,7 +107,11 @@ def settings_help() -> str:
 def _lines(setting: SettingHelp) -> str:
     head = f"  {setting.name}, {setting.variable} [{setting.default}]"
     meaning = setting.meaning.replace("`", "")
-    return f"{head}\n{textwrap.fill(meaning, WIDTH, initial_indent=' ' * 6, subsequent_indent=' ' * 6)}"
+    indent = " " * 6
+    lines = textwrap.fill(
+        meaning, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
+    return f"{head}\n{lines}"
 
 
 def _describe(name: str, field: FieldInfo) -> SettingHelp:

@@ -28,7 +28,7 @@ NUM_STEPS = 40  # self K/V grow twice
 def on_gpu(provider: Provider) -> object:
     is_there = EXECUTION_PROVIDERS[provider] in onnxruntime.get_available_providers()
     reason = (
-        f"{EXECUTION_PROVIDERS[provider]} is not in this onnxruntime; docs/guides/gpu.md tells how to install it"
+        f"{EXECUTION_PROVIDERS[provider]} is not in this onnxruntime; see docs/guides/gpu.md"
     )
     return pytest.param(
         SessionOptions(providers=(provider,)),

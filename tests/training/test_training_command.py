@@ -109,7 +109,8 @@ def test_help_tells_what_is_written_where_and_how_to_go_on(
 
     text = capsys.readouterr().out
     assert caught.value.code == 0
-    for word in ("checkpoint/", "resume/", "history.png", "goes on", "exit status", "docs/guides/training.md"):
+    words = ("checkpoint/", "resume/", "history.png", "goes on", "exit status", "docs/guides/training.md")
+    for word in words:
         assert word in text
 
 
