@@ -27,9 +27,7 @@ NUM_STEPS = 40  # self K/V grow twice
 
 def on_gpu(provider: Provider) -> object:
     is_there = EXECUTION_PROVIDERS[provider] in onnxruntime.get_available_providers()
-    reason = (
-        f"{EXECUTION_PROVIDERS[provider]} is not in this onnxruntime; see docs/guides/gpu.md"
-    )
+    reason = f"{EXECUTION_PROVIDERS[provider]} is not in this onnxruntime; see docs/guides/gpu.md"
     return pytest.param(
         SessionOptions(providers=(provider,)),
         id=provider,
