@@ -10,24 +10,24 @@ from fastapi.middleware.cors import CORSMiddleware
 
 from dragoman.routing.router import Router
 from service.accounts.accounts import Accounts
-from service.accounts.rates import Rates
+from service.accounts.rates import RateLimiter
 from service.api.native.health import health_routes
-from service.enabled_apis import offered_apis
+from service.enabled_apis import enabled_apis
 from service.http.authentication import KEY_HEADER, Authenticator
 from service.http.discovery import document_routes
 from service.http.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
-from service.http.limits import BodyLimit, BodyLimits, TextLimits
-from service.http.telemetry_middleware import LineOptions
+from service.http.limits import BodyLimitMiddleware, BodyLimits, TextLimits
+from service.http.telemetry_middleware import RequestLogOptions
 from service.http.threads import run_in_thread
 from service.http.uploads import UploadLimits
 from service.jobs.api import open_job_service
 from service.jobs.documents import Documents
 from service.jobs.job_service import JobService
 from service.jobs.job_storage import open_jobs
-from service.model_watcher import Watcher
+from service.model_watcher import ModelWatcher
 from service.readiness import Readiness
 from service.server_telemetry import Telemetry, TelemetryOptions
-from service.services import Api, Services
+from service.services import ApiDefinition, Services
 from service.settings import Settings, split_names
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.inference import Inference
@@ -53,29 +53,29 @@ def create_app(
         StoreError: the database of accounts cannot be used.
         SettingsError: there is no folder for jobs.
     """
-    telemetry = telemetry or Telemetry(observing_options(settings))
+    telemetry = telemetry or Telemetry(telemetry_options(settings))
     accounts = Accounts.open(settings.database_url, requires_key=settings.requires_key)
-    rates = Rates.open(settings.rate_storage_url, settings.rate_limit)
+    rates = RateLimiter.open(settings.rate_storage_url, settings.rate_limit)
     inference = Inference(router, settings.request_timeout_s, preloaded)
     limits = TextLimits(settings.max_texts, settings.max_characters)
     sharing = CachePartitioning(settings.segment_cache)
     translation_service = TranslationService(
         inference, accounts, limits, DetectionMode(settings.detection), sharing
     )
-    watcher = Watcher(router)
+    watcher = ModelWatcher(router)
 
-    opened = ExitStack()
-    opened.callback(accounts.close)
+    resources = ExitStack()
+    resources.callback(accounts.close)
     try:
-        kept = open_jobs(settings, accounts, opened)
+        kept = open_jobs(settings, accounts, resources)
     except BaseException:
-        opened.close()
+        resources.close()
         raise
     jobs = None if kept is None else open_job_service(kept, translation_service, settings, telemetry.workers)
 
     @asynccontextmanager
     async def work_beside(_app: FastAPI) -> AsyncIterator[None]:
-        working = nullcontext() if jobs is None else jobs.workers.working()
+        workers_running = nullcontext() if jobs is None else jobs.workers.working()
         async with anyio.create_task_group() as tasks:
             if settings.reuse_port:
                 await (
@@ -85,25 +85,25 @@ def create_app(
                 tasks.start_soon(translation_service.warm_up)
             if settings.watch_s:
                 tasks.start_soon(watcher.look_every, settings.watch_s)
-            async with working:
+            async with workers_running:
                 yield
             tasks.cancel_scope.cancel()
         await rates.close()
-        opened.close()
+        resources.close()
         await run_in_thread(telemetry.close)
 
-    wants_key = settings.discovery_access == "key"
+    requires_key = settings.discovery_access == "key"
     authenticator = Authenticator(accounts, rates)
     readiness = Readiness(inference, telemetry.workers)
-    app = _bare_app(work_beside, documents_itself=not wants_key)
-    if wants_key:
+    app = _create_fastapi(work_beside, has_openapi=not requires_key)
+    if requires_key:
         app.include_router(document_routes(app, authenticator))
     documents = _open_documents(settings, jobs)
     services = Services(
         translation_service, authenticator, watcher, settings, jobs, documents, lambda: readiness.is_draining
     )
-    apis = offered_apis(services)
-    _surround(app, settings, apis, telemetry)
+    apis = enabled_apis(services)
+    _add_middleware(app, settings, apis, telemetry)
     for api in apis:
         app.include_router(api.routes)
     app.state.readiness = readiness
@@ -112,9 +112,9 @@ def create_app(
     return app
 
 
-def observing_options(settings: Settings) -> TelemetryOptions:
+def telemetry_options(settings: Settings) -> TelemetryOptions:
     """Return the telemetry options that the settings define."""
-    lines = LineOptions(settings.log_addresses, settings.log_texts)
+    lines = RequestLogOptions(settings.log_addresses, settings.log_texts)
     return TelemetryOptions(
         settings.metrics_access, lines, settings.otlp_endpoint, settings.memory_budget_bytes
     )
@@ -130,8 +130,8 @@ def _open_documents(settings: Settings, jobs: JobService | None) -> Documents | 
     return Documents(jobs)
 
 
-def _bare_app(
-    lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]], *, documents_itself: bool
+def _create_fastapi(
+    lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]], *, has_openapi: bool
 ) -> FastAPI:
     return FastAPI(
         title="Dragoman",
@@ -141,13 +141,15 @@ def _bare_app(
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         default_response_class=SafeJSONResponse,
         redirect_slashes=False,
-        openapi_url="/openapi.json" if documents_itself else None,
+        openapi_url="/openapi.json" if has_openapi else None,
         redoc_url=None,
         lifespan=lifespan,
     )
 
 
-def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api], telemetry: Telemetry) -> None:
+def _add_middleware(
+    app: FastAPI, settings: Settings, apis: Sequence[ApiDefinition], telemetry: Telemetry
+) -> None:
     """Add error handlers and middleware; the middleware added last sees a request first."""
     forms = telemetry.error_forms(api.errors for api in apis if api.errors is not None)
     install_error_handlers(app, forms)
@@ -165,7 +167,7 @@ def _surround(app: FastAPI, settings: Settings, apis: Sequence[Api], telemetry: 
         max_bodies=settings.max_bodies,
         max_bodies_of_address=settings.max_bodies_of_address,
     )
-    app.add_middleware(BodyLimit, limits=limits, forms=forms)
+    app.add_middleware(BodyLimitMiddleware, limits=limits, forms=forms)
     app.add_middleware(UnexpectedErrors, forms=forms)
     if origins := split_names(settings.cors_origins):
         app.add_middleware(

@@ -9,7 +9,7 @@ from dragoman.routing.bundle_scan import bundle_folders
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class BundleListing:
     """One folder under the models folder."""
 
     name: str
@@ -34,15 +34,15 @@ def find_bundle(model: str, models_dir: Path) -> Path:
     raise BundleError(model, (f"neither {path} nor {named} is a folder; models in {models_dir}: {names}",))
 
 
-def list_bundles(models_dir: Path) -> list[Listing]:
+def list_bundles(models_dir: Path) -> list[BundleListing]:
     """Read and verify all bundles under `models_dir`; return them sorted by name."""
     return [inspect(folder) for folder in bundle_folders(models_dir).values()]
 
 
-def inspect(folder: Path) -> Listing:
+def inspect(folder: Path) -> BundleListing:
     """Read and verify one bundle."""
     try:
         bundle = read_bundle(folder)
     except BundleError as error:
-        return Listing(folder.name, None, error.problems)
-    return Listing(folder.name, bundle, tuple(verify_files(bundle)))
+        return BundleListing(folder.name, None, error.problems)
+    return BundleListing(folder.name, bundle, tuple(verify_files(bundle)))

@@ -13,7 +13,7 @@ from dragoman.routing.router import Router
 logger = logging.getLogger(__name__)
 
 
-class Watcher:
+class ModelWatcher:
     """Has a router scan its folders, on a thread and one scan at a time, and logs the changes."""
 
     def __init__(self, router: Router) -> None:

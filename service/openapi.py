@@ -15,10 +15,10 @@ from service.app import create_app
 from service.settings import APIS, Settings
 
 
-def whole_document() -> dict[str, Any]:
+def full_document() -> dict[str, Any]:
     """Return the document with all APIs and all optional routes, whatever the environment sets."""
     fields = Settings.model_fields
-    with TemporaryDirectory() as folder, Router(dict, _open_nothing, _reckon_nothing) as router:
+    with TemporaryDirectory() as folder, Router(dict, _never_open, _never_estimate) as router:
         given: dict[str, Any] = {
             **{name: field.get_default(call_default_factory=True) for name, field in fields.items()},
             "apis": ",".join(APIS),
@@ -28,22 +28,22 @@ def whole_document() -> dict[str, Any]:
         return create_app(router, Settings(**given), ()).openapi()
 
 
-def _open_nothing(_folder: Path) -> NoReturn:
+def _never_open(_folder: Path) -> NoReturn:
     raise AssertionError("there is no model to open")
 
 
-def _reckon_nothing(_manifest: Manifest) -> NoReturn:
+def _never_estimate(_manifest: Manifest) -> NoReturn:
     raise AssertionError("there is no model to reckon with")
 
 
-def as_text(document: dict[str, Any]) -> str:
+def to_text(document: dict[str, Any]) -> str:
     """Format the document as it is stored in a file."""
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def main(arguments: list[str]) -> None:
     """Write the document to the file in `arguments`, or to stdout."""
-    text = as_text(whole_document())
+    text = to_text(full_document())
     if arguments:
         Path(arguments[0]).write_text(text, encoding="utf-8")
     else:

@@ -4,7 +4,7 @@ from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.telemetry.worker_counters import WorkerCounters
 from service.translation.inference import Inference
 
-FULL_SHARE = 0.9
+MAX_QUEUE_SHARE = 0.9
 """Share of the queue from which on a load balancer should send requests to other servers."""
 
 
@@ -16,7 +16,7 @@ class Readiness:
         self._workers = workers
         self._is_draining = False
 
-    def begin_to_drain(self) -> None:
+    def start_draining(self) -> None:
         """Report the server as not ready, since it is about to stop; it still answers requests."""
         self._is_draining = True
 
@@ -35,7 +35,7 @@ class Readiness:
             problem = f"job workers give no sign of life: {named}; the server's log may say why"
             raise ApiError(ErrorKind.NOT_READY, problem, headers=RETRY_AFTER)
         queue = self._inference.router.queue()
-        if queue.num_waiting and queue.num_waiting >= FULL_SHARE * queue.queue_size:
+        if queue.num_waiting and queue.num_waiting >= MAX_QUEUE_SHARE * queue.queue_size:
             problem = f"{queue.num_waiting} segments wait already, of {queue.queue_size} that may"
             raise ApiError(ErrorKind.NOT_READY, problem, headers=RETRY_AFTER)
 

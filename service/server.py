@@ -11,9 +11,9 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
-from service.app import create_app, observing_options
+from service.app import create_app, telemetry_options
 from service.engine import open_router, preloaded
-from service.http.server_protocol import ConnectionLimits, DrainingServer, Stopping, patient_protocol
+from service.http.server_protocol import ConnectionLimits, DrainingServer, ShutdownOptions, bounded_protocol
 from service.server_telemetry import Telemetry
 from service.settings import Settings
 from service.telemetry.logs import configure_logs
@@ -21,7 +21,7 @@ from service.telemetry.logs import configure_logs
 KEEP_ALIVE_S = 75
 """Idle seconds before a connection is closed: clients that poll every few seconds keep theirs. Uvicorn's own
 5 s end just when DeepL's client polls."""
-COLLECTING = (10_000, 5, 50)
+GC_THRESHOLDS = (10_000, 5, 50)
 """Thresholds of the garbage collector: new objects per collection of generation 0, and collections of a
 generation per collection of the next. Full collections are rare: with the segments of 16 large texts, one
 blocks all requests for 0.1 s, and texts leave no cycles."""
@@ -47,20 +47,20 @@ def serve(settings: Settings) -> None:
         BundleError: there is no such bundle, or it cannot be trusted.
         ProviderError: a provider cannot be used.
     """
-    _share_arenas()
+    _limit_arenas()
     configure_logs(settings.log_format, settings.log_level)
     # Warnings of the form parser may quote a client's text.
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
-    telemetry = Telemetry.open(observing_options(settings))
+    telemetry = Telemetry.open(telemetry_options(settings))
     # Uvicorn raises the signal again after it has stopped; a requested stop is no failure, so exit with 0.
     signal.signal(signal.SIGTERM, _stop)
     with open_router(settings, telemetry.engine_metrics) as router:
         names = preloaded(settings, router)
         router.preload(names)
         server = create_server(create_app(router, settings, names, telemetry), settings)
-        _spare_collector()
+        _configure_gc()
         sys.setswitchinterval(SWITCH_INTERVAL_S)
-        server.run([_shared_socket(settings)] if settings.reuse_port else None)
+        server.run([_open_shared_socket(settings)] if settings.reuse_port else None)
         if not server.started:
             sys.exit(EXIT_NOT_STARTED)
 
@@ -82,21 +82,21 @@ def create_server(app: FastAPI, settings: Settings) -> DrainingServer:
         ws="none",
         loop="asyncio",  # never uvloop, even if it is installed: docs/explanation/decisions/0014
         timeout_keep_alive=KEEP_ALIVE_S,
-        http=patient_protocol(limits),
+        http=bounded_protocol(limits),
         forwarded_allow_ips=settings.trusted_proxies,
     )
-    begin_to_drain = app.state.readiness.begin_to_drain
-    return DrainingServer(config, Stopping(settings.drain_s, settings.stop_timeout_s, begin_to_drain))
+    start_draining = app.state.readiness.start_draining
+    return DrainingServer(config, ShutdownOptions(settings.drain_s, settings.stop_timeout_s, start_draining))
 
 
-def _share_arenas() -> None:
+def _limit_arenas() -> None:
     """Limit the number of heaps that threads allocate from; do nothing if the C library has no `mallopt`."""
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is not None:
         set_option(M_ARENA_MAX, MAX_ARENAS)
 
 
-def _spare_collector() -> None:
+def _configure_gc() -> None:
     """Exclude the application's own objects from garbage collection, and collect less often.
 
     A collection holds the interpreter. Over all objects of an application it took up to 0.2 s, several times
@@ -104,10 +104,10 @@ def _spare_collector() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*COLLECTING)
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
-def _shared_socket(settings: Settings) -> socket.socket:
+def _open_shared_socket(settings: Settings) -> socket.socket:
     """Return a socket bound to a port that other processes can bind as well.
 
     Raises:

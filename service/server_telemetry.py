@@ -10,7 +10,7 @@ from dragoman.scheduling.metrics import EngineMetrics
 from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorForm, ErrorForms
 from service.http.metrics_route import Access, metrics_routes
-from service.http.telemetry_middleware import LineOptions, TelemetryMiddleware
+from service.http.telemetry_middleware import RequestLogOptions, TelemetryMiddleware
 from service.telemetry.engine_metrics import EngineMetricsCollector
 from service.telemetry.metrics import Metrics, ServerState
 from service.telemetry.request_counters import RequestCounters
@@ -24,7 +24,7 @@ class TelemetryOptions:
     """What to record, and who may read the metrics."""
 
     metrics: Access = "open"
-    lines: LineOptions = field(default_factory=LineOptions)
+    lines: RequestLogOptions = field(default_factory=RequestLogOptions)
     otlp_endpoint: str | None = None
     """Base address of the collector of traces; None for no traces."""
     memory_budget_bytes: int | None = None
@@ -63,7 +63,7 @@ class Telemetry:
 
     def error_forms(self, others: Iterable[ErrorForm]) -> ErrorForms:
         """Return error forms that count the errors."""
-        return _CountedForms(tuple(others), self.requests)
+        return _CountingErrorForms(tuple(others), self.requests)
 
     def routes(self, inference: Inference, authenticator: Authenticator) -> APIRouter:
         """Return the route of the metrics, if anybody may read them."""
@@ -96,7 +96,7 @@ class Telemetry:
 
 
 @dataclass(frozen=True, slots=True)
-class _CountedForms(ErrorForms):
+class _CountingErrorForms(ErrorForms):
     counters: RequestCounters = field(default_factory=RequestCounters)
 
     def respond(self, error: ApiError, path: str) -> Response:

@@ -9,7 +9,7 @@ from service.http.authentication import Authenticator
 from service.http.errors import ErrorForm
 from service.jobs.documents import Documents
 from service.jobs.job_service import JobService
-from service.model_watcher import Watcher
+from service.model_watcher import ModelWatcher
 from service.settings import Settings
 from service.translation.translation_service import TranslationService
 
@@ -20,7 +20,7 @@ class Services:
 
     translation_service: TranslationService
     authenticator: Authenticator
-    watcher: Watcher
+    watcher: ModelWatcher
     settings: Settings
     jobs: JobService | None = None
     """The job service; None if jobs are disabled."""
@@ -31,7 +31,7 @@ class Services:
 
 
 @dataclass(frozen=True, slots=True)
-class Api:
+class ApiDefinition:
     """An API, as the application mounts it."""
 
     routes: APIRouter

@@ -31,9 +31,9 @@ class SettingsError(Exception):
 
 def default_models_dir() -> Path:
     """Return `models` in the current directory, or else next to this package (in a checkout, the root)."""
-    here = Path("models")
-    beside = Path(__file__).resolve().parent.parent / "models"
-    return beside if beside.is_dir() and not here.is_dir() else here
+    current = Path("models")
+    checkout = Path(__file__).resolve().parent.parent / "models"
+    return checkout if checkout.is_dir() and not current.is_dir() else current
 
 
 def _check_providers(providers: str) -> str:
@@ -234,7 +234,7 @@ class Settings(BaseSettings):
     """Minimum severity that is logged."""
 
     @model_validator(mode="after")
-    def _has_keys_where_they_are_wanted(self) -> Self:
+    def _check_key_access(self) -> Self:
         has_keys = self.requires_key or self.database_url is not None
         for name, access in (("metrics", self.metrics), ("discovery", self.discovery)):
             if access == "key" and not has_keys:

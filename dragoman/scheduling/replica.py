@@ -31,7 +31,7 @@ from dragoman.types import Hypothesis, Method, Priority, SearchKind
 
 MAX_IDLE_LANES = 2
 """Maximum number of empty lanes whose memory is kept for the next sources of their kind."""
-READINGS = (Method.SCORE, Method.ALIGN)
+FORCED_METHODS = (Method.SCORE, Method.ALIGN)
 """Methods of forced decoding, which search for no token."""
 
 Encoded = TypeVar("Encoded")
@@ -235,7 +235,7 @@ class Replica(Generic[Encoded]):
             work = self._work[tier]
             work.steps_since_join = 0
             self._engine_metrics.segments_joined(kind, [now_s - request.queued_s for request in group])
-            if kind.method not in READINGS:
+            if kind.method not in FORCED_METHODS:
                 work.beginning += group
             lengths = [request.num_tokens for request in group]
             batches = encoder_batches(lengths, self._capacity.encoder_tokens)

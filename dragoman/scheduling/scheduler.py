@@ -16,7 +16,7 @@ from dragoman.decoding.loop import AnyLane
 from dragoman.errors import DeadlineExceeded, Overloaded, TranslatorClosed
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
 from dragoman.scheduling.policy import Capacity, Tier, WaitingList, fair_share, free_queue_slots, tier_of
-from dragoman.scheduling.replica import READINGS, Replica, SegmentRequest
+from dragoman.scheduling.replica import FORCED_METHODS, Replica, SegmentRequest
 from dragoman.types import Priority, SearchKind
 
 RECENT_S = 1.0
@@ -100,7 +100,7 @@ class Scheduler(Generic[Encoded]):
             if not is_closed:
                 self._start()
                 # What follows a search was counted with the search.
-                _count_tokens(request for request in requests if request.kind.method not in READINGS)
+                _count_tokens(request for request in requests if request.kind.method not in FORCED_METHODS)
                 self._shared.add(requests)
         for request in requests if is_closed else ():
             request.finish(TranslatorClosed("the translator was closed before this was done"))

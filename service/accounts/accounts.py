@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
-from service.accounts.callers import ANYONE, Caller, caller_with
+from service.accounts.callers import ANONYMOUS, Caller, caller_from_key
 from service.accounts.database import DEFAULT_URL, TIMEOUT_S, Database
 from service.accounts.errors import MissingKey, NoDatabase, UnknownKey
 from service.accounts.glossaries import Glossary, GlossaryStore, NewGlossary
 from service.accounts.key_store import KeyStore
-from service.accounts.keys import Key, PresentedKey, is_secret_of, month_of, parse_key
+from service.accounts.keys import Key, ParsedKey, is_secret_of, month_of, parse_key
 from service.accounts.usage import Charge, Usage, UsageStore
 
 KEY_TTL_S = 10.0
@@ -64,7 +64,7 @@ class Accounts:
     requires_key: bool
     options: AccountsOptions
     _database: Database | None
-    _keys: "_RecentKeys | None"
+    _keys: "_KeyCache | None"
 
     @classmethod
     def open(cls, url: str | None, *, requires_key: bool, options: AccountsOptions = DEFAULTS) -> Self:
@@ -83,7 +83,7 @@ class Accounts:
         if url is None and not requires_key:
             return cls(requires_key, options, None, None)
         database = Database.open(url or DEFAULT_URL, options.timeout_s)
-        keys = _RecentKeys(KeyStore(database), options.key_ttl_s, options.clock.monotonic)
+        keys = _KeyCache(KeyStore(database), options.key_ttl_s, options.clock.monotonic)
         return cls(requires_key, options, database, keys)
 
     @property
@@ -112,17 +112,17 @@ class Accounts:
             StoreError: the database cannot be used.
         """
         if self._keys is None:
-            return ANYONE
+            return ANONYMOUS
         if not presented:
             if self.requires_key:
                 raise MissingKey
-            return ANYONE
+            return ANONYMOUS
         parts = parse_key(presented)
         if parts is None:
             raise UnknownKey
-        return caller_with(self._verify(parts, self._keys))
+        return caller_from_key(self._verify(parts, self._keys))
 
-    def _verify(self, presented: PresentedKey, keys: "_RecentKeys") -> Key:
+    def _verify(self, presented: ParsedKey, keys: "_KeyCache") -> Key:
         key = keys.find(presented.id)
         if not is_secret_of(presented, key) or key is None:
             raise UnknownKey
@@ -149,7 +149,7 @@ class Accounts:
             raise ValueError(f"{characters} characters and {documents} documents cannot be charged")
         charge = Charge(caller.key_id, self._month(), characters, documents)
         if caller.key_id is not None:
-            UsageStore(self._need_database("quotas")).charge(charge, caller.limits.characters_per_month)
+            UsageStore(self._require_database("quotas")).charge(charge, caller.limits.characters_per_month)
         return charge
 
     def refund(self, charge: Charge) -> None:
@@ -159,13 +159,13 @@ class Accounts:
             StoreError: the database cannot be used, or less than this is counted, as after a second refund.
         """
         if charge.key_id is not None:
-            UsageStore(self._need_database("quotas")).refund(charge)
+            UsageStore(self._require_database("quotas")).refund(charge)
 
     def usage(self, caller: Caller) -> Usage:
         """Return the usage of this month, UTC; zero without a key. `caller.limits` has the limit."""
         if caller.key_id is None:
             return Usage(self._month())
-        return UsageStore(self._need_database("quotas")).of_month(caller.key_id, self._month())
+        return UsageStore(self._require_database("quotas")).of_month(caller.key_id, self._month())
 
     def add_glossary(self, caller: Caller, new: NewGlossary) -> Glossary:
         """Store a glossary for its caller; callers without a key share theirs.
@@ -201,34 +201,36 @@ class Accounts:
         return month_of(self.options.clock.now())
 
     def _glossaries(self) -> GlossaryStore:
-        return GlossaryStore(self._need_database("glossaries"))
+        return GlossaryStore(self._require_database("glossaries"))
 
-    def _need_database(self, what_for: str) -> Database:
+    def _require_database(self, purpose: str) -> Database:
         if self._database is None:
-            raise NoDatabase("none", f"{what_for} need one; the server's operator must set database_url")
+            raise NoDatabase("none", f"{purpose} need one; the server's operator must set database_url")
         return self._database
 
 
 @dataclass(slots=True)
-class _RecentKeys:
+class _KeyCache:
     """A cache of keys from the database. It omits unknown ids, of which there is no end."""
 
     store: KeyStore
     ttl_s: float
     monotonic: Callable[[], float]
-    _found: dict[str, tuple[float, Key]] = field(default_factory=dict)
+    _cached: dict[str, tuple[float, Key]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def find(self, key_id: str) -> Key | None:
-        asked_at = self.monotonic()  # before the lookup, so that its result is never older than recorded
+        lookup_started_s = (
+            self.monotonic()
+        )  # before the lookup, so that its result is never older than recorded
         with self._lock:
-            looked_up_at, key = self._found.get(key_id, (0.0, None))
-        if key is not None and asked_at - looked_up_at < self.ttl_s:
+            cached_at_s, key = self._cached.get(key_id, (0.0, None))
+        if key is not None and lookup_started_s - cached_at_s < self.ttl_s:
             return key
         key = self.store.find(key_id)
         with self._lock:
             if key is None:
-                self._found.pop(key_id, None)
+                self._cached.pop(key_id, None)
             else:
-                self._found[key_id] = (asked_at, key)
+                self._cached[key_id] = (lookup_started_s, key)
         return key

@@ -22,9 +22,9 @@ class Caller:
             raise ScopeMissing(scope)
 
 
-ANYONE = Caller(key_id=None, name="anyone", scopes=DEFAULT_SCOPES, limits=NO_LIMITS)
+ANONYMOUS = Caller(key_id=None, name="anyone", scopes=DEFAULT_SCOPES, limits=NO_LIMITS)
 """Every caller without a key, on a server that requires none; it does not have the scope `admin`."""
 
 
-def caller_with(key: Key) -> Caller:
+def caller_from_key(key: Key) -> Caller:
     return Caller(key.id, key.name, key.scopes, key.limits)

@@ -32,7 +32,7 @@ class Database:
     """File, or URL without the password, for messages."""
     engine: Engine
     timeout_s: float
-    _writer: threading.Lock = field(default_factory=threading.Lock)
+    _write_lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def open(cls, url: str, timeout_s: float = TIMEOUT_S) -> "Database":
@@ -72,7 +72,7 @@ class Database:
         Raises:
             StoreError: the database cannot be read.
         """
-        with self._failing_typed(), self.engine.connect() as connection:
+        with self._typed_errors(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -83,24 +83,24 @@ class Database:
             StoreError: the change cannot be made.
         """
         if self.engine.dialect.name != "sqlite":
-            with self._failing_typed(), self.engine.begin() as connection:
+            with self._typed_errors(), self.engine.begin() as connection:
                 yield connection
             return
         # SQLite allows one writer, and others poll. Within this process they queue for the lock instead.
-        if not self._writer.acquire(timeout=self.timeout_s):
+        if not self._write_lock.acquire(timeout=self.timeout_s):
             raise StoreError(
                 self.name, f"others were writing to it for {self.timeout_s:g} s; try again later"
             )
         try:
-            with self._failing_typed(), self.engine.connect() as connection:
+            with self._typed_errors(), self.engine.connect() as connection:
                 connection.execution_options(is_writing=True)
                 with connection.begin():
                     yield connection
         finally:
-            self._writer.release()
+            self._write_lock.release()
 
     @contextmanager
-    def _failing_typed(self) -> Iterator[None]:
+    def _typed_errors(self) -> Iterator[None]:
         try:
             yield
         except (SQLAlchemyError, OSError) as error:
@@ -209,7 +209,7 @@ def _check_schema(connection: Connection, name: str) -> None:
 
 def _cause(error: SQLAlchemyError | OSError) -> str:
     """Return the first line of the message, without the statement; PostgreSQL's next lines quote the row."""
-    told = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    driver_error = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     with suppress(IndexError):
-        return str(told).strip().splitlines()[0]
-    return type(told).__name__
+        return str(driver_error).strip().splitlines()[0]
+    return type(driver_error).__name__

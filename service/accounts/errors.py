@@ -1,7 +1,7 @@
 """Errors that accounts raise on purpose.
 
 AccountsError
-├─ KeyRefused             the caller needs another key
+├─ KeyRejected             the caller needs another key
 │  ├─ MissingKey          no key was presented, and the server requires one
 │  ├─ UnknownKey          there is no such key, or it has expired or was revoked
 │  └─ ScopeMissing        the key does not have the scope that the request needs
@@ -26,12 +26,12 @@ class AccountsError(Exception):
     """Base class. No message and no `repr` contains a key or a password."""
 
 
-class KeyRefused(AccountsError):  # noqa: N818 -- the name is clear without the suffix
+class KeyRejected(AccountsError):  # noqa: N818 -- the name is clear without the suffix
     """The caller needs another key."""
 
 
 @dataclass(eq=False)
-class MissingKey(KeyRefused):
+class MissingKey(KeyRejected):
     """No key was presented."""
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class MissingKey(KeyRefused):
 
 
 @dataclass(eq=False)
-class UnknownKey(KeyRefused):
+class UnknownKey(KeyRejected):
     """The key is not valid on this server. Only the log says whether it has expired or was revoked."""
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class UnknownKey(KeyRefused):
 
 
 @dataclass(eq=False)
-class ScopeMissing(KeyRefused):
+class ScopeMissing(KeyRejected):
     """The caller is known, but its key does not have the scope that the request needs."""
 
     scope: str

@@ -19,7 +19,7 @@ MAX_GLOSSARIES = 1000
 MAX_NAME_BYTES = 1024
 MAX_LANGUAGE_CHARACTERS = 64
 _LANGUAGE = re.compile(r"[A-Za-z0-9]+([-_][A-Za-z0-9]+)*", re.ASCII)
-_ABOUT = [column for column in GLOSSARIES.c if column.name not in {"entries", "key_id"}]
+_METADATA_COLUMNS = [column for column in GLOSSARIES.c if column.name not in {"entries", "key_id"}]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +78,31 @@ class GlossaryStore:
         """
         new.check()
         entries = parse_entries(new.entries, new.format, new.source, new.target)
-        made = Glossary(str(uuid.uuid4()), new.name, new.source, new.target, len(entries), now)
-        row = {column.name: getattr(made, column.name) for column in _ABOUT}
+        glossary = Glossary(str(uuid.uuid4()), new.name, new.source, new.target, len(entries), now)
+        row = {column.name: getattr(glossary, column.name) for column in _METADATA_COLUMNS}
         with self.database.writing() as connection:
             if connection.dialect.name == "postgresql":  # else two at once could pass the limit
                 connection.execute(text(f"LOCK TABLE {GLOSSARIES.name} IN SHARE ROW EXCLUSIVE MODE"))
-            num_owned = select(func.count()).select_from(GLOSSARIES).where(_owned_by(owner))
+            num_owned = select(func.count()).select_from(GLOSSARIES).where(_is_owned_by(owner))
             if connection.execute(num_owned).scalar_one() >= MAX_GLOSSARIES:
                 raise TooManyGlossaries(MAX_GLOSSARIES)
             connection.execute(insert(GLOSSARIES).values(key_id=owner, entries=write_tsv(entries), **row))
-        return made
+        return glossary
 
     def list(self, owner: str | None) -> list[Glossary]:
         """Return the owner's glossaries, oldest first."""
-        wanted = select(*_ABOUT).where(_owned_by(owner)).order_by(GLOSSARIES.c.created_at, GLOSSARIES.c.id)
+        query = (
+            select(*_METADATA_COLUMNS)
+            .where(_is_owned_by(owner))
+            .order_by(GLOSSARIES.c.created_at, GLOSSARIES.c.id)
+        )
         with self.database.reading() as connection:
-            return [_as_glossary(row) for row in connection.execute(wanted).all()]
+            return [_as_glossary(row) for row in connection.execute(query).all()]
 
     def get(self, owner: str | None, glossary_id: str) -> Glossary:
         """Return a glossary. Raises UnknownGlossary if the owner has none with this id."""
         with self.database.reading() as connection:
-            row = connection.execute(select(*_ABOUT).where(_is(owner, glossary_id))).first()
+            row = connection.execute(select(*_METADATA_COLUMNS).where(_has_id(owner, glossary_id))).first()
         if row is None:
             raise UnknownGlossary(glossary_id)
         return _as_glossary(row)
@@ -106,7 +110,7 @@ class GlossaryStore:
     def tsv(self, owner: str | None, glossary_id: str) -> str:
         """Return the entries, one per line, in the order received. Raises UnknownGlossary."""
         with self.database.reading() as connection:
-            row = connection.execute(select(GLOSSARIES.c.entries).where(_is(owner, glossary_id))).first()
+            row = connection.execute(select(GLOSSARIES.c.entries).where(_has_id(owner, glossary_id))).first()
         if row is None:
             raise UnknownGlossary(glossary_id)
         return str(row.entries)
@@ -118,19 +122,19 @@ class GlossaryStore:
     def delete(self, owner: str | None, glossary_id: str) -> None:
         """Delete a glossary. Raises UnknownGlossary if the owner has none with this id."""
         with self.database.writing() as connection:
-            gone = delete(GLOSSARIES).where(_is(owner, glossary_id)).returning(GLOSSARIES.c.id)
-            if connection.execute(gone).first() is None:
+            deletion = delete(GLOSSARIES).where(_has_id(owner, glossary_id)).returning(GLOSSARIES.c.id)
+            if connection.execute(deletion).first() is None:
                 raise UnknownGlossary(glossary_id)
 
 
-def _owned_by(owner: str | None) -> ColumnElement[bool]:
+def _is_owned_by(owner: str | None) -> ColumnElement[bool]:
     return GLOSSARIES.c.key_id.is_(None) if owner is None else GLOSSARIES.c.key_id == owner
 
 
-def _is(owner: str | None, glossary_id: str) -> ColumnElement[bool]:
+def _has_id(owner: str | None, glossary_id: str) -> ColumnElement[bool]:
     # Databases fail at NUL and lone surrogates in text; ids contain neither.
     printable = glossary_id if glossary_id.isascii() and glossary_id.isprintable() else ""
-    return (GLOSSARIES.c.id == printable) & _owned_by(owner)
+    return (GLOSSARIES.c.id == printable) & _is_owned_by(owner)
 
 
 def _as_glossary(row: Row[Any]) -> Glossary:

@@ -18,7 +18,7 @@ MAX_ENTRIES_BYTES = 10 * 2**20
 MAX_TERM_BYTES = 1024
 _PAIR, _PAIR_AND_LANGUAGES = 2, 4
 _BYTE_ORDER_MARK = "\ufeff"
-_NOT_IN_TERMS = frozenset(("\u2028", "\u2029", _BYTE_ORDER_MARK))
+_FORBIDDEN_IN_TERMS = frozenset(("\u2028", "\u2029", _BYTE_ORDER_MARK))
 """Further forbidden characters: line separators, and a byte order mark, which is lost if it starts a file."""
 
 
@@ -31,12 +31,12 @@ class EntriesFormat(StrEnum):
     """Source term, comma, target term, optionally both languages; double quotation marks quote a field."""
 
 
-def parse_entries(text: str, form: EntriesFormat, source: str, target: str) -> dict[str, str]:
+def parse_entries(text: str, entries_format: EntriesFormat, source: str, target: str) -> dict[str, str]:
     """Return target terms by source terms, in the order of `text`.
 
     Args:
         text: one entry per line; a byte order mark may come first.
-        form: the format of the lines.
+        entries_format: the format of the lines.
         source: the glossary's source language; a line of CSV that names languages must agree with both.
         target: the glossary's target language.
 
@@ -49,14 +49,14 @@ def parse_entries(text: str, form: EntriesFormat, source: str, target: str) -> d
         )
     entries: dict[str, str] = {}
     lines: dict[str, int] = {}
-    for line, fields in _rows(text.removeprefix(_BYTE_ORDER_MARK), form):
-        if form is EntriesFormat.CSV and len(fields) == _PAIR_AND_LANGUAGES:
+    for line, fields in _read_rows(text.removeprefix(_BYTE_ORDER_MARK), entries_format):
+        if entries_format is EntriesFormat.CSV and len(fields) == _PAIR_AND_LANGUAGES:
             _check_languages(line, fields[2:], (source, target))
             del fields[2:]
         if len(fields) != _PAIR:
-            allowed = "2" if form is EntriesFormat.TSV else "2, or 4 with the languages"
+            allowed = "2" if entries_format is EntriesFormat.TSV else "2, or 4 with the languages"
             raise GlossaryInvalid(
-                "entries", f"line {line} has {len(fields)} fields in {form} and not {allowed}"
+                "entries", f"line {line} has {len(fields)} fields in {entries_format} and not {allowed}"
             )
         for side, term in zip(("source", "target"), fields, strict=True):
             check_term(term, f"line {line}: the {side} term")
@@ -77,8 +77,8 @@ def write_tsv(entries: Mapping[str, str]) -> str:
 
 def read_tsv(text: str) -> dict[str, str]:
     """Read the entries that `write_tsv` wrote."""
-    cuts = [line.split("\t") for line in text.split("\n")[:-1]]
-    return {source: target for source, target in cuts}  # noqa: C416 -- unlike dict(), shows that there are two
+    pairs = [line.split("\t") for line in text.split("\n")[:-1]]
+    return {source: target for source, target in pairs}  # noqa: C416 -- unlike dict(), shows that there are two
 
 
 def check_term(term: str, where: str) -> None:
@@ -87,16 +87,16 @@ def check_term(term: str, where: str) -> None:
         raise GlossaryInvalid("entries", f"{where} is empty")
     if term != term.strip():
         raise GlossaryInvalid("entries", f"{where} begins or ends with white space; send it without")
-    if any(unicodedata.category(character) == "Cc" or character in _NOT_IN_TERMS for character in term):
+    if any(unicodedata.category(character) == "Cc" or character in _FORBIDDEN_IN_TERMS for character in term):
         raise GlossaryInvalid("entries", f"{where} has a control character; send it without")
     if (size := _size_bytes(term, "entries")) > MAX_TERM_BYTES:
         raise GlossaryInvalid("entries", f"{where} has {size} bytes, and at most {MAX_TERM_BYTES} may be")
 
 
-def _rows(text: str, form: EntriesFormat) -> Iterator[tuple[int, list[str]]]:
+def _read_rows(text: str, entries_format: EntriesFormat) -> Iterator[tuple[int, list[str]]]:
     """Yield the fields of each line that has any, with the line's number from 1."""
     lines = io.StringIO(text, newline="")
-    if form is EntriesFormat.TSV:
+    if entries_format is EntriesFormat.TSV:
         reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE, strict=True)
     else:
         reader = csv.reader(lines, strict=True)
@@ -107,7 +107,9 @@ def _rows(text: str, form: EntriesFormat) -> Iterator[tuple[int, list[str]]]:
                 yield start, fields
             start = reader.line_num + 1
     except csv.Error as error:
-        raise GlossaryInvalid("entries", f"line {start} cannot be read as {form}: {error}") from error
+        raise GlossaryInvalid(
+            "entries", f"line {start} cannot be read as {entries_format}: {error}"
+        ) from error
 
 
 def _check_languages(line: int, sent: list[str], own: tuple[str, str]) -> None:

@@ -11,7 +11,7 @@ from service.accounts.errors import KeyInvalid, StoreError
 from service.accounts.keys import Key, KeyLimits, KeyOptions, NewKey, Scope, make_key
 from service.accounts.tables import KEYS
 
-_TRIES = 8
+_MAX_TRIES = 8
 """Maximum tries to find a free id. Ids are short: with a million keys, one try in 4,000 collides."""
 
 
@@ -21,7 +21,7 @@ class KeyStore:
 
     database: Database
 
-    def create(self, wishes: KeyOptions, now: datetime) -> NewKey:
+    def create(self, options: KeyOptions, now: datetime) -> NewKey:
         """Create a key, and store what is needed to recognise it.
 
         Raises:
@@ -29,13 +29,13 @@ class KeyStore:
             StoreError: the database cannot be used; no key is created.
         """
         with self.database.writing() as connection:
-            for _ in range(_TRIES):
-                new = make_key(wishes, now)
+            for _ in range(_MAX_TRIES):
+                new = make_key(options, now)
                 taken = select(KEYS.c.id).where(KEYS.c.id == new.key.id)
                 if connection.execute(taken).first() is None:
                     connection.execute(insert(KEYS).values(_as_row(new.key)))
                     return new
-        raise StoreError(self.database.name, f"{_TRIES} ids in turn were taken; try again")
+        raise StoreError(self.database.name, f"{_MAX_TRIES} ids in turn were taken; try again")
 
     def find(self, key_id: str) -> Key | None:
         with self.database.reading() as connection:

@@ -96,7 +96,7 @@ class NewKey:
 
 
 @dataclass(frozen=True, slots=True)
-class PresentedKey:
+class ParsedKey:
     """A key as a request presents it."""
 
     id: str
@@ -125,25 +125,25 @@ class KeyOptions:
             raise KeyInvalid("expires", f"{self.expires_at.isoformat()} is not in the future")
 
 
-def make_key(wishes: KeyOptions, now: datetime) -> NewKey:
+def make_key(options: KeyOptions, now: datetime) -> NewKey:
     """Create a key with a secret of 256 random bits.
 
     Raises:
         KeyInvalid: an option cannot be used; the error names the field.
     """
-    wishes.check(now)
+    options.check(now)
     key_id, secret = secrets.token_hex(ID_SIZE_BYTES), secrets.token_urlsafe(SECRET_SIZE_BYTES)
-    key = Key(key_id, wishes.name, _sha256(secret), wishes.scopes, wishes.limits, now, wishes.expires_at)
+    key = Key(key_id, options.name, _sha256(secret), options.scopes, options.limits, now, options.expires_at)
     return NewKey(key, f"drg_{key_id}_{secret}")
 
 
-def parse_key(presented: str) -> PresentedKey | None:
+def parse_key(presented: str) -> ParsedKey | None:
     """Split a key into its parts; return None for text without the form of a key."""
     form = _FORM.fullmatch(presented)
-    return PresentedKey(form["id"], form["secret"]) if form else None
+    return ParsedKey(form["id"], form["secret"]) if form else None
 
 
-def is_secret_of(presented: PresentedKey, key: Key | None) -> bool:
+def is_secret_of(presented: ParsedKey, key: Key | None) -> bool:
     """Return whether a secret is the key's, in the same time whatever is wrong, even if there is no key."""
     expected = DECOY_SHA256 if key is None else key.secret_sha256
     return hmac.compare_digest(_sha256(presented.secret), expected) and key is not None

@@ -26,7 +26,7 @@ from service.accounts.callers import Caller
 from service.accounts.errors import RateLimited, RatesInvalid
 
 REDIS_TIMEOUT_S = 0.5
-REDIS_REST_S = 5.0
+REDIS_RETRY_S = 5.0
 """Seconds to wait after a failure of Redis before it is used again."""
 IPV6_PREFIX_BITS = 64
 """Prefix of an IPv6 network that counts as one client: a provider's customer gets at least one (RFC 6177)."""
@@ -65,7 +65,7 @@ class RateLimits:
         return "; ".join(str(window) for window in self.windows)
 
 
-class WindowsInMemory(MemoryStorage):
+class MemoryWindowStorage(MemoryStorage):
     """Moving windows in memory.
 
     The base class visits all its keys after every request, in a thread: with a thousand callers that took a
@@ -77,7 +77,7 @@ class WindowsInMemory(MemoryStorage):
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._monotonic = monotonic
-        self._entered_at: dict[str, deque[float]] = {}
+        self._entry_times: dict[str, deque[float]] = {}
         self._empty_at: dict[str, float] = {}
         self._swept_at = monotonic()
 
@@ -85,7 +85,7 @@ class WindowsInMemory(MemoryStorage):
         """Add `amount` entries if the window of `expiry` seconds stays within `limit`; return whether."""
         now = self._monotonic()
         self._sweep(now)
-        entered_at = self._entered_at.setdefault(key, deque())
+        entered_at = self._entry_times.setdefault(key, deque())
         while entered_at and entered_at[0] <= now - expiry:
             entered_at.popleft()
         if len(entered_at) + amount > limit:
@@ -98,7 +98,7 @@ class WindowsInMemory(MemoryStorage):
         """Return the time of the oldest entry within `expiry` seconds, in Unix seconds, and how many."""
         del limit
         now = self._monotonic()
-        entered_at = [entry for entry in self._entered_at.get(key, ()) if entry > now - expiry]
+        entered_at = [entry for entry in self._entry_times.get(key, ()) if entry > now - expiry]
         age_s = now - entered_at[0] if entered_at else 0.0
         return time.time() - age_s, len(entered_at)
 
@@ -107,19 +107,21 @@ class WindowsInMemory(MemoryStorage):
             return
         self._swept_at = now
         for key in [key for key, empty_at in self._empty_at.items() if empty_at <= now]:
-            del self._empty_at[key], self._entered_at[key]
+            del self._empty_at[key], self._entry_times[key]
 
 
 @dataclass(slots=True)
-class Rates:
+class RateLimiter:
     """Rate limiter that counts in this process or in Redis. For one event loop."""
 
     default: RateLimits | None
     """Limits of callers whose key has no limit of its own; None for no limit."""
     _shared: MovingWindowRateLimiter | None
     """Limiter in Redis, shared by several processes; None to count in this process."""
-    _own: MovingWindowRateLimiter = field(default_factory=lambda: MovingWindowRateLimiter(WindowsInMemory()))
-    _rests_until_s: float = -math.inf
+    _local: MovingWindowRateLimiter = field(
+        default_factory=lambda: MovingWindowRateLimiter(MemoryWindowStorage())
+    )
+    _redis_retry_at_s: float = -math.inf
 
     @classmethod
     def open(cls, storage_url: str | None, default: str | None) -> Self:
@@ -146,8 +148,8 @@ class Rates:
         Raises:
             RateLimited: a limit is exceeded; the error names it and says when to retry.
         """
-        own = caller.limits.requests_per_minute
-        limits = self.default if own is None else RateLimits.per_minute(own)
+        key_limit = caller.limits.requests_per_minute
+        limits = self.default if key_limit is None else RateLimits.per_minute(key_limit)
         if limits is not None:
             await self.hit(identity_of(caller, address), limits)
 
@@ -160,20 +162,20 @@ class Rates:
         Raises:
             RateLimited: a limit is exceeded; the error names it and says when to retry.
         """
-        if self._shared is not None and time.monotonic() >= self._rests_until_s:
+        if self._shared is not None and time.monotonic() >= self._redis_retry_at_s:
             try:
                 async with asyncio.timeout(REDIS_TIMEOUT_S):
                     await _hit(self._shared, identity, limits)
             except (StorageError, OSError) as error:  # TimeoutError is one
-                self._rests_until_s = time.monotonic() + REDIS_REST_S
+                self._redis_retry_at_s = time.monotonic() + REDIS_RETRY_S
                 logger.error(  # noqa: TRY400 -- a traceback adds nothing and would repeat every few seconds
                     "rates: Redis failed (%s); this process counts alone and asks again in %g s",
                     type(error.__cause__ or error).__name__,
-                    REDIS_REST_S,
+                    REDIS_RETRY_S,
                 )
             else:
                 return
-        await _hit(self._own, identity, limits)
+        await _hit(self._local, identity, limits)
 
     async def close(self) -> None:
         """Close the connection to Redis."""

@@ -10,7 +10,7 @@ from service.accounts.usage import UsageStore
 
 
 @dataclass(frozen=True, slots=True)
-class Stores:
+class AdminStores:
     """The keys of a database and their usage."""
 
     keys: KeyStore

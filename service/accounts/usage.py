@@ -50,7 +50,7 @@ class UsageStore:
             StoreError: the database cannot be used; nothing is counted.
         """
         with self.database.writing() as connection:
-            charge_in(connection, charge, limit)
+            charge_in_transaction(connection, charge, limit)
 
     def refund(self, charge: Charge) -> None:
         """Refund a charge in the month in which it was made. The request stays counted.
@@ -59,7 +59,7 @@ class UsageStore:
             StoreError: the database cannot be used, or less than this was charged.
         """
         with self.database.writing() as connection:
-            refund_in(connection, charge, self.database.name)
+            refund_in_transaction(connection, charge, self.database.name)
 
     def of_month(self, key_id: str, month: str) -> Usage:
         with self.database.reading() as connection:
@@ -80,7 +80,7 @@ class UsageStore:
         return [Usage(row.month, row.characters, row.requests, row.documents) for row in rows]
 
 
-def charge_in(connection: Connection, charge: Charge, limit: int | None) -> None:
+def charge_in_transaction(connection: Connection, charge: Charge, limit: int | None) -> None:
     """Charge as `UsageStore.charge` does, within a larger transaction."""
     # The statement does not compare a month's first row with the limit.
     is_counted = (limit is None or charge.characters <= limit) and _count(connection, charge, limit)
@@ -89,11 +89,11 @@ def charge_in(connection: Connection, charge: Charge, limit: int | None) -> None
         raise QuotaExceeded(limit or 0, used, charge.characters, charge.month)
 
 
-def refund_in(connection: Connection, charge: Charge, database: str) -> None:
+def refund_in_transaction(connection: Connection, charge: Charge, database: str) -> None:
     """Refund as `UsageStore.refund` does, within a larger transaction; errors name `database`."""
     row = (USAGE.c.key_id == charge.key_id) & (USAGE.c.month == charge.month)
-    has_it = (USAGE.c.characters >= charge.characters) & (USAGE.c.documents >= charge.documents)
-    refund = update(USAGE).where(row & has_it)
+    has_charge = (USAGE.c.characters >= charge.characters) & (USAGE.c.documents >= charge.documents)
+    refund = update(USAGE).where(row & has_charge)
     rest = refund.values(
         characters=USAGE.c.characters - charge.characters,
         documents=USAGE.c.documents - charge.documents,

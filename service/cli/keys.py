@@ -12,7 +12,7 @@ from service.accounts.keys import DEFAULT_SCOPES, Key, KeyLimits, KeyOptions, Sc
 from service.settings import SettingsError, load_settings
 
 if TYPE_CHECKING:
-    from service.accounts.stores import Stores
+    from service.accounts.stores import AdminStores
     from service.accounts.usage import Usage
 
 keys = typer.Typer(
@@ -137,7 +137,7 @@ def webhook_secret(
     typer.echo(write_secret(key_secret(options.secret, key_id)))
 
 
-def _find_key(stores: "Stores", key_id: str) -> Key:
+def _find_key(stores: "AdminStores", key_id: str) -> Key:
     """Raises KeyInvalid."""
     key = stores.keys.find(key_id)
     if key is None:
@@ -145,10 +145,10 @@ def _find_key(stores: "Stores", key_id: str) -> Key:
     return key
 
 
-def _open_stores(config: Path | None) -> "Stores":
-    from service.accounts.stores import Stores  # noqa: PLC0415 -- other commands start without its 0.1 s
+def _open_stores(config: Path | None) -> "AdminStores":
+    from service.accounts.stores import AdminStores  # noqa: PLC0415 -- other commands start without its 0.1 s
 
-    return Stores.open(load_settings(config).database_url)
+    return AdminStores.open(load_settings(config).database_url)
 
 
 def _parse_time(text: str) -> datetime:

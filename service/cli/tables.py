@@ -10,11 +10,11 @@ from dragoman.cpus import available_cpus
 from dragoman.languages import Languages, list_languages
 from dragoman.routing.memory import size_bytes
 from dragoman.routing.routes import describe
-from service.bundle_lookup import Listing
+from service.bundle_lookup import BundleListing
 from service.versions import installed_version
 
 
-def print_bundles(listings: Sequence[Listing]) -> bool:
+def print_bundles(listings: Sequence[BundleListing]) -> bool:
     """A row for each bundle, then what is wrong with some; whether all are well."""
     header = ("NAME", "LANGUAGES", "PRECISION", "SIZE", "VERIFIED")
     _print_table([header, *(_bundle_row(listing) for listing in listings)])
@@ -88,7 +88,7 @@ def pairs_in_short(languages: Languages) -> str:
     return list_languages(languages.sources)
 
 
-def _bundle_row(listing: Listing) -> tuple[str, ...]:
+def _bundle_row(listing: BundleListing) -> tuple[str, ...]:
     verified = _yes(not listing.problems)
     if listing.bundle is None:
         return (listing.name, "-", "-", "-", verified)

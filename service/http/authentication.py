@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from fastapi import Request
 
 from service.accounts.accounts import Accounts
-from service.accounts.callers import ANYONE, Caller
-from service.accounts.errors import KeyRefused, MissingKey, UnknownKey
+from service.accounts.callers import ANONYMOUS, Caller
+from service.accounts.errors import KeyRejected, MissingKey, UnknownKey
 from service.accounts.keys import Scope
-from service.accounts.rates import Rates
+from service.accounts.rates import RateLimiter
 from service.http.errors import ApiError
 from service.http.fields import Fields, field_error, read_fields, read_query
 from service.http.threads import run_in_thread
@@ -20,12 +20,17 @@ KEY_HEADER = "x-api-key"
 class Authenticator:
     """Checks the key and the rate limit of every request that causes work."""
 
-    def __init__(self, accounts: Accounts, rates: Rates) -> None:
+    def __init__(self, accounts: Accounts, rates: RateLimiter) -> None:
         self.accounts = accounts
         self.rates = rates
 
     async def authenticate(
-        self, connection: Request, presented: str | None, scope: Scope | None, *, takes_any_key: bool = False
+        self,
+        connection: Request,
+        presented: str | None,
+        scope: Scope | None,
+        *,
+        accepts_any_key: bool = False,
     ) -> Caller:
         """Return the caller of a request, and count the request.
 
@@ -33,16 +38,16 @@ class Authenticator:
             connection: the request; without a key, its client's address is counted.
             presented: the key, wherever the API expects it.
             scope: scope that the key needs; None if any key will do.
-            takes_any_key: whether to treat an unknown key as none if no key is required.
+            accepts_any_key: whether to treat an unknown key as none if no key is required.
 
         Raises:
             AccountsError: the key is missing, invalid or without the scope, or the rate limit is exceeded.
         """
         address = "" if connection.client is None else connection.client.host
         try:
-            caller = await self._identify(presented, takes_any_key=takes_any_key)
-        except KeyRefused:
-            await self.rates.admit(ANYONE, address)  # guesses of keys count as well
+            caller = await self._identify(presented, accepts_any_key=accepts_any_key)
+        except KeyRejected:
+            await self.rates.admit(ANONYMOUS, address)  # guesses of keys count as well
             raise
         await self.rates.admit(caller, address)
         if scope is not None:
@@ -56,16 +61,16 @@ class Authenticator:
             raise MissingKey
         return await self.authenticate(connection, presented, scope)
 
-    async def _identify(self, presented: str | None, *, takes_any_key: bool) -> Caller:
+    async def _identify(self, presented: str | None, *, accepts_any_key: bool) -> Caller:
         if not presented:
             return self.accounts.identify(None)
         # This may wait for the database, so it must not run on the event loop.
         try:
             return await run_in_thread(lambda: self.accounts.identify(presented))
         except UnknownKey:
-            if self.accounts.requires_key or not takes_any_key:
+            if self.accounts.requires_key or not accepts_any_key:
                 raise
-            return ANYONE
+            return ANONYMOUS
 
 
 async def authenticate_with_fields(

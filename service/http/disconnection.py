@@ -7,26 +7,26 @@ from typing import TypeVar
 
 from fastapi import Request
 
-from service.http.errors import ClientGoneError
+from service.http.errors import ClientDisconnectedError
 
 Result = TypeVar("Result")
 
 
-async def while_connected(connection: Request, work: Awaitable[Result]) -> Result:
+async def cancel_on_disconnect(connection: Request, work: Awaitable[Result]) -> Result:
     """Await work for a client; cancel it if the client disconnects.
 
     Raises:
-        ClientGoneError: the client has disconnected.
+        ClientDisconnectedError: the client has disconnected.
     """
-    working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_disconnected(connection))
+    work_task = asyncio.ensure_future(work)
+    disconnect_task = asyncio.ensure_future(_disconnected(connection))
     try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientGoneError
-        return working.result()
+        await asyncio.wait({work_task, disconnect_task}, return_when=asyncio.FIRST_COMPLETED)
+        if not work_task.done():
+            raise ClientDisconnectedError
+        return work_task.result()
     finally:
-        for task in (working, leaving):
+        for task in (work_task, disconnect_task):
             if not task.done():
                 task.cancel()
                 with suppress(asyncio.CancelledError):

@@ -7,14 +7,14 @@ from fastapi.responses import Response
 from service.http.authentication import Authenticator
 from service.http.errors import SafeJSONResponse
 
-DOCUMENT = "/openapi.json"
+DOCUMENT_PATH = "/openapi.json"
 
 
 def document_routes(app: FastAPI, authenticator: Authenticator) -> APIRouter:
     """Return routes like FastAPI's own `/openapi.json` and `/docs`, for callers with any key."""
     routes = APIRouter(include_in_schema=False)
 
-    @routes.get(DOCUMENT)
+    @routes.get(DOCUMENT_PATH)
     async def document(connection: Request) -> Response:
         await authenticator.authenticate_key(connection, scope=None)
         return SafeJSONResponse(app.openapi())
@@ -22,6 +22,6 @@ def document_routes(app: FastAPI, authenticator: Authenticator) -> APIRouter:
     @routes.get("/docs")
     async def page(connection: Request) -> Response:
         await authenticator.authenticate_key(connection, scope=None)
-        return get_swagger_ui_html(openapi_url=DOCUMENT, title=app.title)
+        return get_swagger_ui_html(openapi_url=DOCUMENT_PATH, title=app.title)
 
     return routes

@@ -21,7 +21,7 @@ from dragoman.errors import MemoryBudgetExceeded
 from service.accounts.errors import (
     AccountsError,
     GlossaryInvalid,
-    KeyRefused,
+    KeyRejected,
     QuotaExceeded,
     RateLimited,
     ScopeMissing,
@@ -32,7 +32,7 @@ from service.accounts.errors import (
 from service.telemetry.logs import traceback_without_messages
 
 MAX_LISTED_PROBLEMS = 100
-MAX_SHOWN_NAME = 80
+MAX_SHOWN_NAME_CHARACTERS = 80
 RETRY_AFTER: Mapping[str, str] = {"Retry-After": "2"}
 CLIENT_GONE = 499
 """Status for logs and metrics only, as in nginx."""
@@ -91,7 +91,7 @@ STATUSES: Mapping[ErrorKind, int] = {
 
 ACCOUNTS_ERRORS: Sequence[tuple[type[AccountsError], ErrorKind, Mapping[str, str]]] = (
     (ScopeMissing, ErrorKind.FORBIDDEN, {}),
-    (KeyRefused, ErrorKind.UNAUTHENTICATED, {"WWW-Authenticate": "Bearer"}),
+    (KeyRejected, ErrorKind.UNAUTHENTICATED, {"WWW-Authenticate": "Bearer"}),
     (QuotaExceeded, ErrorKind.QUOTA_EXCEEDED, {}),
     (UnknownGlossary, ErrorKind.NOT_FOUND, {}),
     (TooManyGlossaries, ErrorKind.INVALID_INPUT, {}),
@@ -132,7 +132,7 @@ class ApiError(Exception):
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class ClientGoneError(Exception):
+class ClientDisconnectedError(Exception):
     """The client closed its connection before the response."""
 
 
@@ -179,10 +179,10 @@ def error_body(error: ApiError) -> dict[str, Any]:
     return ErrorResponse(error=body).model_dump(mode="json")
 
 
-def any_api_error(error: Exception) -> ApiError:
-    """Convert as `as_api_error` does, for responses that have begun; log an unexpected error, and hide it."""
+def to_any_api_error(error: Exception) -> ApiError:
+    """Convert as `to_api_error` does, for responses that have begun; log an unexpected error, and hide it."""
     try:
-        return as_api_error(error)
+        return to_api_error(error)
     except Exception as unexpected:  # noqa: BLE001 -- the client must see no details
         log_unexpected(unexpected)
         return ApiError(ErrorKind.INTERNAL, SERVER_FAILED)
@@ -209,7 +209,7 @@ def install_error_handlers(app: FastAPI, forms: ErrorForms) -> None:
     """Install handlers that respond to a request's errors in the form of its API."""
 
     async def answer(request: Request, error: Exception) -> Response:
-        return forms.respond(as_api_error(error), request.url.path)
+        return forms.respond(to_api_error(error), request.url.path)
 
     for kind in (
         ApiError,
@@ -224,15 +224,15 @@ def install_error_handlers(app: FastAPI, forms: ErrorForms) -> None:
         HTTPException,
     ):
         app.add_exception_handler(kind, answer)
-    app.add_exception_handler(ClientGoneError, _answer_nobody)
-    app.add_exception_handler(ClientDisconnect, _answer_nobody)
+    app.add_exception_handler(ClientDisconnectedError, _respond_to_nobody)
+    app.add_exception_handler(ClientDisconnect, _respond_to_nobody)
 
 
-async def _answer_nobody(_request: Request, _error: Exception) -> Response:
+async def _respond_to_nobody(_request: Request, _error: Exception) -> Response:
     return Response(status_code=CLIENT_GONE)
 
 
-def as_api_error(error: Exception) -> ApiError:
+def to_api_error(error: Exception) -> ApiError:
     """Convert an error to one for the client; raise an unexpected error again."""
     match error:
         case ApiError():
@@ -302,8 +302,8 @@ def _field_name(location: Sequence[str | int]) -> str:
     if not path:
         return "body"
     name, positions = str(path[0]), [part for part in path[1:] if isinstance(part, int)]
-    if len(name) > MAX_SHOWN_NAME:
-        name = f"{name[:MAX_SHOWN_NAME]}… ({len(name)} characters)"
+    if len(name) > MAX_SHOWN_NAME_CHARACTERS:
+        name = f"{name[:MAX_SHOWN_NAME_CHARACTERS]}… ({len(name)} characters)"
     return name + "".join(f"[{position}]" for position in positions)
 
 

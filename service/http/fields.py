@@ -14,14 +14,14 @@ from fastapi import Request
 from service.http.errors import ApiError, ErrorKind, FieldProblem, invalid_input
 from service.http.forms import MAX_FIELDS, Form, Upload, read_multipart, read_urlencoded
 from service.http.multipart import FormError
-from service.http.request_bodies import SPOOLED, Body, parsed, read_body
+from service.http.request_bodies import SPOOLED_FILES, Body, parsed, read_body
 from service.http.surrogates import check_surrogates
 
 TRUE, FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 MAX_DIGITS = 18
 """Maximum digits of a number in a form; it fits 64 bits."""
 MULTIPART = "multipart/form-data"
-TWICE = "a field comes twice in the same object"
+DUPLICATE_FIELD = "a field comes twice in the same object"
 UTF_8 = frozenset({"", "utf-8", "utf8", "us-ascii"})
 
 
@@ -54,7 +54,7 @@ class Fields:
 
     def string(self, name: str) -> str | None:
         """Return the only value, a string."""
-        value = self._only(name)
+        value = self._single_value(name)
         if value is None or isinstance(value, str):
             return value
         raise field_error(name, "must be a string")
@@ -77,7 +77,7 @@ class Fields:
 
     def integer(self, name: str) -> int | None:
         """Return the only value, a whole number or its digits as a string."""
-        value = self._only(name)
+        value = self._single_value(name)
         if value is None or (isinstance(value, int) and not isinstance(value, bool)):
             return value
         if isinstance(value, str):
@@ -88,7 +88,7 @@ class Fields:
 
     def boolean(self, name: str) -> bool | None:
         """Return the only value, a boolean or a string in `TRUE` or `FALSE`, such as `1`."""
-        value = self._only(name)
+        value = self._single_value(name)
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str) and value.lower() in TRUE | FALSE:
@@ -104,7 +104,7 @@ class Fields:
             raise field_error(name, f"comes {len(files)} times; send one file")
         return files[0] if files else None
 
-    def _only(self, name: str) -> object:
+    def _single_value(self, name: str) -> object:
         if name in self.uploads:
             raise field_error(name, "must not be a file")
         values = self.form.get(name)
@@ -151,9 +151,9 @@ async def read_fields(request: Request) -> Fields:
     kind = content_type_of(request)
     declared = request.headers.get("content-type", "")
     _require_utf_8(declared)
-    files: list[BinaryIO] = request.scope[SPOOLED]
+    files: list[BinaryIO] = request.scope[SPOOLED_FILES]
     if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
-        return _beside(url, Form(), await parsed(body, _read_json))
+        return _merge(url, Form(), await parsed(body, _read_json))
     readers: Mapping[str, Callable[[Body], Form]] = {
         "application/x-www-form-urlencoded": lambda body: Form(read_urlencoded(body.read())),
         MULTIPART: lambda body: read_multipart(declared, body, files),
@@ -165,7 +165,7 @@ async def read_fields(request: Request) -> Fields:
             "in the header Content-Type",
         )
     try:
-        return _beside(url, await parsed(body, readers[kind]), {})
+        return _merge(url, await parsed(body, readers[kind]), {})
     except FormError as error:
         raise ApiError(ErrorKind.MALFORMED, f"the form cannot be read: {error}") from error
 
@@ -179,7 +179,7 @@ def _require_utf_8(content_type: str) -> None:
             raise ApiError(ErrorKind.UNSUPPORTED_MEDIA_TYPE, "the body must be in UTF-8")
 
 
-def _beside(url: Mapping[str, list[str]], form: Form, typed: dict[str, Any]) -> Fields:
+def _merge(url: Mapping[str, list[str]], form: Form, typed: dict[str, Any]) -> Fields:
     """Merge the fields of a URL and of a body; reject a name that occurs in two of them."""
     seen = [*typed, *form.strings, *form.uploads]
     for name in seen:
@@ -193,7 +193,7 @@ def _read_json(body: Body) -> dict[str, Any]:
     check_surrogates(encoded)
     try:
         value = json.loads(
-            encoded.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_refuse_constant
+            encoded.decode("utf-8-sig"), object_pairs_hook=_check_object, parse_constant=_reject_constant
         )
     except RecursionError:
         problem = "it is nested too deeply"
@@ -214,14 +214,14 @@ class _JsonError(ValueError):
     """JSON that readers may interpret differently, or with too many fields."""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _check_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     read = dict(pairs)
     if len(read) < len(pairs):
-        raise _JsonError(TWICE)
+        raise _JsonError(DUPLICATE_FIELD)
     if len(read) > MAX_FIELDS:
         raise _JsonError(f"an object has {len(read)} fields, more than {MAX_FIELDS}")
     return read
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise _JsonError(f"{name} is no number")

@@ -50,11 +50,11 @@ def read_urlencoded(encoded: bytes) -> dict[str, list[str]]:
     fields: dict[str, list[str]] = {}
     for pair in filter(None, encoded.split(b"&")):
         name, _, value = pair.partition(b"=")
-        fields.setdefault(_unquoted(name), []).append(_unquoted(value))
+        fields.setdefault(_unquote(name), []).append(_unquote(value))
     return fields
 
 
-def _unquoted(encoded: bytes) -> str:
+def _unquote(encoded: bytes) -> str:
     """Decode in pieces: decoding 10 MB at once would block all threads."""
     decoded, start = bytearray(), 0
     while start < len(encoded):

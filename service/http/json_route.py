@@ -10,11 +10,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
-from service.accounts.callers import ANYONE, Caller
+from service.accounts.callers import ANONYMOUS, Caller
 from service.accounts.keys import Scope
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
-from service.http.fields import TWICE, content_type_of
+from service.http.fields import DUPLICATE_FIELD, content_type_of
 from service.http.request_bodies import Body, parsed, read_body
 from service.http.surrogates import check_surrogates
 
@@ -54,8 +54,8 @@ class JsonRoute(APIRoute):
         return handle
 
     async def authenticate(self, connection: Request) -> Caller:  # noqa: ARG002 -- subclasses use it
-        """Return the caller of a request; here always `ANYONE`."""
-        return ANYONE
+        """Return the caller of a request; here always `ANONYMOUS`."""
+        return ANONYMOUS
 
     def _model(self) -> type[BaseModel]:
         model = None if self.body_field is None else self.body_field.field_info.annotation
@@ -104,7 +104,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Convert an object; reject a repeated name, for which other readers may use the other value."""
     read = dict(pairs)
     if len(read) < len(pairs):
-        raise ApiError(ErrorKind.MALFORMED, f"the body is not JSON that can be used: {TWICE}")
+        raise ApiError(ErrorKind.MALFORMED, f"the body is not JSON that can be used: {DUPLICATE_FIELD}")
     return read
 
 

@@ -12,10 +12,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.accounts.rates import network_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorForms, ErrorKind, FieldProblem, invalid_input
-from service.http.request_bodies import SPOOLED
+from service.http.request_bodies import SPOOLED_FILES
 from service.http.uploads import Upload, UploadLimits, Uploads, client_of
 
-LEAST_BYTES_PER_S = 16 * 1024
+MIN_BYTES_PER_S = 16 * 1024
 """Minimum bytes per second of a streamed body; slower ones occupy a connection and a file for too long."""
 CLOSE: Mapping[str, str] = {"Connection": "close"}
 
@@ -56,8 +56,8 @@ class BodyLimits:
     streamed_paths: Mapping[str, int] = field(default_factory=dict)
     """Paths whose bodies are read as they arrive, with the maximum bytes of each. A client may pause
     for up to `timeout_s` between two pieces; all its pauses together may exceed the time that its bytes take
-    at `least_bytes_per_s` by at most `timeout_s`."""
-    least_bytes_per_s: int = LEAST_BYTES_PER_S
+    at `min_bytes_per_s` by at most `timeout_s`."""
+    min_bytes_per_s: int = MIN_BYTES_PER_S
     uploads: UploadLimits = field(default_factory=UploadLimits)
     """Limits of bodies with files, over all running requests."""
     max_bodies: int = 256
@@ -74,7 +74,7 @@ class BodyLimits:
         return self.max_document_bytes if path in self.document_paths else self.max_body_bytes
 
 
-class BodyLimit:
+class BodyLimitMiddleware:
     """ASGI middleware that rejects a body that is too large, too slow, or one of too many at a time.
 
     It reads nothing itself. It rejects by the announced size first. All other rejections are an ApiError in
@@ -85,7 +85,7 @@ class BodyLimit:
         self.app = app
         self.limits = limits
         self.forms = forms
-        self._bodies = _BodiesUnderWay(limits)
+        self._bodies = _BodyCounter(limits)
         self._uploads = Uploads(limits.uploads)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -95,7 +95,7 @@ class BodyLimit:
         path = scope["path"]
         most_bytes = self.limits.most_bytes(path)
         if _announced_bytes(scope) > most_bytes:
-            await self.forms.respond(too_large(most_bytes), path)(scope, receive, send)
+            await self.forms.respond(body_too_large_error(most_bytes), path)(scope, receive, send)
             return
         with self._uploads.under_way(client_of(scope, has_keys=self.limits.uploads.has_keys)) as upload:
             try:
@@ -105,8 +105,8 @@ class BodyLimit:
                 await self.forms.respond(error, path)(scope, receive, send)
                 return
             files: list[BinaryIO] = []
-            scope[SPOOLED] = files
-            body = _BodyUnderWay(self._bodies, upload, scope, receive, send)
+            scope[SPOOLED_FILES] = files
+            body = _BodyReceiver(self._bodies, upload, scope, receive, send)
             try:
                 await self.app(scope, body.receive, body.send)
             finally:
@@ -115,38 +115,40 @@ class BodyLimit:
                     file.close()
 
 
-class _BodiesUnderWay:
+class _BodyCounter:
     """Counts partly received bodies. For one event loop."""
 
     def __init__(self, limits: BodyLimits) -> None:
         self.limits = limits
         self._num_all = 0
-        self._num_of: Counter[str] = Counter()
+        self._num_by_network: Counter[str] = Counter()
 
     def enter(self, network: str) -> None:
         """Count one more body; raise an ApiError if there are too many."""
         if self._num_all >= self.limits.max_bodies:
             problem = f"{self._num_all} bodies are being sent; try again later"
-        elif self._num_of[network] >= self.limits.max_bodies_of_address:
-            problem = f"{self._num_of[network]} bodies are being sent from this address; try again later"
+        elif self._num_by_network[network] >= self.limits.max_bodies_of_address:
+            problem = (
+                f"{self._num_by_network[network]} bodies are being sent from this address; try again later"
+            )
         else:
             self._num_all += 1
-            self._num_of[network] += 1
+            self._num_by_network[network] += 1
             return
         raise ApiError(ErrorKind.OVERLOADED, problem, headers={**RETRY_AFTER, **CLOSE})
 
     def leave(self, network: str) -> None:
         self._num_all -= 1
-        self._num_of[network] -= 1
-        if not self._num_of[network]:
-            del self._num_of[network]
+        self._num_by_network[network] -= 1
+        if not self._num_by_network[network]:
+            del self._num_by_network[network]
 
 
-class _BodyUnderWay:
+class _BodyReceiver:
     """The body of one request while it is received."""
 
     def __init__(
-        self, bodies: _BodiesUnderWay, upload: Upload, scope: Scope, receive: Receive, send: Send
+        self, bodies: _BodyCounter, upload: Upload, scope: Scope, receive: Receive, send: Send
     ) -> None:
         limits, path = bodies.limits, scope["path"]
         self._bodies = bodies
@@ -158,8 +160,8 @@ class _BodyUnderWay:
         self._most_bytes = limits.most_bytes(path)
         self._timeout_s = limits.timeout_s
         # Only waits for the client count, not the time that the server takes to process a piece.
-        self._patience_s = limits.timeout_s
-        self._least_bytes_per_s = limits.least_bytes_per_s if path in limits.streamed_paths else None
+        self._remaining_wait_s = limits.timeout_s
+        self._least_bytes_per_s = limits.min_bytes_per_s if path in limits.streamed_paths else None
         self._num_bytes = 0
         self._network: str | None = None
         self._has_ended = False
@@ -183,7 +185,7 @@ class _BodyUnderWay:
     async def _next_piece(self) -> Message:
         began_s = time.monotonic()
         try:
-            async with asyncio.timeout(min(self._patience_s, self._timeout_s)):
+            async with asyncio.timeout(min(self._remaining_wait_s, self._timeout_s)):
                 message = await self._receive()
         except TimeoutError as error:
             raise _too_slow(self._timeout_s, self._least_bytes_per_s) from error
@@ -191,7 +193,7 @@ class _BodyUnderWay:
         if not message.get("more_body", False):
             self.end()
         elif self._network is None:
-            network = network_of(scope_address(self._scope))
+            network = network_of(client_address(self._scope))
             self._bodies.enter(network)
             self._network = network
         return message
@@ -206,31 +208,31 @@ class _BodyUnderWay:
     def _count(self, num_bytes: int, waited_s: float) -> None:
         self._num_bytes += num_bytes
         if self._num_bytes > self._most_bytes:
-            raise too_large(self._most_bytes)
+            raise body_too_large_error(self._most_bytes)
         if self._upload is not None:
             self._upload.grow_to(self._num_bytes)
-        self._patience_s -= waited_s
+        self._remaining_wait_s -= waited_s
         if self._least_bytes_per_s is not None:
-            self._patience_s += num_bytes / self._least_bytes_per_s
+            self._remaining_wait_s += num_bytes / self._least_bytes_per_s
 
 
-def scope_address(scope: Scope) -> str:
+def client_address(scope: Scope) -> str:
     """Return the client's address; empty if it has none."""
     client = scope.get("client")
     return "" if client is None else str(client[0])
 
 
-def too_large(most_bytes: int) -> ApiError:
+def body_too_large_error(most_bytes: int) -> ApiError:
     """Return the error for a body that is too large. Its rest is not read, so its connection must close."""
     problem = f"the body has more than {most_bytes} bytes; send the texts in several requests"
     return ApiError(ErrorKind.TOO_LARGE, problem, headers=CLOSE)
 
 
-def _too_slow(timeout_s: float, least_bytes_per_s: int | None) -> ApiError:
+def _too_slow(timeout_s: float, min_bytes_per_s: int | None) -> ApiError:
     problem = f"the body did not come within {timeout_s:g} s; send it at once"
-    if least_bytes_per_s is not None:
+    if min_bytes_per_s is not None:
         problem = (
-            f"no more of the body came for {timeout_s:g} s, or fewer than {least_bytes_per_s} bytes a "
+            f"no more of the body came for {timeout_s:g} s, or fewer than {min_bytes_per_s} bytes a "
             "second; send it faster"
         )
     return ApiError(ErrorKind.CLIENT_TIMEOUT, problem, headers=CLOSE)

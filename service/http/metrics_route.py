@@ -9,7 +9,7 @@ from starlette.responses import Response
 from service.accounts.keys import Scope
 from service.http.authentication import Authenticator
 from service.http.errors import ErrorKind
-from service.http.openapi_parts import WITH_KEY, failures
+from service.http.openapi_parts import WITH_KEY, error_responses
 from service.http.threads import run_in_thread
 from service.telemetry.metrics import Metrics
 
@@ -33,7 +33,7 @@ def metrics_routes(metrics: Metrics, authenticator: Authenticator, access: Acces
     routes = APIRouter(tags=["health"])
     if access == "off":
         return routes
-    wants_key = access == "key"
+    requires_key = access == "key"
 
     @routes.get(
         "/metrics",
@@ -45,13 +45,13 @@ def metrics_routes(metrics: Metrics, authenticator: Authenticator, access: Acces
                 "description": "All of them, in Prometheus's text format",
                 "content": {CONTENT_TYPE_PLAIN_0_0_4: {"schema": {"type": "string"}, "example": EXAMPLE}},
             },
-            **(failures(REASONS) if wants_key else {}),
+            **(error_responses(REASONS) if requires_key else {}),
         },
-        dependencies=WITH_KEY if wants_key else (),
+        dependencies=WITH_KEY if requires_key else (),
     )
     async def read_metrics(connection: Request) -> Response:
         """Return counts and durations of requests and of the engine; nothing that a client wrote."""
-        if wants_key:
+        if requires_key:
             await authenticator.authenticate_key(connection, Scope.ADMIN)
         return Response(await run_in_thread(metrics.exposition), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 

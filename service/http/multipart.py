@@ -13,14 +13,14 @@ MAX_HEADER_BYTES = 8 * 1024
 """Maximum bytes of one header of a part, and of a Content-Type."""
 MAX_ALL_HEADERS_BYTES = 512 * 1024
 """Maximum bytes of the headers of all parts; a thousand texts come as a thousand parts."""
-HARMLESS_ENCODINGS = frozenset({b"7bit", b"8bit", b"binary"})
+IDENTITY_ENCODINGS = frozenset({b"7bit", b"8bit", b"binary"})
 
 
 class FormError(ValueError):
     """A form that cannot be read; the message quotes nothing of it."""
 
 
-class Target(Protocol):
+class UploadTarget(Protocol):
     """A writable file for an upload."""
 
     def write(self, data: bytes, /) -> object: ...
@@ -42,7 +42,7 @@ class FormParser:
     """
 
     def __init__(
-        self, content_type: str, limits: PartLimits, open_file: Callable[[str, str], Target]
+        self, content_type: str, limits: PartLimits, open_file: Callable[[str, str], UploadTarget]
     ) -> None:
         """Start to parse.
 
@@ -58,24 +58,24 @@ class FormParser:
         self._headers: dict[bytes, bytes] = {}
         self._header, self._value = bytearray(), bytearray()
         self._name = ""
-        self._file: Target | None = None
+        self._file: UploadTarget | None = None
         self._num_parts = self._num_header_bytes = 0
         if len(content_type) > MAX_HEADER_BYTES:
             raise FormError(f"its Content-Type has more than {MAX_HEADER_BYTES} characters")
         boundary = parse_options_header(content_type)[1].get(b"boundary")
         if not boundary:
             raise FormError("its Content-Type names no boundary")
-        with _failing_as_malformed():
+        with _malformed_errors():
             self._parser = MultipartParser(boundary, self._callbacks())  # type: ignore[arg-type] # a TypedDict
 
     def parse(self, piece: bytes) -> None:
         """Parse the next piece of the body."""
-        with _failing_as_malformed():
+        with _malformed_errors():
             self._parser.write(piece)
 
     def end(self) -> None:
         """Check that the form is complete."""
-        with _failing_as_malformed():
+        with _malformed_errors():
             self._parser.finalize()
         if not self._has_ended:
             raise FormError("it ends before its last boundary")
@@ -122,7 +122,7 @@ class FormParser:
         _, parameters = parse_options_header(self._headers.get(b"content-disposition", b""))
         if b"name" not in parameters:
             raise FormError("a part has no name")
-        if self._headers.get(b"content-transfer-encoding", b"binary").lower() not in HARMLESS_ENCODINGS:
+        if self._headers.get(b"content-transfer-encoding", b"binary").lower() not in IDENTITY_ENCODINGS:
             raise FormError("a part has a Content-Transfer-Encoding; send its bytes as they are")
         self._name = _decode(parameters[b"name"])
         if b"filename" in parameters:
@@ -145,7 +145,7 @@ class FormParser:
 
 
 @contextmanager
-def _failing_as_malformed() -> Iterator[None]:
+def _malformed_errors() -> Iterator[None]:
     try:
         yield
     except FormParserError as error:

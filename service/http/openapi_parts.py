@@ -119,7 +119,7 @@ def operation_ids(api: str) -> Callable[[APIRoute], str]:
     return lambda route: f"{api}_{route.name}"
 
 
-def failures(kinds: Mapping[ErrorKind, str]) -> dict[int | str, dict[str, Any]]:
+def error_responses(kinds: Mapping[ErrorKind, str]) -> dict[int | str, dict[str, Any]]:
     """Return the documentation of the errors that a route may respond with.
 
     Args:

@@ -18,12 +18,12 @@ from service.http.threads import run_in_thread
 
 SPOOL_BYTES = 256 * 1024
 """Size in bytes from which a body is kept on disk until it is parsed."""
-MAX_PARSED_AT_ONCE_BYTES = 16 * 1024
+MAX_PARSED_ON_LOOP_BYTES = 16 * 1024
 """Maximum bytes of a body that is parsed on the event loop, in less than a millisecond."""
 MAX_PARSED = 2
 """Maximum number of larger bodies parsed at the same time; each is in memory meanwhile."""
 PIECE_BYTES = 64 * 1024
-SPOOLED = "spooled"
+SPOOLED_FILES = "spooled"
 """Key in a request's scope of its temporary files, which are closed with the request."""
 Result = TypeVar("Result")
 
@@ -64,26 +64,26 @@ async def read_body(request: Request) -> Body:
         ClientDisconnect: the client has disconnected.
     """
     require_no_encoding(request)
-    held, file = bytearray(), None
+    buffer, file = bytearray(), None
     async for piece in request.stream():
-        held += piece
-        if len(held) >= SPOOL_BYTES:
+        buffer += piece
+        if len(buffer) >= SPOOL_BYTES:
             if file is None:
-                file = await _spooled(_open_file)
-                request.scope[SPOOLED].append(file)
-            await _spooled(partial(file.write, bytes(held)))
-            held.clear()
+                file = await _run_disk_work(_open_file)
+                request.scope[SPOOLED_FILES].append(file)
+            await _run_disk_work(partial(file.write, bytes(buffer)))
+            buffer.clear()
     if file is None:
-        return Body(bytes(held))
-    await _spooled(partial(file.write, bytes(held)))
+        return Body(bytes(buffer))
+    await _run_disk_work(partial(file.write, bytes(buffer)))
     return Body(file=file)
 
 
 async def parsed(body: Body, parse: Callable[[Body], Result]) -> Result:
     """Return the result of `parse` for a body; a large one is parsed on a thread."""
-    if body.file is None and len(body.content) <= MAX_PARSED_AT_ONCE_BYTES:
+    if body.file is None and len(body.content) <= MAX_PARSED_ON_LOOP_BYTES:
         return parse(body)
-    with _failing_as_unavailable():
+    with _disk_errors():
         return await anyio.to_thread.run_sync(parse, body, limiter=_limiter())
 
 
@@ -99,13 +99,13 @@ def _open_file() -> BinaryIO:
     return TemporaryFile()
 
 
-async def _spooled(work: Callable[[], Result]) -> Result:
-    with _failing_as_unavailable():
+async def _run_disk_work(work: Callable[[], Result]) -> Result:
+    with _disk_errors():
         return await run_in_thread(work)
 
 
 @contextmanager
-def _failing_as_unavailable() -> Iterator[None]:
+def _disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:

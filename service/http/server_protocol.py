@@ -23,7 +23,7 @@ from service.accounts.rates import network_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, error_response
 from service.http.strict_http import MAX_HEAD_BYTES, StrictConnection
 
-AFTER_STOP_S = 5
+CLOSE_GRACE_S = 5
 """Seconds for which requests may continue after a stop has closed their connections."""
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class ConnectionLimits:
     """Numbers of open connections, by address or network."""
 
 
-class PatientProtocol(H11Protocol):
+class BoundedProtocol(H11Protocol):
     """Uvicorn's protocol with limits on time and on connections: its own waits for ever for the rest of a
     request's head, and for a client to read its response.
     """
@@ -60,16 +60,16 @@ class PatientProtocol(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.conn: StrictConnection = StrictConnection()
-        self._impatience: TimerHandle | None = None
+        self._request_timer: TimerHandle | None = None
         """Closes the connection unless a request arrives."""
-        self._unread: TimerHandle | None = None
+        self._read_timer: TimerHandle | None = None
         """Aborts the connection unless the client reads."""
         self._network: str | None = None
         """Address or network under which the connection is counted; None if it is not."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override] # as in uvicorn
         super().connection_made(transport)
-        self._begin_to_wait()
+        self._start_request_timer()
         host = "" if self.client is None else self.client[0]
         if len(self.connections) > self.limits.max_connections:
             problem = f"there are {self.limits.max_connections} connections already; try again later"
@@ -82,7 +82,7 @@ class PatientProtocol(H11Protocol):
             if self.limits.num_of[self._network] <= most:
                 return
             problem = f"there are {most} connections of this address already; close some, or use them again"
-        self._tell(ApiError(ErrorKind.OVERLOADED, problem, headers=RETRY_AFTER))
+        self._respond_with_error(ApiError(ErrorKind.OVERLOADED, problem, headers=RETRY_AFTER))
 
     def data_received(self, data: bytes) -> None:
         # h11 checks the size of what it has not parsed only between two pieces.
@@ -91,48 +91,48 @@ class PatientProtocol(H11Protocol):
                 return
             super().data_received(data[start : start + MAX_HEAD_BYTES])
         if self._has_request():
-            self._stop_waiting()
+            self._stop_request_timer()
         elif (
-            self._impatience is None
+            self._request_timer is None
         ):  # uvicorn has just stopped its own timer, which closes idle connections
-            self._begin_to_wait()
+            self._start_request_timer()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 -- uvicorn's text is too general
-        self._tell(ApiError(ErrorKind.MALFORMED, self.conn.problem))
+        self._respond_with_error(ApiError(ErrorKind.MALFORMED, self.conn.problem))
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.transport.is_closing():
-            self._await_reading()
+            self._start_read_timer()
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._await_reading()
+        self._start_read_timer()
 
     def resume_writing(self) -> None:
         super().resume_writing()
         if not self.transport.is_closing():
-            self._stop_awaiting_reading()
+            self._stop_read_timer()
 
     def timeout_keep_alive_handler(self) -> None:
         super().timeout_keep_alive_handler()
-        self._await_reading()
+        self._start_read_timer()
 
     def shutdown(self) -> None:
         super().shutdown()
         if self.transport.is_closing():
-            self._await_reading()
+            self._start_read_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        self._stop_awaiting_reading()
+        self._stop_request_timer()
+        self._stop_read_timer()
         if self._network is not None:
             self.limits.num_of[self._network] -= 1
             if not self.limits.num_of[self._network]:
                 del self.limits.num_of[self._network]
         super().connection_lost(exc)
 
-    def _tell(self, error: ApiError) -> None:
+    def _respond_with_error(self, error: ApiError) -> None:
         """Respond without the application, unless a response has begun; close the connection."""
         response = error_response(error)
         headers = [*response.raw_headers, (b"connection", b"close")]
@@ -153,50 +153,50 @@ class PatientProtocol(H11Protocol):
 
     def _close(self) -> None:
         self.transport.close()
-        self._await_reading()
+        self._start_read_timer()
 
     def _has_request(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not cycle.response_complete
 
-    def _begin_to_wait(self) -> None:
-        self._stop_waiting()
-        self._impatience = self.loop.call_later(self.limits.timeout_s, self._close)
+    def _start_request_timer(self) -> None:
+        self._stop_request_timer()
+        self._request_timer = self.loop.call_later(self.limits.timeout_s, self._close)
 
-    def _stop_waiting(self) -> None:
-        if self._impatience is not None:
-            self._impatience.cancel()
-            self._impatience = None
+    def _stop_request_timer(self) -> None:
+        if self._request_timer is not None:
+            self._request_timer.cancel()
+            self._request_timer = None
 
-    def _await_reading(self) -> None:
-        if self._unread is None:
-            self._unread = self.loop.call_later(self.limits.timeout_s, self.transport.abort)
+    def _start_read_timer(self) -> None:
+        if self._read_timer is None:
+            self._read_timer = self.loop.call_later(self.limits.timeout_s, self.transport.abort)
 
-    def _stop_awaiting_reading(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
+    def _stop_read_timer(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
 
 
-def patient_protocol(connection_limits: ConnectionLimits) -> type[H11Protocol]:
+def bounded_protocol(connection_limits: ConnectionLimits) -> type[H11Protocol]:
     """Return a protocol class with these limits, which all connections of one event loop share."""
 
-    class Impatient(PatientProtocol):
+    class LimitedProtocol(BoundedProtocol):
         limits = connection_limits
         trusted = _TrustedHosts(connection_limits.trusted_proxies)
 
-    return Impatient
+    return LimitedProtocol
 
 
 @dataclass(frozen=True, slots=True)
-class Stopping:
+class ShutdownOptions:
     """Delays and callback of a server's stop."""
 
     drain_s: float
     """Seconds for which the server continues to listen after SIGTERM."""
     timeout_s: float
     """Maximum seconds for which it then waits for running requests."""
-    begin_to_drain: Callable[[], None]
+    start_draining: Callable[[], None]
 
 
 class DrainingServer(uvicorn.Server):
@@ -205,9 +205,9 @@ class DrainingServer(uvicorn.Server):
     Load balancers check readiness only now and then, and would otherwise find a closed port first.
     """
 
-    def __init__(self, config: uvicorn.Config, stopping: Stopping) -> None:
+    def __init__(self, config: uvicorn.Config, stopping: ShutdownOptions) -> None:
         # A request whose connection is closed ends by itself; uvicorn cancels one that does not.
-        config.timeout_graceful_shutdown = math.ceil(stopping.timeout_s) + AFTER_STOP_S
+        config.timeout_graceful_shutdown = math.ceil(stopping.timeout_s) + CLOSE_GRACE_S
         super().__init__(config)
         self._stopping = stopping
         self._is_draining = False
@@ -215,24 +215,24 @@ class DrainingServer(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Handle a signal; a second one, or an interrupt from the keyboard, stops without delay."""
         if sig != signal.SIGTERM or self._is_draining or not self._stopping.drain_s:
-            self._stopping.begin_to_drain()  # responses without an end check this
+            self._stopping.start_draining()  # responses without an end check this
             super().handle_exit(sig, frame)
             return
         self._is_draining = True
         # A kept-alive connection then ends with a response, and not with a reset in the middle of a request.
         self.config.encoded_headers = [*self.config.encoded_headers, (b"connection", b"close")]
-        self._stopping.begin_to_drain()
+        self._stopping.start_draining()
         loop = asyncio.get_running_loop()
         # A signal handler is not a callback of the loop, which may be asleep: only this call wakes it.
         loop.call_soon_threadsafe(loop.call_later, self._stopping.drain_s, super().handle_exit, sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         loop = asyncio.get_running_loop()
-        closing = loop.call_later(self._stopping.timeout_s, self._close_connections)
+        close_timer = loop.call_later(self._stopping.timeout_s, self._close_connections)
         try:
             await super().shutdown(sockets)
         finally:
-            closing.cancel()
+            close_timer.cancel()
 
     def _close_connections(self) -> None:
         connections = list(self.server_state.connections)

@@ -7,7 +7,7 @@ import h11
 MAX_HEAD_BYTES = 16 * 1024
 """Maximum bytes of a request's line and headers; h11 checks this only if they arrive in several pieces."""
 MAX_HEAD_LINES = 100
-MANY_CHUNKS, LEAST_CHUNK_BYTES = 1024, 16
+MANY_CHUNKS, MIN_CHUNK_BYTES = 1024, 16
 """Chunks of a body beyond this number must have this many bytes on average: each takes as long as a line."""
 SINGLE_HEADERS = (b"Authorization", b"Content-Type", b"X-API-Key")
 """Headers that may occur once only: of two, a proxy may use one and this server the other."""
@@ -42,33 +42,35 @@ class StrictConnection(h11.Connection):
             return
         end = _BLANK_LINE.search(data, 0, MAX_HEAD_BYTES)
         if end is None and len(data) > MAX_HEAD_BYTES:
-            raise self._refusal(f"the request's line and headers have more than {MAX_HEAD_BYTES} bytes")
+            raise self._rejection(f"the request's line and headers have more than {MAX_HEAD_BYTES} bytes")
         if data.count(b"\n", 0, len(data) if end is None else end.start()) > MAX_HEAD_LINES:
-            raise self._refusal(f"the request's head has more than {MAX_HEAD_LINES} lines")
+            raise self._rejection(f"the request's head has more than {MAX_HEAD_LINES} lines")
 
     def _check_headers(self, request: h11.Request) -> None:
         names = [name for name, _ in request.headers]
         for header in SINGLE_HEADERS:
             if names.count(header.lower()) > 1:
-                raise self._refusal(f"the header {header.decode()} comes twice; send it once")
+                raise self._rejection(f"the header {header.decode()} comes twice; send it once")
         self._num_chunks = self._num_chunk_bytes = 0
         if b"transfer-encoding" not in names:
             return
         # RFC 9112, 6.1 and 6.3: readers that use different ones of these headers see different requests.
         if b"content-length" in names:
-            raise self._refusal("the request has both Content-Length and Transfer-Encoding; send one of them")
+            raise self._rejection(
+                "the request has both Content-Length and Transfer-Encoding; send one of them"
+            )
         if request.http_version == b"1.0":
-            raise self._refusal("the request has a Transfer-Encoding, which HTTP/1.0 does not know")
+            raise self._rejection("the request has a Transfer-Encoding, which HTTP/1.0 does not know")
 
     def _check_chunk(self, chunk: h11.Data) -> None:
         self._num_chunks += 1
         self._num_chunk_bytes += len(chunk.data)
-        if self._num_chunks > MANY_CHUNKS + self._num_chunk_bytes // LEAST_CHUNK_BYTES:
-            raise self._refusal(
-                f"the body comes in more than {MANY_CHUNKS} chunks of fewer than {LEAST_CHUNK_BYTES} bytes; "
+        if self._num_chunks > MANY_CHUNKS + self._num_chunk_bytes // MIN_CHUNK_BYTES:
+            raise self._rejection(
+                f"the body comes in more than {MANY_CHUNKS} chunks of fewer than {MIN_CHUNK_BYTES} bytes; "
                 "send larger ones"
             )
 
-    def _refusal(self, problem: str) -> h11.RemoteProtocolError:
+    def _rejection(self, problem: str) -> h11.RemoteProtocolError:
         self.problem = problem
         return h11.RemoteProtocolError(problem)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from dragoman.text.validation import surrogate_problem
-from service.http.errors import MAX_SHOWN_NAME, FieldProblem, invalid_input
+from service.http.errors import MAX_SHOWN_NAME_CHARACTERS, FieldProblem, invalid_input
 
 _LONE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
@@ -50,12 +50,14 @@ def _problems(content: object) -> Iterator[tuple[str, str]]:
             if problem is not None:
                 yield path or "body", problem
         elif isinstance(value, list):
-            remaining += [(f"{path}[{place}]", each) for place, each in reversed([*enumerate(value)])]
+            remaining += [(f"{path}[{index}]", each) for index, each in reversed([*enumerate(value)])]
         elif isinstance(value, dict):
             for name, each in reversed(value.items()):
                 problem = surrogate_problem(name)
                 if problem is not None:
                     yield path or "body", f"one of its names has a {problem}"
                     continue
-                shown = name if len(name) <= MAX_SHOWN_NAME else f"{name[:MAX_SHOWN_NAME]}…"
+                shown = (
+                    name if len(name) <= MAX_SHOWN_NAME_CHARACTERS else f"{name[:MAX_SHOWN_NAME_CHARACTERS]}…"
+                )
                 remaining.append((f"{path}.{shown}" if path else shown, each))

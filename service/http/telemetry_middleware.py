@@ -22,7 +22,7 @@ logger = logging.getLogger("service.access")
 
 
 @dataclass(frozen=True, slots=True)
-class LineOptions:
+class RequestLogOptions:
     """Optional parts of a request's line in the log."""
 
     addresses: bool = False
@@ -34,7 +34,7 @@ class LineOptions:
 class TelemetryMiddleware:
     """ASGI middleware around all others. Returns the request's id in a response header."""
 
-    def __init__(self, app: ASGIApp, counters: RequestCounters, options: LineOptions) -> None:
+    def __init__(self, app: ASGIApp, counters: RequestCounters, options: RequestLogOptions) -> None:
         self.app = app
         self.counters = counters
         self.options = options

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from service.accounts.callers import ANYONE
+from service.accounts.callers import ANONYMOUS
 from service.accounts.rates import identity_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 
-FREE_KEY = ":fx"
+FREE_KEY_SUFFIX = ":fx"
 """Suffix that DeepL's clients may add to a key."""
 
 
@@ -46,11 +46,11 @@ class Uploads:
 
     def add(self, client: str, num_new: int, num_own: int) -> None:
         """Count `num_new` more bytes of a body that has `num_own`; raise an ApiError beyond a limit."""
-        of_client, total = self._by_client[client], self._by_client.total()
+        client_bytes, total = self._by_client[client], self._by_client.total()
         limits = self.limits
-        if of_client > num_own and of_client + num_new > limits.max_bytes_of_client:
+        if client_bytes > num_own and client_bytes + num_new > limits.max_bytes_of_client:
             problem = (
-                f"{of_client - num_own} bytes of your files are on their way in already, and at most "
+                f"{client_bytes - num_own} bytes of your files are on their way in already, and at most "
                 f"{limits.max_bytes_of_client} may be; send this one when others have come"
             )
             raise ApiError(ErrorKind.OVERLOADED, problem, headers={**RETRY_AFTER, "Connection": "close"})
@@ -91,6 +91,6 @@ def client_of(scope: Scope, *, has_keys: bool) -> str:
     headers = Headers(scope=scope)
     credentials = headers.get("authorization", "").split() or [headers.get("x-api-key", "")]
     if has_keys and credentials[-1]:
-        return f"key {credentials[-1].removesuffix(FREE_KEY)}"
+        return f"key {credentials[-1].removesuffix(FREE_KEY_SUFFIX)}"
     address = scope.get("client")
-    return identity_of(ANYONE, "" if address is None else address[0])
+    return identity_of(ANONYMOUS, "" if address is None else address[0])

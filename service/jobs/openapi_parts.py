@@ -5,7 +5,7 @@ from typing import Any
 
 from service.batch.output_files import OnFailure
 from service.http.errors import ErrorKind
-from service.http.openapi_parts import EVENTS, JSON, failures
+from service.http.openapi_parts import EVENTS, JSON, error_responses
 from service.jobs.job import JobState
 from service.jobs.upload_form import JSON_LINES, MULTIPART
 
@@ -211,7 +211,7 @@ def responses(
     answers: Mapping[int, Mapping[str, Any]], errors: Mapping[ErrorKind, str]
 ) -> dict[int | str, dict[str, Any]]:
     """All that a route may answer with."""
-    return {**{status: dict(answer) for status, answer in answers.items()}, **failures(errors)}
+    return {**{status: dict(answer) for status, answer in answers.items()}, **error_responses(errors)}
 
 
 def job_answer(description: str, example: Mapping[str, Any]) -> dict[str, Any]:

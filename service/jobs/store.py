@@ -25,7 +25,7 @@ from sqlalchemy import (
 from service.accounts.accounts import SYSTEM_CLOCK, Clock
 from service.accounts.database import Database
 from service.accounts.keys import month_of
-from service.accounts.usage import Charge, charge_in, refund_in
+from service.accounts.usage import Charge, charge_in_transaction, refund_in_transaction
 from service.jobs.errors import JobsFull, JobUnreadable, LeaseLost, TooManyBytes, TooManyJobs, UnknownJob
 from service.jobs.job import ENDED, Ending, Job, JobState, NewJob, RunProgress, new_job_id
 from service.jobs.problems import MAX_SETBACKS, UNREADABLE
@@ -95,7 +95,7 @@ class JobStore:
             self._check_room(connection, new.key_id, 2 * new.input_size_bytes)
             if new.key_id is not None:
                 charge = Charge(new.key_id, month, new.num_characters, documents=1)
-                charge_in(connection, charge, max_characters_per_month)
+                charge_in_transaction(connection, charge, max_characters_per_month)
             connection.execute(insert(JOBS).values(new_row(new, month, now)))
             return _only(connection, new.id)
 
@@ -389,7 +389,7 @@ class JobStore:
         documents = int(ending.state is not JobState.DONE)
         if job.key_id is not None and (ending.refund_characters or documents):
             refund = Charge(job.key_id, job.charged_month, ending.refund_characters, documents)
-            refund_in(connection, refund, self.database.name)
+            refund_in_transaction(connection, refund, self.database.name)
 
     def _lease_end(self, now: datetime) -> datetime:
         return now + timedelta(seconds=self.lease_s)

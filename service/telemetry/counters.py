@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
-class Distribution:
+class Histogram:
     """A histogram: number of values per bucket, and their sum."""
 
     __slots__ = ("bounds", "counts", "total")
@@ -24,7 +24,7 @@ class Distribution:
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
-    def merge(self, other: "Distribution") -> None:
+    def merge(self, other: "Histogram") -> None:
         """Add the values of another histogram with the same bounds."""
         self.counts = [mine + its for mine, its in zip(self.counts, other.counts, strict=True)]
         self.total += other.total
@@ -39,7 +39,7 @@ class Distribution:
 
 
 @dataclass(slots=True)
-class Counts:
+class LabeledCounter:
     """Numbers of events by labels."""
 
     by_labels: dict[tuple[str, ...], int] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Counts:
     def add(self, *labels: str, amount: int = 1) -> None:
         self.by_labels[labels] = self.by_labels.get(labels, 0) + amount
 
-    def merge(self, other: "Counts") -> None:
+    def merge(self, other: "LabeledCounter") -> None:
         # Another thread may be counting; copy() is atomic.
         for labels, amount in other.by_labels.copy().items():
             self.add(*labels, amount=amount)

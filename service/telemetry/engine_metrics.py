@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dragoman.scheduling.metrics import SegmentRecord
-from dragoman.scheduling.replica import READINGS
+from dragoman.scheduling.replica import FORCED_METHODS
 from dragoman.types import SearchKind
-from service.telemetry.counters import Counts, Distribution
+from service.telemetry.counters import Histogram, LabeledCounter
 from service.telemetry.tracing import NO_TRACING, Tracing
 
 WAIT_BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -19,17 +19,17 @@ ROW_BOUNDS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 class EngineCounters:
     """Counters of one thread, or the sum of several."""
 
-    queue_s: Distribution = field(default_factory=lambda: Distribution(WAIT_BOUNDS_S))
-    first_token_s: Distribution = field(default_factory=lambda: Distribution(WAIT_BOUNDS_S))
-    step_s: Distribution = field(default_factory=lambda: Distribution(STEP_BOUNDS_S))
-    step_rows: Distribution = field(default_factory=lambda: Distribution(ROW_BOUNDS))
+    queue_s: Histogram = field(default_factory=lambda: Histogram(WAIT_BOUNDS_S))
+    first_token_s: Histogram = field(default_factory=lambda: Histogram(WAIT_BOUNDS_S))
+    step_s: Histogram = field(default_factory=lambda: Histogram(STEP_BOUNDS_S))
+    step_rows: Histogram = field(default_factory=lambda: Histogram(ROW_BOUNDS))
     capacity_row_steps: int = 0
     """Maximum rows of a step, summed over all steps."""
     source_tokens: int = 0
     target_tokens: int = 0
-    segments: Counts = field(default_factory=Counts)
+    segments: LabeledCounter = field(default_factory=LabeledCounter)
     """Segments that left the engine, by method and outcome."""
-    finished: Counts = field(default_factory=Counts)
+    finished: LabeledCounter = field(default_factory=LabeledCounter)
     """Translated segments by finish reason."""
     refused: int = 0
     cache_hit: int = 0
@@ -49,7 +49,7 @@ class EngineCounters:
         self.cache_hit += other.cache_hit
 
 
-class _Own(threading.local):
+class _ThreadLocal(threading.local):
     counters: EngineCounters | None = None
 
 
@@ -63,19 +63,19 @@ class EngineMetricsCollector:
             tracing: records every source that has left.
         """
         self._tracing = tracing
-        self._own = _Own()
-        self._tallies: list[tuple[threading.Thread, EngineCounters]] = []
-        self._past = EngineCounters()
+        self._own = _ThreadLocal()
+        self._by_thread: list[tuple[threading.Thread, EngineCounters]] = []
+        self._ended = EngineCounters()
         """Sum of the counters of threads that have ended."""
         self._lock = threading.Lock()
 
     def total(self) -> EngineCounters:
         """Return the sum of all threads' counters."""
         with self._lock:
-            self._fold()
+            self._merge_ended_threads()
             total = EngineCounters()
-            total.merge(self._past)
-            for _, counters in self._tallies:
+            total.merge(self._ended)
+            for _, counters in self._by_thread:
                 total.merge(counters)
         return total
 
@@ -83,7 +83,7 @@ class EngineMetricsCollector:
         return self._tracing.trace_context()
 
     def segments_joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
-        if kind.method in READINGS:  # they follow a search whose wait was counted
+        if kind.method in FORCED_METHODS:  # they follow a search whose wait was counted
             return
         queue_s = self._counters().queue_s
         for waited in waited_s:
@@ -102,13 +102,13 @@ class EngineMetricsCollector:
 
     def segments_left(self, records: Sequence[SegmentRecord]) -> None:
         counters = self._counters()
-        for passage in records:
-            method = passage.kind.method
-            counters.segments.add(method.value, passage.ending.value)
-            if method not in READINGS and passage.finish_reason is not None:
-                counters.source_tokens += passage.num_source_tokens
-                counters.target_tokens += passage.num_target_tokens
-                counters.finished.add(passage.finish_reason.value)
+        for record in records:
+            method = record.kind.method
+            counters.segments.add(method.value, record.ending.value)
+            if method not in FORCED_METHODS and record.finish_reason is not None:
+                counters.source_tokens += record.num_source_tokens
+                counters.target_tokens += record.num_target_tokens
+                counters.finished.add(record.finish_reason.value)
         self._tracing.segments_left(records)
 
     def rejected(self, num_sources: int) -> None:
@@ -123,16 +123,16 @@ class EngineMetricsCollector:
             return counters
         counters = self._own.counters = EngineCounters()
         with self._lock:
-            self._fold()
-            self._tallies.append((threading.current_thread(), counters))
+            self._merge_ended_threads()
+            self._by_thread.append((threading.current_thread(), counters))
         return counters
 
-    def _fold(self) -> None:
-        """Move the counters of ended threads into `_past`. The caller holds the lock."""
+    def _merge_ended_threads(self) -> None:
+        """Move the counters of ended threads into `_ended`. The caller holds the lock."""
         running = []
-        for thread, counters in self._tallies:
+        for thread, counters in self._by_thread:
             if thread.is_alive():
                 running.append((thread, counters))
             else:
-                self._past.merge(counters)
-        self._tallies = running
+                self._ended.merge(counters)
+        self._by_thread = running

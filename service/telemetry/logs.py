@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Literal, TextIO
 
-from service.telemetry.request_record import CURRENT
+from service.telemetry.request_record import CURRENT_REQUEST
 
 LogFormat = Literal["text", "json"]
 OWN_LOGGERS = ("dragoman", "service", "uvicorn", "uvicorn.error", "uvicorn.access")
 """Loggers that may log at all levels."""
-TALKATIVE = "asyncio"
+VERBOSE_LOGGER = "asyncio"
 
 _ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
@@ -31,15 +31,15 @@ def configure_logs(log_format: LogFormat, level: str, stream: TextIO | None = No
         level: minimum severity, such as `info`.
         stream: the output; None for stderr.
     """
-    least = logging.getLevelNamesMapping()[level.upper()]
+    min_level = logging.getLevelNamesMapping()[level.upper()]
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(JsonLines() if log_format == "json" else TextLines())
-    logging.basicConfig(handlers=[handler], level=max(least, logging.WARNING), force=True)
+    handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
+    logging.basicConfig(handlers=[handler], level=max(min_level, logging.WARNING), force=True)
     for name in OWN_LOGGERS:
         own = logging.getLogger(name)
         own.handlers.clear()  # uvicorn may have added some
         own.propagate = True
-        own.setLevel(least)
+        own.setLevel(min_level)
 
 
 class _Lines(logging.Formatter):
@@ -47,7 +47,7 @@ class _Lines(logging.Formatter):
         return "".join(traceback_without_messages(ei[1])).rstrip("\n")
 
 
-class JsonLines(_Lines):
+class JsonFormatter(_Lines):
     """A JSON object per line: time, level, logger, message, the line's own fields, the request's id."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -64,7 +64,7 @@ class JsonLines(_Lines):
         return json.dumps(line, default=str)
 
 
-class TextLines(_Lines):
+class TextFormatter(_Lines):
     """Lines like `INFO: service.access: request method=POST route=/v1/translate status=200 ...`."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -76,7 +76,7 @@ class TextLines(_Lines):
 
 
 def _message(record: logging.LogRecord) -> str:
-    if record.name != TALKATIVE:
+    if record.name != VERBOSE_LOGGER:
         return record.getMessage()
     # Only the first line of the template: arguments and further lines show results and errors of tasks.
     return str(record.msg).split("\n", 1)[0]
@@ -85,7 +85,7 @@ def _message(record: logging.LogRecord) -> str:
 def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
     """Return a line's `extra={"fields": {...}}`, with the ids of its request and trace."""
     fields: dict[str, Any] = dict(getattr(record, "fields", {}))
-    note = CURRENT.get()
+    note = CURRENT_REQUEST.get()
     if note is not None:
         fields["request_id"] = note.request_id
         if note.trace_id is not None:

@@ -13,7 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from dragoman.scheduling.metrics import QueueState
-from service.telemetry.counters import Counts, Distribution
+from service.telemetry.counters import Histogram, LabeledCounter
 from service.telemetry.engine_metrics import EngineCounters, EngineMetricsCollector
 from service.telemetry.request_counters import RequestCounters
 from service.telemetry.worker_counters import WorkerCounters
@@ -61,7 +61,7 @@ class Metrics:
         self._look = look
         self._budget_bytes = float("inf") if memory_budget_bytes is None else float(memory_budget_bytes)
         self._registry = CollectorRegistry()
-        self._registry.register(_Collected(self._families))
+        self._registry.register(_FamilyCollector(self._families))
         ProcessCollector(registry=self._registry)
 
     def exposition(self) -> bytes:
@@ -73,7 +73,7 @@ class Metrics:
         return list(self._registry.collect())
 
     def _families(self) -> Iterator[Metric]:
-        yield from _of_requests(self._requests)
+        yield from _request_families(self._requests)
         yield from _of_engine(self._engine.total())
         yield from _of_workers(self._workers)
         yield from _of_state(self._look())
@@ -85,7 +85,7 @@ class Metrics:
         yield build
 
 
-class _Collected(Collector):
+class _FamilyCollector(Collector):
     def __init__(self, families: Callable[[], Iterable[Metric]]) -> None:
         self._families = families
 
@@ -93,7 +93,7 @@ class _Collected(Collector):
         return self._families()
 
 
-def _of_requests(counters: RequestCounters) -> Iterator[Metric]:
+def _request_families(counters: RequestCounters) -> Iterator[Metric]:
     durations = HistogramMetricFamily(
         PREFIX + "request_seconds",
         "From a request's head to the end of its answer",
@@ -108,7 +108,7 @@ def _of_requests(counters: RequestCounters) -> Iterator[Metric]:
 
 
 def _of_engine(counters: EngineCounters) -> Iterator[Metric]:
-    distributions: Mapping[str, tuple[str, Distribution]] = {
+    distributions: Mapping[str, tuple[str, Histogram]] = {
         "queue_seconds": ("What a segment waited before a replica took it", counters.queue_s),
         "first_token_seconds": ("From a segment's arrival to its first token", counters.first_token_s),
         "step_seconds": ("A step of a replica", counters.step_s),
@@ -167,7 +167,7 @@ def _gauge(name: str, meaning: str, value: float) -> Metric:
     return GaugeMetricFamily(PREFIX + name, meaning, value=value)
 
 
-def _counter(name: str, meaning: str, labels: list[str], counts: Counts) -> Metric:
+def _counter(name: str, meaning: str, labels: list[str], counts: LabeledCounter) -> Metric:
     family = CounterMetricFamily(PREFIX + name, meaning, labels=labels)
     for values, count in counts.by_labels.copy().items():
         family.add_metric(values, count)

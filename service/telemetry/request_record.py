@@ -22,25 +22,25 @@ class RequestRecord:
     """Texts to translate, for logs with `log_texts`."""
 
 
-CURRENT: ContextVar[RequestRecord | None] = ContextVar("dragoman_request", default=None)
+CURRENT_REQUEST: ContextVar[RequestRecord | None] = ContextVar("dragoman_request", default=None)
 
 
-def begin_request(wanted_id: str | None) -> RequestRecord:
+def begin_request(client_id: str | None) -> RequestRecord:
     """Create the record of a request in this context, which ends with the request.
 
     Args:
-        wanted_id: id from the client or a proxy. Used if it has 1 to 64 letters, digits, dots, hyphens and
+        client_id: id from the client or a proxy. Used if it has 1 to 64 letters, digits, dots, hyphens and
             underscores; else replaced by a random one, so that a client cannot write into the log at will.
     """
-    fits = wanted_id is not None and _ID_FORM.fullmatch(wanted_id)
-    note = RequestRecord(wanted_id if wanted_id and fits else secrets.token_hex(ID_BYTES))
-    CURRENT.set(note)
+    is_valid = client_id is not None and _ID_FORM.fullmatch(client_id)
+    note = RequestRecord(client_id if client_id and is_valid else secrets.token_hex(ID_BYTES))
+    CURRENT_REQUEST.set(note)
     return note
 
 
-def note_texts(texts: Sequence[str]) -> None:
+def record_texts(texts: Sequence[str]) -> None:
     """Record texts that the current request wants translated; do nothing if there is no request."""
-    note = CURRENT.get()
+    note = CURRENT_REQUEST.get()
     if note is not None:
         note.characters += sum(map(len, texts))
         note.texts = (*note.texts, *texts)

@@ -24,10 +24,10 @@ def route_of(scope: Scope) -> str:
         return OTHER
     segments = scope["path"].split("/")
     for name, value in reversed(scope.get("path_params", {}).items()):
-        places = [place for place, segment in enumerate(segments) if segment == str(value)]
-        if not places:  # a value that spans several segments, or was decoded
+        indices = [place for place, segment in enumerate(segments) if segment == str(value)]
+        if not indices:  # a value that spans several segments, or was decoded
             return str(scope["route"].path)
-        segments[places[-1]] = f"{{{name}}}"
+        segments[indices[-1]] = f"{{{name}}}"
     return "/".join(segments)
 
 

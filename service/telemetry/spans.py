@@ -22,13 +22,13 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.scheduling.metrics import SegmentOutcome, SegmentRecord
-from service.telemetry.request_record import CURRENT
+from service.telemetry.request_record import CURRENT_REQUEST
 from service.telemetry.routes import api_of, method_of, route_of
 from service.versions import installed_version
 
 MAX_SEGMENTS = 100
 """Maximum number of segments per request that get spans."""
-SERVER_FAULTS = 500
+MIN_SERVER_ERROR = 500
 NS = 1_000_000_000
 
 _PROPAGATOR = TraceContextTextMapPropagator()
@@ -40,7 +40,7 @@ def exporter_to(otlp_endpoint: str) -> SpanExporter:
 
 
 @dataclass(slots=True)
-class _Mark:
+class _RequestTrace:
     """The trace context of a request; its sources carry it as their mark."""
 
     context: Context
@@ -48,10 +48,10 @@ class _Mark:
     """Number of segments with spans. Concurrent threads may exceed the maximum by a few; that is harmless."""
 
 
-_MARK: ContextVar[_Mark | None] = ContextVar("dragoman_trace", default=None)
+_MARK: ContextVar[_RequestTrace | None] = ContextVar("dragoman_trace", default=None)
 
 
-class Spans:
+class SpanTracing:
     """A `Tracing` that creates spans, and exports them on a thread of its own."""
 
     def __init__(self, exporter: SpanExporter) -> None:
@@ -74,14 +74,14 @@ class Spans:
         offset_ns = time.time_ns() - int(time.monotonic() * NS)
         for passage in records:
             mark = passage.mark
-            if isinstance(mark, _Mark) and mark.num_segments < MAX_SEGMENTS:
+            if isinstance(mark, _RequestTrace) and mark.num_segments < MAX_SEGMENTS:
                 mark.num_segments += 1
-                self._tell(passage, mark.context, offset_ns)
+                self._record_segment(passage, mark.context, offset_ns)
 
     def close(self) -> None:
         self._provider.shutdown()
 
-    def _tell(self, passage: SegmentRecord, context: Context, offset_ns: int) -> None:
+    def _record_segment(self, passage: SegmentRecord, context: Context, offset_ns: int) -> None:
         def moment_ns(moment_s: float) -> int:
             return offset_ns + int(moment_s * NS)
 
@@ -130,8 +130,8 @@ class _RequestSpans:
         span = self.tracer.start_span(method_of(scope), parent, SpanKind.SERVER)
         # Exceptions are not recorded: their messages may quote a client's text.
         with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
-            _MARK.set(_Mark(trace.set_span_in_context(span)) if span.is_recording() else None)
-            note = CURRENT.get()
+            _MARK.set(_RequestTrace(trace.set_span_in_context(span)) if span.is_recording() else None)
+            note = CURRENT_REQUEST.get()
             if note is not None:
                 note.trace_id = trace.format_trace_id(span.get_span_context().trace_id)
                 span.set_attribute("dragoman.request_id", note.request_id)
@@ -152,5 +152,5 @@ def _describe(span: Span, scope: Scope, status: int) -> None:
     )
     if status:
         span.set_attribute("http.response.status_code", status)
-    if not status or status >= SERVER_FAULTS:
+    if not status or status >= MIN_SERVER_ERROR:
         span.set_status(Status(StatusCode.ERROR))

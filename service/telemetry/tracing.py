@@ -64,9 +64,9 @@ def open_tracing(otlp_endpoint: str | None) -> Tracing:
     if otlp_endpoint is None:
         return NO_TRACING
     try:
-        from service.telemetry.spans import Spans, exporter_to  # noqa: PLC0415 -- an optional dependency
+        from service.telemetry.spans import SpanTracing, exporter_to  # noqa: PLC0415 -- an optional dependency
     except ModuleNotFoundError as error:
         raise TracingError(
             f"otlp_endpoint: traces need the package {error.name}; install dragoman[otel], or leave it out"
         ) from error
-    return Spans(exporter_to(otlp_endpoint))
+    return SpanTracing(exporter_to(otlp_endpoint))

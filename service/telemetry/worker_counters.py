@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from service.telemetry.counters import Counts
+from service.telemetry.counters import LabeledCounter
 
 HEARTBEAT_S = 60.0
 """Default seconds within which a loop must give its next heartbeat."""
@@ -19,11 +19,11 @@ class WorkerCounters:
 
     monotonic: Callable[[], float] = time.monotonic
     """Returns seconds."""
-    restarts: Counts = field(default_factory=Counts)
+    restarts: LabeledCounter = field(default_factory=LabeledCounter)
     """Restarts after a failure, by loop."""
-    jobs: Counts = field(default_factory=Counts)
+    jobs: LabeledCounter = field(default_factory=LabeledCounter)
     """Jobs that ended in this process, by state."""
-    webhooks: Counts = field(default_factory=Counts)
+    webhooks: LabeledCounter = field(default_factory=LabeledCounter)
     """Delivery attempts of webhooks, by outcome."""
     _beats: dict[str, tuple[float, float]] = field(default_factory=dict)
 

@@ -23,7 +23,7 @@ from service.http.limits import TextLimits
 from service.http.threads import run_in_thread
 from service.markup.marked_up import MarkedUp, parse
 from service.markup.options import MarkupError, MarkupOptions
-from service.telemetry.request_record import note_texts
+from service.telemetry.request_record import record_texts
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.coalescing import Coalescer
 from service.translation.detection import detect
@@ -140,7 +140,7 @@ class TranslationService:
             DragomanError: see `Inference.run`.
         """
         self.limits.check(request.texts, request.options.target_prefix)
-        note_texts(request.texts)
+        record_texts(request.texts)
         if request.options.sampling is not None and request.options.sampling.seed is None:
             return await self._translate(request, caller)
         key = (caller.key_id, request)
@@ -156,7 +156,7 @@ class TranslationService:
             QuotaExceeded: the caller has not so many characters left.
         """
         self.limits.check(request.texts)
-        note_texts(request.texts)
+        record_texts(request.texts)
         source, target = (
             request.source or UNDETERMINED,
             request.target or UNDETERMINED,
@@ -172,7 +172,7 @@ class TranslationService:
         Arguments and errors are those of `translate`. Ending the iteration cancels the work.
         """
         self.limits.check(request.texts, request.options.target_prefix)
-        note_texts(request.texts)
+        record_texts(request.texts)
         async with self.charged(request.num_characters, caller):
             plans = await self._plan(request, caller)
             async with aclosing(self._follow(plans, detail)) as followed:
@@ -192,7 +192,7 @@ class TranslationService:
         """
         texts = [text for pair in pairs for text in pair]
         self.limits.check(texts)
-        note_texts(texts)
+        record_texts(texts)
         async with self.charged(sum(map(len, texts)), caller):
             return await self.inference.score(route, pairs, self._engine_request(caller))
 
@@ -206,7 +206,7 @@ class TranslationService:
         """
         self.detection.is_wanted(AUTO)
         self.limits.check(texts)
-        note_texts(texts)
+        record_texts(texts)
         among = self._served()
         async with self.charged(sum(map(len, texts)), caller):
             return await self.inference.run_in_thread(

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.accounts.accounts import Accounts
-from service.accounts.callers import ANYONE
+from service.accounts.callers import ANONYMOUS
 from service.accounts.database import Database
 from service.accounts.errors import QuotaExceeded, StoreError
 from service.accounts.key_store import KeyStore
@@ -109,10 +109,10 @@ def test_less_than_nothing_cannot_be_charged(accounts: Accounts, keys: KeyStore)
 
 def test_who_comes_without_a_key_is_not_counted(url: str, times: Times) -> None:
     with open_accounts(url, times, requires_key=False) as accounts:
-        accounts.refund(accounts.charge(ANYONE, 10))
-        assert accounts.usage(ANYONE) == Usage(MONTH)
+        accounts.refund(accounts.charge(ANONYMOUS, 10))
+        assert accounts.usage(ANONYMOUS) == Usage(MONTH)
     with Accounts.open(None, requires_key=False) as accounts:
-        accounts.refund(accounts.charge(ANYONE, 10))
+        accounts.refund(accounts.charge(ANONYMOUS, 10))
 
 
 def test_usage_outlives_the_server(url: str, times: Times, keys: KeyStore) -> None:

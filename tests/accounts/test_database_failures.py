@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import event, insert, select, text, update
 
 from service.accounts.accounts import Accounts
-from service.accounts.callers import ANYONE
+from service.accounts.callers import ANONYMOUS
 from service.accounts.database import Database
 from service.accounts.errors import DatabaseUrlInvalid, NoDatabase, SchemaUnknown, StoreError
 from service.accounts.glossaries import GlossaryStore, NewGlossary
@@ -74,7 +74,7 @@ def test_a_locked_database_is_given_up_in_time(file: Path) -> None:
 
 def test_who_writes_while_another_thread_does_waits_no_longer_than_the_timeout(file: Path) -> None:
     database = Database.open(f"sqlite:///{file}", timeout_s=SOON_S)
-    with database._writer, pytest.raises(StoreError, match="others were writing") as failed:
+    with database._write_lock, pytest.raises(StoreError, match="others were writing") as failed:
         new_key(KeyStore(database))
     assert str(file) in str(failed.value)
     database.close()
@@ -283,15 +283,15 @@ def test_a_server_that_started_again_is_used_again(postgres: Postgres) -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda accounts: accounts.add_glossary(ANYONE, NewGlossary("mine", "de", "en", "a\tb")),
-        lambda accounts: accounts.get_glossary(ANYONE, "some id"),
+        lambda accounts: accounts.add_glossary(ANONYMOUS, NewGlossary("mine", "de", "en", "a\tb")),
+        lambda accounts: accounts.get_glossary(ANONYMOUS, "some id"),
     ],
 )
 def test_glossaries_without_a_database_name_the_setting(ask: Callable[[Accounts], object]) -> None:
     with Accounts.open(None, requires_key=False) as accounts:
         with pytest.raises(NoDatabase, match="database_url"):
             ask(accounts)
-        assert accounts.list_glossaries(ANYONE) == []
+        assert accounts.list_glossaries(ANONYMOUS) == []
 
 
 def test_where_keys_are_required_the_default_database_is_in_the_current_folder(

@@ -8,7 +8,7 @@ import pytest
 
 from service.accounts import glossaries
 from service.accounts.accounts import Accounts
-from service.accounts.callers import ANYONE, Caller
+from service.accounts.callers import ANONYMOUS, Caller
 from service.accounts.errors import GlossaryInvalid, TooManyGlossaries, UnknownGlossary
 from service.accounts.glossaries import NewGlossary
 from service.accounts.glossary_entries import EntriesFormat
@@ -48,7 +48,7 @@ def test_entries_sent_as_csv_come_back_as_tsv(accounts: Accounts, caller: Caller
 def test_a_glossary_is_its_owners_alone(
     accounts: Accounts, caller: Caller, stranger: Caller, whose: str
 ) -> None:
-    owner, other = (caller, ANYONE) if whose == "key" else (ANYONE, caller)
+    owner, other = (caller, ANONYMOUS) if whose == "key" else (ANONYMOUS, caller)
     made = accounts.add_glossary(owner, HATS)
     for another in (other, stranger):
         assert accounts.list_glossaries(another) == []

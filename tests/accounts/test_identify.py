@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from service.accounts.accounts import Accounts
-from service.accounts.callers import ANYONE
-from service.accounts.errors import KeyRefused, MissingKey, ScopeMissing, UnknownKey
+from service.accounts.callers import ANONYMOUS
+from service.accounts.errors import KeyRejected, MissingKey, ScopeMissing, UnknownKey
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyLimits, KeyOptions, Scope
 from tests.accounts.conftest import KEY_TTL_S, NOON, Times, new_key, open_accounts
@@ -40,7 +40,7 @@ def test_a_caller_may_do_what_its_scopes_say_and_nothing_else(accounts: Accounts
     caller.require(Scope.TRANSLATE)
     with pytest.raises(ScopeMissing) as refused:
         caller.require(Scope.ADMIN)
-    assert isinstance(refused.value, KeyRefused)
+    assert isinstance(refused.value, KeyRejected)
     assert "`admin`" in str(refused.value)
 
 
@@ -52,7 +52,7 @@ def test_where_keys_are_required_none_is_refused(accounts: Accounts, presented: 
 
 def test_where_keys_are_not_required_anyone_may_come(url: str, times: Times, keys: KeyStore) -> None:
     with open_accounts(url, times, requires_key=False) as accounts:
-        assert accounts.identify(None) is ANYONE
+        assert accounts.identify(None) is ANONYMOUS
         new = new_key(keys)
         assert accounts.identify(new.presented).key_id == new.key.id
         with pytest.raises(UnknownKey):
@@ -61,12 +61,12 @@ def test_where_keys_are_not_required_anyone_may_come(url: str, times: Times, key
 
 def test_anyone_may_not_do_what_is_the_operators() -> None:
     with pytest.raises(ScopeMissing):
-        ANYONE.require(Scope.ADMIN)
+        ANONYMOUS.require(Scope.ADMIN)
 
 
 def test_without_a_database_there_are_no_keys_to_look_at() -> None:
     with Accounts.open(None, requires_key=False) as accounts:
-        assert accounts.identify("whatever a client insists on sending") is ANYONE
+        assert accounts.identify("whatever a client insists on sending") is ANONYMOUS
 
 
 def test_another_secret_or_another_id_is_unknown(accounts: Accounts, keys: KeyStore) -> None:

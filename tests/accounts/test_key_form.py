@@ -15,7 +15,7 @@ from service.accounts.keys import (
     Key,
     KeyLimits,
     KeyOptions,
-    PresentedKey,
+    ParsedKey,
     Scope,
     is_secret_of,
     make_key,
@@ -96,7 +96,7 @@ def test_what_is_compared_for_an_unknown_id_opens_nothing(monkeypatch: pytest.Mo
             return DECOY_SHA256
 
     monkeypatch.setattr(hashlib, "sha256", lambda _: Decoy())
-    assert not is_secret_of(PresentedKey("0123abcd", SECRET), None)
+    assert not is_secret_of(ParsedKey("0123abcd", SECRET), None)
 
 
 def test_a_key_is_valid_until_it_expires_or_is_revoked() -> None:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from limits.aio.strategies import MovingWindowRateLimiter
 
 from service.accounts import rates as rates_module
-from service.accounts.callers import ANYONE, Caller
+from service.accounts.callers import ANONYMOUS, Caller
 from service.accounts.errors import RateLimited, RatesInvalid
 from service.accounts.keys import DEFAULT_SCOPES, KeyLimits
-from service.accounts.rates import RateLimits, Rates, WindowsInMemory, identity_of
+from service.accounts.rates import MemoryWindowStorage, RateLimiter, RateLimits, identity_of
 from tests.accounts.conftest import Times
 
 ANN = Caller("0123abcd", "Ann", DEFAULT_SCOPES, KeyLimits())
@@ -49,11 +49,11 @@ def storage_url(request: pytest.FixtureRequest) -> str:
     return str(request.getfixturevalue("redis_url"))
 
 
-def rates_in_memory(times: Times) -> Rates:
-    return Rates(None, None, MovingWindowRateLimiter(WindowsInMemory(lambda: times.monotonic_s)))
+def rates_in_memory(times: Times) -> RateLimiter:
+    return RateLimiter(None, None, MovingWindowRateLimiter(MemoryWindowStorage(lambda: times.monotonic_s)))
 
 
-async def passes(rates: Rates, identity: str, limits: RateLimits) -> bool:
+async def passes(rates: RateLimiter, identity: str, limits: RateLimits) -> bool:
     try:
         await rates.hit(identity, limits)
     except RateLimited:
@@ -63,7 +63,7 @@ async def passes(rates: Rates, identity: str, limits: RateLimits) -> bool:
 
 def test_so_many_requests_pass_and_the_next_is_told_when_to_come_back(storage_url: str) -> None:
     async def hit() -> None:
-        rates, limits = Rates.open(storage_url, None), RateLimits.parse("3 per 1 minute")
+        rates, limits = RateLimiter.open(storage_url, None), RateLimits.parse("3 per 1 minute")
         for _ in range(3):
             await rates.hit("some", limits)
         with pytest.raises(RateLimited) as refused:
@@ -79,7 +79,7 @@ def test_so_many_requests_pass_and_the_next_is_told_when_to_come_back(storage_ur
 
 def test_a_window_that_has_moved_on_has_room(storage_url: str) -> None:
     async def hit() -> None:
-        rates, limits = Rates.open(storage_url, None), RateLimits.parse("1/second")
+        rates, limits = RateLimiter.open(storage_url, None), RateLimits.parse("1/second")
         await rates.hit("moving", limits)
         while not await passes(rates, "moving", limits):  # noqa: ASYNC110 -- time alone changes it
             await asyncio.sleep(0.05)
@@ -90,7 +90,7 @@ def test_a_window_that_has_moved_on_has_room(storage_url: str) -> None:
 
 def test_several_servers_count_together_in_redis(redis_url: str) -> None:
     async def hit() -> None:
-        first, second = (Rates.open(redis_url, None) for _ in range(2))
+        first, second = (RateLimiter.open(redis_url, None) for _ in range(2))
         limits = RateLimits.parse("3/hour")
         passed = [await passes(rates, "shared", limits) for rates in (first, second, first, second)]
         assert passed == [True, True, True, False]
@@ -149,21 +149,21 @@ def test_what_a_short_window_refuses_takes_no_place_in_a_long_one() -> None:
 def test_identities_that_are_gone_take_no_memory() -> None:
     async def check() -> None:
         times = Times()
-        windows = WindowsInMemory(lambda: times.monotonic_s)
+        windows = MemoryWindowStorage(lambda: times.monotonic_s)
         for number in range(100):
             await windows.acquire_entry(f"some {number}", 5, 60)
         times.monotonic_s += 30
         await windows.acquire_entry("another", 5, 60)
         times.monotonic_s += 31
         await windows.acquire_entry("another", 5, 60)
-        assert set(windows._entered_at) == {"another"} == set(windows._empty_at)
+        assert set(windows._entry_times) == {"another"} == set(windows._empty_at)
 
     asyncio.run(check())
 
 
 def test_a_keys_own_rate_takes_the_place_of_the_default() -> None:
     async def count(caller: Caller) -> int:
-        rates, num_passed = Rates.open(None, "2/minute"), 0
+        rates, num_passed = RateLimiter.open(None, "2/minute"), 0
         while num_passed < 9:
             try:
                 await rates.admit(caller, ADDRESS)
@@ -172,7 +172,7 @@ def test_a_keys_own_rate_takes_the_place_of_the_default() -> None:
             num_passed += 1
         return num_passed
 
-    assert asyncio.run(count(ANYONE)) == 2
+    assert asyncio.run(count(ANONYMOUS)) == 2
     assert asyncio.run(count(ANN)) == 2
     assert asyncio.run(count(replace(ANN, limits=KeyLimits(requests_per_minute=1)))) == 1
     assert asyncio.run(count(replace(ANN, limits=KeyLimits(requests_per_minute=5)))) == 5
@@ -180,7 +180,7 @@ def test_a_keys_own_rate_takes_the_place_of_the_default() -> None:
 
 def test_without_a_default_only_keys_with_a_rate_are_limited() -> None:
     async def check() -> None:
-        rates = Rates.open(None, None)
+        rates = RateLimiter.open(None, None)
         for _ in range(100):
             await rates.admit(ANN, ADDRESS)
 
@@ -191,15 +191,15 @@ def test_keys_are_counted_by_key_and_others_by_address() -> None:
     other = replace(ANN, key_id="89abcdef")
     assert identity_of(ANN, ADDRESS) == identity_of(ANN, "192.0.2.8")
     assert identity_of(ANN, ADDRESS) != identity_of(other, ADDRESS)
-    assert identity_of(ANYONE, ADDRESS) != identity_of(ANYONE, "192.0.2.8")
-    assert identity_of(ANYONE, f"key:{ANN.key_id}") != identity_of(ANN, ADDRESS)
+    assert identity_of(ANONYMOUS, ADDRESS) != identity_of(ANONYMOUS, "192.0.2.8")
+    assert identity_of(ANONYMOUS, f"key:{ANN.key_id}") != identity_of(ANN, ADDRESS)
 
 
 def test_a_network_of_ipv6_counts_as_one_client() -> None:
-    first = identity_of(ANYONE, "2001:db8:0:1::1")
-    assert first == identity_of(ANYONE, "2001:db8:0:1:ffff::2%eth0")
-    assert first != identity_of(ANYONE, "2001:db8:0:2::1")
-    assert identity_of(ANYONE, "::ffff:192.0.2.7") == identity_of(ANYONE, "192.0.2.7")
+    first = identity_of(ANONYMOUS, "2001:db8:0:1::1")
+    assert first == identity_of(ANONYMOUS, "2001:db8:0:1:ffff::2%eth0")
+    assert first != identity_of(ANONYMOUS, "2001:db8:0:2::1")
+    assert identity_of(ANONYMOUS, "::ffff:192.0.2.7") == identity_of(ANONYMOUS, "192.0.2.7")
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_network_of_ipv6_counts_as_one_client() -> None:
 )
 def test_a_rate_that_cannot_be_read_is_refused_at_the_start(text: str) -> None:
     with pytest.raises(RatesInvalid) as refused:
-        Rates.open(None, text)
+        RateLimiter.open(None, text)
     assert refused.value.field == "rate_limit"
     assert "`20/minute; 1000/hour`" in str(refused.value) or "has a 0" in str(refused.value)
 
@@ -217,7 +217,7 @@ def test_a_rate_that_cannot_be_read_is_refused_at_the_start(text: str) -> None:
 )
 def test_a_storage_of_another_kind_is_refused_and_not_quoted(url: str) -> None:
     with pytest.raises(RatesInvalid) as refused:
-        Rates.open(url, None)
+        RateLimiter.open(url, None)
     assert refused.value.field == "rate_storage_url"
     assert "hunter2" not in str(refused.value)
 
@@ -227,7 +227,10 @@ def test_while_redis_is_away_this_process_counts_alone(caplog: pytest.LogCapture
         port = free.getsockname()[1]
 
     async def check() -> None:
-        rates, limits = Rates.open(f"redis://:hunter2@127.0.0.1:{port}", None), RateLimits.parse("3/hour")
+        rates, limits = (
+            RateLimiter.open(f"redis://:hunter2@127.0.0.1:{port}", None),
+            RateLimits.parse("3/hour"),
+        )
         passed = [await passes(rates, "some", limits) for _ in range(4)]
         assert passed == [True, True, True, False]
         await rates.close()
@@ -243,7 +246,7 @@ def test_a_redis_that_does_not_answer_is_given_up_in_time(monkeypatch: pytest.Mo
 
     async def check() -> None:
         with socket.create_server(("127.0.0.1", 0)) as silent:
-            rates = Rates.open(f"redis://127.0.0.1:{silent.getsockname()[1]}", None)
+            rates = RateLimiter.open(f"redis://127.0.0.1:{silent.getsockname()[1]}", None)
             limits = RateLimits.parse("1/hour")
             assert await passes(rates, "some", limits)
             assert not await passes(rates, "some", limits)
@@ -256,11 +259,11 @@ def test_redis_is_asked_again_after_its_rest(redis_url: str, monkeypatch: pytest
     monkeypatch.setattr(rates_module, "REDIS_TIMEOUT_S", 0.0)
 
     async def check() -> None:
-        rates, limits = Rates.open(redis_url, None), RateLimits.parse("1/hour")
+        rates, limits = RateLimiter.open(redis_url, None), RateLimits.parse("1/hour")
         assert await passes(rates, "rest", limits)  # counted here
         monkeypatch.setattr(rates_module, "REDIS_TIMEOUT_S", 5.0)
         assert not await passes(rates, "rest", limits)
-        rates._rests_until_s = 0.0
+        rates._redis_retry_at_s = 0.0
         assert await passes(rates, "rest", limits)  # counted there
         await rates.close()
 

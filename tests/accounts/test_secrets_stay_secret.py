@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from service.accounts.accounts import Accounts
-from service.accounts.callers import caller_with
+from service.accounts.callers import caller_from_key
 from service.accounts.database import Database
 from service.accounts.errors import AccountsError
 from service.accounts.key_store import KeyStore
@@ -33,7 +33,7 @@ def secret_of(new: NewKey) -> str:
 
 
 def test_no_repr_has_a_secret_or_its_hash(new: NewKey) -> None:
-    told = repr([new, new.key, parse_key(new.presented), caller_with(new.key), KeyOptions("mine")])
+    told = repr([new, new.key, parse_key(new.presented), caller_from_key(new.key), KeyOptions("mine")])
     assert secret_of(new) not in told
     assert repr(new.key.secret_sha256) not in told
 

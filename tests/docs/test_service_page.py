@@ -18,7 +18,7 @@ from service.api.native.requests import (
 )
 from service.api.native.responses import SegmentEvent, TokensEvent, TranslationOut
 from service.http.errors import STATUSES
-from service.openapi import whole_document
+from service.openapi import full_document
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "service.md").read_text(encoding="utf8")
 NAMES = re.compile(r"`([a-z_]+)`")
@@ -84,7 +84,7 @@ def test_every_field_of_an_event_is_on_the_page(name: str, event: type[BaseModel
 
 
 def test_every_event_is_on_the_page() -> None:
-    responses = whole_document()["paths"]["/v1/translate/stream"]["post"]["responses"]
+    responses = full_document()["paths"]["/v1/translate/stream"]["post"]["responses"]
     events = responses["200"]["content"]["text/event-stream"]["itemSchema"]["oneOf"]
 
     known = {event["properties"]["event"]["const"] for event in events}
@@ -108,7 +108,7 @@ def test_every_route_is_on_the_page() -> None:
 
 
 def _own_routes() -> Iterator[str]:
-    for path, methods in whole_document()["paths"].items():
+    for path, methods in full_document()["paths"].items():
         for method, operation in methods.items():
             if not FOREIGN.search(" ".join(operation["tags"])):
                 yield f"{method.upper()} {path}"

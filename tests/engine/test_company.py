@@ -34,7 +34,7 @@ OTHER_KINDS = [
     SearchKind(1, method=Method.SCORE),
     SearchKind(1, method=Method.ALIGN),
 ]
-READINGS = {Method.SCORE, Method.ALIGN}
+FORCED_METHODS = {Method.SCORE, Method.ALIGN}
 
 
 class Engine:
@@ -94,7 +94,7 @@ class Engine:
             no_repeat_ngram_size=int(rng.integers(0, 4)),
             sampling=Sampling(top_k=int(rng.integers(1, 30)), top_p=float(rng.uniform(0.1, 1))),
             seed=int(rng.integers(2**32)),
-            target_ids=given if kind.method in READINGS else None,
+            target_ids=given if kind.method in FORCED_METHODS else None,
         )
 
 
@@ -160,7 +160,7 @@ def test_so_does_one_that_is_filtered_drawn_or_read(engine: Engine, kind: Search
         (again,) = run_to_end(alone)
         assert without_readings(one) == without_readings(again)
         for hypothesis, same in zip(one.hypotheses, again.hypotheses, strict=True):
-            assert (hypothesis.reading is None) == (kind.method not in READINGS)
+            assert (hypothesis.reading is None) == (kind.method not in FORCED_METHODS)
             if hypothesis.reading is not None and same.reading is not None:
                 assert hypothesis.reading.logprobs == same.reading.logprobs
                 is_exact = engine.manifest.precision.startswith("int")

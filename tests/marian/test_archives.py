@@ -23,7 +23,7 @@ def _archive(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
     return path
 
 
-def _refusal(path: Path, limits: ArchiveLimits | None = None) -> str:
+def _rejection(path: Path, limits: ArchiveLimits | None = None) -> str:
     with pytest.raises(ImportRefusedError) as refused, unpacked(path, limits):
         pytest.fail("was unpacked")
     return str(refused.value)
@@ -75,7 +75,7 @@ def test_a_single_folder_in_an_archive_is_the_folder(tmp_path: Path) -> None:
 def test_a_member_that_would_leave_its_folder_is_refused(name: str, tmp_path: Path) -> None:
     path = _archive(tmp_path / "bad.zip", ("fine.txt", b"fine"), (_raw(name), b"bad"))
 
-    assert "would not stay in their folder" in _refusal(path)
+    assert "would not stay in their folder" in _rejection(path)
     assert not (tmp_path / "outside").exists()
 
 
@@ -91,20 +91,20 @@ def test_links_are_refused(tmp_path: Path) -> None:
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     path = _archive(tmp_path / "bad.zip", (link, b"/etc/passwd"))
 
-    assert "links or devices: 'link'" in _refusal(path)
+    assert "links or devices: 'link'" in _rejection(path)
 
 
 @pytest.mark.parametrize("names", [("a.txt", "a.txt"), ("a.txt", "A.TXT"), ("sub/a", "SUB/A")], ids=str)
 def test_names_that_stand_twice_are_refused(names: tuple[str, ...], tmp_path: Path) -> None:
     path = _archive(tmp_path / "bad.zip", *((name, b"x") for name in names))
 
-    assert "the same name" in _refusal(path)
+    assert "the same name" in _rejection(path)
 
 
 def test_a_member_under_a_file_is_refused(tmp_path: Path) -> None:
     path = _archive(tmp_path / "bad.zip", ("a", b"file"), ("a/b", b"under it"))
 
-    assert "under what is itself a file: 'a/b'" in _refusal(path)
+    assert "under what is itself a file: 'a/b'" in _rejection(path)
 
 
 def test_encrypted_members_are_refused(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_encrypted_members_are_refused(tmp_path: Path) -> None:
     content[directory + 8] |= 0x1
     path.write_bytes(bytes(content))
 
-    assert "encrypted: 'secret.txt'" in _refusal(path)
+    assert "encrypted: 'secret.txt'" in _rejection(path)
 
 
 def test_all_reasons_are_given_at_once(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_all_reasons_are_given_at_once(tmp_path: Path) -> None:
     link.external_attr = stat.S_IFLNK << 16
     path = _archive(tmp_path / "bad.zip", (link, b"x"), (_raw("../a"), b"x"), ("b", bytes(1000)))
 
-    message = _refusal(path, ArchiveLimits(num_members=2, size_bytes=100, ratio=1.5))
+    message = _rejection(path, ArchiveLimits(num_members=2, size_bytes=100, ratio=1.5))
 
     for part in ("at most 2", "at most 100", "more than 1.5 times", "'../a'", "'link'"):
         assert part in message
@@ -131,7 +131,7 @@ def test_all_reasons_are_given_at_once(tmp_path: Path) -> None:
 def test_a_bomb_is_refused_by_its_ratio(tmp_path: Path) -> None:
     path = _archive(tmp_path / "bomb.zip", ("zeros", bytes(2**20)))
 
-    assert "more than 100 times" in _refusal(path)
+    assert "more than 100 times" in _rejection(path)
     with unpacked(path, ArchiveLimits(ratio=2000)) as folder:
         assert (folder / "zeros").stat().st_size == 2**20
 
@@ -157,8 +157,8 @@ def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "some.zip"
     path.write_bytes(b"no archive")
 
-    assert "cannot be unpacked" in _refusal(path)
-    assert "cannot be unpacked" in _refusal(tmp_path / "nowhere.zip")
+    assert "cannot be unpacked" in _rejection(path)
+    assert "cannot be unpacked" in _rejection(tmp_path / "nowhere.zip")
 
 
 @given(st.binary(max_size=100), st.integers(0, 400), st.integers(0, 400))

@@ -27,7 +27,7 @@ class _Touch:
         return os.mkdir, (str(self.path),)
 
 
-def _refusal(path: Path, limits: ArchiveLimits | None = None) -> str:
+def _rejection(path: Path, limits: ArchiveLimits | None = None) -> str:
     with pytest.raises(ImportRefusedError) as refused:
         read_arrays(path, limits)
     return str(refused.value)
@@ -66,7 +66,7 @@ def test_objects_are_not_unpickled(tmp_path: Path) -> None:
     attack[0] = _Touch(proof)
     np.savez(path, fine=np.zeros(3), bad=attack)
 
-    message = _refusal(path)
+    message = _rejection(path)
 
     assert "bad holds Python objects" in message
     assert "fine" not in message
@@ -80,7 +80,7 @@ def test_a_pickle_in_the_place_of_an_array_is_not_loaded(tmp_path: Path) -> None
         members.writestr("weights.pkl", pickle.dumps(_Touch(proof)))
         members.writestr("fine", _header((4,)) + bytes(16))  # it would go by the name of fine.npy
 
-    message = _refusal(path)
+    message = _rejection(path)
 
     assert "weights is not an array" in message
     assert "weights.pkl is not an array" in message
@@ -98,7 +98,7 @@ def test_a_header_that_promises_other_data_than_there_is_takes_no_memory(
     with zipfile.ZipFile(path, "w") as members:
         members.writestr("weights.npy", _header(shape, dtype) + bytes(16))
 
-    assert "weights" in _refusal(path)
+    assert "weights" in _rejection(path)
 
 
 def test_more_than_the_limits_allow_is_refused_before_it_is_read(tmp_path: Path) -> None:
@@ -107,9 +107,9 @@ def test_more_than_the_limits_allow_is_refused_before_it_is_read(tmp_path: Path)
     np.savez_compressed(path, one=zeros, two=zeros, three=zeros)
     size_bytes = path.stat().st_size
 
-    assert "at most 2" in _refusal(path, ArchiveLimits(num_members=2, ratio=1e9))
-    assert "at most 1000000" in _refusal(path, ArchiveLimits(size_bytes=1_000_000, ratio=1e9))
-    assert f"more than 100 times its own {size_bytes}" in _refusal(path)
+    assert "at most 2" in _rejection(path, ArchiveLimits(num_members=2, ratio=1e9))
+    assert "at most 1000000" in _rejection(path, ArchiveLimits(size_bytes=1_000_000, ratio=1e9))
+    assert f"more than 100 times its own {size_bytes}" in _rejection(path)
     assert len(read_arrays(path, ArchiveLimits(ratio=1e9))) == 3
 
 
@@ -120,7 +120,7 @@ def test_an_array_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         for _ in range(2):
             members.writestr("weights.npy", _header((4,)) + bytes(16))
 
-    assert "'weights.npy'" in _refusal(path)
+    assert "'weights.npy'" in _rejection(path)
 
 
 @given(st.binary(max_size=300), st.integers(0, 1000), st.integers(0, 1000))

@@ -4,9 +4,9 @@ from typing import Any
 
 import jsonschema_rs
 
-from service.openapi import whole_document
+from service.openapi import full_document
 
-DOCUMENT = whole_document()
+DOCUMENT = full_document()
 STREAM = DOCUMENT["paths"]["/v1/translate/stream"]["post"]["responses"]["200"]["content"]["text/event-stream"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.openapi import as_text, whole_document
+from service.openapi import full_document, to_text
 from tests.openapi.documented import (
     DOCUMENT,
     STREAM,
@@ -60,7 +60,7 @@ def test_a_streams_example_has_data_that_fit() -> None:
 def test_the_file_is_in_step() -> None:
     written = PAGE.read_text(encoding="utf8")
 
-    assert written == as_text(whole_document()), f"write it: python -m service.openapi {PAGE}"
+    assert written == to_text(full_document()), f"write it: python -m service.openapi {PAGE}"
 
 
 def test_operations_have_names_of_their_own() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.scheduling.metrics import NoMetrics
 from service.accounts.keys import DEFAULT_SCOPES, NO_LIMITS, KeyOptions
-from service.accounts.stores import Stores
+from service.accounts.stores import AdminStores
 from service.engine import open_router
 from service.settings import load_settings
 from tests.routing.doubles import until
@@ -28,7 +28,7 @@ def database_url(tmp_path: Path) -> str:
 @pytest.fixture
 def callers(database_url: str) -> list[Headers]:
     """Two with keys, and one without."""
-    with Stores.open(database_url) as stores:
+    with AdminStores.open(database_url) as stores:
         keys = [
             stores.keys.create(KeyOptions(name, DEFAULT_SCOPES, NO_LIMITS), datetime.now(UTC))
             for name in "ab"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from service.accounts.keys import KeyOptions, Scope
-from service.accounts.stores import Stores
+from service.accounts.stores import AdminStores
 from service.settings import SettingsError, load_settings
 from tests.service.conftest import Serve
 
@@ -21,7 +21,7 @@ def database_url(tmp_path: Path) -> str:
 
 def key_of(database_url: str, scope: Scope) -> dict[str, str]:
     """A new key as the header that presents it."""
-    with Stores.open(database_url) as stores:
+    with AdminStores.open(database_url) as stores:
         new = stores.keys.create(KeyOptions("somebody", frozenset({scope})), datetime.now(UTC))
     return {"Authorization": f"Bearer {new.presented}"}
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from service.accounts.keys import KeyLimits, KeyOptions, Scope
-from service.accounts.stores import Stores
+from service.accounts.stores import AdminStores
 from tests.routing.doubles import until
 from tests.service.conftest import Serve
 from tests.service.doubles import DoubleTranslator
@@ -29,7 +29,7 @@ def bearer(database_url: str) -> MakeKey:
 
     def make(*scopes: Scope, **limits: int) -> dict[str, str]:
         wishes = KeyOptions("somebody", frozenset(scopes or {Scope.TRANSLATE}), KeyLimits(**limits))
-        with Stores.open(database_url) as stores:
+        with AdminStores.open(database_url) as stores:
             new = stores.keys.create(wishes, datetime.now(UTC))
         return {"Authorization": f"Bearer {new.presented}"}
 
@@ -39,7 +39,7 @@ def bearer(database_url: str) -> MakeKey:
 def used(database_url: str, headers: dict[str, str]) -> int:
     """Characters that a key has used."""
     key_id = headers["Authorization"].split("_")[1]
-    with Stores.open(database_url) as stores:
+    with AdminStores.open(database_url) as stores:
         return sum(month.characters for month in stores.usage.of_key(key_id))
 
 
@@ -52,7 +52,7 @@ def test_a_server_that_wants_keys_lets_nobody_in_without(
 ) -> None:
     client, body = serve(database_url=database_url, requires_key=True), {"text": "ja"}
     revoked = bearer()
-    with Stores.open(database_url) as stores:
+    with AdminStores.open(database_url) as stores:
         stores.keys.revoke(revoked["Authorization"].split("_")[1], datetime.now(UTC))
 
     missing = client.post(URL, json=body)

@@ -23,13 +23,13 @@ from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
 from service.accounts.keys import DEFAULT_SCOPES, KeyLimits, KeyOptions
-from service.accounts.stores import Stores
+from service.accounts.stores import AdminStores
 from service.http.errors import ErrorForms
 from service.http.forms import read_multipart, read_urlencoded
-from service.http.limits import BodyLimit, BodyLimits
+from service.http.limits import BodyLimitMiddleware, BodyLimits
 from service.http.multipart import FormError
 from service.http.request_bodies import (
-    MAX_PARSED_AT_ONCE_BYTES,
+    MAX_PARSED_ON_LOOP_BYTES,
     PIECE_BYTES,
     SPOOL_BYTES,
     Body,
@@ -117,7 +117,7 @@ def test_a_body_is_not_awaited_from_whom_comes_too_often(
     serve: Serve, database_url: str, connect: Connect, path: str
 ) -> None:
     client = serve(database_url=database_url)
-    with Stores.open(database_url) as stores:
+    with AdminStores.open(database_url) as stores:
         wishes = KeyOptions("often", DEFAULT_SCOPES, KeyLimits(requests_per_minute=1))
         key = stores.keys.create(wishes, datetime.now(UTC)).presented
     client.post("/v1/translate", json={"text": "ja"}, headers={"X-API-Key": key})
@@ -135,7 +135,7 @@ def test_a_body_with_another_key_than_the_head_is_refused(
     serve: Serve, database_url: str, path: str, scheme: str, field: str
 ) -> None:
     client = serve(database_url=database_url, requires_key=True)
-    with Stores.open(database_url) as stores:
+    with AdminStores.open(database_url) as stores:
         one, other = (stores.keys.create(KeyOptions(name), datetime.now(UTC)).presented for name in "ab")
     body = {"q": "ja", "source": "de", "target": "en", "text": "ja", "target_lang": "EN"}
 
@@ -264,7 +264,7 @@ def test_a_body_that_fails_once_the_answer_has_begun_ends_it_as_a_client_does_th
 
     limits = BodyLimits(max_body_bytes=10, max_document_bytes=10, timeout_s=0.01)
     scope = {"type": "http", "path": "/", "headers": []}
-    asyncio.run(BodyLimit(follow, limits, ErrorForms())(scope, receive, send))
+    asyncio.run(BodyLimitMiddleware(follow, limits, ErrorForms())(scope, receive, send))
 
     assert received == ["http.disconnect"]
 
@@ -367,7 +367,7 @@ def test_what_is_held_of_a_large_body_in_memory_is_bounded(num_pieces: int) -> N
 
 
 def test_the_event_loop_goes_on_while_a_large_body_is_parsed() -> None:
-    large = Body(b" " * (MAX_PARSED_AT_ONCE_BYTES + 1))
+    large = Body(b" " * (MAX_PARSED_ON_LOOP_BYTES + 1))
 
     async def main() -> list[str]:
         has_gone_on = threading.Event()
@@ -392,6 +392,6 @@ def test_the_event_loop_goes_on_while_a_large_body_is_parsed() -> None:
 
 
 def test_a_small_body_takes_no_other_thread() -> None:
-    small = Body(b" " * MAX_PARSED_AT_ONCE_BYTES)
+    small = Body(b" " * MAX_PARSED_ON_LOOP_BYTES)
 
     assert asyncio.run(parsed(small, lambda _: threading.get_ident())) == threading.get_ident()

@@ -13,7 +13,7 @@ from dragoman.bundle import open_bundle
 from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
 from service.accounts.accounts import Accounts
-from service.accounts.callers import ANYONE
+from service.accounts.callers import ANONYMOUS
 from service.http.limits import TextLimits
 from service.translation import translation_service
 from service.translation.inference import MAX_PREPARING, Inference
@@ -41,7 +41,7 @@ def desk(tmp_path: Path) -> Iterator[TranslationService]:
 
 async def _translate(desk: TranslationService, *texts: str) -> list[str]:
     order = TranslationRequest(texts, target="en", source="de")
-    return [answer.text for answer in await desk.translate(order, ANYONE)]
+    return [answer.text for answer in await desk.translate(order, ANONYMOUS)]
 
 
 def while_all_threads_are_busy(desk: TranslationService, scenario: Coroutine[Any, Any, None]) -> None:

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from dragoman.scheduling.metrics import SegmentOutcome, SegmentRecord
 from dragoman.types import FinishReason, Method, SearchKind
-from service.telemetry.counters import Counts, Distribution
+from service.telemetry.counters import Histogram, LabeledCounter
 from service.telemetry.engine_metrics import EngineMetricsCollector
 
 BOUNDS = (1.0, 2.0, 5.0)
 VALUES = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 5.0, 5.5, 100.0]), max_size=30)
 
 
-def distribution(values: list[float]) -> Distribution:
-    made = Distribution(BOUNDS)
+def distribution(values: list[float]) -> Histogram:
+    made = Histogram(BOUNDS)
     for value in values:
         made.add(value)
     return made
@@ -42,7 +42,7 @@ def test_distributions_add_up(some: list[float], others: list[float]) -> None:
 
 
 def test_counts_add_up() -> None:
-    counts, others = Counts(), Counts()
+    counts, others = LabeledCounter(), LabeledCounter()
     counts.add("a", "b")
     others.add("a", "b", amount=2)
     others.add("c", "d")
@@ -68,7 +68,7 @@ def test_what_a_thread_has_seen_outlives_it_and_nothing_else_of_it_does() -> Non
     assert total.step_rows.total == 150
     assert total.step_rows.buckets()[-1] == ("+Inf", 50)
     in_a_thread(engine_metrics.cache_hit)
-    assert len(engine_metrics._tallies) <= 1  # though nobody has asked in the meantime
+    assert len(engine_metrics._by_thread) <= 1  # though nobody has asked in the meantime
 
 
 def test_threads_count_beside_each_other_and_none_is_lost() -> None:

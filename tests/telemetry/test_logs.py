@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
-from service.http.telemetry_middleware import QUIET_ROUTES, LineOptions, TelemetryMiddleware
+from service.http.telemetry_middleware import QUIET_ROUTES, RequestLogOptions, TelemetryMiddleware
 from service.server_telemetry import Telemetry, TelemetryOptions
 from service.telemetry.logs import LogFormat, configure_logs, traceback_without_messages
 from service.telemetry.request_counters import RequestCounters
-from service.telemetry.request_record import CURRENT, begin_request, note_texts
+from service.telemetry.request_record import CURRENT_REQUEST, begin_request, record_texts
 from tests.routing.doubles import until
 from tests.telemetry.conftest import Observe
 
@@ -34,7 +34,7 @@ FORMATS: tuple[LogFormat, ...] = ("text", "json")
 
 @pytest.fixture(autouse=True)
 def outside_of_requests() -> None:
-    CURRENT.set(None)
+    CURRENT_REQUEST.set(None)
 
 
 def lines(logged: io.StringIO) -> list[dict[str, Any]]:
@@ -149,13 +149,15 @@ def test_addresses_are_logged_only_if_asked_for(
     observe: Observe, logged: io.StringIO, *, is_asked: bool
 ) -> None:
     configure_logs("json", "debug", logged)
-    observe(Telemetry(TelemetryOptions(lines=LineOptions(addresses=is_asked)))).get("/v1/models")
+    observe(Telemetry(TelemetryOptions(lines=RequestLogOptions(addresses=is_asked)))).get("/v1/models")
 
     assert [line.get("address") for line in access_lines(logged)][-1] == (ADDRESS if is_asked else None)
 
 
 def serve_directly(
-    app: Callable[[Scope, Receive, Send], Any], options: LineOptions, tally: RequestCounters | None = None
+    app: Callable[[Scope, Receive, Send], Any],
+    options: RequestLogOptions,
+    tally: RequestCounters | None = None,
 ) -> None:
     """One request to an application of a test's own."""
     observed = TelemetryMiddleware(app, tally or RequestCounters(), options)
@@ -171,7 +173,7 @@ def serve_directly(
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 -- the protocol's
-    note_texts([WORD, "ab"])
+    record_texts([WORD, "ab"])
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b""})
 
@@ -182,7 +184,7 @@ def test_texts_are_logged_only_if_asked_for_and_their_characters_always(
 ) -> None:
     configure_logs("json", "debug", logged)
     tally = RequestCounters()
-    serve_directly(answer, LineOptions(texts=are_asked), tally)
+    serve_directly(answer, RequestLogOptions(texts=are_asked), tally)
 
     assert access_lines(logged)[0]["characters"] == len(WORD) + 2
     assert (WORD in logged.getvalue()) is are_asked
@@ -198,7 +200,7 @@ def test_an_application_that_fails_is_counted_as_failed(logged: io.StringIO) -> 
 
     tally = RequestCounters()
     with pytest.raises(RuntimeError):
-        serve_directly(fail, LineOptions(), tally)
+        serve_directly(fail, RequestLogOptions(), tally)
 
     assert access_lines(logged)[0]["status"] == 500
     assert tally.in_flight == 0
@@ -211,15 +213,15 @@ def test_a_client_that_left_unanswered_is_told_apart(logged: io.StringIO) -> Non
     async def leave(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 -- the protocol's
         return
 
-    serve_directly(leave, LineOptions())
+    serve_directly(leave, RequestLogOptions())
 
     assert access_lines(logged)[0]["status"] == 499
 
 
 def test_texts_are_noted_nowhere_outside_a_request() -> None:
-    note_texts(["Hallo"])
+    record_texts(["Hallo"])
 
-    assert CURRENT.get() is None
+    assert CURRENT_REQUEST.get() is None
 
 
 def _provoke(client: httpx.Client) -> None:

@@ -17,7 +17,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from starlette.types import Message, Receive, Scope, Send
 
 from service.server_telemetry import Telemetry, TelemetryOptions
-from service.telemetry.spans import MAX_SEGMENTS, Spans
+from service.telemetry.spans import MAX_SEGMENTS, SpanTracing
 from service.telemetry.tracing import NO_TRACING, TracingError, open_tracing
 from tests.telemetry.conftest import Observe, observed_engine
 
@@ -42,7 +42,7 @@ class Kept(SpanExporter):
 @contextmanager
 def traced(kept: Kept) -> Iterator[httpx.Client]:
     """A client of a server with the real engine; spans are there when it is over."""
-    tracing = Spans(kept)
+    tracing = SpanTracing(kept)
     observer = Telemetry(tracing=tracing)
     with observed_engine(observer) as client:
         yield client
@@ -122,7 +122,7 @@ def test_only_so_many_segments_of_a_request_have_spans(kept: Kept) -> None:
 
 
 def test_spans_have_nothing_in_them_that_a_client_wrote(kept: Kept, observe: Observe) -> None:
-    tracing = Spans(kept)
+    tracing = SpanTracing(kept)
     client = observe(Telemetry(tracing=tracing))
     headers = {
         "X-API-Key": WORD,
@@ -154,7 +154,7 @@ def test_what_is_raised_through_a_span_is_not_quoted_in_it(kept: Kept) -> None:
     async def send(_message: Message) -> None:
         pass
 
-    tracing = Spans(kept)
+    tracing = SpanTracing(kept)
     scope: Scope = {"type": "http", "method": "GET", "path": f"/{WORD}", "headers": []}
     with pytest.raises(RuntimeError, match=WORD):
         anyio.run(tracing.surround(fail), scope, receive, send)

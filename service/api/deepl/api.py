@@ -10,7 +10,7 @@ from service.api.deepl.responses import FORM, ROOT
 from service.api.deepl.translation import translation_routes
 from service.api.deepl.unsupported import unserved_routes
 from service.http.openapi_parts import operation_ids
-from service.services import Api, Services
+from service.services import ApiDefinition, Services
 
 DOCUMENT_PATHS = frozenset({f"{ROOT}/document", f"{ROOT}/glossaries"})
 """Where more comes than texts: DeepL's clients may send 10 MiB of a glossary."""
@@ -29,7 +29,7 @@ KEY_IN_QUERY = APIKeyQuery(
 """Both for the document alone; `entrance` reads them."""
 
 
-def deepl_api(services: Services) -> Api:
+def deepl_api(services: Services) -> ApiDefinition:
     """DeepL's paths, all under `/v2`; those under `/v3` are refused."""
     translation_service, authenticator = services.translation_service, services.authenticator
     routes = APIRouter(
@@ -49,4 +49,4 @@ def deepl_api(services: Services) -> Api:
     every = APIRouter()
     every.include_router(routes)
     every.include_router(unserved_routes(authenticator))
-    return Api(every, FORM, DOCUMENT_PATHS)
+    return ApiDefinition(every, FORM, DOCUMENT_PATHS)

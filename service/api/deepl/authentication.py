@@ -37,5 +37,5 @@ async def enter(
         connection,
         key_in_header(connection),
         KEY_FIELD,
-        lambda key: authenticator.authenticate(connection, key, scope, takes_any_key=True),
+        lambda key: authenticator.authenticate(connection, key, scope, accepts_any_key=True),
     )

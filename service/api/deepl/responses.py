@@ -17,7 +17,7 @@ from service.http.errors import (
     ErrorForm,
     ErrorKind,
     SafeJSONResponse,
-    as_api_error,
+    to_api_error,
 )
 
 ROOT = "/v2"
@@ -116,7 +116,7 @@ def worded(error: Exception) -> ApiError:
                 ErrorKind.MALFORMED, "this server keeps no glossaries; its operator must set database_url"
             )
         case _:
-            return as_api_error(error)
+            return to_api_error(error)
 
 
 def _reworded(problem: str) -> str:

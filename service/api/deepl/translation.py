@@ -14,7 +14,7 @@ from service.api.deepl.openapi_parts import TRANSLATE_BY_URL, TRANSLATE_IN_BODY
 from service.api.deepl.parameters import DeepLParameters, read_parameters
 from service.api.deepl.responses import DeepLRoute
 from service.http.authentication import Authenticator
-from service.http.disconnection import while_connected
+from service.http.disconnection import cancel_on_disconnect
 from service.http.errors import FieldProblem, SafeJSONResponse, invalid_input
 from service.readiness import require_ready
 from service.translation.request import UNDETERMINED, TranslationRequest, TranslationResult
@@ -30,7 +30,7 @@ def translation_routes(translation_service: TranslationService, authenticator: A
         caller, fields = await enter(connection, authenticator, Scope.TRANSLATE)
         parameters = read_parameters(fields)
         try:
-            answers = await while_connected(
+            answers = await cancel_on_disconnect(
                 connection, _translate(translation_service, parameters.translation_request, caller)
             )
         except TextsRejectedError as error:

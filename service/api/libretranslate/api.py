@@ -15,7 +15,7 @@ from service.api.libretranslate.server_info import server_routes
 from service.api.libretranslate.texts import text_routes
 from service.http.errors import ErrorKind, SafeJSONResponse
 from service.http.openapi_parts import operation_ids
-from service.services import Api, Services
+from service.services import ApiDefinition, Services
 from service.versions import installed_version
 
 CORS: Mapping[str, str] = {
@@ -25,7 +25,7 @@ CORS: Mapping[str, str] = {
 }
 
 
-def libretranslate_api(services: Services) -> Api:
+def libretranslate_api(services: Services) -> ApiDefinition:
     """All of it, on the paths that LibreTranslate has it on.
 
     Any page may call it from a browser, as its clients expect, unless the settings name the pages that may.
@@ -37,7 +37,7 @@ def libretranslate_api(services: Services) -> Api:
         routes.include_router(part(services, catalogues, headers))
     _add_specification(routes, headers)
     _add_preflights(routes, headers)
-    return Api(routes, error_form(headers), frozenset({TRANSLATE_FILE}))
+    return ApiDefinition(routes, error_form(headers), frozenset({TRANSLATE_FILE}))
 
 
 def _add_specification(routes: APIRouter, headers: Mapping[str, str]) -> None:

@@ -125,7 +125,7 @@ async def enter(authenticator: Authenticator, request: Request, scope: Scope) ->
         except UnknownKey as error:
             raise ApiError(ErrorKind.FORBIDDEN, "Invalid API key") from error
         except RateLimited as error:
-            worded = errors.as_api_error(error)
+            worded = errors.to_api_error(error)
             raise replace(worded, message=f"Slowdown: {error.limit}") from error
 
     return await authenticate_with_fields(request, key_in_headers(request), KEY_FIELD, authenticate)

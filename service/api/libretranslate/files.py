@@ -32,7 +32,7 @@ from service.api.libretranslate.openapi_parts import (
 from service.api.libretranslate.requests import Pair, find_pair
 from service.api.libretranslate.responses import TranslatedFile
 from service.formats.known import installed_suffixes, is_known
-from service.http.disconnection import while_connected
+from service.http.disconnection import cancel_on_disconnect
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
 from service.http.forms import Upload
@@ -120,7 +120,7 @@ async def _hand_in(documents: Documents, upload: Upload, pair: Pair, caller: Cal
 async def _await_translation(documents: Documents, job: Job, request: Request) -> None:
     """A client that leaves has its file given up."""
     try:
-        ended = await while_connected(request, documents.ended(job))
+        ended = await cancel_on_disconnect(request, documents.ended(job))
     except BaseException:
         with anyio.CancelScope(shield=True):
             await documents.give_up(job)

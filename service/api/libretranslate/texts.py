@@ -25,7 +25,7 @@ from service.api.libretranslate.responses import (
     present_copies,
     present_detected,
 )
-from service.http.disconnection import while_connected
+from service.http.disconnection import cancel_on_disconnect
 from service.http.errors import SafeJSONResponse
 from service.readiness import require_ready
 from service.services import Services
@@ -76,7 +76,7 @@ def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
         if parameters.pair.is_copied:
             return SafeJSONResponse(present_copies(parameters), headers=headers)
         try:
-            answers = await while_connected(
+            answers = await cancel_on_disconnect(
                 request, translation_service.translate(parameters.translation_request(), caller)
             )
         except TextsRejectedError as error:

@@ -8,10 +8,10 @@ from service.api.native.examples import LANGUAGES_DETECTED, SCORED, shown
 from service.api.native.requests import DetectRequest, ScoreRequest
 from service.api.native.responses import DetectResponse, ScoreResponse, present_detected, present_scores
 from service.http.authentication import Authenticator
-from service.http.disconnection import while_connected
+from service.http.disconnection import cancel_on_disconnect
 from service.http.errors import ErrorKind, FieldProblem, invalid_input
 from service.http.json_route import AuthenticatedRequest, json_route_for
-from service.http.openapi_parts import REASONS, WITH_KEY, WITHOUT_KEY, failures
+from service.http.openapi_parts import REASONS, WITH_KEY, WITHOUT_KEY, error_responses
 from service.readiness import require_ready
 from service.translation.translation_service import TranslationService
 
@@ -35,7 +35,7 @@ def analysis_routes(translation_service: TranslationService, authenticator: Auth
         operation_id="score",
         summary="Tell how probable a model finds given translations",
         response_description="Scores, token by token, in the order of the pairs",
-        responses={**shown(SCORED), **failures(REASONS)},
+        responses={**shown(SCORED), **error_responses(REASONS)},
         openapi_extra=dict(WITHOUT_KEY),
     )
     async def score(request: ScoreRequest, connection: AuthenticatedRequest) -> ScoreResponse:
@@ -43,7 +43,7 @@ def analysis_routes(translation_service: TranslationService, authenticator: Auth
         require_ready(translation_service.inference)
         route = translation_service.inference.router.route(request.source, request.target, request.model)
         try:
-            scored = await while_connected(
+            scored = await cancel_on_disconnect(
                 connection, translation_service.score(request.texts(), route, connection.caller)
             )
         except InputError as error:
@@ -58,12 +58,12 @@ def analysis_routes(translation_service: TranslationService, authenticator: Auth
         operation_id="detect",
         summary="Tell which language texts are in",
         response_description="Languages, the most likely first, in the order of the texts",
-        responses={**shown(LANGUAGES_DETECTED), **failures(OF_DETECTION)},
+        responses={**shown(LANGUAGES_DETECTED), **error_responses(OF_DETECTION)},
         openapi_extra=dict(WITHOUT_KEY),
     )
     async def detect(request: DetectRequest, connection: AuthenticatedRequest) -> DetectResponse:
         """Among the languages that are served. No model is asked; characters are charged all the same."""
-        found = await while_connected(
+        found = await cancel_on_disconnect(
             connection, translation_service.detect(request.texts(), connection.caller)
         )
         return DetectResponse(detections=[[present_detected(one) for one in each] for each in found])

@@ -5,7 +5,7 @@ from fastapi import APIRouter
 from service.api.native.examples import ALIVE, READY, shown
 from service.api.native.responses import Status
 from service.http.errors import ErrorKind
-from service.http.openapi_parts import failures
+from service.http.openapi_parts import error_responses
 from service.readiness import Readiness
 
 
@@ -31,7 +31,7 @@ def health_routes(readiness: Readiness) -> APIRouter:
         response_description="Every model that is loaded at the start has translated a warm-up sentence",
         responses={
             **shown(READY),
-            **failures(
+            **error_responses(
                 {
                     ErrorKind.NOT_READY: "One has not done so yet, the queue is nearly full, a job worker is "
                     "stuck, or the server stops"

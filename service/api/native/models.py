@@ -16,8 +16,8 @@ from service.api.native.listings import (
 )
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ErrorKind
-from service.http.openapi_parts import REASONS, WITH_KEY, WITHOUT_KEY, failures
-from service.model_watcher import Watcher
+from service.http.openapi_parts import REASONS, WITH_KEY, WITHOUT_KEY, error_responses
+from service.model_watcher import ModelWatcher
 
 OF_OPEN = {ErrorKind.INTERNAL: "The server failed"}
 OF_CLOSED = {
@@ -38,7 +38,7 @@ OF_RELOADING = {
 
 
 def model_routes(
-    router: Router, authenticator: Authenticator, watcher: Watcher | None, *, wants_key: bool
+    router: Router, authenticator: Authenticator, watcher: ModelWatcher | None, *, requires_key: bool
 ) -> APIRouter:
     """What there is.
 
@@ -46,11 +46,11 @@ def model_routes(
         router: has the bundles.
         authenticator: lets operators in.
         watcher: looks at their folders on request; None where clients may not ask for that.
-        wants_key: whether only callers with a key, any key, are told.
+        requires_key: whether only callers with a key, any key, are told.
     """
     routes = APIRouter(prefix="/v1", tags=["models"])
-    failing = failures(OF_CLOSED if wants_key else OF_OPEN)
-    with_key = WITH_KEY if wants_key else ()
+    failing = error_responses(OF_CLOSED if requires_key else OF_OPEN)
+    with_key = WITH_KEY if requires_key else ()
     known: list[tuple[object, LanguagesResponse]] = []
 
     @routes.get(
@@ -63,7 +63,7 @@ def model_routes(
     )
     async def models(connection: Request) -> ModelsResponse:
         """Languages, limits, measured quality and licence, and whether each is in memory."""
-        if wants_key:
+        if requires_key:
             await authenticator.authenticate_key(connection, scope=None)
         return present_models(router.models())
 
@@ -77,7 +77,7 @@ def model_routes(
     )
     async def languages(connection: Request) -> LanguagesResponse:
         """By a model of its own, by one of many languages, or by two through a third language."""
-        if wants_key:
+        if requires_key:
             await authenticator.authenticate_key(connection, scope=None)
         if not known or known[0][0] is not router.routes:
             found = router.routes
@@ -92,7 +92,7 @@ def model_routes(
             summary="Look for new, changed and removed models",
             response_description="What has changed",
             dependencies=WITH_KEY,
-            responses={**shown(RELOADED), **failures(OF_RELOADING)},
+            responses={**shown(RELOADED), **error_responses(OF_RELOADING)},
             openapi_extra=dict(WITHOUT_KEY),
         )
         async def reload(connection: Request) -> ReloadResponse:

@@ -15,10 +15,10 @@ from service.api.native.requests import StreamRequest
 from service.api.native.responses import SegmentEvent, present_answers, present_progress
 from service.api.native.translation import naming_texts
 from service.http.authentication import Authenticator
-from service.http.disconnection import while_connected
-from service.http.errors import any_api_error, error_body
+from service.http.disconnection import cancel_on_disconnect
+from service.http.errors import error_body, to_any_api_error
 from service.http.json_route import AuthenticatedRequest, json_route_for
-from service.http.openapi_parts import EVENTS, REASONS, WITH_KEY, WITHOUT_KEY, failures
+from service.http.openapi_parts import EVENTS, REASONS, WITH_KEY, WITHOUT_KEY, error_responses
 from service.readiness import require_ready
 from service.translation.request import TranslationResult
 from service.translation.translation_service import Progress, StreamDetail, TranslationService
@@ -48,7 +48,7 @@ def streaming_routes(translation_service: TranslationService, authenticator: Aut
         response_description=DESCRIPTION,
         response_class=Response,  # else FastAPI says that every answer is a stream
         dependencies=WITH_KEY,
-        responses={**shown_events(STREAMED), **failures(REASONS)},
+        responses={**shown_events(STREAMED), **error_responses(REASONS)},
         openapi_extra=dict(WITHOUT_KEY),
     )
     async def stream(request: StreamRequest, connection: AuthenticatedRequest) -> StreamingResponse:
@@ -61,7 +61,7 @@ def streaming_routes(translation_service: TranslationService, authenticator: Aut
         telling = StreamDetail.TOKENS if request.stream_tokens else StreamDetail.SEGMENTS
         progress = translation_service.stream(translation_request, connection.caller, telling)
         with naming_texts(request):  # what fails before anything is told has a status
-            first = await while_connected(connection, anext(progress))
+            first = await cancel_on_disconnect(connection, anext(progress))
         return EventStream(_events(first, progress, request, translation_request.options))
 
     return router
@@ -80,7 +80,7 @@ async def _events(
                 async for told in progress:
                     yield _event(told, options)
         except Exception as error:  # noqa: BLE001 -- the answer has begun, and so its end is told in it
-            yield format_sse_event(event="error", data_str=json.dumps(error_body(any_api_error(error))))
+            yield format_sse_event(event="error", data_str=json.dumps(error_body(to_any_api_error(error))))
 
 
 def _event(told: Progress | list[TranslationResult], options: DecodingOptions) -> bytes:

@@ -10,10 +10,10 @@ from service.api.native.examples import TRANSLATED, shown_as
 from service.api.native.requests import TranslateRequest
 from service.api.native.responses import TranslateResponse, present_answers
 from service.http.authentication import Authenticator
-from service.http.disconnection import while_connected
+from service.http.disconnection import cancel_on_disconnect
 from service.http.errors import FieldProblem, invalid_input
 from service.http.json_route import AuthenticatedRequest, json_route_for
-from service.http.openapi_parts import REASONS, WITH_KEY, WITHOUT_KEY, failures
+from service.http.openapi_parts import REASONS, WITH_KEY, WITHOUT_KEY, error_responses
 from service.readiness import require_ready
 from service.translation.translation_service import TextsRejectedError, TranslationService
 
@@ -30,7 +30,7 @@ def translation_routes(translation_service: TranslationService, authenticator: A
         response_description="The translations, in the order of the texts",
         response_model_exclude_unset=True,
         dependencies=WITH_KEY,
-        responses={**shown_as(TRANSLATED), **failures(REASONS)},
+        responses={**shown_as(TRANSLATED), **error_responses(REASONS)},
         openapi_extra=dict(WITHOUT_KEY),
     )
     async def translate(request: TranslateRequest, connection: AuthenticatedRequest) -> TranslateResponse:
@@ -42,7 +42,7 @@ def translation_routes(translation_service: TranslationService, authenticator: A
         require_ready(translation_service.inference)
         translation_request = request.translation_request()
         with naming_texts(request):
-            answers = await while_connected(
+            answers = await cancel_on_disconnect(
                 connection, translation_service.translate(translation_request, connection.caller)
             )
         return present_answers(answers, translation_request.options)
