@@ -1,4 +1,4 @@
-"""Tables made from bench/results: `python -m bench.tables` prints those of the README."""
+"""Tables of the README and docs/reports/serving.md, made from bench/results: `python -m bench.tables` prints them."""
 
 import json
 import sys
@@ -71,7 +71,7 @@ def load_table(result: dict[str, Any]) -> str:
 
 
 def all_tables() -> list[str]:
-    """Render every table of the README, in its order."""
+    """Render the table of the README, and those of docs/reports/serving.md in their order."""
     return [
         quality_table([_read("card-de-en.json"), _read("card-en-de.json")]),
         throughput_table(_read("throughput.json")),

@@ -1,4 +1,4 @@
-"""Figures in the README are those of bench/results."""
+"""Figures in the README and in docs/reports/serving.md are those of bench/results."""
 
 import json
 from pathlib import Path
@@ -10,9 +10,9 @@ from bench.tables import RESULTS, all_tables
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("position", range(3))
-def test_the_readmes_tables_are_made_of_the_results(position: int) -> None:
-    assert all_tables()[position] in (ROOT / "README.md").read_text(encoding="utf8")
+@pytest.mark.parametrize(("position", "page"), list(enumerate(["README.md", *["docs/reports/serving.md"] * 2])))
+def test_tables_are_made_of_the_results(position: int, page: str) -> None:
+    assert all_tables()[position] in (ROOT / page).read_text(encoding="utf8")
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: str(path.name))
