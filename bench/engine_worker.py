@@ -24,11 +24,11 @@ STATIC_WAIT_S = 0.005
 class Dragoman:
     """A bundle with `workers` replicas of one thread each."""
 
-    def __init__(self, bundle: str, workers: int, wishes: Mapping[str, Any]) -> None:
+    def __init__(self, bundle: str, workers: int, overrides: Mapping[str, Any]) -> None:
         self._translator = Translator.open(bundle, replicas=workers, threads=1)
         self._bundle = bundle
         self._workers = workers
-        self._option_overrides = wishes
+        self._option_overrides = overrides
 
     def search(self, sources: list[Ids], search: Search) -> list[Ids]:
         found = self._translator.search(sources, self._options(search))

@@ -1,4 +1,4 @@
-"""Tables of the README and docs/reports/serving.md, made from bench/results: `python -m bench.tables` prints them."""
+"""Tables of the README and of docs/reports/serving.md: `python -m bench.tables` prints them."""
 
 import json
 import sys

@@ -32,7 +32,7 @@ from export.checkpoint import CheckpointError
 from export.graph.precision import CALIBRATED, PRECISIONS
 from export.memory import peak_bytes
 from export.model_card import NO_LIMITS, render_card
-from export.original import ImportRefusedError, Original, WantedLanguages
+from export.original import ImportRejectedError, Original, WantedLanguages
 from export.samples import Text, choose_texts
 from export.shortlist.install import take_shortlist
 from export.shortlist.text import evenly_spaced
@@ -59,8 +59,8 @@ def main() -> int:
             _say("validating in a fresh process")
             report = validate_in_fresh_process(staging, files.folder, _wanted(arguments), texts)
             _say(json.dumps(asdict(report), indent=2))
-            _refuse_if_different(report)
-    except (ExportError, ImportRefusedError, BundleError) as error:
+            _reject_if_different(report)
+    except (ExportError, ImportRejectedError, BundleError) as error:
         _say(f"refused: {error}")
         return 1
     except (CheckpointError, FileNotFoundError, json.JSONDecodeError, KeyError) as error:
@@ -95,7 +95,7 @@ def _write(staging: Path, files: Found, arguments: argparse.Namespace) -> list[T
     return texts
 
 
-def _refuse_if_different(report: Report) -> None:
+def _reject_if_different(report: Report) -> None:
     if report.problems:
         raise ExportError("the bundle does not answer like its model; see problems above")
 

@@ -12,7 +12,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
 )
 
-from export.original import ImportRefusedError
+from export.original import ImportRejectedError
 
 PATTERNS = ("*.json", "*.safetensors", "pytorch_model*.bin", "*.spm", "*.model", "LICENSE*", "README.md")
 """Files that an import reads; weights in other frameworks' formats stay where they are."""
@@ -35,13 +35,13 @@ def download(repository: str) -> tuple[Path, str]:
     except (LocalEntryNotFoundError, OfflineModeIsEnabled) as error:
         advice = "download it elsewhere and give its folder"
         problem = f"there is no such folder, and the hub cannot be reached; {advice}"
-        raise ImportRefusedError(repository, (problem,)) from error
+        raise ImportRejectedError(repository, (problem,)) from error
     except GatedRepoError as error:
         problem = "the hub wants its terms accepted first; do so there, and set HF_TOKEN"
-        raise ImportRefusedError(repository, (problem,)) from error
+        raise ImportRejectedError(repository, (problem,)) from error
     except RepositoryNotFoundError as error:
         problem = "there is no such folder, and no such model on the hub"
-        raise ImportRefusedError(repository, (problem,)) from error
+        raise ImportRejectedError(repository, (problem,)) from error
     except (HfHubHTTPError, HFValidationError) as error:
-        raise ImportRefusedError(repository, (f"the hub refused: {error}",)) from error
+        raise ImportRejectedError(repository, (f"the hub refused: {error}",)) from error
     return folder, folder.name  # the cache names a snapshot's folder after its commit

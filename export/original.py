@@ -10,7 +10,7 @@ from dragoman.manifest import AlignmentHeads, DecodingDefaults
 from export.model import Transformer
 
 
-class ImportRefusedError(ValueError):
+class ImportRejectedError(ValueError):
     """A model cannot be imported; every reason is named."""
 
     def __init__(self, origin: str, problems: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dragoman.languages import Languages, find_language
 from dragoman.types import Pair
-from export.original import ImportRefusedError
+from export.original import ImportRejectedError
 
 BUILT_IN = Path(__file__).parent / "sentences"
 
@@ -39,7 +39,7 @@ def choose_texts(languages: Languages, given: Path | None, name: str) -> list[Te
     """
     if given is not None:
         if not given.is_file():
-            raise ImportRefusedError(name, (f"{given} not found",))
+            raise ImportRejectedError(name, (f"{given} not found",))
         return [Text(next(languages.pairs()), given)]
     built_in = {path.stem: path for path in sorted(BUILT_IN.glob("*.txt"))}
     texts: list[Text] = []
@@ -53,7 +53,7 @@ def choose_texts(languages: Languages, given: Path | None, name: str) -> list[Te
             f"no text in its source languages is built in (there is {', '.join(built_in)}); give --sentences"
             f" FILE with 200 or more lines of {next(iter(languages.sources))}"
         )
-        raise ImportRefusedError(name, (problem,))
+        raise ImportRejectedError(name, (problem,))
     return texts
 
 

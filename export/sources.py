@@ -9,7 +9,7 @@ from pathlib import Path
 from export import huggingface, marian, trained
 from export.hub import download
 from export.marian.archive import unpacked
-from export.original import ImportRefusedError, Original, WantedLanguages
+from export.original import ImportRejectedError, Original, WantedLanguages
 
 ARCHIVE_SUFFIX = ".zip"
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
@@ -56,12 +56,12 @@ def found(model: str) -> Iterator[Found]:
         with unpacked(path) as folder:
             yield Found(folder)
     elif path.is_file():
-        raise ImportRefusedError(model, ("is a file; give the folder it is in, or a .zip of it",))
+        raise ImportRejectedError(model, ("is a file; give the folder it is in, or a .zip of it",))
     elif _HUB_ID.fullmatch(model):
         folder, revision = download(model)
         yield Found(folder, revision)
     else:
-        raise ImportRefusedError(
+        raise ImportRejectedError(
             model, ("there is no such folder or file, and it is no hub id (OWNER/NAME)",)
         )
 
@@ -75,7 +75,7 @@ def load_original(folder: Path, wanted: WantedLanguages) -> Original:
     """
     kinds = [kind for kind in KINDS if kind.recognises(folder)]
     if len(kinds) != 1:
-        raise ImportRefusedError(str(folder), (_which(kinds),))
+        raise ImportRejectedError(str(folder), (_which(kinds),))
     return kinds[0].load(folder, wanted)
 
 

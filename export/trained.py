@@ -5,7 +5,7 @@ from pathlib import Path
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import DecodingDefaults
 from export.checkpoint import CONFIG_FILE, WEIGHTS_FILE, Checkpoint, load_checkpoint
-from export.original import ImportRefusedError, Original, TokenizerSource, WantedLanguages
+from export.original import ImportRejectedError, Original, TokenizerSource, WantedLanguages
 
 KIND = "dragoman checkpoint"
 
@@ -49,10 +49,10 @@ def original_of(checkpoint: Checkpoint, wanted: WantedLanguages, name: str) -> O
 def _only(side: str, wanted: tuple[str, ...], recorded: object, name: str) -> str:
     if len(wanted) > 1:
         problem = f"{len(wanted)} {side} languages were asked for ({', '.join(wanted)}), it has one"
-        raise ImportRefusedError(name, (problem,))
+        raise ImportRejectedError(name, (problem,))
     if wanted:
         return wanted[0]
     if not isinstance(recorded, str) or not recorded:
         problem = f"the training record names no {side} language; give --{side}-lang"
-        raise ImportRefusedError(name, (problem,))
+        raise ImportRejectedError(name, (problem,))
     return recorded

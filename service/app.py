@@ -74,7 +74,7 @@ def create_app(
     jobs = None if kept is None else open_job_service(kept, translation_service, settings, telemetry.workers)
 
     @asynccontextmanager
-    async def work_beside(_app: FastAPI) -> AsyncIterator[None]:
+    async def run_workers(_app: FastAPI) -> AsyncIterator[None]:
         workers_running = nullcontext() if jobs is None else jobs.workers.working()
         async with anyio.create_task_group() as tasks:
             if settings.reuse_port:
@@ -95,7 +95,7 @@ def create_app(
     requires_key = settings.discovery_access == "key"
     authenticator = Authenticator(accounts, rates)
     readiness = Readiness(inference, telemetry.workers)
-    app = _create_fastapi(work_beside, has_openapi=not requires_key)
+    app = _create_fastapi(run_workers, has_openapi=not requires_key)
     if requires_key:
         app.include_router(document_routes(app, authenticator))
     documents = _open_documents(settings, jobs)

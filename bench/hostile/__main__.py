@@ -116,8 +116,8 @@ def make_key(url: str) -> str:
     """Create an API key in a new database."""
     database = Database.open(url)
     try:
-        wishes = KeyOptions("soak", DEFAULT_SCOPES, NO_LIMITS)
-        return KeyStore(database).create(wishes, datetime.now(UTC)).presented
+        overrides = KeyOptions("soak", DEFAULT_SCOPES, NO_LIMITS)
+        return KeyStore(database).create(overrides, datetime.now(UTC)).presented
     finally:
         database.close()
 

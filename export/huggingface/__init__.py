@@ -17,7 +17,7 @@ from export.huggingface.generation import Generation, read_generation
 from export.huggingface.languages import find_languages
 from export.huggingface.tokenizers import read_vocabularies
 from export.huggingface.weights import Weights, read_weights
-from export.original import ImportRefusedError, Original, WantedLanguages
+from export.original import ImportRejectedError, Original, WantedLanguages
 
 __all__ = ["ARCHITECTURES", "load", "recognises"]
 
@@ -56,7 +56,7 @@ def load(folder: Path, wanted: WantedLanguages) -> Original:
                 undo.callback(shutil.rmtree, vocabularies.scratch, ignore_errors=True)
             languages = find_languages(vocabularies, settings, generation, start_id, wanted, problems)
         if problems or vocabularies is None or languages is None:
-            raise ImportRefusedError(str(folder), tuple(dict.fromkeys(problems)))
+            raise ImportRejectedError(str(folder), tuple(dict.fromkeys(problems)))
         weights = read_weights(folder)
         plan = Plan(architecture, shape, generation, start_id, vocabularies.unk_id)
         model = assemble(weights, plan, str(folder))

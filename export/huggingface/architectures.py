@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from export.model.config import NormPlace, Positions
-from export.original import ImportRefusedError
+from export.original import ImportRejectedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,5 +96,5 @@ def find_architecture(config: Mapping[str, Any], origin: str) -> Architecture:
         by = {architecture.model_type: architecture for architecture in ARCHITECTURES}
         what = f"model_type {asked}" if "model_type" in config else "a config.json that names no architecture"
     if asked not in by:
-        raise ImportRefusedError(origin, (f"{what}; imported are {', '.join(by)}",))
+        raise ImportRejectedError(origin, (f"{what}; imported are {', '.join(by)}",))
     return by[asked]

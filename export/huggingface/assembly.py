@@ -12,7 +12,7 @@ from export.huggingface.configuration import Shape
 from export.huggingface.generation import Generation
 from export.huggingface.weights import Weights, shorten
 from export.model import ModelConfig, Transformer
-from export.original import ImportRefusedError
+from export.original import ImportRejectedError
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 POSITION_TOLERANCE = 1e-3
@@ -79,7 +79,7 @@ def assemble(weights: Weights, plan: Plan, origin: str) -> Transformer:
     ]
     source, target, output = tables.values()
     if problems or source is None or target is None or output is None:
-        raise ImportRefusedError(origin, tuple(shorten(sorted(problems))))
+        raise ImportRejectedError(origin, tuple(shorten(sorted(problems))))
     config = _make_config(
         plan, is_shared=_are_equal(source, target), is_tied=_are_equal(target, output), origin=origin
     )
@@ -194,7 +194,7 @@ def _make_config(plan: Plan, *, is_shared: bool, is_tied: bool, origin: str) -> 
             suppressed_ids=() if generation.is_renormalised else generation.forbidden,
         )
     except ValueError as error:
-        raise ImportRefusedError(origin, (str(error),)) from error
+        raise ImportRejectedError(origin, (str(error),)) from error
 
 
 def _output_bias(stored: Tensor | None, plan: Plan) -> Tensor:
@@ -227,7 +227,7 @@ def _fill(model: Transformer, placed: dict[str, Tensor], origin: str) -> None:
         if name in placed and placed[name].shape != tensor.shape
     ]
     if problems:
-        raise ImportRefusedError(origin, tuple(shorten(problems)))
+        raise ImportRejectedError(origin, tuple(shorten(problems)))
     twice = {"target_embedding.weight"} if model.config.shared_vocab else set()
     weights = {name: placed[name].float().contiguous() for name in expected.keys() - twice}
     weights |= dict.fromkeys(twice, weights["source_embedding.weight"])
@@ -259,6 +259,6 @@ def _check_positions(tensors: Mapping[str, Tensor], model: Transformer, plan: Pl
         if stored.shape != computed.shape or not torch.allclose(
             stored.float(), computed, rtol=0.0, atol=POSITION_TOLERANCE
         ):
-            raise ImportRefusedError(
+            raise ImportRejectedError(
                 origin, (f"{name} is not the table of sines that {plan.architecture.name} computes",)
             )

@@ -22,7 +22,7 @@ class Fields:
         if value is None:
             return default
         if type(value) is not int or not 1 <= value <= most:  # not isinstance: true is no integer here
-            self._refuse(field, value, f"a whole number from 1 to {most}")
+            self._reject(field, value, f"a whole number from 1 to {most}")
             return default
         return value
 
@@ -32,7 +32,7 @@ class Fields:
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
         if value is not None and (type(value) is not int or value < 0):
-            self._refuse(field, value, "an id")
+            self._reject(field, value, "an id")
             return None
         return value
 
@@ -42,7 +42,7 @@ class Fields:
         if value is None:
             return default
         if type(value) not in {int, float} or not abs(value) < float("inf"):
-            self._refuse(field, value, "a number")
+            self._reject(field, value, "a number")
             return default
         return float(value)
 
@@ -52,7 +52,7 @@ class Fields:
         if value is None:
             return default
         if not isinstance(value, bool):
-            self._refuse(field, value, "true or false")
+            self._reject(field, value, "true or false")
             return default
         return value
 
@@ -62,9 +62,9 @@ class Fields:
         if isinstance(value, dict):
             value = value.get("content")
         if value is not None and not isinstance(value, str):
-            self._refuse(field, value, "a string")
+            self._reject(field, value, "a string")
             return None
         return value
 
-    def _refuse(self, field: str, value: object, wanted: str) -> None:
+    def _reject(self, field: str, value: object, wanted: str) -> None:
         self._problems.append(f"{self._name}: {field} is {reprlib.repr(value)}, not {wanted}")

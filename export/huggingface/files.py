@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from export.original import ImportRefusedError
+from export.original import ImportRejectedError
 
 CONFIG_FILE = "config.json"
 GENERATION_FILE = "generation_config.json"
@@ -45,7 +45,7 @@ def read_settings(folder: Path) -> Settings:
         for name in (GENERATION_FILE, TOKENIZER_CONFIG_FILE)
     )
     if problems:
-        raise ImportRefusedError(str(folder), tuple(problems))
+        raise ImportRejectedError(str(folder), tuple(problems))
     return Settings(folder, config, generation, tokenizer or {})
 
 

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from export.huggingface.files import read_object
-from export.original import ImportRefusedError
+from export.original import ImportRejectedError
 
 MAX_NAMED = 12
 """Tensors that an error names; of more it tells how many there are."""
@@ -50,7 +50,7 @@ def read_weights(folder: Path) -> Weights:
             if (folder / file).is_file():
                 tensors = read_all(folder, file, read)
                 return Weights(file, tensors)
-    raise ImportRefusedError(
+    raise ImportRejectedError(
         str(folder), ("neither model.safetensors nor pytorch_model.bin nor an index of either",)
     )
 
@@ -66,7 +66,7 @@ def _read_shards(folder: Path, index: str, read: _Reader) -> dict[str, Tensor]:
     problems: list[str] = []
     places = read_object(folder / index, problems).get("weight_map")
     if not isinstance(places, dict) or not places or not all(isinstance(f, str) for f in places.values()):
-        raise ImportRefusedError(str(folder), (*problems, f"{index} has no weight_map from names to files"))
+        raise ImportRejectedError(str(folder), (*problems, f"{index} has no weight_map from names to files"))
     shards = sorted(set(places.values()))
     problems += [
         f"{index} names {shard!r}, which is no file of this folder"
@@ -74,7 +74,7 @@ def _read_shards(folder: Path, index: str, read: _Reader) -> dict[str, Tensor]:
         if PurePath(shard).name != shard or not (folder / shard).is_file()
     ]
     if problems:
-        raise ImportRefusedError(str(folder), tuple(problems))
+        raise ImportRejectedError(str(folder), tuple(problems))
     tensors: dict[str, Tensor] = {}
     for shard in shards:
         part = read(folder / shard)
@@ -83,7 +83,7 @@ def _read_shards(folder: Path, index: str, read: _Reader) -> dict[str, Tensor]:
     missing = sorted(places.keys() - tensors.keys())
     problems += [f"{index} promises {name}, which {places[name]} does not have" for name in missing]
     if problems:
-        raise ImportRefusedError(str(folder), tuple(shorten(problems)))
+        raise ImportRejectedError(str(folder), tuple(shorten(problems)))
     return tensors
 
 
@@ -91,7 +91,7 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(str(path))
     except (SafetensorError, OSError) as error:
-        raise ImportRefusedError(
+        raise ImportRejectedError(
             str(path.parent), (f"{path.name} is not a readable safetensors file: {error}",)
         ) from error
 
@@ -105,14 +105,14 @@ def _read_pytorch(path: Path) -> dict[str, Tensor]:
         problem = (
             f"{path.name} holds more than tensors, or is damaged; nothing in it was run: {_first(error)}"
         )
-        raise ImportRefusedError(str(path.parent), (problem,)) from error
+        raise ImportRejectedError(str(path.parent), (problem,)) from error
     except Exception as error:
         problem = f"{path.name} is not a readable PyTorch file: {_first(error)}"
-        raise ImportRefusedError(str(path.parent), (problem,)) from error
+        raise ImportRejectedError(str(path.parent), (problem,)) from error
     if not isinstance(content, dict) or not all(
         isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in content.items()
     ):
-        raise ImportRefusedError(str(path.parent), (f"{path.name} is not tensors by name",))
+        raise ImportRejectedError(str(path.parent), (f"{path.name} is not tensors by name",))
     return content
 
 

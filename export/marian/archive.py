@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from export.original import ImportRefusedError
+from export.original import ImportRejectedError
 
 CHUNK_BYTES = 2**20
 MAX_NAMED = 8
@@ -60,10 +60,10 @@ def unpacked(archive: Path, limits: ArchiveLimits | None = None) -> Iterator[Pat
         try:
             with zipfile.ZipFile(archive) as members:
                 _unpack(archive, members, root, limits)
-        except ImportRefusedError:
+        except ImportRejectedError:
             raise
         except (*UNREADABLE, ValueError, OSError) as error:
-            raise ImportRefusedError(str(archive), (f"cannot be unpacked: {error}",)) from error
+            raise ImportRejectedError(str(archive), (f"cannot be unpacked: {error}",)) from error
         yield _inner_folder(root)
 
 
@@ -97,7 +97,7 @@ def _unpack(archive: Path, members: zipfile.ZipFile, root: Path, limits: Archive
     problems = size_problems(infos, archive.stat().st_size, limits)
     problems += _name_problems(infos)
     if problems:
-        raise ImportRefusedError(str(archive), tuple(problems))
+        raise ImportRejectedError(str(archive), tuple(problems))
     left_bytes = limits.size_bytes
     for info in infos:
         target = root.joinpath(*_parts(info.filename))

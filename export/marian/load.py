@@ -17,7 +17,7 @@ from export.marian.search import Search, read_search
 from export.marian.shape import Shape, model_options, read_shape
 from export.marian.vocabulary import Vocabulary, read_vocabulary
 from export.marian.weights import POSITIONS_ARRAY, precision_problems
-from export.original import ImportRefusedError, Original, WantedLanguages
+from export.original import ImportRejectedError, Original, WantedLanguages
 
 KIND = "Marian npz"
 MAX_LISTED = 1000
@@ -46,7 +46,7 @@ def load(path: Path, wanted: WantedLanguages) -> Original:
     problems: list[str] = []
     files = find_files(path, problems)
     if files is None:
-        raise ImportRefusedError(str(path), tuple(problems))
+        raise ImportRejectedError(str(path), tuple(problems))
     arrays = read_arrays(files.model)
     options = model_options(arrays, problems)
     has_learned_positions = POSITIONS_ARRAY in arrays
@@ -62,7 +62,7 @@ def load(path: Path, wanted: WantedLanguages) -> Original:
             suppressed_ids = search.suppressed_ids(vocabularies[1])
             model = build_model(shape, arrays, vocabularies, suppressed_ids, problems)
     if problems or model is None or languages is None or vocabularies is None:
-        raise ImportRefusedError(str(path), tuple(problems))
+        raise ImportRejectedError(str(path), tuple(problems))
     source, target = vocabularies
     return Original(
         kind=KIND,

@@ -9,7 +9,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from export.marian.archive import UNREADABLE, ArchiveLimits, duplicate_problems, size_problems
-from export.original import ImportRefusedError
+from export.original import ImportRejectedError
 
 SUFFIX = ".npy"
 Array = NDArray[Any]
@@ -37,10 +37,10 @@ def read_arrays(path: Path, limits: ArchiveLimits | None = None) -> dict[str, Ar
     try:
         with zipfile.ZipFile(path) as members:
             return _read(path, members, limits or ArchiveLimits())
-    except ImportRefusedError:
+    except ImportRejectedError:
         raise
     except (*UNREADABLE, ValueError, OSError) as error:
-        raise ImportRefusedError(str(path), (f"is not a readable .npz: {error}",)) from error
+        raise ImportRejectedError(str(path), (f"is not a readable .npz: {error}",)) from error
 
 
 def _read(path: Path, members: zipfile.ZipFile, limits: ArchiveLimits) -> dict[str, Array]:
@@ -48,13 +48,13 @@ def _read(path: Path, members: zipfile.ZipFile, limits: ArchiveLimits) -> dict[s
     problems = size_problems(infos, path.stat().st_size, limits)
     problems += duplicate_problems([info.filename for info in infos])
     if problems:
-        raise ImportRefusedError(str(path), tuple(problems))
+        raise ImportRejectedError(str(path), tuple(problems))
     for info in infos:
         with members.open(info) as file:
             if (problem := _header_problem(file, info)) is not None:
                 problems.append(f"{info.filename.removesuffix(SUFFIX)} {problem}")
     if problems:
-        raise ImportRefusedError(str(path), tuple(problems))
+        raise ImportRejectedError(str(path), tuple(problems))
     arrays: dict[str, Array] = {}
     for info in infos:
         with members.open(info) as file:

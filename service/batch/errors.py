@@ -24,7 +24,7 @@ class BatchError(DragomanError):
     """Root of the tree."""
 
 
-class BatchRefused(BatchError):  # noqa: N818 -- says it without the suffix
+class BatchRejected(BatchError):  # noqa: N818 -- says it without the suffix
     """What was asked for cannot be done; nothing was written."""
 
 
@@ -33,7 +33,7 @@ class BatchStopped(BatchError):  # noqa: N818 -- says it without the suffix
 
 
 @dataclass(eq=False)
-class OtherJob(BatchRefused):
+class OtherJob(BatchRejected):
     """A journal is of a job with other input, options or bundles."""
 
     differences: tuple[str, ...]
@@ -47,7 +47,7 @@ class OtherJob(BatchRefused):
 
 
 @dataclass(eq=False)
-class JournalDamaged(BatchRefused):
+class JournalDamaged(BatchRejected):
     """A journal does not hold what was written to it."""
 
     name: str
@@ -59,7 +59,7 @@ class JournalDamaged(BatchRefused):
 
 
 @dataclass(eq=False)
-class InputProblem(BatchRefused):
+class InputProblem(BatchRejected):
     """Files cannot be read, or not as what they are taken for."""
 
     problems: tuple[tuple[str, str], ...]
@@ -70,7 +70,7 @@ class InputProblem(BatchRefused):
 
 
 @dataclass(eq=False)
-class InputChanged(BatchRefused):
+class InputChanged(BatchRejected):
     """A file is not what it was when the job began."""
 
     name: str
@@ -82,7 +82,7 @@ class InputChanged(BatchRefused):
 
 
 @dataclass(eq=False)
-class OutputProblem(BatchRefused):
+class OutputProblem(BatchRejected):
     """Files cannot be written where they are to be."""
 
     name: str
@@ -93,7 +93,7 @@ class OutputProblem(BatchRefused):
 
 
 @dataclass(eq=False)
-class OutputBusy(BatchRefused):
+class OutputBusy(BatchRejected):
     """Another run writes to the same output."""
 
     name: str

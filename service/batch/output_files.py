@@ -83,7 +83,7 @@ def _write_file(file: JobFile, survey: Survey, texts: "_Texts") -> None:
             raise InputChanged(file.name)
 
 
-def tells_of_failures(problems_path: Path) -> bool:
+def reports_failures(problems_path: Path) -> bool:
     """Whether a side file, if there is one, has an entry that was not translated, and not only cut ones."""
     return first_failure(problems_path) is not None
 

@@ -74,7 +74,7 @@ class PendingEntriesPass:
         try:
             for outcome in outcomes:
                 self._take(self._under_way.popleft(), outcome)
-                self._heed_stop()
+                self._check_stop()
         except JournalFailed:
             raise
         except BaseException:
@@ -88,15 +88,15 @@ class PendingEntriesPass:
     def _pending(self, files: Sequence[JobFile], pair: Pair) -> Iterator[Entry]:
         entries = (entry for file in files for entry in read_entries(file))
         for window in look_up(self._journal, entries, pair):
-            self._heed_stop()
+            self._check_stop()
             # All of the window is looked at before any of it is handed over: meanwhile nothing is committed.
-            pending = self._tell_lacking(window)
-            self._tell_progress()
+            pending = self._report_pending(window)
+            self._report_progress()
             for key, entry in pending:
                 self._under_way.append(key)
                 yield entry
 
-    def _tell_lacking(self, window: Sequence[LookedUp]) -> list[tuple[bytes, Entry]]:
+    def _report_pending(self, window: Sequence[LookedUp]) -> list[tuple[bytes, Entry]]:
         pending = []
         for key, entry, kept in window:
             outcome = kept or self._uncommitted.get(key)
@@ -113,12 +113,12 @@ class PendingEntriesPass:
         self._count(outcome, self._waiting.pop(key))
         self._uncommitted[key] = outcome
         self._num_translated += 1
-        self._tell_progress()
+        self._report_progress()
         is_time = self._monotonic() - self._committed_at_s >= self._chunks.seconds
         if is_time or len(self._uncommitted) >= self._chunks.entries:
             self._commit()
 
-    def _heed_stop(self) -> None:
+    def _check_stop(self) -> None:
         if self._stop.is_set():
             raise JobCancelled
 
@@ -131,7 +131,7 @@ class PendingEntriesPass:
         self._num_done += times
         self._num_failed += times if isinstance(outcome, Untranslated) else 0
 
-    def _tell_progress(self) -> None:
+    def _report_progress(self) -> None:
         self._on_progress(
             BatchProgress(self._num_entries, self._num_done, self._num_failed, self._num_translated)
         )

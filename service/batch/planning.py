@@ -24,7 +24,7 @@ LOOKED_AT_ENTRIES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageWishes:
+class LanguageOptions:
     """What a caller says of all files."""
 
     source: str | None
@@ -38,7 +38,7 @@ class LanguageWishes:
 
 
 def plan_files(
-    mappings: Sequence[FileMapping], wishes: LanguageWishes, router: Router
+    mappings: Sequence[FileMapping], options: LanguageOptions, router: Router
 ) -> tuple[JobFile, ...]:
     """Open formats and find the languages of all files.
 
@@ -47,13 +47,13 @@ def plan_files(
         InputProblem: naming every file that is of no known kind, or whose language cannot be told.
         OutputProblem: a file would be written under a name of another kind.
     """
-    is_auto = wishes.source is not None and wishes.source.lower() == AUTO
-    pair = None if is_auto else router.route(wishes.source, wishes.target, wishes.model).pair
+    is_auto = options.source is not None and options.source.lower() == AUTO
+    pair = None if is_auto else router.route(options.source, options.target, options.model).pair
     files, problems = [], list[tuple[str, str]]()
     for place in mappings:
         _check_kind(place)
         try:
-            files.append(_plan(place, pair or _detect(place, wishes, router), wishes))
+            files.append(_plan(place, pair or _detect(place, options, router), options))
         except InputProblem as error:
             problems += error.problems
     if problems:
@@ -61,10 +61,10 @@ def plan_files(
     return tuple(files)
 
 
-def _plan(place: FileMapping, pair: Pair, wishes: LanguageWishes) -> JobFile:
+def _plan(place: FileMapping, pair: Pair, options: LanguageOptions) -> JobFile:
     try:
-        options = FileOptions(pair.source, pair.target, wishes.columns)
-        opened = open_format(place.source.name, options, wishes.limits)
+        file_options = FileOptions(pair.source, pair.target, options.columns)
+        opened = open_format(place.source.name, file_options, options.limits)
     except FileProblem as error:
         raise InputProblem(((place.name, error.problem),)) from error
     return JobFile(place.name, place.source, place.target, opened, pair)
@@ -77,12 +77,12 @@ def _check_kind(place: FileMapping) -> None:
         raise OutputProblem(str(place.target), problem)
 
 
-def _detect(place: FileMapping, wishes: LanguageWishes, router: Router) -> Pair:
+def _detect(place: FileMapping, options: LanguageOptions, router: Router) -> Pair:
     """Of a file that is in the target language already, that language twice."""
-    undetermined = Pair(UNDETERMINED, wishes.target or UNDETERMINED)
-    file = _plan(place, undetermined, wishes)
+    undetermined = Pair(UNDETERMINED, options.target or UNDETERMINED)
+    file = _plan(place, undetermined, options)
     try:
-        found = resolve_source(beginning_of(file), wishes.target, wishes.model, router.routes)
+        found = resolve_source(beginning_of(file), options.target, options.model, router.routes)
     except InputError as error:
         if error.field != "text":
             raise

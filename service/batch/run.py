@@ -58,7 +58,7 @@ def run_job(
     """
     stop = stop or Event()
     surveys = begin(job, journal, stop)
-    num_translated = translate_lacking(
+    num_translated = translate_pending(
         job, translator_of, journal, surveys=surveys, on_progress=on_progress, stop=stop
     )
     return finish(job, surveys, journal, num_translated=num_translated, stop=stop)
@@ -71,7 +71,7 @@ def begin(job: Job, journal: Journal, stop: Event) -> list[Survey]:
     return surveys
 
 
-def translate_lacking(
+def translate_pending(
     job: Job,
     translator_of: TranslatorOf,
     journal: Journal,

@@ -34,7 +34,7 @@ USERS_OR_OPERATORS = (
     UndecodableLineError,
     OSError,
 )
-"""Errors that one of them can mend."""
+"""Errors that a user or an operator can fix."""
 EXIT_INCOMPLETE = 1
 EXIT_FAILED = 2
 STDIN = Path("-")
@@ -76,11 +76,11 @@ app.command(epilog=BATCH_EPILOG)(batch)
 
 
 def main() -> None:
-    """Run a command; what the user or operator can mend is said in one line, without a traceback."""
+    """Run a command; report an error that a user or operator can fix in one line, without a traceback."""
     try:
         app(prog_name="dragoman")
     except USERS_OR_OPERATORS as error:
-        print(f"dragoman: {error}", file=sys.stderr)  # noqa: T201 -- a command speaks on stderr
+        print(f"dragoman: {error}", file=sys.stderr)  # noqa: T201 -- a command reports on stderr
         sys.exit(EXIT_FAILED)
 
 
@@ -98,7 +98,7 @@ def root(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
-    """A self-hosted translation server: text in, text out."""
+    """Accept the options that belong to no command."""
 
 
 @app.command()
@@ -158,7 +158,7 @@ def translate(  # noqa: PLR0913 -- the command's options
         lines = sys.stdin.buffer if file is None or file == STDIN else opened.enter_context(file.open("rb"))
         router = opened.enter_context(open_router(settings))
         for name in _step_names(router, source, target):
-            router.preload([name])  # what cannot be opened is said before the output is emptied
+            router.preload([name])  # fail before the output is emptied if one cannot be opened
         translated = opened.enter_context(open_output(output, lines))
         is_complete = write_lines(FixedPair(router, source, target), lines, translated, options)
     if not is_complete:
@@ -183,7 +183,7 @@ def serve(  # noqa: PLR0913 -- the command's options
     log_level: Annotated[str | None, typer.Option(help="critical, error, warning, info or debug.")] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Serve translations over HTTP until told to stop."""
+    """Serve translations over HTTP until stopped."""
     overrides = {
         "host": host,
         "port": port,
@@ -233,10 +233,10 @@ def info(*, model: ModelOption = None, config: ConfigOption = None) -> None:
 
 
 def _step_names(router: Router, source: str | None, target: str | None) -> list[str]:
-    """The bundles that texts will go through. A detour is told, as its translations are worse.
+    """Return the names of the bundles on the route; report a pivot, as its translations are worse.
 
     Raises:
-        UnsupportedPair: naming the option at fault.
+        UnsupportedPair: names the option at fault.
     """
     try:
         route = router.route(source, target)

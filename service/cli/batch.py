@@ -1,4 +1,4 @@
-"""`dragoman batch`: files of any size and of the kinds that people have."""
+"""`dragoman batch`: translation of files of any size, in common formats."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -15,14 +15,14 @@ stopped: the same command with --resume goes on."""
 
 
 class FailurePolicy(StrEnum):
-    """What stands in the place of what could not be translated."""
+    """Replacement for entries that could not be translated."""
 
     SOURCE = "source"
     EMPTY = "empty"
 
 
 class EngineKind(StrEnum):
-    """Where translations are made."""
+    """Place where the engine runs: in this process, or on a Ray cluster."""
 
     LOCAL = "local"
     RAY = "ray"
@@ -113,16 +113,16 @@ def batch(  # noqa: PLR0913 -- the command's options
     """Translate whole files: txt, jsonl, csv, tsv, parquet, srt, vtt, po, xliff, tmx, html, md, docx, odt and
     epub, also with .gz or .zst after it.
 
-    Nothing is lost when a run is killed: --resume ends with the same bytes as if it had not been.
+    Nothing is lost if a run is killed: --resume ends with the same bytes as an uninterrupted run.
     """
     if resume and force:
         raise typer.BadParameter(
             "does not go with --force: one goes on, the other begins anew", param_hint="--resume"
         )
-    # Not above: these would double the start of every other command.
+    # Imported here: these would double the start time of every other command.
     from service.batch.job_directory import StartMode  # noqa: PLC0415
     from service.batch.output_files import OnFailure  # noqa: PLC0415
-    from service.batch.planning import LanguageWishes  # noqa: PLC0415
+    from service.batch.planning import LanguageOptions  # noqa: PLC0415
     from service.cli.batch_arguments import BatchArguments, ClusterArguments  # noqa: PLC0415
     from service.cli.batch_job import estimate_batch, run_batch  # noqa: PLC0415
     from service.file_limits import file_limits  # noqa: PLC0415
@@ -138,7 +138,7 @@ def batch(  # noqa: PLR0913 -- the command's options
     )
     cluster = ClusterArguments(ray_address, workers, worker_cpus) if engine is EngineKind.RAY else None
     limits = file_limits(settings) if untrusted else None
-    languages = LanguageWishes(source, target, tuple(column or ()), limits=limits)
+    languages = LanguageOptions(source, target, tuple(column or ()), limits=limits)
     arguments = BatchArguments(
         tuple(inputs), output, languages, decoding, OnFailure(on_failure.value), start, cluster
     )

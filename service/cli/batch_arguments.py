@@ -1,22 +1,22 @@
-"""What `dragoman batch` was asked for."""
+"""Arguments of `dragoman batch`."""
 
 from dataclasses import dataclass
 
 from dragoman.decoding.options import DecodingOptions
 from service.batch.job_directory import StartMode
 from service.batch.output_files import OnFailure
-from service.batch.planning import LanguageWishes
+from service.batch.planning import LanguageOptions
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterArguments:
-    """Which cluster of Ray, and how much of it."""
+    """A Ray cluster, and how much of it to use."""
 
     address: str | None
-    """None for one of this machine's own, which ends with the command."""
+    """None for a cluster on this machine, which ends with the command."""
     workers: int
     cpus: int
-    """Of each worker."""
+    """CPUs of each worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class BatchArguments:
 
     inputs: tuple[str, ...]
     output: str
-    languages: LanguageWishes
+    languages: LanguageOptions
     decoding: DecodingOptions
     on_failure: OnFailure
     start: StartMode

@@ -1,4 +1,4 @@
-"""What `dragoman batch` tells while it works, and at the end."""
+"""Output of `dragoman batch`: the progress bar, the report at the end, and the estimate."""
 
 import sys
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ MINUTES_PER_HOUR = 60
 
 @contextmanager
 def progress_bar() -> Iterator[OnProgress]:
-    """Shows on a terminal how far a job is, how fast it goes, the time left, and how many entries failed."""
+    """Show on a terminal a job's progress, speed, time left and number of failed entries."""
     with tqdm(unit=" entries", file=sys.stderr, disable=not sys.stderr.isatty(), total=0) as bar:
 
         def show(progress: BatchProgress) -> None:
             bar.total = progress.num_entries
             if not progress.num_translated:
-                # What runs before did says nothing of how fast this one is.
+                # Entries of earlier runs must not count towards this run's speed.
                 bar.initial = bar.n = bar.last_print_n = progress.num_done
             if progress.num_failed:
                 bar.set_postfix(failed=progress.num_failed, refresh=False)
@@ -33,7 +33,7 @@ def progress_bar() -> Iterator[OnProgress]:
 
 
 def show_report(report: BatchReport, problems_path: Path) -> None:
-    """What became of a job; failures and where to read of them."""
+    """Print the result of a job, and where its failures are listed."""
     noun = "entry" if report.num_entries == 1 else "entries"
     typer.echo(
         f"dragoman: {report.num_entries:,} {noun}, {report.num_translated:,} translated now, "
@@ -47,7 +47,7 @@ def show_report(report: BatchReport, problems_path: Path) -> None:
 
 
 def show_contents(contents: Contents, characters_per_s: float) -> None:
-    """What a job would be."""
+    """Print the contents of a job, and how long it would take."""
     rows = [
         ("files", f"{contents.num_files:,}"),
         ("entries", f"{contents.num_entries:,}"),

@@ -1,4 +1,4 @@
-"""`dragoman batch --engine ray`: the same job with a cluster to translate it."""
+"""`dragoman batch --engine ray`: the same job, translated on a cluster."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def cluster_job(
     job_directory: JobDirectory,
     settings: Settings,
 ) -> ClusterJob:
-    """What `run_on_ray` is to do. Nodes have the bundles under the paths that they have here."""
+    """Return the job for `run_on_ray`. Nodes must have the bundles under the same paths as this machine."""
     folders = bundle_folders(settings.models_dir) if settings.model is None else find_models(settings)
     engine = RoutedEngine(
         {name: Path(folder).resolve() for name, folder in folders.items()},

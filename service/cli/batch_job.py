@@ -1,4 +1,4 @@
-"""What `dragoman batch` does, once its options are read."""
+"""Execution of `dragoman batch`, once its options are parsed."""
 
 import signal
 from collections.abc import Iterator, Sequence
@@ -12,13 +12,13 @@ import typer
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.batch.entry_translator import RoutedEntries, Unchanged
-from service.batch.errors import BatchRefused, BatchStopped
+from service.batch.errors import BatchRejected, BatchStopped
 from service.batch.estimate import count_contents, measure_rate
 from service.batch.file_mapping import SHOWN, FileMapping, FileMappings, find_places
 from service.batch.fingerprint import translator_facts
 from service.batch.job_directory import JobDirectory, NothingToResume
 from service.batch.journal import Journal
-from service.batch.output_files import tells_of_failures
+from service.batch.output_files import reports_failures
 from service.batch.pending_entries import Chunks
 from service.batch.planning import plan_files
 from service.batch.progress import BatchReport
@@ -33,7 +33,7 @@ from service.settings import Settings
 CHUNKS = Chunks()
 EXIT_DONE = 0
 EXIT_INCOMPLETE = 1
-EXIT_REFUSED = 2
+EXIT_REJECTED = 2
 EXIT_STOPPED = 3
 
 
@@ -45,7 +45,7 @@ class _Opened:
 
 
 def run_batch(arguments: BatchArguments, settings: Settings) -> int:
-    """Translate files; gives the exit status."""
+    """Translate files; return the exit status."""
     job_directory = JobDirectory.beside(arguments.output)
     try:
         mappings = _find(arguments).mappings
@@ -62,10 +62,10 @@ def run_batch(arguments: BatchArguments, settings: Settings) -> int:
         typer.echo(
             f"dragoman: nothing to resume: {arguments.output} is there; --force translates anew", err=True
         )
-        return EXIT_INCOMPLETE if tells_of_failures(job_directory.problems_path) else EXIT_DONE
-    except BatchRefused as error:
+        return EXIT_INCOMPLETE if reports_failures(job_directory.problems_path) else EXIT_DONE
+    except BatchRejected as error:
         typer.echo(f"dragoman: {error}", err=True)
-        return EXIT_REFUSED
+        return EXIT_REJECTED
     except BatchStopped as error:
         typer.echo(f"dragoman: {error}; the same command with --resume goes on from there", err=True)
         return EXIT_STOPPED
@@ -74,22 +74,22 @@ def run_batch(arguments: BatchArguments, settings: Settings) -> int:
 
 
 def estimate_batch(arguments: BatchArguments, settings: Settings) -> int:
-    """Tell what there is to translate and how long it would take; nothing is written."""
+    """Print what there is to translate and how long it would take; write nothing; return the exit status."""
     try:
         mappings = _find(arguments)
         with open_router(settings) as router:
             files = plan_files(mappings.mappings, arguments.languages, router)
             contents = count_contents(files)
             rate = measure_rate(contents, lambda pair: _translator(router, pair, arguments))
-    except BatchRefused as error:
+    except BatchRejected as error:
         typer.echo(f"dragoman: {error}", err=True)
-        return EXIT_REFUSED
+        return EXIT_REJECTED
     show_contents(contents, rate)
     return EXIT_DONE
 
 
 def _find(arguments: BatchArguments) -> FileMappings:
-    """What the command names. Files of other kinds in folders are told of: they are not copied."""
+    """Find the files that the command names. Report files of other kinds in folders: they are not copied."""
     mappings = find_places(arguments.inputs, arguments.output, is_known)
     if mappings.skipped:
         names = ", ".join(map(str, mappings.skipped[:SHOWN]))
@@ -115,7 +115,7 @@ def _translate(
     job = Job(files, facts, job_directory.problems_path, arguments.on_failure, CHUNKS)
     with progress_bar() as on_progress:
         if arguments.cluster is not None:
-            from service.cli.batch_cluster import cluster_job, run_on_ray  # noqa: PLC0415 -- seldom wanted
+            from service.cli.batch_cluster import cluster_job, run_on_ray  # noqa: PLC0415 -- seldom needed
 
             wanted = cluster_job(job, arguments, arguments.cluster, job_directory, opened.settings)
             return run_on_ray(wanted, opened.journal, on_progress=on_progress, stop=stop)
@@ -136,7 +136,7 @@ def _translator(router: Router, pair: Pair, arguments: BatchArguments) -> EntryT
 
 @contextmanager
 def _stopping() -> Iterator[Event]:
-    """An event that is set by the first interrupt or SIGTERM; the second interrupt is one as ever."""
+    """Yield an event that the first interrupt or SIGTERM sets; after it, interrupts work as usual."""
     stop = Event()
 
     def heed(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""What is told of the settings: in `dragoman serve --help`, and in docs/reference/settings.md."""
+"""Help on the settings, for `dragoman serve --help` and docs/reference/settings.md."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ WIDTH = 76
 PRECEDENCE = """Settings. An option wins over the environment variable, and that over the file of --config
 (TOML), in which settings have their names as keys."""
 KEEP_LINES = "\b"
-"""Before a paragraph of a command's help that is not to be filled."""
+"""Mark before a paragraph of a command's help whose lines must not be refilled."""
 GROUPS: Mapping[str, Sequence[str]] = {
     "Models": (
         "model",
@@ -71,14 +71,14 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Observing": ("metrics", "log_level", "log_format", "log_addresses", "log_texts", "otlp_endpoint"),
 }
 OTHERS = "Others"
-"""The group of settings that are in none of these."""
+"""Group of the settings that are in no other group."""
 DERIVED = {"models_dir": "models"}
-"""Defaults that are found when the server starts."""
+"""Defaults that are computed when the server starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingHelp:
-    """What an operator needs to know of a setting."""
+    """Documentation of one setting."""
 
     name: str
     default: str
@@ -90,14 +90,14 @@ class SettingHelp:
 
 
 def grouped_settings() -> dict[str, list[SettingHelp]]:
-    """All settings, by the headings that they stand under."""
+    """Return all settings by group."""
     known = {name: _describe(name, field) for name, field in Settings.model_fields.items()}
     grouped = {group: [known.pop(name) for name in names] for group, names in GROUPS.items()}
     return {**grouped, OTHERS: list(known.values())} if known else grouped
 
 
 def settings_help() -> str:
-    """All settings, for a command's help."""
+    """Return all settings as text for a command's help."""
     paragraphs = [PRECEDENCE]
     for group, settings in grouped_settings().items():
         paragraphs.append("\n".join([KEEP_LINES, f"{group}:", *map(_lines, settings)]))
@@ -120,7 +120,7 @@ def _describe(name: str, field: FieldInfo) -> SettingHelp:
 
 
 def _shown(default: object) -> str:
-    """As it would be written in the environment."""
+    """Return a default as it would be written in the environment."""
     match default:
         case None:
             return "none"

@@ -1,4 +1,4 @@
-"""Interrupts (Ctrl-C) that are heeded between two lines, and not in the middle of whatever runs just then."""
+"""Interrupts (Ctrl-C) that take effect between two lines, and not in the middle of an operation."""
 
 import signal
 from collections.abc import Iterable, Iterator
@@ -9,9 +9,9 @@ from types import FrameType
 class Interrupts:
     """SIGINT while lines are read and written; see `handling_interrupts`.
 
-    Python raises KeyboardInterrupt between any two instructions of the main thread: also right after a lock
-    was taken, and before there is anybody to give it back. A thread that wants the lock then waits for ever,
-    and so does whoever waits for the thread.
+    Python raises KeyboardInterrupt between any two instructions of the main thread: also right after it has
+    acquired a lock, and before code runs that would release it. A thread that needs the lock then waits for
+    ever, and so does any thread that joins it.
     """
 
     def __init__(self) -> None:
@@ -19,15 +19,15 @@ class Interrupts:
         self._is_reading = False
 
     def check(self) -> None:
-        """Raise the KeyboardInterrupt that is due, if one is."""
+        """Raise KeyboardInterrupt if one is pending."""
         if self._has_come:
             raise KeyboardInterrupt
 
     def lines(self, source: Iterable[bytes]) -> Iterator[bytes]:
-        """Lines of a source that may let its reader wait; an interrupt ends the wait at once."""
+        """Yield the lines of a source that may block; an interrupt ends the wait at once."""
         remaining = iter(source)
         while True:
-            self._is_reading = True  # before the check: what comes in between is raised
+            self._is_reading = True  # set before the check, so that an interrupt in between is raised
             try:
                 self.check()
                 line = next(remaining, None)
@@ -38,7 +38,7 @@ class Interrupts:
             yield line
 
     def note(self, _signal: int, _frame: FrameType | None) -> None:
-        """Handle the signal. Who sends it twice will not wait."""
+        """Handle the signal; raise at once while a line is awaited, or if it is the second signal."""
         if self._is_reading or self._has_come:
             raise KeyboardInterrupt
         self._has_come = True
@@ -46,7 +46,7 @@ class Interrupts:
 
 @contextmanager
 def handling_interrupts() -> Iterator[Interrupts]:
-    """On the main thread, while the block runs."""
+    """Handle SIGINT while the block runs; on the main thread only."""
     interrupts = Interrupts()
     before = signal.signal(signal.SIGINT, interrupts.note)
     try:

@@ -1,4 +1,4 @@
-"""The commands about API keys: create, list, revoke, usage."""
+"""The commands about API keys: create, list, revoke, usage, webhook-secret."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -53,7 +53,7 @@ def create(
     ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make a key and print it: this once, as only its hash is kept."""
+    """Create a key and print it, this once: only its hash is stored."""
     arguments = KeyOptions(
         name=name,
         scopes=frozenset(scopes) if scopes else DEFAULT_SCOPES,
@@ -82,7 +82,7 @@ def revoke(
     *,
     config: ConfigOption = None,
 ) -> None:
-    """Have a key refused, within seconds and for ever."""
+    """Revoke a key: within seconds it is rejected, for ever."""
     with _open_stores(config) as stores:
         stores.keys.revoke(key_id, datetime.now(UTC))
 
@@ -98,7 +98,7 @@ def usage(
     *,
     config: ConfigOption = None,
 ) -> None:
-    """Show what this month, UTC, has used; of one key, every month."""
+    """Show the usage of this month, UTC; with an ID, that key's usage of every month."""
     from service.jobs.storage import stored_bytes_by_key  # noqa: PLC0415 -- other commands start sooner
 
     stored: dict[str | None, int] = {}
@@ -113,7 +113,7 @@ def usage(
             rows = [(key, used) for used in stores.usage.of_key(key_id)]
     header: tuple[str, ...] = ("ID", "NAME", "MONTH", "CHARACTERS", "LIMIT", "REQUESTS", "DOCUMENTS")
     shown = [_usage_row(key, used) for key, used in rows]
-    if key_id is None:  # they are what is kept now, and of no month
+    if key_id is None:  # bytes stored now, which belong to no month
         header = (*header, "STORED-BYTES")
         shown = [(*row, str(stored.get(key.id, 0))) for row, (key, _) in zip(shown, rows, strict=True)]
     _print_rows([header, *shown])
@@ -125,7 +125,7 @@ def webhook_secret(
     *,
     config: ConfigOption = None,
 ) -> None:
-    """Print the secret that signs webhooks about a key's jobs: for its holder, to check them with."""
+    """Print the secret that signs webhooks about a key's jobs; the key's holder verifies them with it."""
     from service.jobs.job_storage import read_webhook_options  # noqa: PLC0415 -- other commands start sooner
     from service.jobs.webhooks import key_secret, write_secret  # noqa: PLC0415 -- as above
 
@@ -138,7 +138,7 @@ def webhook_secret(
 
 
 def _find_key(stores: "AdminStores", key_id: str) -> Key:
-    """Raises KeyInvalid."""
+    """Return a key; raise KeyInvalid if there is none with this ID."""
     key = stores.keys.find(key_id)
     if key is None:
         raise KeyInvalid("id", "there is no such key; `dragoman keys list` shows those there are")
@@ -152,7 +152,7 @@ def _open_stores(config: Path | None) -> "AdminStores":
 
 
 def _parse_time(text: str) -> datetime:
-    """Raises KeyInvalid."""
+    """Parse a date or a time, in UTC unless it has an offset; raise KeyInvalid if it is neither."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:

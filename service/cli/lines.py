@@ -1,4 +1,4 @@
-"""Line in, line out: the n-th line out is the translation of the n-th line in."""
+"""Line by line translation: the n-th line out is the translation of the n-th line in."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from service.formats.line_bytes import split_line
 
 
 class ManyTranslator(Protocol):
-    """What lines need of a `dragoman.translator.Translator`."""
+    """A translator of many texts, such as `service.engine.FixedPair`."""
 
     def translate_many(
         self, texts: Iterable[str], options: DecodingOptions = ..., read_ahead: int = ...
@@ -23,9 +23,9 @@ class UndecodableLineError(Exception):
     """A line that is not UTF-8."""
 
     number: int
-    """From 1."""
+    """Number of the line, from 1."""
     byte_offset: int
-    """Of the first byte at fault, in the line, from 1."""
+    """Position in the line of the first invalid byte, from 1."""
     byte: int
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ class UndecodableLineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line, and what stands around its text; the three together are the line's bytes."""
+    """A line in three parts, which together are the line's bytes."""
 
     mark: bytes
     """A byte order mark before the first line, or nothing."""
@@ -51,13 +51,13 @@ class TargetLine:
     """A line to write."""
 
     number: int
-    """From 1."""
+    """Number of the line, from 1."""
     content: bytes
-    """With its ending."""
+    """The line with its ending."""
     problem: str | None
-    """Why the source stands here unchanged, if it does."""
+    """Reason why the source is written unchanged; None if it was translated."""
     is_cut: bool
-    """Whether a segment reached its length limit, so that something may be missing."""
+    """Whether a segment reached its length limit, so that the translation may be incomplete."""
 
 
 def translate_lines(
@@ -69,10 +69,10 @@ def translate_lines(
     """Translate lazily, one line out for each line in.
 
     Args:
-        translator: asked for all lines in one lazy call.
+        translator: gets all lines in one lazy call.
         source: lines with their endings, as a binary file yields them.
-        options: the same for all lines.
-        read_ahead: lines taken at a time; 1 answers each line before the next is read.
+        options: options of all lines.
+        read_ahead: maximum lines in progress; 1 translates each line before the next is read.
 
     Raises:
         UndecodableLineError: after all lines before it were yielded.
@@ -86,7 +86,7 @@ def translate_lines(
                 waiting.append(line)
                 yield line.text
         except UndecodableLineError as error:
-            # Raised here it would overtake the lines the translator still holds.
+            # Raised here, it would overtake the lines that are still being translated.
             undecodable.append(error)
 
     for number, outcome in enumerate(translator.translate_many(texts(), options, read_ahead), start=1):
@@ -102,7 +102,7 @@ def translate_lines(
 
 
 def read_lines(source: Iterable[bytes]) -> Iterator[SourceLine]:
-    """Take lines apart, losing nothing: only LF and CR LF end a line, no other character does.
+    """Split lines into their parts, without loss; only LF and CR LF end a line, no other character does.
 
     Raises:
         UndecodableLineError: at the first line that is not UTF-8.
@@ -118,5 +118,5 @@ def read_lines(source: Iterable[bytes]) -> Iterator[SourceLine]:
 
 
 def _on_one_line(text: str) -> str:
-    """A translation keeps to its source's line: a line feed the model may have made becomes a space."""
+    """Replace line feeds, which the model may generate, with spaces: a line is translated as one line."""
     return text.replace("\n", " ")

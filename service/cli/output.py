@@ -1,4 +1,4 @@
-"""Translated lines on their way to a file, a pipe or a terminal."""
+"""Output of translated lines to a file, a pipe or a terminal."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
 
 
 def open_output(output: Path | None, source: BinaryIO) -> BinaryIO:
-    """Open for writing, unless that would empty the very file that is still to be read."""
+    """Open the output for writing; reject the input file, which this would empty before it is read."""
     if output is None:
         # Not sys.stdout.buffer: with PYTHONUNBUFFERED it writes line by line, and may write only a part.
         return open(sys.stdout.fileno(), "wb", closefd=False)
@@ -32,10 +32,10 @@ def open_output(output: Path | None, source: BinaryIO) -> BinaryIO:
 def write_lines(
     translator: ManyTranslator, source: BinaryIO, target: BinaryIO, options: DecodingOptions
 ) -> bool:
-    """Translate all lines; whether every one of them could be."""
+    """Translate all lines; return whether every line could be translated."""
     is_interactive = target.isatty() or source.isatty()
     is_complete = True
-    # Somebody who types a line waits for its answer.
+    # A user who types a line waits for its translation.
     read_ahead = 1 if source.isatty() else READ_AHEAD_TEXTS
     bar = tqdm(unit=" lines", file=sys.stderr, disable=is_interactive or not sys.stderr.isatty())
     try:
@@ -57,7 +57,7 @@ def write_lines(
                 bar.update()
                 interrupts.check()
     except BrokenPipeError:
-        # The reader has seen enough. What is still buffered must not fail once more at exit.
+        # The reader closed the pipe. Output that is still buffered must not fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
         raise typer.Exit(EXIT_BROKEN_PIPE) from None
     return is_complete
@@ -65,7 +65,7 @@ def write_lines(
 
 @contextmanager
 def _flushed(target: BinaryIO) -> Iterator[None]:
-    """However the block ends, lines already written reach the target, and a full disk is an error in time."""
+    """Flush at the end of the block, even if it fails: written lines arrive, and a full disk is an error."""
     try:
         yield
     finally:

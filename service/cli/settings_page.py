@@ -1,6 +1,6 @@
 """The tables of docs/reference/settings.md: `python -m service.cli.settings_page docs/reference/settings.md`.
 
-What stands around them is left as it is.
+The text around the tables stays unchanged.
 """
 
 import re
@@ -14,14 +14,14 @@ ROWS = re.compile(r"\| setting \|[^\n]*\n\|[-|]+\n(?:\|[^\n]*\n)*")
 
 
 class PageError(ValueError):
-    """The page has no place for a table."""
+    """The page lacks a heading, or a table below it."""
 
 
 def with_tables(page: str) -> str:
-    """The page with each group's settings in the first table below the group's heading.
+    """Return the page with each group's settings in the first table below the group's heading.
 
     Raises:
-        PageError: naming the group that has no heading, or no table below it.
+        PageError: names the heading that is missing, or has no table below it.
     """
     for group, settings in grouped_settings().items():
         before, heading, after = page.partition(f"\n## {group}\n")
@@ -42,7 +42,7 @@ def _row(setting: SettingHelp) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the tables into the page named."""
+    """Update the tables of the given page."""
     page = Path(arguments[0])
     page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""What the command line tells of bundles, in columns."""
+"""Tables about bundles and versions on the command line."""
 
 import platform
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from service.versions import installed_version
 
 
 def print_bundles(listings: Sequence[BundleListing]) -> bool:
-    """A row for each bundle, then what is wrong with some; whether all are well."""
+    """Print a row for each bundle, then the problems; return whether there are none."""
     header = ("NAME", "LANGUAGES", "PRECISION", "SIZE", "VERIFIED")
     _print_table([header, *(_bundle_row(listing) for listing in listings)])
     for listing in listings:
@@ -25,7 +25,7 @@ def print_bundles(listings: Sequence[BundleListing]) -> bool:
 
 
 def print_languages(languages: Languages) -> None:
-    """A row for each language: whether it is translated from and into, and other names it goes by."""
+    """Print a row for each language: whether it is a source, whether it is a target, and its other names."""
     rows = [("LANGUAGE", "FROM", "INTO", "OTHER NAMES")]
     for code in sorted(languages.sources.keys() | languages.targets.keys()):
         sides = [side[code] for side in (languages.sources, languages.targets) if code in side]
@@ -37,7 +37,7 @@ def print_languages(languages: Languages) -> None:
 
 
 def print_versions() -> None:
-    """What runs here."""
+    """Print the versions of the software, and the number of CPUs."""
     _print_table(
         [
             ("dragoman", installed_version("dragoman")),
@@ -50,7 +50,7 @@ def print_versions() -> None:
 
 
 def print_facts(bundle: Bundle) -> None:
-    """What a bundle's manifest says."""
+    """Print the facts in a bundle's manifest."""
     manifest = bundle.manifest
     sizes, limits, decoding = manifest.sizes, manifest.limits, manifest.decoding
     facts = [
@@ -75,14 +75,14 @@ def print_facts(bundle: Bundle) -> None:
 
 
 def _score(value: object) -> str:
-    """Of one test set, without those of other precisions and searches, which the model card has."""
+    """Return the scores on one test set; those of other precisions and searches are in the model card."""
     if not isinstance(value, dict):
         return str(value)
     return ", ".join(f"{key} {each}" for key, each in value.items() if not isinstance(each, list))
 
 
 def pairs_in_short(languages: Languages) -> str:
-    """`de -> en`; `101 languages` or `de, en, fr` where each is translated into each other one."""
+    """Describe pairs briefly: `de -> en`; `101 languages` or `de, en, fr` if every pair of them is served."""
     if languages.is_single_pair or languages.sources.keys() != languages.targets.keys():
         return describe(languages)
     return list_languages(languages.sources)

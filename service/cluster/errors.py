@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from service.batch.errors import BatchRefused, BatchStopped
+from service.batch.errors import BatchRejected, BatchStopped
 
 
 @dataclass(eq=False)
-class ClusterMissing(BatchRefused):
+class ClusterMissing(BatchRejected):
     """Ray, or what it stands on, is not installed."""
 
     problem: str
@@ -38,7 +38,7 @@ class PartitionDamaged(BatchStopped):
 
 
 @dataclass(eq=False)
-class EngineDiffers(BatchRefused):
+class EngineDiffers(BatchRejected):
     """A node of the cluster has other bundles, or other versions, than the one that leads."""
 
     differences: tuple[str, ...]

@@ -89,12 +89,12 @@ class Planner:
             JournalFailed, JournalDamaged: see `Journal.outcomes`.
         """
         for pair, alike in by_pair(files).items():
-            lacking = self._lacking(alike, pair)
-            while entries := dict(islice(lacking, self._size)):
+            pending = self._pending(alike, pair)
+            while entries := dict(islice(pending, self._size)):
                 self._partitions.append(write_partition(self._folder, len(self._partitions), pair, entries))
         return Plan(tuple(self._partitions), self._num_done, self._num_failed)
 
-    def _lacking(self, files: Sequence[JobFile], pair: Pair) -> Iterator[tuple[bytes, Entry]]:
+    def _pending(self, files: Sequence[JobFile], pair: Pair) -> Iterator[tuple[bytes, Entry]]:
         entries = (entry for file in files for entry in read_entries(file))
         for window in look_up(self._journal, entries, pair):
             if self._stop.is_set():

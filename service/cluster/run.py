@@ -65,7 +65,7 @@ def run_on_ray(
     surveys = begin(wanted.job, journal, stop)
     num_entries = sum(survey.num_entries for survey in surveys)
     try:
-        num_translated = _translate_lacking(wanted, journal, num_entries, on_progress, stop)
+        num_translated = _translate_pending(wanted, journal, num_entries, on_progress, stop)
     except BaseException:
         wanted.folder.leave()
         raise
@@ -78,7 +78,7 @@ def choose_size(num_entries: int, workers: int) -> int:
     return min(MOST_ENTRIES, max(LEAST_ENTRIES, num_entries // (workers * PARTITIONS_EACH)))
 
 
-def _translate_lacking(
+def _translate_pending(
     wanted: ClusterJob, journal: Journal, num_entries: int, on_progress: OnProgress, stop: Event
 ) -> int:
     """Translate what the journal lacks; gives how many distinct entries."""
@@ -131,7 +131,7 @@ class _Merging:
         self._on_progress = on_progress
         self.num_translated = 0
         """Distinct entries, in this run."""
-        self._tell()
+        self._report()
 
     def merge(self, path: Path) -> None:
         outcomes = read_outcomes(path)
@@ -142,8 +142,8 @@ class _Merging:
             times = self._occurrences.of(key)
             self._num_done += times
             self._num_failed += times if isinstance(outcome, Untranslated) else 0
-        self._tell()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         progress = BatchProgress(self._num_entries, self._num_done, self._num_failed, self.num_translated)
         self._on_progress(progress)

@@ -217,8 +217,8 @@ class _Reader:
         parser.ProcessingInstructionHandler = lambda *_: self._add()
         parser.StartDoctypeDeclHandler = self._start_doctype
         parser.EndDoctypeDeclHandler = self._end_doctype
-        parser.EntityDeclHandler = _refuse_entity
-        parser.AttlistDeclHandler = _refuse_default
+        parser.EntityDeclHandler = _reject_entity
+        parser.AttlistDeclHandler = _reject_default
         self._is_in_doctype = False
         self._names: dict[str, tuple[Name, str]] = {}
         """What expat writes, taken apart: names are many times the same."""
@@ -384,7 +384,7 @@ def _check_length(name: str) -> None:
         )
 
 
-def _refuse_default(element: str, attribute: str, kind: str, default: str | None, required: object) -> None:
+def _reject_default(element: str, attribute: str, kind: str, default: str | None, required: object) -> None:
     """Each element would have all the defaults that are declared for it."""
     del kind, required
     if default is not None:
@@ -394,7 +394,7 @@ def _refuse_default(element: str, attribute: str, kind: str, default: str | None
         )
 
 
-def _refuse_entity(name: str, *_: object) -> None:
+def _reject_entity(name: str, *_: object) -> None:
     raise FileProblem(
         f"entity {name[:_MAX_SHOWN]!r} is declared; declarations of entities are not read, so take them out"
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from service.jobs.errors import AddressRefused
+from service.jobs.errors import AddressRejected
 
 MAX_URL_LENGTH = 2000
 PORTS = {"http": 80, "https": 443}
@@ -56,16 +56,16 @@ def parse_webhook_url(url: str) -> WebhookUrl:
     """
     if len(url) > MAX_URL_LENGTH or not url.isascii() or not url.isprintable() or " " in url:
         problem = f"must be a URL of at most {MAX_URL_LENGTH} printable ASCII characters without spaces"
-        raise AddressRefused(problem)
+        raise AddressRejected(problem)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise AddressRefused(f"is no URL: {error}") from error
+        raise AddressRejected(f"is no URL: {error}") from error
     if parts.scheme not in PORTS or not host:
-        raise AddressRefused("must begin with https:// or http:// and name a host")
+        raise AddressRejected("must begin with https:// or http:// and name a host")
     if parts.username is not None or parts.password is not None or parts.fragment:
-        raise AddressRefused("must have no user, no password and no fragment")
+        raise AddressRejected("must have no user, no password and no fragment")
     _check_host(host)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return WebhookUrl(parts.scheme, host, PORTS[parts.scheme] if port is None else port, target)
@@ -81,7 +81,7 @@ def find_peer(url: WebhookUrl, *, allows_private: bool) -> Peer:
     try:
         found = socket.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
     except UnicodeError as error:
-        raise AddressRefused("names a host that cannot be looked up") from error
+        raise AddressRejected("names a host that cannot be looked up") from error
     addresses = [str(address[0]) for *_, address in found]
     if not allows_private:
         for address in addresses:
@@ -93,14 +93,14 @@ def require_public(address: str) -> None:
     """Raise AddressRefused for an address that is private, loopback, link-local, or else not everybody's."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if not all(map(_is_public, _led_to(parsed))):
-        raise AddressRefused("leads to an address that is not of the public internet")
+        raise AddressRejected("leads to an address that is not of the public internet")
 
 
-def refuse_private_literal(url: WebhookUrl) -> None:
+def reject_private_literal(url: WebhookUrl) -> None:
     """Raise AddressRefused for a host whose very spelling tells that it is not public: before any work."""
     host = url.host.removesuffix(".")
     if host == "localhost" or host.endswith(".localhost"):
-        raise AddressRefused("leads to an address that is not of the public internet")
+        raise AddressRejected("leads to an address that is not of the public internet")
     address = _literal(host)
     if address is not None:  # a name is looked up when it is time
         require_public(str(address))
@@ -112,12 +112,12 @@ def _check_host(host: str) -> None:
         return
     labels = host.removesuffix(".").split(".")
     if len(host) > MAX_HOST_LENGTH or not all(map(_LABEL.fullmatch, labels)):
-        raise AddressRefused(
+        raise AddressRejected(
             "names no host; each of its labels must have 1 to 63 letters, digits and hyphens, with punycode "
             f"for other letters, and all together at most {MAX_HOST_LENGTH} characters"
         )
     if _NUMBER.fullmatch(labels[-1]):
-        raise AddressRefused("names a host by numbers; write four of them from 0 to 255, with dots between")
+        raise AddressRejected("names a host by numbers; write four of them from 0 to 255, with dots between")
 
 
 def _literal(host: str) -> IpAddress | None:

@@ -14,7 +14,7 @@ import anyio
 from service.accounts.errors import StoreError
 from service.http.errors import SERVER_FAILED, log_unexpected
 from service.http.threads import run_in_thread
-from service.jobs.errors import AddressRefused
+from service.jobs.errors import AddressRejected
 from service.jobs.job import Job, WebhookState
 from service.jobs.responses import present_job
 from service.jobs.webhook_queue import WebhookQueue
@@ -89,8 +89,8 @@ class Deliveries:
             if job.webhook_tries > MAX_TRIES:  # processes died over it
                 return self._give_up(job, job.webhook_problem or SERVER_FAILED)
             message = Message(job.id, _body(job), job.key_id)
-            await deliver(job.wishes.webhook_url or "", message, self._options, time.time())
-        except AddressRefused as error:
+            await deliver(job.job_request.webhook_url or "", message, self._options, time.time())
+        except AddressRejected as error:
             return self._give_up(job, f"the address {error}")
         except DeliveryFailed as error:
             return self._try_again(job, str(error))

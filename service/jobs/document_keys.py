@@ -9,16 +9,18 @@ from service.jobs.job import Job
 SIZE_BYTES = 32
 
 
-def new_ticket() -> str:
+def new_document_key() -> str:
     """64 hexadecimal digits that nobody can guess."""
     return secrets.token_hex(SIZE_BYTES)
 
 
-def file_sha256(ticket: str) -> str:
+def key_sha256(document_key: str) -> str:
     """What is kept of one, in hexadecimal digits. It is long and random, so that no salt would add to it."""
-    return hashlib.sha256(ticket.encode("utf-8", "replace")).hexdigest()
+    return hashlib.sha256(document_key.encode("utf-8", "replace")).hexdigest()
 
 
-def opens(ticket: str, job: Job) -> bool:
-    """Whether a ticket is a document's own; it takes as long for one that is nearly right as for any."""
-    return job.ticket_sha256 is not None and hmac.compare_digest(job.ticket_sha256, file_sha256(ticket))
+def opens(document_key: str, job: Job) -> bool:
+    """Return whether a document key is the document's own, in constant time."""
+    return job.document_key_sha256 is not None and hmac.compare_digest(
+        job.document_key_sha256, key_sha256(document_key)
+    )

@@ -1,4 +1,4 @@
-"""Documents: files that come back whole or not at all, to whoever has the ticket that was given for each."""
+"""Documents: files that come back whole or not at all, to whoever has the document key."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from service.accounts.callers import Caller
 from service.http.errors import ApiError, ErrorKind
 from service.http.threads import run_in_thread
 from service.jobs.cleanup import remove_files
-from service.jobs.document_keys import file_sha256, new_ticket, opens
+from service.jobs.document_keys import key_sha256, new_document_key, opens
 from service.jobs.errors import JobUnfinished, NoResult, UnknownDocument, UnknownJob
 from service.jobs.job import Ending, Job, JobRequest, JobState, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, asked
@@ -28,7 +28,7 @@ class Handed:
     """A document that was taken in."""
 
     job: Job
-    ticket: str
+    document_key: str
 
 
 class Documents:
@@ -40,13 +40,18 @@ class Documents:
         self._blobs = job_service.storage.blobs
 
     async def add(
-        self, content: BinaryIO, wishes: JobRequest, caller: Caller, *, problem_if_equal: str | None = None
+        self,
+        content: BinaryIO,
+        job_request: JobRequest,
+        caller: Caller,
+        *,
+        problem_if_equal: str | None = None,
     ) -> Handed:
         """Take a file in, and charge for it.
 
         Args:
             content: the file.
-            wishes: what is wanted of it.
+            job_request: how to translate it.
             caller: whose it is.
             problem_if_equal: why a file fails, at no charge, that is in the target language already; None
                 for one that then comes back as it is.
@@ -55,27 +60,27 @@ class Documents:
             FileRefused: it cannot be translated.
             QuotaExceeded: the caller has not so many characters left.
         """
-        ticket = new_ticket()
+        document_key = new_document_key()
         async with self.job_service.folder() as folder:
-            sent = await _sent(folder, content, wishes, ticket)
+            sent = await _sent(folder, content, job_request, document_key)
             if problem_if_equal is not None and await self.job_service.is_in_target(sent):
                 ending = Ending(JobState.FAILED, problem=problem_if_equal)
-                return Handed(await self.job_service.add_ended(sent, caller, ending), ticket)
-            return Handed(await self.job_service.add(sent, caller), ticket)
+                return Handed(await self.job_service.add_ended(sent, caller, ending), document_key)
+            return Handed(await self.job_service.add(sent, caller), document_key)
 
-    async def add_unchanged(self, content: BinaryIO, wishes: JobRequest, caller: Caller) -> Handed:
+    async def add_unchanged(self, content: BinaryIO, job_request: JobRequest, caller: Caller) -> Handed:
         """Take a file in that comes back as it is, and costs nothing."""
-        return await self._add_ended(content, wishes, caller, Ending(JobState.DONE))
+        return await self._add_ended(content, job_request, caller, Ending(JobState.DONE))
 
-    async def add_failed(self, wishes: JobRequest, caller: Caller, problem: str) -> Handed:
+    async def add_failed(self, job_request: JobRequest, caller: Caller, problem: str) -> Handed:
         """One that cannot be translated, whose sender will ask for it."""
-        return await self._add_ended(BytesIO(), wishes, caller, Ending(JobState.FAILED, problem=problem))
+        return await self._add_ended(BytesIO(), job_request, caller, Ending(JobState.FAILED, problem=problem))
 
-    async def find(self, job_id: str, ticket: str) -> Job:
-        """The document that this is the ticket of."""
+    async def find(self, job_id: str, document_key: str) -> Job:
+        """The document that this is the document key of."""
         if is_job_id(job_id):
             job = await _known(partial(self._store.get_document, job_id))
-            if opens(ticket, job):
+            if opens(document_key, job):
                 return job
         raise unknown_document()
 
@@ -125,20 +130,20 @@ class Documents:
         return whole()
 
     async def _add_ended(
-        self, content: BinaryIO, wishes: JobRequest, caller: Caller, ending: Ending
+        self, content: BinaryIO, job_request: JobRequest, caller: Caller, ending: Ending
     ) -> Handed:
-        ticket = new_ticket()
+        document_key = new_document_key()
         async with self.job_service.folder() as folder:
-            sent = await _sent(folder, content, wishes, ticket)
-            return Handed(await self.job_service.add_ended(sent, caller, ending), ticket)
+            sent = await _sent(folder, content, job_request, document_key)
+            return Handed(await self.job_service.add_ended(sent, caller, ending), document_key)
 
 
 def unknown_document() -> ApiError:
-    """What whoever has not both its id and its ticket is told."""
+    """What whoever has not both its id and its document key is told."""
     return ApiError(ErrorKind.NOT_FOUND, str(UnknownDocument()))
 
 
-async def _sent(folder: Path, content: BinaryIO, wishes: JobRequest, ticket: str) -> UploadedFile:
+async def _sent(folder: Path, content: BinaryIO, job_request: JobRequest, document_key: str) -> UploadedFile:
     path = folder / SENT
 
     def copy() -> None:
@@ -147,7 +152,7 @@ async def _sent(folder: Path, content: BinaryIO, wishes: JobRequest, ticket: str
             copyfileobj(content, target)
 
     await asked(copy)
-    return UploadedFile(path, wishes, file_sha256(ticket))
+    return UploadedFile(path, job_request, key_sha256(document_key))
 
 
 async def _known(ask: Callable[[], Result]) -> Result:

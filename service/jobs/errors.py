@@ -2,7 +2,7 @@
 
 JobError
 ├─ UnknownJob       the caller has no such job
-├─ UnknownDocument  there is no such document, or this is not its ticket
+├─ UnknownDocument  there is no such document, or this is not its document key
 ├─ FileRefused      a file cannot be translated
 ├─ JobUnfinished    what was asked for is there once the job has ended
 ├─ NoResult         the job ended without one
@@ -33,14 +33,14 @@ class UnknownJob(JobError):  # noqa: N818 -- says it without the suffix, as do t
 
 @dataclass(eq=False)
 class UnknownDocument(JobError):  # noqa: N818 -- as above
-    """There is none of this id and ticket, or none any more."""
+    """There is none of this id and document key, or none any more."""
 
     def __str__(self) -> str:
         return "there is no such document; it was fetched already, or its time is over"
 
 
 @dataclass(eq=False)
-class FileRefused(JobError):  # noqa: N818 -- as above
+class FileRejected(JobError):  # noqa: N818 -- as above
     """A file is not what its name says, is damaged, is unsafe or of no known kind."""
 
     file_name: str
@@ -127,7 +127,7 @@ class LeaseLost(JobError):  # noqa: N818 -- as above
 
 
 @dataclass(eq=False)
-class AddressRefused(JobError):  # noqa: N818 -- as above
+class AddressRejected(JobError):  # noqa: N818 -- as above
     """A webhook's address is none that this server sends to."""
 
     problem: str

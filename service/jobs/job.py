@@ -55,11 +55,11 @@ class NewJob:
 
     id: str
     key_id: str | None
-    wishes: JobRequest
+    job_request: JobRequest
     input_size_bytes: int
     num_entries: int
     num_characters: int
-    ticket_sha256: str | None = None
+    document_key_sha256: str | None = None
     """In hexadecimal digits; of a document alone."""
 
 
@@ -79,7 +79,7 @@ class Job:
 
     id: str
     key_id: str | None
-    wishes: JobRequest
+    job_request: JobRequest
     state: JobState
     is_cancelling: bool
     """It is to end and is being worked on."""
@@ -111,15 +111,15 @@ class Job:
     """None where there is no webhook."""
     webhook_problem: str | None
     """Why the last try failed."""
-    ticket_sha256: str | None
-    """Of a document: its id and the ticket that this is of are what it is had by, and nothing else."""
+    document_key_sha256: str | None
+    """Of a document: its id and the document key that this is of are what it is had by, and nothing else."""
     detected_source: str | None
     """Where nobody named the language of the file, and it is known by now."""
 
     @property
     def is_document(self) -> bool:
-        """Whether it comes back whole or not at all, and belongs to whoever has its ticket."""
-        return self.ticket_sha256 is not None
+        """Whether it comes back whole or not at all, and belongs to whoever has its document key."""
+        return self.document_key_sha256 is not None
 
     @property
     def has_ended(self) -> bool:

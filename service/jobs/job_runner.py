@@ -101,7 +101,7 @@ class JobRunner:
     limits: FileLimits | None = None
     """What reading a file may cost; None to read files in this process."""
 
-    def check(self, wishes: JobRequest, source: Path, stop: Event) -> EntryCounts:
+    def check(self, job_request: JobRequest, source: Path, stop: Event) -> EntryCounts:
         """Read a file from end to end, so that one that cannot be translated is rejected before it waits.
 
         Raises:
@@ -110,8 +110,8 @@ class JobRunner:
             InputError: its languages decide what is in it, and cannot be found.
             BatchStopped: `stop` was set, or the process that reads it was stopped.
         """
-        pair = self._pair(wishes, source) if depends_on_languages(wishes.file_name) else None
-        found = survey(_job_file(wishes, source, source, pair or UNKNOWN, self.limits), stop)
+        pair = self._pair(job_request, source) if depends_on_languages(job_request.file_name) else None
+        found = survey(_job_file(job_request, source, source, pair or UNKNOWN, self.limits), stop)
         return EntryCounts(found.num_entries, found.num_characters, pair)
 
     def run(
@@ -132,14 +132,14 @@ class JobRunner:
             DragomanError: the engine failed.
             StoreError: the journal's database did.
         """
-        pair = self._pair(job.wishes, source)
-        if self.detection.is_wanted(job.wishes.source):
+        pair = self._pair(job.job_request, source)
+        if self.detection.is_wanted(job.job_request.source):
             progress_reporter.tell_source(pair.source)
-        file = _job_file(job.wishes, source, folder / "result", pair, self.limits)
+        file = _job_file(job.job_request, source, folder / "result", pair, self.limits)
         errors = folder / "errors.jsonl"
         journal = self.journal(job.id)
-        facts = translator_facts(self.router, [pair], BATCH, job.wishes.model, self.providers)
-        batch = BatchJob((file,), facts, errors, job.wishes.on_failure, CHUNKS)
+        facts = translator_facts(self.router, [pair], BATCH, job.job_request.model, self.providers)
+        batch = BatchJob((file,), facts, errors, job.job_request.on_failure, CHUNKS)
 
         def run() -> BatchReport:
             return run_job(
@@ -171,37 +171,37 @@ class JobRunner:
             BatchError: the file cannot be read.
             StoreError: the database cannot be used.
         """
-        pair = self._pair(job.wishes, source)
-        file = _job_file(job.wishes, source, source, pair, self.limits)
+        pair = self._pair(job.job_request, source)
+        file = _job_file(job.job_request, source, source, pair, self.limits)
         return _translated_characters(file, self.journal(job.id))
 
     def journal(self, job_id: str) -> Journal:
         """A job's own."""
         return Journal(self.database, job_id)
 
-    def is_in_target(self, wishes: JobRequest, source: Path) -> bool:
+    def is_in_target(self, job_request: JobRequest, source: Path) -> bool:
         """Whether the language found in a file is the one that it is to be translated into.
 
         Raises:
             InputError: nothing translates this.
             BatchError: the file cannot be read.
         """
-        if not self.detection.is_wanted(wishes.source):
+        if not self.detection.is_wanted(job_request.source):
             return False
-        found = self._find_source(wishes, source)
+        found = self._find_source(job_request, source)
         return found.language is None and found.detected.language != UNDETERMINED
 
-    def _pair(self, wishes: JobRequest, source: Path) -> Pair:
+    def _pair(self, job_request: JobRequest, source: Path) -> Pair:
         """Languages by their codes; the same twice where there is nothing to do."""
-        if not self.detection.is_wanted(wishes.source):
-            return self.router.route(wishes.source, wishes.target, wishes.model).pair
-        found = self._find_source(wishes, source)
+        if not self.detection.is_wanted(job_request.source):
+            return self.router.route(job_request.source, job_request.target, job_request.model).pair
+        found = self._find_source(job_request, source)
         return Pair(found.language or found.target, found.target)
 
-    def _find_source(self, wishes: JobRequest, source: Path) -> ResolvedSource:
-        undetermined = Pair(UNKNOWN.source, wishes.target or UNKNOWN.target)
-        file = _job_file(wishes, source, source, undetermined, self.limits)
-        return resolve_source(beginning_of(file), wishes.target, wishes.model, self.router.routes)
+    def _find_source(self, job_request: JobRequest, source: Path) -> ResolvedSource:
+        undetermined = Pair(UNKNOWN.source, job_request.target or UNKNOWN.target)
+        file = _job_file(job_request, source, source, undetermined, self.limits)
+        return resolve_source(beginning_of(file), job_request.target, job_request.model, self.router.routes)
 
     def _translator(self, pair: Pair, job: Job) -> EntryTranslator:
         if pair.source == pair.target:
@@ -210,7 +210,7 @@ class JobRunner:
             self.router,
             pair.source,
             pair.target,
-            model=job.wishes.model,
+            model=job.job_request.model,
             read_ahead=self.max_texts,
             cache_partition=self.cache_sharing.partition_of(job.key_id),
         )
@@ -224,10 +224,12 @@ def keep(blob: str, file: Path) -> Kept:
 
 
 def _job_file(
-    wishes: JobRequest, source: Path, target: Path, pair: Pair, limits: FileLimits | None
+    job_request: JobRequest, source: Path, target: Path, pair: Pair, limits: FileLimits | None
 ) -> JobFile:
-    opened = open_format(wishes.file_name, FileOptions(pair.source, pair.target, wishes.columns), limits)
-    return JobFile(wishes.file_name, source, target, opened, pair)
+    opened = open_format(
+        job_request.file_name, FileOptions(pair.source, pair.target, job_request.columns), limits
+    )
+    return JobFile(job_request.file_name, source, target, opened, pair)
 
 
 def _translated_characters(file: JobFile, journal: Journal) -> int:

@@ -20,7 +20,7 @@ from service.formats.errors import FileProblem
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.http.threads import run_in_thread
 from service.jobs.cleanup import remove
-from service.jobs.errors import FileRefused, JobError, JobsFull, TooManyBytes, TooManyJobs
+from service.jobs.errors import FileRejected, JobError, JobsFull, TooManyBytes, TooManyJobs
 from service.jobs.job import Ending, Job, JobRequest, JobState, NewJob, new_job_id
 from service.jobs.job_runner import EntryCounts, JobRunner, keep
 from service.jobs.job_storage import JobStorage
@@ -38,8 +38,8 @@ class UploadedFile:
     """A file that has come, and what is wanted of it."""
 
     path: Path
-    wishes: JobRequest
-    ticket_sha256: str | None = None
+    job_request: JobRequest
+    document_key_sha256: str | None = None
     """Of a document."""
 
 
@@ -63,13 +63,13 @@ class JobService:
             with anyio.CancelScope(shield=True):
                 await run_in_thread(made.cleanup)
 
-    def require_pair(self, wishes: JobRequest) -> None:
+    def require_pair(self, job_request: JobRequest) -> None:
         """Raise what would make the work fail whatever the file is.
 
         Raises:
             InputError: nothing serves the pair, or the source is to be detected and cannot be.
         """
-        require_pair(wishes, self.runner.router, self.runner.detection)
+        require_pair(job_request, self.runner.router, self.runner.detection)
 
     async def add(self, sent: UploadedFile, caller: Caller) -> Job:
         """Take a file in, and charge for it. It is read through first.
@@ -98,7 +98,7 @@ class JobService:
 
         def look() -> bool:
             with suppress(FileProblem, InputProblem, InputError):
-                return self.runner.is_in_target(sent.wishes, sent.path)
+                return self.runner.is_in_target(sent.job_request, sent.path)
             return False
 
         return await anyio.to_thread.run_sync(look, limiter=self._checking)
@@ -120,15 +120,15 @@ class JobService:
 
     async def _checked(self, sent: UploadedFile) -> EntryCounts:
         """Read through beside the loop; a client that leaves takes its file with it."""
-        name, stop = sent.wishes.file_name, Event()
+        name, stop = sent.job_request.file_name, Event()
         try:
             return await anyio.to_thread.run_sync(
-                lambda: self.runner.check(sent.wishes, sent.path, stop), limiter=self._checking
+                lambda: self.runner.check(sent.job_request, sent.path, stop), limiter=self._checking
             )
         except FileProblem as error:
-            raise FileRefused(name, error.problem) from error
+            raise FileRejected(name, error.problem) from error
         except InputProblem as error:
-            raise FileRefused(name, "; ".join(problem for _, problem in error.problems)) from error
+            raise FileRejected(name, "; ".join(problem for _, problem in error.problems)) from error
         except BatchStopped as error:
             raise ApiError(ErrorKind.NOT_READY, "the server is about to stop", headers=RETRY_AFTER) from error
         finally:
@@ -153,11 +153,11 @@ class JobService:
         return NewJob(
             new_job_id(self.storage.store.clock.now()),
             caller.key_id,
-            _with_languages(sent.wishes, counted.pair),
+            _with_languages(sent.job_request, counted.pair),
             sent.path.stat().st_size,
             counted.num_entries,
             counted.num_characters,
-            sent.ticket_sha256,
+            sent.document_key_sha256,
         )
 
     @contextmanager
@@ -172,11 +172,11 @@ class JobService:
             raise
 
 
-def _with_languages(wishes: JobRequest, pair: Pair | None) -> JobRequest:
+def _with_languages(job_request: JobRequest, pair: Pair | None) -> JobRequest:
     """What is worked on has the languages that its charge was counted with, whatever models come and go."""
     if pair is None or pair.source == pair.target:  # such a file comes back as it is
-        return wishes
-    return replace(wishes, source=pair.source, target=pair.target)
+        return job_request
+    return replace(job_request, source=pair.source, target=pair.target)
 
 
 async def asked(ask: Callable[[], Result]) -> Result:

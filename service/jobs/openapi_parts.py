@@ -67,7 +67,7 @@ PROBLEMS = (
 )
 
 _TEXT: Mapping[str, Any] = {"type": "string"}
-_WISHES: Mapping[str, tuple[Mapping[str, Any], str]] = {
+_JOB_REQUEST: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "source": (_TEXT, "Language of the file, as in `de`. Left out or `auto`: detected from its beginning."),
     "target": (_TEXT, "Language to translate into. May be left out where only one is possible."),
     "model": (_TEXT, "The only model to use, by its name or its folder's."),
@@ -98,7 +98,7 @@ UPLOAD: Mapping[str, Any] = {
                         "file": {"type": "string", "format": "binary", "description": "What is translated."},
                         **{
                             name: {**schema, "description": meaning}
-                            for name, (schema, meaning) in _WISHES.items()
+                            for name, (schema, meaning) in _JOB_REQUEST.items()
                         },
                     },
                 },
@@ -125,7 +125,7 @@ UPLOAD: Mapping[str, Any] = {
             "schema": dict(schema),
             "description": f"{meaning} For JSON lines; a form has it as a field.",
         }
-        for name, (schema, meaning) in _WISHES.items()
+        for name, (schema, meaning) in _JOB_REQUEST.items()
     ],
 }
 JOB_ID: Mapping[str, Any] = {

@@ -9,8 +9,8 @@ from service.jobs.tables import JOBS
 
 
 def of_key(key_id: str | None) -> ColumnElement[bool]:
-    """Jobs of a key; documents are had by their tickets alone."""
-    return and_(is_key(key_id), JOBS.c.ticket_sha256.is_(None))
+    """Jobs of a key; documents are had by their document keys alone."""
+    return and_(is_key(key_id), JOBS.c.document_key_sha256.is_(None))
 
 
 def is_key(key_id: str | None) -> ColumnElement[bool]:

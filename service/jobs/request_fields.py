@@ -8,8 +8,8 @@ from dragoman.routing.router import Router
 from service.batch.output_files import OnFailure
 from service.http.errors import FieldProblem, invalid_input
 from service.http.fields import Fields, field_error
-from service.jobs.addresses import parse_webhook_url, refuse_private_literal
-from service.jobs.errors import AddressRefused
+from service.jobs.addresses import parse_webhook_url, reject_private_literal
+from service.jobs.errors import AddressRejected
 from service.jobs.job import JobRequest
 from service.jobs.webhooks import WebhookOptions
 from service.translation.source_language import DetectionMode
@@ -53,27 +53,27 @@ def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | 
     )
 
 
-def require_pair(wishes: JobRequest, router: Router, detection: DetectionMode) -> None:
+def require_pair(job_request: JobRequest, router: Router, detection: DetectionMode) -> None:
     """Raise what would make the work fail whatever the file is.
 
     Raises:
         InputError: nothing serves the pair, or the source is to be detected and cannot be.
     """
-    if is_detected(wishes, detection):
-        router.routes.sources_of(wishes.target, wishes.model)
-        if wishes.target is None and len(router.routes.targets()) > 1:
+    if is_detected(job_request, detection):
+        router.routes.sources_of(job_request.target, job_request.model)
+        if job_request.target is None and len(router.routes.targets()) > 1:
             raise InputError("target", "say which language to translate into")
     else:
-        router.route(wishes.source, wishes.target, wishes.model)
+        router.route(job_request.source, job_request.target, job_request.model)
 
 
-def is_detected(wishes: JobRequest, detection: DetectionMode) -> bool:
+def is_detected(job_request: JobRequest, detection: DetectionMode) -> bool:
     """Whether the source is found in the file.
 
     Raises:
         InputError: it is to be, and this server does not.
     """
-    return detection.is_wanted(wishes.source)
+    return detection.is_wanted(job_request.source)
 
 
 def without_folders(name: str) -> str:
@@ -129,7 +129,7 @@ def _webhook_url(url: str | None, webhooks: WebhookOptions | None) -> str | None
     try:
         parsed = parse_webhook_url(url)
         if not webhooks.allows_private:
-            refuse_private_literal(parsed)
-    except AddressRefused as error:
+            reject_private_literal(parsed)
+    except AddressRejected as error:
         raise field_error("webhook_url", error.problem) from error
     return url

@@ -82,18 +82,18 @@ class JobsResponse(BaseModel):
 
 def present_job(job: Job) -> JobOut:
     """A job as its owner sees it."""
-    wishes, result = job.wishes, job.result
+    job_request, result = job.job_request, job.result
     return JobOut(
         id=job.id,
         state=job.state,
         is_cancelling=job.is_cancelling,
-        file_name=wishes.file_name,
-        source=job.detected_source or wishes.source,
-        target=wishes.target,
-        model=wishes.model,
-        columns=list(wishes.columns),
-        on_failure=wishes.on_failure,
-        webhook_url=wishes.webhook_url,
+        file_name=job_request.file_name,
+        source=job.detected_source or job_request.source,
+        target=job_request.target,
+        model=job_request.model,
+        columns=list(job_request.columns),
+        on_failure=job_request.on_failure,
+        webhook_url=job_request.webhook_url,
         webhook=_present_webhook(job),
         progress=JobProgress(
             entries=job.num_entries,

@@ -17,7 +17,7 @@ from service.http.forms import read_urlencoded
 from service.http.multipart import FormError
 from service.http.openapi_parts import WITH_KEY
 from service.jobs import openapi_parts
-from service.jobs.errors import FileRefused, JobUnfinished, NoResult, UnknownJob
+from service.jobs.errors import FileRejected, JobUnfinished, NoResult, UnknownJob
 from service.jobs.events import MAX_STREAMS, EventStream, job_events
 from service.jobs.job import ID_LENGTH, Job, JobState, Kept, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, asked
@@ -58,14 +58,14 @@ class JobAuthenticator:
     async def add(self, connection: Request, max_bytes: int) -> Job:
         """Take a file in; errors are those that its sender is told."""
         caller = await self.authenticate(connection)
-        await asked(lambda: self.store.check_room(caller.key_id))
+        await asked(lambda: self.store.check_space(caller.key_id))
         async with self.job_service.folder() as folder:
             received = await receive(connection, folder, max_bytes)
-            wishes = read_job_request(received.fields, received.name, self.job_service.storage.webhooks)
-            self.job_service.require_pair(wishes)
+            job_request = read_job_request(received.fields, received.name, self.job_service.storage.webhooks)
+            self.job_service.require_pair(job_request)
             try:
-                return await self.job_service.add(UploadedFile(received.path, wishes), caller)
-            except FileRefused as error:
+                return await self.job_service.add(UploadedFile(received.path, job_request), caller)
+            except FileRejected as error:
                 raise field_error("file", error.problem) from error
 
 
@@ -210,7 +210,7 @@ def _add_fetching(routes: APIRouter, jobs: JobAuthenticator) -> None:
     async def result(connection: Request) -> Response:
         """In the format it came in. Its `ETag` is its SHA-256; it can be fetched in parts."""
         job = await jobs.find(connection)
-        return await _file(connection, jobs, _result_of(job), job.wishes.file_name, openapi_parts.OCTETS)
+        return await _file(connection, jobs, _result_of(job), job.job_request.file_name, openapi_parts.OCTETS)
 
     @routes.get(
         f"{ONE}/errors",

@@ -13,18 +13,18 @@ from service.jobs.job import Job, JobRequest, JobState, Kept, NewJob, WebhookSta
 
 def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
     """Of a job that waits."""
-    wishes = new.wishes
+    job_request = new.job_request
     return {
         "id": new.id,
         "key_id": new.key_id,
         "state": JobState.QUEUED,
-        "file_name": wishes.file_name,
-        "source": wishes.source,
-        "target": wishes.target,
-        "model": wishes.model,
-        "columns": json.dumps(wishes.columns),
-        "on_failure": wishes.on_failure,
-        "webhook_url": wishes.webhook_url,
+        "file_name": job_request.file_name,
+        "source": job_request.source,
+        "target": job_request.target,
+        "model": job_request.model,
+        "columns": json.dumps(job_request.columns),
+        "on_failure": job_request.on_failure,
+        "webhook_url": job_request.webhook_url,
         "input_size_bytes": new.input_size_bytes,
         "num_characters": new.num_characters,
         "charged_month": month,
@@ -35,8 +35,8 @@ def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
         "is_cancelling": False,
         "num_setbacks": 0,
         "webhook_tries": 0,
-        "webhook_state": None if wishes.webhook_url is None else WebhookState.PENDING,
-        "ticket_sha256": new.ticket_sha256,
+        "webhook_state": None if job_request.webhook_url is None else WebhookState.PENDING,
+        "document_key_sha256": new.document_key_sha256,
     }
 
 
@@ -53,7 +53,7 @@ def as_job(row: Row[Any]) -> Job:
 
 
 def _as_job(row: Row[Any]) -> Job:
-    wishes = JobRequest(
+    job_request = JobRequest(
         row.file_name,
         row.source,
         row.target,
@@ -65,7 +65,7 @@ def _as_job(row: Row[Any]) -> Job:
     return Job(
         id=row.id,
         key_id=row.key_id,
-        wishes=wishes,
+        job_request=job_request,
         state=JobState(row.state),
         is_cancelling=bool(row.is_cancelling),
         input_size_bytes=row.input_size_bytes,
@@ -87,7 +87,7 @@ def _as_job(row: Row[Any]) -> Job:
         webhook_due_at=row.webhook_due_at,
         webhook_state=None if row.webhook_state is None else WebhookState(row.webhook_state),
         webhook_problem=row.webhook_problem,
-        ticket_sha256=row.ticket_sha256,
+        document_key_sha256=row.document_key_sha256,
         detected_source=row.detected_source,
     )
 

@@ -91,8 +91,8 @@ class JobStore:
         month = month_of(now)
         with self.database.writing() as connection:
             wait_for_others(connection)
-            self._check_waiting(connection, new.key_id, is_document=new.ticket_sha256 is not None)
-            self._check_room(connection, new.key_id, 2 * new.input_size_bytes)
+            self._check_waiting(connection, new.key_id, is_document=new.document_key_sha256 is not None)
+            self._check_space(connection, new.key_id, 2 * new.input_size_bytes)
             if new.key_id is not None:
                 charge = Charge(new.key_id, month, new.num_characters, documents=1)
                 charge_in_transaction(connection, charge, max_characters_per_month)
@@ -108,36 +108,36 @@ class JobStore:
         now = self.clock.now()
         with self.database.writing() as connection:
             wait_for_others(connection)
-            self._check_room(connection, new.key_id, 2 * new.input_size_bytes)
+            self._check_space(connection, new.key_id, 2 * new.input_size_bytes)
             connection.execute(insert(JOBS).values(new_row(new, month_of(now), now)))
             ended = self._ended(_only(connection, new.id), ending, now)
             connection.execute(update(JOBS).where(JOBS.c.id == new.id).values(ended))
             return _only(connection, new.id)
 
-    def check_room(self, key_id: str | None) -> None:
+    def check_space(self, key_id: str | None) -> None:
         """Raise what `add` would raise of a job whatever its file is like: before it is sent."""
         with self.database.reading() as connection:
             self._check_waiting(connection, key_id, is_document=False)
-            self._check_room(connection, key_id, 1)
+            self._check_space(connection, key_id, 1)
 
     def check_result(self, job: Job, size_bytes: int) -> None:
         """Raise TooManyBytes or JobsFull if a result, with what tells of its errors, finds no room."""
         num_reserved = 2 * job.input_size_bytes
         if size_bytes > num_reserved:
             with self.database.reading() as connection:
-                self._check_room(connection, job.key_id, size_bytes - num_reserved)
+                self._check_space(connection, job.key_id, size_bytes - num_reserved)
 
     def get(self, key_id: str | None, job_id: str) -> Job:
         """Raises UnknownJob if the caller has none of this id. Documents are nobody's."""
         return self._read(JOBS.c.id == job_id, of_key(key_id))
 
     def get_document(self, job_id: str) -> Job:
-        """A document whose time is not over, whoever asks: it is for the caller of this to see its ticket.
+        """Return a document that has not expired; its caller must check the document key.
 
         Raises:
             UnknownJob: there is none of this id.
         """
-        is_document = JOBS.c.ticket_sha256.is_not(None)
+        is_document = JOBS.c.document_key_sha256.is_not(None)
         is_kept = or_(JOBS.c.expires_at.is_(None), JOBS.c.expires_at > self.clock.now())
         return self._read(JOBS.c.id == job_id, is_document, is_kept)
 
@@ -177,7 +177,7 @@ class JobStore:
         is_left = and_(JOBS.c.state == JobState.RUNNING, JOBS.c.leased_until <= now)
         free = or_(JOBS.c.state == JobState.QUEUED, is_left)
         if claimed is Claimed.DOCUMENTS:
-            free = and_(free, JOBS.c.ticket_sha256.is_not(None))
+            free = and_(free, JOBS.c.document_key_sha256.is_not(None))
         order = (num_worked_on(now), JOBS.c.id)
         first = select(JOBS).where(free).order_by(*order).limit(1).with_for_update(skip_locked=True)
         with self.database.reading() as connection:  # a look takes no lock, and there is mostly nothing
@@ -326,12 +326,12 @@ class JobStore:
         asked, found = list(job_ids), set[str]()
         with self.database.reading() as connection:
             for start in range(0, len(asked), MOST_IDS):
-                is_asked = JOBS.c.id.in_(asked[start : start + MOST_IDS])
-                rows = connection.execute(select(JOBS.c.id).where(is_asked, condition))
+                is_requested = JOBS.c.id.in_(asked[start : start + MOST_IDS])
+                rows = connection.execute(select(JOBS.c.id).where(is_requested, condition))
                 found.update(rows.scalars())
         return found
 
-    def _check_room(self, connection: Connection, key_id: str | None, num_new: int) -> None:
+    def _check_space(self, connection: Connection, key_id: str | None, num_new: int) -> None:
         kept = stored_bytes(connection, is_key(key_id))
         if kept + num_new > self.limits.max_bytes_of_key:
             raise TooManyBytes(self.limits.max_bytes_of_key, kept, num_new)
@@ -339,8 +339,8 @@ class JobStore:
             raise JobsFull(self.limits.max_bytes)
 
     def _check_waiting(self, connection: Connection, key_id: str | None, *, is_document: bool) -> None:
-        has_ticket = JOBS.c.ticket_sha256.is_not(None)
-        alike = has_ticket if is_document else ~has_ticket
+        has_document_key = JOBS.c.document_key_sha256.is_not(None)
+        alike = has_document_key if is_document else ~has_document_key
         waiting = select(func.count()).where(is_key(key_id), alike, JOBS.c.state.in_(_WORKED_ON))
         if connection.execute(waiting).scalar_one() >= self.limits.max_jobs_of_key:
             raise TooManyJobs(self.limits.max_jobs_of_key)
@@ -365,7 +365,7 @@ class JobStore:
             "input_size_bytes": 0,  # it is not kept any longer
             "errors": None if errors is None else errors.blob,
             "errors_size_bytes": None if errors is None else errors.size_bytes,
-            "webhook_due_at": None if job.wishes.webhook_url is None else now,
+            "webhook_due_at": None if job.job_request.webhook_url is None else now,
         }
         if result is not None:
             ended |= {

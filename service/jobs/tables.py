@@ -71,7 +71,7 @@ JOBS = Table(
     Column("webhook_due_at", UtcTime),  # NULL: none is to be sent
     Column("webhook_state", String(16)),  # NULL: there is no webhook
     Column("webhook_problem", Text),  # of the last try
-    Column("ticket_sha256", String(64)),  # of a document; NULL: of a job
+    Column("document_key_sha256", String(64)),  # of a document; NULL: of a job
     Column("detected_source", Text),
     Index("jobs_by_key", "key_id", "id"),
     Index("jobs_by_state", "state", "id"),
@@ -80,7 +80,7 @@ JOBS = Table(
 
 STEPS = {
     1: (
-        "ALTER TABLE jobs ADD COLUMN ticket_sha256 VARCHAR(64)",
+        "ALTER TABLE jobs ADD COLUMN document_key_sha256 VARCHAR(64)",
         "ALTER TABLE jobs ADD COLUMN detected_source TEXT",
     ),
     2: (

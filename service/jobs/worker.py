@@ -20,7 +20,7 @@ import anyio
 
 from dragoman.errors import BundleError, InputError, MemoryBudgetExceeded, ProviderError, TranslatorClosed
 from service.accounts.errors import StoreError
-from service.batch.errors import BatchRefused, BatchStopped
+from service.batch.errors import BatchRejected, BatchStopped
 from service.formats.errors import FileProblem
 from service.http.errors import SERVER_FAILED, log_unexpected
 from service.http.threads import run_in_thread, run_on_daemon_thread
@@ -345,7 +345,7 @@ def _shown(error: Exception) -> str:
 
 def _told(error: Exception) -> str:
     """Why a job failed, for its owner; what is none of an owner's business is logged."""
-    if isinstance(error, BatchRefused | FileProblem | InputError):
+    if isinstance(error, BatchRejected | FileProblem | InputError):
         return str(error)
     if isinstance(error, BundleError | ProviderError):
         logger.error("a model cannot be opened: %s", error)

@@ -90,7 +90,7 @@ class _Reader:
         parser.XmlDeclHandler = lambda *_: self._add(_EventKind.BREAK)
         parser.StartDoctypeDeclHandler = self._start_doctype
         parser.EndDoctypeDeclHandler = self._end_doctype
-        parser.EntityDeclHandler = _refuse_entity
+        parser.EntityDeclHandler = _reject_entity
 
     def read(self, encoded: bytes) -> list[_Event]:
         try:
@@ -147,7 +147,7 @@ class _Reader:
         self._in_doctype = False
 
 
-def _refuse_entity(name: str, *_: object) -> None:
+def _reject_entity(name: str, *_: object) -> None:
     raise MarkupError(
         f"entity {name!r} is declared; declarations of entities are not read, so leave them out"
     )

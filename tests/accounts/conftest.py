@@ -60,5 +60,5 @@ def keys(database: Database) -> KeyStore:
     return KeyStore(database)
 
 
-def new_key(keys: KeyStore, wishes: KeyOptions | None = None) -> NewKey:
-    return keys.create(wishes or KeyOptions("tests"), NOON)
+def new_key(keys: KeyStore, options: KeyOptions | None = None) -> NewKey:
+    return keys.create(options or KeyOptions("tests"), NOON)

@@ -109,7 +109,7 @@ def test_a_key_is_valid_until_it_expires_or_is_revoked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "field"),
+    ("options", "field"),
     [
         (KeyOptions("  "), "name"),
         (KeyOptions("x" * 201), "name"),
@@ -118,9 +118,9 @@ def test_a_key_is_valid_until_it_expires_or_is_revoked() -> None:
         (KeyOptions("mine", expires_at=NOW), "expires"),
     ],
 )
-def test_a_key_that_cannot_be_is_refused_by_its_field(wishes: KeyOptions, field: str) -> None:
+def test_a_key_that_cannot_be_is_refused_by_its_field(options: KeyOptions, field: str) -> None:
     with pytest.raises(KeyInvalid) as refused:
-        make_key(wishes, NOW)
+        make_key(options, NOW)
     assert refused.value.field == field
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dragoman.types import Pair
 from service.batch.errors import InputChanged, InputProblem, JobCancelled, JournalDamaged, OtherJob
 from service.batch.journal import Journal
-from service.batch.output_files import OnFailure, tells_of_failures
+from service.batch.output_files import OnFailure, reports_failures
 from service.batch.pending_entries import Chunks, PendingEntriesPass
 from service.batch.progress import BatchProgress, BatchReport, ignore_progress
 from service.batch.run import Job, run_job
@@ -59,7 +59,7 @@ def test_every_line_keeps_its_place_and_each_distinct_one_is_asked_once(
     failed, cut = lines.count("unusable"), lines.count("cut")
     assert report == BatchReport(len(lines), failed, cut, len(set(lines)))
     assert job.problems_path.exists() == bool(failed or cut)
-    assert tells_of_failures(job.problems_path) == bool(failed)
+    assert reports_failures(job.problems_path) == bool(failed)
 
 
 def test_duplicates_are_translated_once_across_files(tmp_path: Path, journal: Journal) -> None:
@@ -161,7 +161,7 @@ def test_chunks_are_kept_as_they_fill_and_as_time_passes(tmp_path: Path, journal
 
     translator = UpperCase(1)
     translator.on_outcome = tick
-    lacking = PendingEntriesPass(
+    pending = PendingEntriesPass(
         journal,
         len(LINES),
         chunks=Chunks(entries=10, seconds=5.0),
@@ -169,7 +169,7 @@ def test_chunks_are_kept_as_they_fill_and_as_time_passes(tmp_path: Path, journal
         stop=threading.Event(),
         monotonic=lambda: now_s,
     )
-    lacking.run([file], PAIR, translator)
+    pending.run([file], PAIR, translator)
 
     assert kept[:18] == [0] * 6 + [6] * 10 + [16] * 2
     assert journal.num_outcomes() == 100

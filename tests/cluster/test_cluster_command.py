@@ -7,7 +7,7 @@ import pytest
 from dragoman.decoding.options import DecodingOptions
 from service.batch.job_directory import StartMode
 from service.batch.output_files import OnFailure
-from service.batch.planning import LanguageWishes
+from service.batch.planning import LanguageOptions
 from service.cli.batch_arguments import BatchArguments, ClusterArguments
 from service.cli.batch_job import run_batch
 from service.settings import Settings
@@ -39,16 +39,16 @@ def test_the_model_that_is_named_translates_on_nodes_as_it_does_here(
     source.write_text("Guten Morgen!\nGute Nacht!\n", encoding="utf8")
 
     def status_of(output: str, cluster: ClusterArguments | None) -> int:
-        wishes = BatchArguments(
+        options = BatchArguments(
             (str(source),),
             str(tmp_path / output),
-            LanguageWishes("de", "en", model=as_a_wish),
+            LanguageOptions("de", "en", model=as_a_wish),
             DecodingOptions(return_scores=False),
             OnFailure.SOURCE,
             StartMode.NEW,
             cluster,
         )
-        return run_batch(wishes, settings)
+        return run_batch(options, settings)
 
     assert status_of("alone.txt", None) == 0
     assert status_of("together.txt", ON_RAY) == 0

@@ -29,7 +29,7 @@ Model = Any
 
 
 @dataclass(frozen=True)
-class Wishes:
+class SearchCase:
     """How to search, in the words of Transformers."""
 
     length_penalty: float
@@ -40,14 +40,14 @@ class Wishes:
     no_repeat_ngram_size: int = 0
 
 
-WISHES = [
-    *(Wishes(*options) for options in product((0.6, 1.0, 2.0), (False, True), (None, 7))),
-    Wishes(0.0, early_stopping=False, forced_bos_token_id=None),
-    Wishes(1.0, early_stopping=False, forced_bos_token_id=None, min_length=8),
-    Wishes(1.0, early_stopping=True, forced_bos_token_id=7, min_length=MAX_LENGTH),
+CASES = [
+    *(SearchCase(*options) for options in product((0.6, 1.0, 2.0), (False, True), (None, 7))),
+    SearchCase(0.0, early_stopping=False, forced_bos_token_id=None),
+    SearchCase(1.0, early_stopping=False, forced_bos_token_id=None, min_length=8),
+    SearchCase(1.0, early_stopping=True, forced_bos_token_id=7, min_length=MAX_LENGTH),
 ]
 FILTERED = [
-    Wishes(1.0, penalty < 2, forced, least, penalty, size)
+    SearchCase(1.0, penalty < 2, forced, least, penalty, size)
     for (penalty, size), (forced, least) in product(
         ((1.3, 0), (4.0, 0), (1.0, 1), (1.0, 2), (1.0, 3), (1.3, 2)), ((None, 0), (7, 8))
     )
@@ -158,32 +158,32 @@ class TorchStepper:
         self.read, self.numbers = self.read[rows], self.numbers[rows]
 
 
-def source_of(wishes: Wishes, num_hypotheses: int) -> Source:
-    forced = wishes.forced_bos_token_id
+def source_of(options: SearchCase, num_hypotheses: int) -> Source:
+    forced = options.forced_bos_token_id
     return Source(
         ids=(),
-        limits=TargetLimits(MAX_LENGTH - 1, max(wishes.min_length - 1, 0)),
+        limits=TargetLimits(MAX_LENGTH - 1, max(options.min_length - 1, 0)),
         begin=(PAD,) if forced is None else (PAD, forced),
-        length_penalty=wishes.length_penalty,
+        length_penalty=options.length_penalty,
         num_hypotheses=num_hypotheses,
-        early_stopping=wishes.early_stopping,
-        repetition_penalty=wishes.repetition_penalty,
-        no_repeat_ngram_size=wishes.no_repeat_ngram_size,
+        early_stopping=options.early_stopping,
+        repetition_penalty=options.repetition_penalty,
+        no_repeat_ngram_size=options.no_repeat_ngram_size,
     )
 
 
 def search_all(
-    model: Model, inputs: Inputs, kind: SearchKind, kinds_of_wishes: Sequence[Wishes]
-) -> dict[Wishes, list[list[Hypothesis]]]:
+    model: Model, inputs: Inputs, kind: SearchKind, kinds_of_wishes: Sequence[SearchCase]
+) -> dict[SearchCase, list[list[Hypothesis]]]:
     """Every input with all kinds of wishes, side by side in one search."""
-    asked = [(wishes, number) for number in range(NUM_INPUTS) for wishes in kinds_of_wishes]
+    asked = [(options, number) for number in range(NUM_INPUTS) for options in kinds_of_wishes]
     beam_size = kind.beam_size
     stepper = TorchStepper(model, inputs, [number for _, number in asked], beam_size)
-    sources = [source_of(wishes, beam_size) for wishes, _ in asked]
+    sources = [source_of(options, beam_size) for options, _ in asked]
     found = search(stepper, make_strategy(sources, kind, TargetVocabulary(EOS, VOCAB_SIZE)))
-    results: dict[Wishes, list[list[Hypothesis]]] = {wishes: [] for wishes in kinds_of_wishes}
-    for (wishes, _), hypotheses in zip(asked, found, strict=True):
-        results[wishes].append(hypotheses)
+    results: dict[SearchCase, list[list[Hypothesis]]] = {options: [] for options in kinds_of_wishes}
+    for (options, _), hypotheses in zip(asked, found, strict=True):
+        results[options].append(hypotheses)
     return results
 
 
@@ -196,25 +196,25 @@ class Found:
     score: float
 
 
-def generate(model: Model, inputs: Inputs, wishes: Wishes, beam_size: int) -> list[list[Found]]:
+def generate(model: Model, inputs: Inputs, options: SearchCase, beam_size: int) -> list[list[Found]]:
     """All that Transformers returns for each input, best first."""
     results = model.generate(
         inputs.ids,
         attention_mask=inputs.mask,
         num_beams=beam_size,
         num_return_sequences=beam_size,
-        length_penalty=wishes.length_penalty,
-        early_stopping=wishes.early_stopping,
-        forced_bos_token_id=wishes.forced_bos_token_id,
+        length_penalty=options.length_penalty,
+        early_stopping=options.early_stopping,
+        forced_bos_token_id=options.forced_bos_token_id,
         max_length=MAX_LENGTH,
-        min_length=wishes.min_length,
-        repetition_penalty=wishes.repetition_penalty,
-        no_repeat_ngram_size=wishes.no_repeat_ngram_size,
+        min_length=options.min_length,
+        repetition_penalty=options.repetition_penalty,
+        no_repeat_ngram_size=options.no_repeat_ngram_size,
         do_sample=False,
         return_dict_in_generate=True,
         output_scores=True,
     )
-    num_begin = 1 if wishes.forced_bos_token_id is None else 2
+    num_begin = 1 if options.forced_bos_token_id is None else 2
     found = [
         Found(said(row[num_begin:]), FinishReason.STOP if EOS in row else FinishReason.LENGTH, score)
         for row, score in zip(results.sequences.tolist(), results.sequences_scores.tolist(), strict=True)
@@ -231,10 +231,10 @@ def said(row: list[int]) -> Prefix:
 def test_all_hypotheses_are_those_of_transformers_in_its_order(
     model: Model, inputs: Inputs, beam_size: int
 ) -> None:
-    ours = search_all(model, inputs, SearchKind(beam_size), WISHES)
+    ours = search_all(model, inputs, SearchKind(beam_size), CASES)
 
-    for wishes in WISHES:
-        check(ours[wishes], generate(model, inputs, wishes, beam_size), wishes)
+    for options in CASES:
+        check(ours[options], generate(model, inputs, options, beam_size), options)
 
 
 @pytest.mark.parametrize("beam_size", [2, 3, 4])
@@ -243,13 +243,13 @@ def test_filters_change_hypotheses_as_those_of_transformers_do(
 ) -> None:
     ours = search_all(model, inputs, SearchKind(beam_size, method=Method.FILTERED), FILTERED)
 
-    for wishes in FILTERED:
-        check(ours[wishes], generate(model, inputs, wishes, beam_size), wishes)
+    for options in FILTERED:
+        check(ours[options], generate(model, inputs, options, beam_size), options)
 
 
-def check(ours: list[list[Hypothesis]], theirs: list[list[Found]], wishes: Wishes) -> None:
+def check(ours: list[list[Hypothesis]], theirs: list[list[Found]], options: SearchCase) -> None:
     for number, (found, expected) in enumerate(zip(ours, theirs, strict=True)):
-        case = (wishes, number)
+        case = (options, number)
         assert [one.ids for one in found] == [one.ids for one in expected], case
         assert [one.finish_reason for one in found] == [one.finish_reason for one in expected], case
         scores = [one.score for one in expected]
@@ -259,10 +259,12 @@ def check(ours: list[list[Hypothesis]], theirs: list[list[Found]], wishes: Wishe
 def test_the_models_give_searches_something_to_differ_about(model: Model, inputs: Inputs) -> None:
     """Else the test above would not notice a rule that is broken."""
     best = {
-        wishes: [hypotheses[0] for hypotheses in results]
-        for wishes, results in search_all(model, inputs, SearchKind(4), WISHES).items()
+        options: [hypotheses[0] for hypotheses in results]
+        for options, results in search_all(model, inputs, SearchKind(4), CASES).items()
     }
-    late, early, forced = (best[Wishes(1.0, *wishes)] for wishes in ((False, None), (True, None), (False, 7)))
+    late, early, forced = (
+        best[SearchCase(1.0, *options)] for options in ((False, None), (True, None), (False, 7))
+    )
 
     assert sum(first.ids != second.ids for first, second in zip(early, late, strict=True)) > 20
     assert sum(first.ids != second.ids for first, second in zip(forced, late, strict=True)) > 20
@@ -276,7 +278,7 @@ def test_greedy_search_finds_what_transformers_does_without_a_beam(
     model: Model, inputs: Inputs, forced: int | None, min_length: int
 ) -> None:
     source = source_of(
-        Wishes(1.0, early_stopping=False, forced_bos_token_id=forced, min_length=min_length), 1
+        SearchCase(1.0, early_stopping=False, forced_bos_token_id=forced, min_length=min_length), 1
     )
     sources = [replace(source) for _ in range(NUM_INPUTS)]
     stepper = TorchStepper(model, inputs, range(NUM_INPUTS), 1)
@@ -299,7 +301,7 @@ def test_greedy_search_finds_what_transformers_does_without_a_beam(
 def test_filters_find_something_to_change(model: Model, inputs: Inputs) -> None:
     """Else the test of filters above would be the one without."""
     kind = SearchKind(4, method=Method.FILTERED)
-    plain = Wishes(1.0, early_stopping=False, forced_bos_token_id=None)
+    plain = SearchCase(1.0, early_stopping=False, forced_bos_token_id=None)
     kinds = [plain, *(replace(plain, no_repeat_ngram_size=size) for size in (1, 2, 3))]
     kinds += [replace(plain, repetition_penalty=penalty) for penalty in (1.3, 4.0)]
     unchanged, *changed = search_all(model, inputs, kind, kinds).values()
@@ -313,7 +315,8 @@ def test_greedy_search_repeats_no_ngram_as_transformers_does_not(
     model: Model, inputs: Inputs, size: int
 ) -> None:
     source = replace(
-        source_of(Wishes(1.0, early_stopping=False, forced_bos_token_id=None), 1), no_repeat_ngram_size=size
+        source_of(SearchCase(1.0, early_stopping=False, forced_bos_token_id=None), 1),
+        no_repeat_ngram_size=size,
     )
     sources = [replace(source) for _ in range(NUM_INPUTS)]
     kind = SearchKind(1, method=Method.FILTERED)

@@ -12,7 +12,7 @@ from dragoman.types import Method, SearchKind, Splitting
 
 
 @pytest.mark.parametrize(
-    ("wishes", "field", "limit"),
+    ("options", "field", "limit"),
     [
         ({"beam_size": 0}, "beam_size", "between 1 and 32"),
         ({"beam_size": 33}, "beam_size", "between 1 and 32"),
@@ -34,13 +34,13 @@ from dragoman.types import Method, SearchKind, Splitting
     ],
 )
 def test_an_option_out_of_range_is_refused_with_its_name_and_range(
-    wishes: dict[str, Any], field: str, limit: str
+    options: dict[str, Any], field: str, limit: str
 ) -> None:
     with pytest.raises(InputError) as raised:
-        DecodingOptions(**wishes)
+        DecodingOptions(**options)
 
     assert raised.value.field == field
-    assert str(wishes[field]) in raised.value.problem
+    assert str(options[field]) in raised.value.problem
     assert limit in raised.value.problem
 
 
@@ -88,7 +88,7 @@ def test_sampling_has_no_beam_of_the_models_and_as_many_draws_as_are_wanted() ->
 
 @pytest.mark.parametrize("has_shortlist", [False, True])
 @pytest.mark.parametrize(
-    ("wishes", "kind"),
+    ("options", "kind"),
     [
         (DecodingOptions(repetition_penalty=1.1), SearchKind(4, method=Method.FILTERED)),
         (DecodingOptions(no_repeat_ngram_size=3), SearchKind(4, method=Method.FILTERED)),
@@ -98,11 +98,11 @@ def test_sampling_has_no_beam_of_the_models_and_as_many_draws_as_are_wanted() ->
     ],
 )
 def test_what_a_shortlist_may_not_have_is_looked_for_without_one(
-    wishes: DecodingOptions,
+    options: DecodingOptions,
     kind: SearchKind,
     has_shortlist: bool,  # noqa: FBT001 -- a case, by name
 ) -> None:
-    assert wishes.resolve(4, 1.0, early_stopping=False).kind(has_shortlist) == kind
+    assert options.resolve(4, 1.0, early_stopping=False).kind(has_shortlist) == kind
 
 
 @pytest.mark.parametrize("has_shortlist", [False, True])
@@ -115,7 +115,7 @@ def test_a_plain_search_takes_the_shortlist_that_there_is(
 
 
 @pytest.mark.parametrize(
-    "wishes",
+    "options",
     [
         {},
         {"beam_size": 1},
@@ -129,10 +129,10 @@ def test_a_plain_search_takes_the_shortlist_that_there_is(
         {"sampling": Sampling(), "num_hypotheses": 32, "beam_size": 1},
     ],
 )
-def test_the_ends_of_every_range_are_accepted(wishes: dict[str, Any]) -> None:
-    options = DecodingOptions(**wishes)
+def test_the_ends_of_every_range_are_accepted(options: dict[str, Any]) -> None:
+    accepted = DecodingOptions(**options)
 
-    assert all(getattr(options, field) == value for field, value in wishes.items())
+    assert all(getattr(accepted, field) == value for field, value in options.items())
 
 
 def test_what_was_not_wished_for_is_the_models_default() -> None:
@@ -143,16 +143,16 @@ def test_what_was_not_wished_for_is_the_models_default() -> None:
 
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_a_wish_goes_before_the_models_default(early_stopping: bool) -> None:  # noqa: FBT001 -- a case, by name
-    wishes = DecodingOptions(beam_size=1, length_penalty=0.0, early_stopping=early_stopping)
+    options = DecodingOptions(beam_size=1, length_penalty=0.0, early_stopping=early_stopping)
 
-    resolved = wishes.resolve(6, 0.6, early_stopping=not early_stopping)
+    resolved = options.resolve(6, 0.6, early_stopping=not early_stopping)
 
     assert (resolved.beam_size, resolved.length_penalty) == (1, 0.0)
     assert resolved.early_stopping is early_stopping
 
 
 def test_all_other_wishes_are_handed_on_as_they_are() -> None:
-    wishes = DecodingOptions(
+    options = DecodingOptions(
         num_hypotheses=3,
         max_length=90,
         min_length=2,
@@ -167,22 +167,22 @@ def test_all_other_wishes_are_handed_on_as_they_are() -> None:
         return_tokens=True,
     )
 
-    resolved = wishes.resolve(4, 1.0, early_stopping=False)
+    resolved = options.resolve(4, 1.0, early_stopping=False)
 
     names = {field.name for field in fields(DecodingOptions)}
     assert names == {field.name for field in fields(SearchOptions)}
     for name in names - {"beam_size", "length_penalty", "early_stopping"}:
-        assert getattr(resolved, name) == getattr(wishes, name) != getattr(DecodingOptions(), name)
+        assert getattr(resolved, name) == getattr(options, name) != getattr(DecodingOptions(), name)
 
 
 def test_more_hypotheses_than_the_models_own_beam_holds_are_refused() -> None:
-    wishes = DecodingOptions(num_hypotheses=5)
+    options = DecodingOptions(num_hypotheses=5)
 
     with pytest.raises(InputError, match="more than beam_size 4") as raised:
-        wishes.resolve(4, 1.0, early_stopping=False)
+        options.resolve(4, 1.0, early_stopping=False)
 
     assert raised.value.field == "num_hypotheses"
-    assert wishes.resolve(5, 1.0, early_stopping=False).num_hypotheses == 5
+    assert options.resolve(5, 1.0, early_stopping=False).num_hypotheses == 5
 
 
 @pytest.mark.parametrize(

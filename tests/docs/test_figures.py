@@ -10,7 +10,9 @@ from bench.tables import RESULTS, all_tables
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(("position", "page"), list(enumerate(["README.md", *["docs/reports/serving.md"] * 2])))
+@pytest.mark.parametrize(
+    ("position", "page"), list(enumerate(["README.md", *["docs/reports/serving.md"] * 2]))
+)
 def test_tables_are_made_of_the_results(position: int, page: str) -> None:
     assert all_tables()[position] in (ROOT / page).read_text(encoding="utf8")
 

@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.types import Pair
-from export.original import ImportRefusedError, WantedLanguages
+from export.original import ImportRejectedError, WantedLanguages
 from export.samples import choose_texts
 from export.sources import found, load_original
 
@@ -47,9 +47,9 @@ def test_an_archive_is_unpacked_for_as_long_as_it_is_needed(tmp_path: Path) -> N
 def test_a_bare_file_and_an_unknown_name_are_refused_with_what_to_do(tmp_path: Path) -> None:
     weights = tmp_path / "model.npz"
     weights.write_bytes(b"")
-    with pytest.raises(ImportRefusedError, match="give the folder it is in"), found(str(weights)):
+    with pytest.raises(ImportRejectedError, match="give the folder it is in"), found(str(weights)):
         pass
-    with pytest.raises(ImportRefusedError, match="no hub id"), found(str(tmp_path / "nowhere")):
+    with pytest.raises(ImportRejectedError, match="no hub id"), found(str(tmp_path / "nowhere")):
         pass
 
 
@@ -70,7 +70,7 @@ def test_files_of_two_kinds_are_refused_and_not_guessed_about(tmp_path: Path) ->
     shutil.copytree(CHECKPOINT, tmp_path, dirs_exist_ok=True)
     (tmp_path / "config.json").write_text("{}", encoding="utf8")
 
-    with pytest.raises(ImportRefusedError, match=r"checkpoint of .* and a Hugging Face folder") as caught:
+    with pytest.raises(ImportRejectedError, match=r"checkpoint of .* and a Hugging Face folder") as caught:
         load_original(tmp_path, NOTHING_WANTED)
 
     assert len(caught.value.problems) == 1
@@ -79,11 +79,11 @@ def test_files_of_two_kinds_are_refused_and_not_guessed_about(tmp_path: Path) ->
 def test_a_checkpoint_takes_the_languages_it_is_told_and_one_of_each(tmp_path: Path) -> None:
     (pair,) = load_original(CHECKPOINT, WantedLanguages(("gsw",), ("en-GB",))).languages.pairs()
     assert pair == Pair("gsw", "en-GB")
-    with pytest.raises(ImportRefusedError, match="2 source languages were asked for"):
+    with pytest.raises(ImportRejectedError, match="2 source languages were asked for"):
         load_original(CHECKPOINT, WantedLanguages(("de", "nl"), ()))
     shutil.copytree(CHECKPOINT, tmp_path, dirs_exist_ok=True)
     (tmp_path / "training.json").unlink()
-    with pytest.raises(ImportRefusedError, match="names no source language; give --source-lang"):
+    with pytest.raises(ImportRejectedError, match="names no source language; give --source-lang"):
         load_original(tmp_path, NOTHING_WANTED)
 
 
@@ -106,10 +106,10 @@ def test_a_given_file_is_for_the_first_pair(tmp_path: Path) -> None:
     (text,) = choose_texts(languages("fr de", "fr en"), given, "model")
 
     assert (text.pair, text.lines()) == (Pair("fr", "en"), ["Bonjour.", "Merci."])
-    with pytest.raises(ImportRefusedError, match="not found"):
+    with pytest.raises(ImportRejectedError, match="not found"):
         choose_texts(languages("fr", "en"), tmp_path / "none.txt", "model")
 
 
 def test_languages_without_built_in_text_need_some() -> None:
-    with pytest.raises(ImportRefusedError, match=r"there is de, en.* 200 or more lines of fr$"):
+    with pytest.raises(ImportRejectedError, match=r"there is de, en.* 200 or more lines of fr$"):
         choose_texts(languages("fr es", "it"), None, "model")

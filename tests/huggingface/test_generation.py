@@ -9,7 +9,7 @@ import torch
 
 from dragoman.manifest import DecodingDefaults
 from export import huggingface
-from export.original import ImportRefusedError, Original, WantedLanguages
+from export.original import ImportRejectedError, Original, WantedLanguages
 from tests.huggingface.make_models import edit_json
 
 Copy = Callable[[Path], Path]
@@ -24,7 +24,7 @@ def with_settings(folder: Path, settings: dict[str, object]) -> Original:
 
 
 def problems_with(folder: Path, settings: dict[str, object]) -> tuple[str, ...]:
-    with pytest.raises(ImportRefusedError) as caught:
+    with pytest.raises(ImportRejectedError) as caught:
         with_settings(folder, settings)
     return caught.value.problems
 
@@ -61,7 +61,7 @@ def test_older_folders_have_the_settings_among_the_models_own(marian_folder: Pat
     assert original.max_target_tokens == 511
     assert original.model.config.suppressed_ids == (PAD,)
     edit_json(folder / "config.json", {"no_repeat_ngram_size": 3})
-    with pytest.raises(ImportRefusedError, match=r"config\.json: no_repeat_ngram_size 3"):
+    with pytest.raises(ImportRejectedError, match=r"config\.json: no_repeat_ngram_size 3"):
         huggingface.load(folder, WantedLanguages())
 
 

@@ -10,7 +10,7 @@ from dragoman.types import Pair
 from export import huggingface
 from export.huggingface.codes import M2M_100, MBART_25, MBART_50, NLLB_200
 from export.huggingface.languages import standard_code, tag_languages
-from export.original import ImportRefusedError, WantedLanguages
+from export.original import ImportRejectedError, WantedLanguages
 from tests.huggingface.make_models import edit_json, write_m2m, write_marian, write_mbart, write_nllb
 
 Copy = Callable[[Path], Path]
@@ -22,7 +22,7 @@ def languages_of(folder: Path, wanted: WantedLanguages = ALL) -> Languages:
 
 
 def problems_of(folder: Path, wanted: WantedLanguages = ALL) -> tuple[str, ...]:
-    with pytest.raises(ImportRefusedError) as caught:
+    with pytest.raises(ImportRejectedError) as caught:
         huggingface.load(folder, wanted)
     return caught.value.problems
 

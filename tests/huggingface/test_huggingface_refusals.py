@@ -10,14 +10,14 @@ from export import huggingface
 from export.huggingface import files
 from export.huggingface.architectures import M2M_100, MARIAN, MBART, Architecture
 from export.huggingface.configuration import Shape, read_shape
-from export.original import ImportRefusedError, WantedLanguages
+from export.original import ImportRejectedError, WantedLanguages
 from tests.huggingface.make_models import edit_json, write_json, write_m2m, write_mbart, write_nllb
 
 Copy = Callable[[Path], Path]
 
 
 def problems_of(folder: Path) -> tuple[str, ...]:
-    with pytest.raises(ImportRefusedError) as caught:
+    with pytest.raises(ImportRejectedError) as caught:
         huggingface.load(folder, WantedLanguages())
     assert caught.value.origin == str(folder)
     return caught.value.problems

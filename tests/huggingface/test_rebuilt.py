@@ -13,7 +13,7 @@ import sentencepiece
 from export import huggingface
 from export.huggingface.fast import read_fast
 from export.huggingface.rebuilt import SPACES, rebuild_model
-from export.original import ImportRefusedError, WantedLanguages
+from export.original import ImportRejectedError, WantedLanguages
 from tests.huggingface.make_models import english, german, write_mbart, write_nllb
 from tests.huggingface.odd_lines import odd_lines
 
@@ -90,10 +90,10 @@ def test_a_rebuilt_model_goes_with_a_model_that_cannot_be_loaded(
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
 
-    with pytest.raises(ImportRefusedError, match="tlh is none"):
+    with pytest.raises(ImportRejectedError, match="tlh is none"):
         huggingface.load(folder, WantedLanguages(("tlh",), ()))
     (folder / "model.safetensors").unlink()
-    with pytest.raises(ImportRefusedError, match=r"neither model\.safetensors"):
+    with pytest.raises(ImportRejectedError, match=r"neither model\.safetensors"):
         huggingface.load(folder, WantedLanguages())
 
     assert list(scratch.iterdir()) == []
@@ -104,7 +104,7 @@ def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> tuple[str,
     content = json.loads((folder / FAST).read_text(encoding="utf8"))
     edit(content)
     (folder / FAST).write_text(json.dumps(content), encoding="utf8")
-    with pytest.raises(ImportRefusedError) as caught:
+    with pytest.raises(ImportRejectedError) as caught:
         huggingface.load(folder, WantedLanguages())
     return caught.value.problems
 
@@ -202,5 +202,5 @@ def test_a_model_that_does_not_begin_as_those_of_fairseq_is_refused(nllb_folder:
     )
     (folder / "other.model").replace(folder / MODEL)
 
-    with pytest.raises(ImportRefusedError, match="does not begin with <unk>, <s> and </s>"):
+    with pytest.raises(ImportRejectedError, match="does not begin with <unk>, <s> and </s>"):
         huggingface.load(folder, WantedLanguages())

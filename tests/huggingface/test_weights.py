@@ -12,7 +12,7 @@ from torch import Tensor
 
 from export import huggingface
 from export.huggingface.weights import read_weights
-from export.original import ImportRefusedError, WantedLanguages
+from export.original import ImportRejectedError, WantedLanguages
 from tests.huggingface.make_models import edit_json, write_json
 
 SAFE = "model.safetensors"
@@ -124,8 +124,8 @@ def test_what_older_releases_stored_besides_is_left_out(
     assert weights_of(folder).keys() == weights_of(marian_folder).keys()
 
 
-def refusal(folder: Path) -> ImportRefusedError:
-    with pytest.raises(ImportRefusedError) as caught:
+def refusal(folder: Path) -> ImportRejectedError:
+    with pytest.raises(ImportRejectedError) as caught:
         huggingface.load(folder, WantedLanguages())
     return caught.value
 

@@ -102,8 +102,8 @@ def new_key(database_url: str, name: str = "someone", characters_per_month: int 
     """A key as its holder presents it."""
     database = Database.open(database_url)
     try:
-        wishes = KeyOptions(name, limits=KeyLimits(characters_per_month=characters_per_month))
-        return KeyStore(database).create(wishes, NOON).presented
+        job_request = KeyOptions(name, limits=KeyLimits(characters_per_month=characters_per_month))
+        return KeyStore(database).create(job_request, NOON).presented
     finally:
         database.close()
 
@@ -124,8 +124,8 @@ def bearer(key: str) -> dict[str, str]:
 
 
 def post(client: httpx.Client, content: bytes, name: str = "a.txt", **fields: Any) -> httpx.Response:
-    wishes = {"source": "de", "target": "en", **fields}
-    return client.post("/v1/jobs", files={"file": (name, content)}, data=wishes)
+    job_request = {"source": "de", "target": "en", **fields}
+    return client.post("/v1/jobs", files={"file": (name, content)}, data=job_request)
 
 
 def send(client: httpx.Client, content: bytes, name: str = "a.txt", **fields: Any) -> dict[str, Any]:

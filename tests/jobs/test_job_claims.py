@@ -11,7 +11,7 @@ from service.accounts.errors import SchemaUnknown
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyOptions
 from service.accounts.usage import UsageStore
-from service.jobs.document_keys import file_sha256, new_ticket, opens
+from service.jobs.document_keys import key_sha256, new_document_key, opens
 from service.jobs.errors import JobsFull, TooManyJobs, UnknownJob
 from service.jobs.job import (
     Ending,
@@ -33,10 +33,10 @@ from tests.jobs.conftest import LEASE_S, pass_s
 MONTH = "2026-11"
 
 
-def add(store: JobStore, key_id: str | None = None, ticket: str | None = None) -> Job:
-    hashed = None if ticket is None else file_sha256(ticket)
-    wishes = JobRequest("a.txt", None, "en")
-    return store.add(NewJob(new_job_id(store.clock.now()), key_id, wishes, 100, 10, 80, hashed))
+def add(store: JobStore, key_id: str | None = None, document_key: str | None = None) -> Job:
+    hashed = None if document_key is None else key_sha256(document_key)
+    job_request = JobRequest("a.txt", None, "en")
+    return store.add(NewJob(new_job_id(store.clock.now()), key_id, job_request, 100, 10, 80, hashed))
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_what_a_silent_worker_has_counts_for_nothing(
 def test_some_workers_take_documents_alone(store: JobStore) -> None:
     job = add(store)
     assert store.claim("for documents", Claimed.DOCUMENTS) is None
-    document = add(store, ticket=new_ticket())
+    document = add(store, document_key=new_document_key())
 
     assert claimed(store, "for documents", Claimed.DOCUMENTS).id == document.id
     assert claimed(store, "for any").id == job.id
@@ -89,33 +89,33 @@ def test_a_document_is_had_by_its_id_alone_and_is_nobodys_job(
     store: JobStore, new_key_id: Iterator[str]
 ) -> None:
     for key_id in (None, next(new_key_id)):
-        ticket = new_ticket()
-        document, job = add(store, key_id, ticket), add(store, key_id)
+        document_key = new_document_key()
+        document, job = add(store, key_id, document_key), add(store, key_id)
         assert [each.id for each in store.page(key_id, 10)] == [job.id]
         with pytest.raises(UnknownJob):
             store.get(key_id, document.id)
         with pytest.raises(UnknownJob):
             store.get_document(job.id)
         found = store.get_document(document.id)
-        assert opens(ticket, found)
-        assert not opens(new_ticket(), found)
+        assert opens(document_key, found)
+        assert not opens(new_document_key(), found)
         assert not opens("", job)
 
 
 def test_documents_and_jobs_are_counted_apart(database: Database, store: JobStore) -> None:
     few = JobStore(database, JobLimits(max_jobs_of_key=1), store.clock)
     add(few)
-    add(few, ticket=new_ticket())
+    add(few, document_key=new_document_key())
     with pytest.raises(TooManyJobs):
         add(few)
     with pytest.raises(TooManyJobs):
-        add(few, ticket=new_ticket())
+        add(few, document_key=new_document_key())
 
 
 def test_a_document_is_kept_for_its_own_time_and_one_that_is_given_up_not_at_all(
     store: JobStore, times: Times
 ) -> None:
-    kept, given_up = add(store, ticket=new_ticket()), add(store, ticket=new_ticket())
+    kept, given_up = add(store, document_key=new_document_key()), add(store, document_key=new_document_key())
     assert store.cancel(given_up).state is JobState.CANCELLED
     assert [job.id for job in store.expired()] == [given_up.id]
     with pytest.raises(UnknownJob):
@@ -137,7 +137,7 @@ def test_what_there_is_nothing_to_do_for_costs_nothing_but_room(
     key_id = next(new_key_id)
 
     def add_ended() -> Job:
-        new = NewJob(new_job_id(NOON), key_id, JobRequest("a.txt", "en", "en"), 100, 0, 0, file_sha256("x"))
+        new = NewJob(new_job_id(NOON), key_id, JobRequest("a.txt", "en", "en"), 100, 0, 0, key_sha256("x"))
         return small.add_ended(new, Ending(JobState.DONE, result=Kept("r", 200, "s")))
 
     done = add_ended()
@@ -154,7 +154,7 @@ def test_a_source_that_was_detected_is_kept(store: JobStore) -> None:
     store.end(claimed(store, "two"), "two", Ending(JobState.DONE, detected_source="fr"))
 
     assert sorted(str(store.again(job).detected_source) for job in (first, second)) == ["de", "fr"]
-    assert store.again(first).wishes.source is None
+    assert store.again(first).job_request.source is None
 
 
 def test_of_several_ids_those_that_have_not_ended_are_told(store: JobStore) -> None:
@@ -200,9 +200,9 @@ def test_a_database_of_version_1_is_gone_on_with(any_url: str) -> None:
         make_tables(database)
     store = JobStore(database)
     job = store.get(None, "0123456789abcdef0123456789abcdef")
-    document = add(store, ticket=new_ticket())
+    document = add(store, document_key=new_document_key())
 
-    assert (job.wishes.file_name, job.ticket_sha256, job.detected_source) == ("a.txt", None, None)
+    assert (job.job_request.file_name, job.document_key_sha256, job.detected_source) == ("a.txt", None, None)
     assert claimed(store, "worker").id == job.id
     assert store.get_document(document.id).is_document
     with database.reading() as connection:

@@ -33,9 +33,9 @@ MONTH = "2026-11"
 
 
 def add(store: JobStore, key_id: str | None = None, limit: int | None = None, webhook: bool = False) -> Job:  # noqa: FBT001, FBT002 -- a test's
-    wishes = JobRequest("a.txt", "de", "en", webhook_url="https://example.com/" if webhook else None)
+    job_request = JobRequest("a.txt", "de", "en", webhook_url="https://example.com/" if webhook else None)
     now = store.clock.now()
-    return store.add(NewJob(new_job_id(now), key_id, wishes, 100, 10, 80), limit)
+    return store.add(NewJob(new_job_id(now), key_id, job_request, 100, 10, 80), limit)
 
 
 @pytest.fixture
@@ -54,11 +54,11 @@ def claimed(store: JobStore, worker: str) -> Job:
 
 
 def test_a_job_comes_back_as_it_was_added(store: JobStore) -> None:
-    wishes = JobRequest("ü.csv", None, "en", "m", ("title", "2"), webhook_url="https://example.com/?a=b")
-    added = store.add(NewJob("0" * 32, None, wishes, 5, 6, 7))
+    job_request = JobRequest("ü.csv", None, "en", "m", ("title", "2"), webhook_url="https://example.com/?a=b")
+    added = store.add(NewJob("0" * 32, None, job_request, 5, 6, 7))
 
     assert store.get(None, "0" * 32) == added
-    assert added.wishes == wishes
+    assert added.job_request == job_request
     assert (added.state, added.num_entries, added.num_characters) == (JobState.QUEUED, 6, 7)
 
 

@@ -46,8 +46,8 @@ def add(services: JobStorage, folder: Path, num_lines: int = NUM_LINES) -> Job:
     sent = folder / "sent.txt"
     sent.write_text("".join(f"zeile {number}\n" for number in range(num_lines)), encoding="utf8")
     services.blobs.put(f"{job_id}/input", sent)
-    wishes = JobRequest("a.txt", "de", "en")
-    return store.add(NewJob(job_id, None, wishes, sent.stat().st_size, num_lines, 10 * num_lines))
+    job_request = JobRequest("a.txt", "de", "en")
+    return store.add(NewJob(job_id, None, job_request, sent.stat().st_size, num_lines, 10 * num_lines))
 
 
 def num_kept(database: Database, job: Job) -> int:

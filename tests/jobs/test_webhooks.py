@@ -21,10 +21,10 @@ from service.jobs.addresses import (
     Peer,
     find_peer,
     parse_webhook_url,
-    refuse_private_literal,
+    reject_private_literal,
     require_public,
 )
-from service.jobs.errors import AddressRefused
+from service.jobs.errors import AddressRejected
 from service.jobs.webhooks import (
     MAX_TRIES,
     DeliveryFailed,
@@ -226,7 +226,7 @@ def test_a_redirect_is_not_followed() -> None:
 
 @pytest.mark.parametrize("address", PRIVATE)
 def test_addresses_that_are_not_public_are_refused(address: str) -> None:
-    with pytest.raises(AddressRefused):
+    with pytest.raises(AddressRejected):
         require_public(address)
 
 
@@ -238,14 +238,14 @@ def test_public_addresses_are_not(address: str) -> None:
 @given(st.ip_addresses(v=4, network="10.0.0.0/8"))
 def test_no_private_address_is_reached_through_one_of_ipv6(address: object) -> None:
     for spelling in (f"::ffff:{address}", f"64:ff9b::{address}"):
-        with pytest.raises(AddressRefused):
+        with pytest.raises(AddressRejected):
             require_public(spelling)
 
 
 def test_a_name_with_one_private_address_among_others_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     url = parse_webhook_url("https://example.com/")
     monkeypatch.setattr(socket, "getaddrinfo", resolving("1.1.1.1", "10.0.0.1"))
-    with pytest.raises(AddressRefused):
+    with pytest.raises(AddressRejected):
         find_peer(url, allows_private=False)
 
     monkeypatch.setattr(socket, "getaddrinfo", resolving("1.1.1.1"))
@@ -322,8 +322,8 @@ def test_an_address_that_cannot_be_sent_to_is_refused_with_the_file(
     ],
 )
 def test_a_host_that_cannot_be_looked_up_or_is_spelled_to_hide_is_refused(url: str) -> None:
-    with pytest.raises(AddressRefused):
-        refuse_private_literal(parse_webhook_url(url))
+    with pytest.raises(AddressRejected):
+        reject_private_literal(parse_webhook_url(url))
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_a_host_that_cannot_be_looked_up_or_is_spelled_to_hide_is_refused(url: s
     ],
 )
 def test_a_public_host_is_not(url: str) -> None:
-    refuse_private_literal(parse_webhook_url(url))
+    reject_private_literal(parse_webhook_url(url))
 
 
 def test_a_secret_is_long_enough_and_what_it_says_it_is() -> None:

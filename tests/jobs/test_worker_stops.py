@@ -78,8 +78,8 @@ def tar_pit() -> Iterator[tuple[str, threading.Event]]:
 
 
 def add(services: JobStorage, webhook_url: str | None = None) -> Job:
-    wishes = JobRequest("a.txt", "de", "en", webhook_url=webhook_url)
-    return services.store.add(NewJob(new_job_id(services.store.clock.now()), None, wishes, 1, 1, 1))
+    job_request = JobRequest("a.txt", "de", "en", webhook_url=webhook_url)
+    return services.store.add(NewJob(new_job_id(services.store.clock.now()), None, job_request, 1, 1, 1))
 
 
 async def reached(event: threading.Event) -> None:

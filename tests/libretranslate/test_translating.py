@@ -157,9 +157,9 @@ def test_alternatives_come_best_first_without_the_best_of_all(client: httpx.Clie
 
 def test_alternatives_that_say_the_same_are_told_once() -> None:
     answer = TranslationResult("best", "de", "en", None, None, (), ("other", "best", "other", "third"))
-    wishes = LibreTranslateParameters(("x",), False, Pair("de", "en", is_copied=False), False, 4)  # noqa: FBT003 -- a record
+    job_request = LibreTranslateParameters(("x",), False, Pair("de", "en", is_copied=False), False, 4)  # noqa: FBT003 -- a record
 
-    assert present_answers([answer], wishes)["alternatives"] == ["other", "third"]
+    assert present_answers([answer], job_request)["alternatives"] == ["other", "third"]
 
 
 @pytest.mark.parametrize(("count", "beam_size"), [(1, 4), (3, 4), (4, 5), (31, 32)])

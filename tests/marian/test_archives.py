@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from export.marian import ArchiveLimits, archive, unpacked
-from export.original import ImportRefusedError
+from export.original import ImportRejectedError
 
 pytestmark = pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
 
@@ -24,7 +24,7 @@ def _archive(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
 
 
 def _rejection(path: Path, limits: ArchiveLimits | None = None) -> str:
-    with pytest.raises(ImportRefusedError) as refused, unpacked(path, limits):
+    with pytest.raises(ImportRejectedError) as refused, unpacked(path, limits):
         pytest.fail("was unpacked")
     return str(refused.value)
 
@@ -141,7 +141,7 @@ def test_what_a_member_unpacks_to_is_counted_whatever_it_declares(tmp_path: Path
     content = path.read_bytes()
     path.write_bytes(content.replace(struct.pack("<L", 100_000), struct.pack("<L", 10)))
 
-    with pytest.raises(ImportRefusedError), unpacked(path, ArchiveLimits(size_bytes=5_000)):
+    with pytest.raises(ImportRejectedError), unpacked(path, ArchiveLimits(size_bytes=5_000)):
         pytest.fail("was unpacked")
 
 
@@ -173,6 +173,6 @@ def test_a_damaged_archive_is_refused_and_never_more_than_that(
     try:
         with unpacked(path) as there:
             assert all(file.is_relative_to(there) for file in there.rglob("*"))
-    except ImportRefusedError:
+    except ImportRejectedError:
         pass
     assert sorted(file.name for file in folder.iterdir()) == ["some.zip"]

@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.languages import Languages
 from export.marian import load
-from export.original import ImportRefusedError, WantedLanguages
+from export.original import ImportRejectedError, WantedLanguages
 from tests.marian.conftest import Tokenizers, Written, write_model
 from tests.marian.written import Variant, pieces_of, save_vocabulary
 
@@ -44,7 +44,7 @@ def _with_targets(release: Written, tokenizers: Tokenizers, tokens: tuple[str, .
 
 
 def test_nothing_is_guessed(release: Written) -> None:
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRejectedError) as refused:
         load(release.folder, NO_CALLBACKS)
 
     source, target = refused.value.problems
@@ -82,7 +82,7 @@ def test_releases_that_contradict_each_other_name_none(release: Written) -> None
     two = README.replace("02-19", "01-01") + README.replace("02-19", "01-02").replace("deu\n", "fra\n")
     (release.folder / "README.md").write_text(two, encoding="utf8")
 
-    with pytest.raises(ImportRefusedError, match="--source-lang"):
+    with pytest.raises(ImportRejectedError, match="--source-lang"):
         load(release.folder, NO_CALLBACKS)
 
 
@@ -111,7 +111,7 @@ def test_a_folders_name_does_not_count_where_it_may_mean_something_else(
 ) -> None:
     write_model(tmp_path / name, Variant(), tokenizers)
 
-    with pytest.raises(ImportRefusedError, match="--source-lang"):
+    with pytest.raises(ImportRejectedError, match="--source-lang"):
         load(tmp_path / name, NO_CALLBACKS)
 
 
@@ -144,7 +144,7 @@ def test_the_caller_picks_some_of_several_targets(release: Written, tokenizers: 
         (pieces.index(">>fra<<"),),
         (pieces.index(">>cmn_Hans<<"),),
     ]
-    with pytest.raises(ImportRefusedError, match="sv is no target of this model; it has deu, fra, cmn_Hans"):
+    with pytest.raises(ImportRejectedError, match="sv is no target of this model; it has deu, fra, cmn_Hans"):
         load(release.folder, WantedLanguages(("en",), ("sv",)))
 
 
@@ -160,7 +160,7 @@ def test_spellings_of_one_language_are_told_apart(release: Written, tokenizers: 
 def test_several_targets_without_tokens_to_choose_with_are_refused(release: Written) -> None:
     (release.folder / "README.md").write_text(README.replace(" eng\n", " eng fra\n"), encoding="utf8")
 
-    with pytest.raises(ImportRefusedError, match="eng, fra cannot all be its target"):
+    with pytest.raises(ImportRejectedError, match="eng, fra cannot all be its target"):
         load(release.folder, NO_CALLBACKS)
     assert list(load(release.folder, WantedLanguages((), ("fr",))).languages.targets) == ["fr"]
 

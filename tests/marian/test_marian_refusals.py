@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from export.marian import load, recognises
-from export.original import ImportRefusedError, WantedLanguages
+from export.original import ImportRejectedError, WantedLanguages
 from tests.marian.conftest import Written
 from tests.marian.written import Arrays, save_npz, save_vocabulary
 
@@ -16,7 +16,7 @@ LANGUAGES = WantedLanguages(("de",), ("en",))
 
 
 def problems_of(folder: Path, wanted: WantedLanguages = LANGUAGES) -> tuple[str, ...]:
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRejectedError) as refused:
         load(folder, wanted)
     assert refused.value.origin == str(folder)
     return refused.value.problems

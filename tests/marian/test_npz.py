@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from export.marian.archive import ArchiveLimits
 from export.marian.npz import array_names, read_arrays
-from export.original import ImportRefusedError
+from export.original import ImportRejectedError
 
 
 class _Touch:
@@ -28,7 +28,7 @@ class _Touch:
 
 
 def _rejection(path: Path, limits: ArchiveLimits | None = None) -> str:
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRejectedError) as refused:
         read_arrays(path, limits)
     return str(refused.value)
 
@@ -134,6 +134,6 @@ def test_a_damaged_file_is_refused_and_never_more_than_that(
 
     try:
         found = read_arrays(path)
-    except ImportRefusedError:
+    except ImportRejectedError:
         return
     assert all(array.dtype.kind in "if" for array in found.values())

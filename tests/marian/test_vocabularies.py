@@ -13,7 +13,7 @@ from dragoman.text.tokenizer import Tokenizer
 from export.marian import load
 from export.marian.entries import read_pieces
 from export.model.generate import pad
-from export.original import ImportRefusedError, Original, TokenizerSource, WantedLanguages
+from export.original import ImportRejectedError, Original, TokenizerSource, WantedLanguages
 from tests.marian.conftest import Tokenizers, Written, write_model
 from tests.marian.reference import Reference
 from tests.marian.written import (
@@ -241,7 +241,7 @@ def test_a_sentencepiece_model_without_an_end_is_no_vocabulary(
     model = train_sentencepiece(real_text("de"), 190, eos_id=-1)
     (tmp_path / "student" / "vocab.deen.spm").write_bytes(model)
 
-    with pytest.raises(ImportRefusedError, match=r"vocab\.deen\.spm has no end-of-sentence piece"):
+    with pytest.raises(ImportRejectedError, match=r"vocab\.deen\.spm has no end-of-sentence piece"):
         load(tmp_path / "student", LANGUAGES)
 
 

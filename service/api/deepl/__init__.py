@@ -1,1 +1,1 @@
-"""DeepL's API, version 2, for clients that know no other."""
+"""DeepL's API, version 2, for existing DeepL clients."""

@@ -1,4 +1,4 @@
-"""All of it, as the application takes it in."""
+"""Definition of DeepL's API for the application."""
 
 from fastapi import APIRouter, Depends
 from fastapi.security import APIKeyHeader, APIKeyQuery
@@ -13,7 +13,7 @@ from service.http.openapi_parts import operation_ids
 from service.services import ApiDefinition, Services
 
 DOCUMENT_PATHS = frozenset({f"{ROOT}/document", f"{ROOT}/glossaries"})
-"""Where more comes than texts: DeepL's clients may send 10 MiB of a glossary."""
+"""Paths whose bodies may be larger than texts; DeepL's clients may send a glossary of 10 MiB."""
 KEY_HEADER = APIKeyHeader(
     name="Authorization",
     scheme_name="DeepL",
@@ -26,11 +26,11 @@ KEY_IN_QUERY = APIKeyQuery(
     description="The key as a field `auth_key`, of the URL or of the body.",
     auto_error=False,
 )
-"""Both for the document alone; `entrance` reads them."""
+"""Both only serve the OpenAPI document; `authentication.enter` reads the keys."""
 
 
 def deepl_api(services: Services) -> ApiDefinition:
-    """DeepL's paths, all under `/v2`; those under `/v3` are refused."""
+    """Return DeepL's API: all paths under `/v2`; those under `/v3` are rejected."""
     translation_service, authenticator = services.translation_service, services.authenticator
     routes = APIRouter(
         prefix=ROOT,

@@ -1,4 +1,4 @@
-"""Who comes in, with what."""
+"""Authentication by DeepL's API keys."""
 
 from fastapi import Request
 
@@ -12,7 +12,7 @@ KEY_FIELD = "auth_key"
 
 
 def key_in_header(connection: Request) -> str | None:
-    """`Authorization: DeepL-Auth-Key KEY`."""
+    """Return the key in `Authorization: DeepL-Auth-Key KEY`."""
     authorization = connection.headers.get("authorization", "")
     return authorization[len(SCHEME) :].strip() if authorization.lower().startswith(SCHEME) else None
 
@@ -20,14 +20,14 @@ def key_in_header(connection: Request) -> str | None:
 async def enter(
     connection: Request, authenticator: Authenticator, scope: Scope | None
 ) -> tuple[Caller, Fields]:
-    """The caller, by a key in the header or in a field, and all fields.
+    """Return the caller, by a key in the header or in a field, and all fields.
 
-    DeepL's clients always send a key: where none is required, any will do.
+    DeepL's clients always send a key. If the server requires none, it accepts any key.
 
     Args:
         connection: the request.
-        authenticator: lets callers in.
-        scope: what for; None for what every key is for.
+        authenticator: checks the key and the rate limit.
+        scope: scope that the key needs; None if any key will do.
 
     Raises:
         AccountsError: see `Authenticator.authenticate`.

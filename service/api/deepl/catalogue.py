@@ -1,4 +1,4 @@
-"""What there is, and what of it was used."""
+"""Routes that return languages and usage."""
 
 from typing import Any
 
@@ -17,16 +17,16 @@ from service.translation.translation_service import TranslationService
 
 SOURCE, TARGET = "source", "target"
 UNLIMITED_CHARACTERS = 10**12
-"""What DeepL says of an account without a limit, as its clients expect a number."""
+"""Limit that DeepL reports for an account without one; its clients expect a number."""
 
 
 def catalogue_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
-    """Languages and usage, for every key."""
+    """Return the routes for languages and usage; any key may use them."""
     router = APIRouter(route_class=DeepLRoute)
 
     @router.get("/languages", summary="The languages served", openapi_extra=LANGUAGES)
     async def languages(connection: Request) -> Response:
-        """Of sources unless `type` says `target`. It may be in the URL or in a form, as clients have it."""
+        """Return the source languages, or the target ones if `type`, in the URL or in a form, is `target`."""
         _, fields = await enter(connection, authenticator, scope=None)
         side = fields.string("type") or SOURCE
         if side not in {SOURCE, TARGET}:
@@ -37,7 +37,7 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
 
     @router.get("/usage", summary="Characters used this month", openapi_extra=USAGE)
     async def usage(connection: Request) -> Response:
-        """By the key that asks. Calendar months count, in UTC."""
+        """Return the usage of the request's key. Months are calendar months in UTC."""
         caller, _ = await enter(connection, authenticator, scope=None)
         used = await run_in_thread(lambda: authenticator.accounts.usage(caller))
         limit = caller.limits.characters_per_month

@@ -1,4 +1,4 @@
-"""Documents: sent in, asked after, fetched once."""
+"""Routes for documents: upload, status, and a download that works once."""
 
 from math import ceil
 from typing import Any
@@ -21,7 +21,7 @@ from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields, field_error
 from service.http.forms import Upload
 from service.jobs.documents import Documents, Handed, unknown_document
-from service.jobs.errors import FileRefused
+from service.jobs.errors import FileRejected
 from service.jobs.job import Job, JobRequest, JobState
 from service.jobs.job_service import JobService
 from service.readiness import require_ready
@@ -30,7 +30,7 @@ from service.translation.translation_service import TranslationService
 EQUAL_LANGUAGES = "Source and target language are equal."
 INVALID_FILE = "Invalid file data."
 ASSUMED_CHARACTERS_PER_S = 500
-"""Until a document's own rate is measured: about one core's with a small model."""
+"""Rate until a document's own is measured: about that of one core with a small model."""
 ONE = "/document/{document_id}"
 OCTETS = "application/octet-stream"
 STATUSES = {
@@ -45,12 +45,12 @@ STATUSES = {
 def document_routes(
     translation_service: TranslationService, authenticator: Authenticator, documents: Documents | None
 ) -> APIRouter:
-    """A document belongs to the key it was sent with, and is had with a key of its own besides.
+    """Return the routes. A document needs the API key that sent it, and a key of its own as well.
 
     Args:
-        translation_service: tells whether the server can translate.
-        authenticator: who may come in.
-        documents: where they are handed in; None where none are translated.
+        translation_service: knows whether the server can translate.
+        authenticator: checks API keys and rate limits.
+        documents: the document service; None if documents are disabled, so that there are no routes.
     """
     router = APIRouter(route_class=DeepLRoute)
     if documents is None:
@@ -58,11 +58,13 @@ def document_routes(
 
     @router.post("/document", summary="Send a document in", openapi_extra=UPLOAD)
     async def upload(connection: Request) -> Response:
-        """It is translated while its sender does something else."""
+        """Queue a document for translation; the response does not wait for it."""
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
         handed = await _hand_in(documents, fields, caller)
-        return SafeJSONResponse({"document_id": handed.job.id.upper(), "document_key": handed.ticket.upper()})
+        return SafeJSONResponse(
+            {"document_id": handed.job.id.upper(), "document_key": handed.document_key.upper()}
+        )
 
     async def find(connection: Request) -> Job:
         caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
@@ -76,21 +78,22 @@ def document_routes(
 
     @router.post(ONE, summary="Ask after a document", openapi_extra=DOCUMENT_STATUS)
     async def status(connection: Request) -> Response:
-        """Whether it is done."""
+        """Return whether the document is done, failed or still in progress."""
         return SafeJSONResponse(_present(await find(connection)))
 
     @router.post(
         f"{ONE}/result", summary="Fetch a document", response_class=Response, openapi_extra=DOCUMENT_RESULT
     )
     async def result(connection: Request) -> Response:
-        """Once: after that it is gone."""
+        """Return the translated document once, and delete it."""
         job = await find(connection)
         if job.result is None:
             raise _without_result(job)
+        file_name = quote(job.job_request.file_name, safe="")
         headers = {
             "Content-Length": str(job.result.size_bytes),
             # https://www.rfc-editor.org/info/rfc6266
-            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(job.wishes.file_name, safe='')}",
+            "Content-Disposition": f"attachment; filename*=UTF-8''{file_name}",
         }
         return StreamingResponse(await documents.take(job), media_type=OCTETS, headers=headers)
 
@@ -105,7 +108,7 @@ async def _hand_in(documents: Documents, fields: Fields, caller: Caller) -> Hand
         return await documents.add_failed(job_request, caller, EQUAL_LANGUAGES)
     try:
         return await documents.add(file.file, job_request, caller, problem_if_equal=EQUAL_LANGUAGES)
-    except FileRefused as error:
+    except FileRejected as error:
         raise WordedError(ErrorKind.INVALID_INPUT, INVALID_FILE, detail=str(error)) from error
 
 
@@ -129,7 +132,7 @@ def _check_output_format(fields: Fields, job_request: JobRequest) -> None:
 
 
 def _has_work(job_service: JobService, job_request: JobRequest) -> bool:
-    """Whether there is something to do: not between a language and itself.
+    """Return whether there is anything to translate: not between variants of one language.
 
     Raises:
         InputError: the pair is not served.
@@ -152,7 +155,7 @@ def _present(job: Job) -> dict[str, Any]:
 
 
 def _seconds_remaining(job: Job) -> int:
-    """As measured, or else as its length has it; what waits before it is not counted."""
+    """Estimate from the measured rate, or else from the length; jobs ahead in the queue do not count."""
     time_left_s = job.time_left_s
     if time_left_s is None:
         time_left_s = job.num_characters / ASSUMED_CHARACTERS_PER_S

@@ -1,7 +1,7 @@
-"""Glossaries: stored where the operator wants it, listed, read and deleted. No translation uses them.
+"""Routes for glossaries: stored if the operator enables it, listed, read, deleted. No translation uses them.
 
-A client that makes one expects it to be used. Refusing it there is clearer than refusing every translation
-that names it.
+A client that creates a glossary expects translations to use it. Rejecting it at creation is clearer than
+rejecting every translation that names it.
 """
 
 from collections.abc import Callable
@@ -49,12 +49,12 @@ Result = TypeVar("Result")
 def glossary_routes(
     translation_service: TranslationService, authenticator: Authenticator, *, stores_new: bool
 ) -> APIRouter:
-    """All of a key's own.
+    """Return the routes for a key's own glossaries.
 
     Args:
-        translation_service: knows the pairs that are served.
-        authenticator: who may come in.
-        stores_new: whether a new one is stored; else it is refused, and no pair is said to be served.
+        translation_service: knows the served pairs.
+        authenticator: checks API keys and rate limits.
+        stores_new: whether to store new glossaries; otherwise they are rejected, and no pair is listed.
     """
     router = APIRouter(route_class=DeepLRoute)
     pairs = PairsServed(translation_service.inference)
@@ -63,7 +63,7 @@ def glossary_routes(
         "/glossary-language-pairs", summary="Pairs of glossaries", openapi_extra=GLOSSARY_LANGUAGE_PAIRS
     )
     async def language_pairs(connection: Request) -> Response:
-        """All that is translated, where glossaries are stored; else none."""
+        """Return all pairs that the server translates if it stores glossaries, otherwise none."""
         await enter(connection, authenticator, scope=None)
         if not stores_new:
             return SafeJSONResponse({"supported_languages": []})
@@ -72,7 +72,7 @@ def glossary_routes(
 
     @router.post("/glossaries", status_code=CREATED, summary="Keep a glossary", openapi_extra=CREATE_GLOSSARY)
     async def create(connection: Request) -> Response:
-        """Of terms in one language and what they are in another."""
+        """Store terms of one language with their translations into another."""
         caller, fields = await enter(connection, authenticator, Scope.GLOSSARIES)
         if not stores_new:
             raise WordedError(ErrorKind.MALFORMED, NOT_STORED, detail=HOW_TO_STORE)
@@ -86,7 +86,7 @@ def glossary_routes(
 
     @router.get("/glossaries", summary="All glossaries", openapi_extra=LIST_GLOSSARIES)
     async def all_glossaries(connection: Request) -> Response:
-        """The oldest first."""
+        """List the key's glossaries, the oldest first."""
         caller, _ = await enter(connection, authenticator, Scope.GLOSSARIES)
         found = await run_in_thread(lambda: authenticator.accounts.list_glossaries(caller))
         return SafeJSONResponse({"glossaries": [_present(glossary) for glossary in found]})
@@ -103,7 +103,7 @@ def _add_routes_of_one(router: APIRouter, authenticator: Authenticator) -> None:
 
     @router.get(ONE, summary="One glossary", openapi_extra=GLOSSARY)
     async def one(connection: Request) -> Response:
-        """All there is to know but its entries."""
+        """Return everything about a glossary but its entries."""
         return SafeJSONResponse(_present(await find(connection, authenticator.accounts.get_glossary)))
 
     @router.get(
@@ -113,19 +113,19 @@ def _add_routes_of_one(router: APIRouter, authenticator: Authenticator) -> None:
         openapi_extra=GLOSSARY_ENTRIES,
     )
     async def entries(connection: Request) -> Response:
-        """Source term, tab, target term, line feed."""
+        """Return lines of source term, tab, target term and line feed."""
         _require_tsv(connection)
         return Response(await find(connection, authenticator.accounts.glossary_tsv), media_type=TSV)
 
     @router.delete(ONE, status_code=NO_CONTENT, summary="Delete a glossary", openapi_extra=DELETE_GLOSSARY)
     async def delete(connection: Request) -> Response:
-        """For good."""
+        """Delete a glossary permanently."""
         await find(connection, authenticator.accounts.delete_glossary)
         return Response(status_code=NO_CONTENT)
 
 
 async def _known(look: Callable[[], Result], glossary_id: str) -> Result:
-    """Where none can be kept, there is none of any id."""
+    """Look up a glossary on a thread; raise UnknownGlossary if there is no database to store any."""
     try:
         return await run_in_thread(look)
     except NoDatabase as error:
@@ -142,7 +142,7 @@ def _new_glossary(fields: Fields) -> NewGlossary:
     name, source, target, entries, entries_format = values
     if entries_format not in tuple(EntriesFormat):
         raise field_error("entries_format", f"must be one of {', '.join(EntriesFormat)}")
-    # A glossary is of all regions of a language.
+    # A glossary applies to all regions of a language.
     languages = (base_of(source).lower(), base_of(target).lower())
     return NewGlossary(name, *languages, entries, EntriesFormat(entries_format))
 
@@ -158,9 +158,9 @@ def _present(glossary: Glossary) -> dict[str, Any]:
     return {
         "glossary_id": glossary.id,
         "name": glossary.name,
-        "ready": False,  # clients take it for "may be used in translations"
+        "ready": False,  # clients read it as "translations may use it"
         "source_lang": glossary.source,
         "target_lang": glossary.target,
-        "creation_time": created_at,  # clients want fractions of a second
+        "creation_time": created_at,  # clients expect fractions of a second
         "entry_count": glossary.entry_count,
     }

@@ -1,4 +1,4 @@
-"""Languages as DeepL's clients name them: upper case, targets of English and Portuguese by countries."""
+"""Languages as DeepL's clients name them: in upper case; English and Portuguese targets have a region."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -11,17 +11,17 @@ from dragoman.routing.routes import Routes
 from service.translation.inference import Inference
 
 REGIONS = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT")}
-"""What clients offer as targets in place of these; a model of `en` is asked for either."""
+"""Targets that clients offer instead of these languages; a model for `en` translates into either."""
 
 
 def base_of(code: str) -> str:
-    """As sources are named: `PT` for `pt-BR`."""
+    """Return the name of a language as a source: `PT` for `pt-BR`."""
     return code.replace("_", "-").split("-")[0].upper()
 
 
 @lru_cache(1024)
 def name_of(code: str) -> str:
-    """In English; the code where there is no name."""
+    """Return the English name of a language, or its code if it has no name."""
     try:
         language = Language.get(code)
     except LanguageTagError:
@@ -30,20 +30,20 @@ def name_of(code: str) -> str:
 
 
 def source_codes(routes: Routes) -> list[str]:
-    """Of all languages that something translates from."""
+    """Return the codes of all source languages."""
     return sorted({base_of(code).lower() for code in routes.sources()})
 
 
 def target_codes(routes: Routes) -> list[str]:
-    """Of all languages that something translates into."""
+    """Return the codes of all target languages."""
     return sorted({each for code in routes.targets() for each in REGIONS.get(code, (code,))})
 
 
 def are_variants(source: str | None, target: str | None, routes: Routes) -> bool:
-    """Whether two codes are of one language, as `EN` and `EN-US`, and no model translates between them.
+    """Return whether two codes, such as `EN` and `EN-US`, name one language and no model translates between.
 
     Raises:
-        UnsupportedPair: they are, and nothing translates into the target from anywhere.
+        UnsupportedPair: they do, but nothing translates into the target from any language.
     """
     if source is None or target is None or base_of(source) != base_of(target):
         return False
@@ -56,14 +56,14 @@ def are_variants(source: str | None, target: str | None, routes: Routes) -> bool
 
 
 class PairsServed:
-    """All that is translated, by languages in lower case without regions. For one event loop."""
+    """All served pairs of languages, by codes in lower case without regions. For one event loop."""
 
     def __init__(self, inference: Inference) -> None:
         self._inference = inference
         self._known: tuple[Routes, Sequence[tuple[str, str]]] | None = None
 
     async def current(self) -> Sequence[tuple[str, str]]:
-        """Found anew when models have come or gone; for hundreds of languages this takes a moment."""
+        """Return the pairs; find them again after models change, which is slow for hundreds of languages."""
         routes = self._inference.router.routes
         if self._known is None or self._known[0] is not routes:
             self._known = (routes, await self._inference.run_in_thread(lambda: _pairs(routes)))

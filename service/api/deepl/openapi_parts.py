@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of these routes, whose requests are read by hand."""
+"""OpenAPI documentation of these routes, which parse their requests themselves."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -59,7 +59,7 @@ EXAMPLES: Mapping[int, Mapping[str, str]] = {
     },
     504: {"too long": "the translation was not done within 60 s; allow more time or send less text"},
 }
-"""What clients are told, by statuses."""
+"""Example messages by status, each with its name."""
 ALWAYS = (400, 403, 408, 413, 414, 415, 429, 500, 503)
 TRANSLATING = (*ALWAYS, 456, 504)
 _TRACE = {TRACE_HEADER: {"description": "Names this answer.", "schema": {"type": "string"}}}
@@ -70,7 +70,7 @@ def described(schema: Schema, description: str) -> Schema:
 
 
 def structure(properties: Mapping[str, Schema], optional: Sequence[str] = ()) -> Schema:
-    """An object that has all of these."""
+    """Return the schema of an object; all properties are required but the optional ones."""
     required = [name for name in properties if name not in optional]
     return {"type": "object", "properties": dict(properties), **({"required": required} if required else {})}
 
@@ -195,14 +195,14 @@ def operation(
     body: Mapping[str, Any] | None = None,
     parameters: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """A route's part of the document.
+    """Return the documentation of a route.
 
     Args:
-        status: of an answer that is none of an error.
-        answer: its content, by media types.
-        errors: statuses.
-        body: the request's content, by media types.
-        parameters: of its URL.
+        status: status of a successful response.
+        answer: content of that response, by media type.
+        errors: statuses of the errors.
+        body: content of the request, by media type; None if it has no body.
+        parameters: parameters in the URL.
     """
     failures = {str(each): _failure(each) for each in sorted(errors)}
     succeeded: dict[str, Any] = {"description": "It is done", "headers": _TRACE}
@@ -211,7 +211,7 @@ def operation(
     described_route: dict[str, Any] = {
         "tags": ["deepl"],
         "responses": {str(status): succeeded, **failures},
-        "security": [{}],  # beside the key, which not every server wants
+        "security": [{}],  # besides the key: not every server requires one
     }
     if parameters:
         described_route["parameters"] = list(parameters)
@@ -237,7 +237,7 @@ def json_content(schema: Schema, example: Any) -> dict[str, Any]:
 
 
 def in_url(properties: Mapping[str, Schema], required: Sequence[str]) -> list[dict[str, Any]]:
-    """Fields as a query's parameters, of which arrays are repeated."""
+    """Return fields as query parameters; arrays are repeated."""
     return [
         {"name": name, "in": "query", "required": name in required, "schema": schema}
         for name, schema in properties.items()
@@ -249,7 +249,7 @@ def _in_path(name: str, description: str) -> list[dict[str, Any]]:
 
 
 def _body(properties: Mapping[str, Schema], required: Sequence[str], example: Any) -> dict[str, Any]:
-    """JSON or a form."""
+    """Return the content of a body in JSON or in a form."""
     schema = structure(properties, [name for name in properties if name not in required])
     return {kind: {"schema": schema, "example": example} for kind in (JSON, FORM)}
 

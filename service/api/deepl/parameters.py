@@ -1,4 +1,4 @@
-"""Fields of a translation, of texts and of documents alike, as an order for the desk."""
+"""Parsing of the fields of a translation, of texts or of a document, into a request."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ from service.markup.options import MarkupLanguage, MarkupOptions
 from service.translation.request import TranslationRequest
 
 LINGER_S = 15.0
-"""How long the work of a client that left goes on. DeepL's own clients give up after 10 s, and come again up
-to five times, 12.9 s later at the latest: 1.6 ** 5 s of back-off, and 23 % of jitter."""
+"""Seconds for which work continues after its client has disconnected. DeepL's own clients time out after 10 s
+and retry up to five times, at most 12.9 s later: 1.6 ** 5 s of back-off, and 23 % of jitter."""
 GREEDY = 1
 FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
 NO_FORMALITY = "'formality' is not supported for given 'target_lang'."
@@ -32,29 +32,29 @@ UNSERVED = {
     "translation_memory_threshold": "there are no translation memories here; send the request without it",
     "custom_instructions": "the models here follow no instructions; send the request without them",
 }
-"""Wishes that would change a translation and cannot be met: an answer without them would be a wrong one."""
+"""Unsupported fields, with the error for each. They would change a translation, so ignoring them is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeepLParameters:
-    """A request as it was understood."""
+    """The parsed fields of a request."""
 
     translation_request: TranslationRequest
     shows_billed_characters: bool
     model_type_used: str | None
-    """None where the client did not ask for a type."""
+    """None if the client requested no type."""
     tag_handling_version: str | None
-    """None where there are no tags to handle."""
+    """None if the texts have no tags to handle."""
 
 
 def read_parameters(fields: Fields) -> DeepLParameters:
-    """What a client wants of texts.
+    """Read the parameters of a translation of texts.
 
-    Fields of other names are passed over, as DeepL itself does: its clients of tomorrow send by themselves
-    what it does not know today.
+    Unknown fields are ignored, as DeepL itself does: future clients will send fields on their own that it
+    does not know today.
 
     Raises:
-        ApiError: a field is missing, has a wrong type or value, or wants what is not served.
+        ApiError: a field is missing, has a wrong type or value, or requests what is not supported.
     """
     texts = fields.strings("text")
     if not texts:
@@ -85,16 +85,16 @@ def read_parameters(fields: Fields) -> DeepLParameters:
 
 
 def read_document_parameters(fields: Fields, sent_name: str) -> JobRequest:
-    """What a client wants of a document.
+    """Read the parameters of a translation of a document.
 
     Args:
-        fields: all but the file.
-        sent_name: what the file is called where no field says otherwise.
+        fields: all fields, the file excepted.
+        sent_name: name of the file unless a field has another.
 
     Raises:
-        ApiError: as `read_parameters`, or its name cannot be one.
+        ApiError: see `read_parameters`; or the file name cannot be used.
     """
-    refuse_unserved(fields)
+    reject_unserved(fields)
     _check_formality(fields)
     name = own_name(fields.string("filename") or sent_name)
     return JobRequest(name, read_source(fields), read_target(fields))
@@ -111,17 +111,17 @@ def read_source(fields: Fields) -> str | None:
     return fields.string("source_lang") or None
 
 
-def refuse_unserved(fields: Fields) -> None:
-    """Raise an ApiError for a wish that cannot be met."""
+def reject_unserved(fields: Fields) -> None:
+    """Raise an ApiError if a field requests what is not supported."""
     for name, problem in UNSERVED.items():
-        is_empty = fields.json.get(name) in (None, "", [])  # so do clients write that they have none
+        is_empty = fields.json.get(name) in (None, "", [])  # clients send these for no value
         if name in fields and not (fields.is_json(name) and is_empty):
             raise field_error(name, problem)
 
 
 def _check_unused(fields: Fields) -> None:
-    """What changes nothing is checked all the same."""
-    refuse_unserved(fields)
+    """Check fields that have no effect as strictly as the others."""
+    reject_unserved(fields)
     _check_formality(fields)
     fields.string("context")
     fields.boolean("preserve_formatting")
@@ -154,7 +154,7 @@ def _markup(fields: Fields, language: MarkupLanguage | None) -> MarkupOptions | 
 
 
 def _tags(fields: Fields, name: str) -> frozenset[str]:
-    """Names, of which each string may have several with commas between."""
+    """Return names of tags; each string may have several, separated by commas."""
     lists = fields.strings(name) or ()
     return frozenset(tag for each in lists for part in each.split(",") if (tag := part.strip()))
 

@@ -1,4 +1,4 @@
-"""What every answer of this API has: its form of errors, and an id to ask about it by."""
+"""Parts that all of DeepL's responses share: the form of errors, and a trace ID for questions about one."""
 
 import secrets
 from collections.abc import Callable, Coroutine, Mapping
@@ -22,32 +22,32 @@ from service.http.errors import (
 
 ROOT = "/v2"
 NEXT_ROOT = "/v3"
-"""Of what DeepL's newest clients ask for besides; nothing of it is served."""
+"""Root of the paths that DeepL's newest clients also request; none of them is supported."""
 TRACE_HEADER = "X-Trace-ID"
 TRACE_SIZE_BYTES = 16
 MAX_QUERY_BYTES = 8192
-"""Of a URL: what proxies and servers commonly take of one. Longer ones are to be bodies."""
+"""Maximum bytes of a URL's query, as proxies and servers commonly accept; longer ones must be bodies."""
 URL_TOO_LONG = 414
 OWN_STATUSES: Mapping[ErrorKind, int] = {
     ErrorKind.INVALID_INPUT: 400,
     ErrorKind.UNAUTHENTICATED: 403,
     ErrorKind.QUOTA_EXCEEDED: 456,
 }
-"""Where DeepL has another one than Dragoman."""
+"""Statuses that differ from Dragoman's."""
 FIELD_NAMES = {"source": "source_lang", "target": "target_lang"}
-"""What the desk calls otherwise."""
+"""DeepL's names of fields that the translation service names otherwise."""
 
 
 @dataclass(eq=False)
 class WordedError(ApiError):
-    """A refusal in DeepL's own words, which its clients look for in the message."""
+    """An error in DeepL's own words, which its clients look for in the message."""
 
     detail: str = ""
-    """What is wrong here, and what to do."""
+    """The problem on this server, and what to do."""
 
 
 def not_supported(name: str, problem: str) -> WordedError:
-    """Return the refusal of a field's value."""
+    """Return the error for an unsupported value of a field."""
     return WordedError(ErrorKind.INVALID_INPUT, f"Value for '{name}' not supported.", detail=problem)
 
 
@@ -56,18 +56,18 @@ def owns(path: str) -> bool:
 
 
 def respond(error: ApiError) -> Response:
-    """An error as DeepL's clients read it."""
+    """Return an error in DeepL's form."""
     body = {"message": error.message}
     if isinstance(error, WordedError) and error.detail:
         body["detail"] = error.detail
     fields = [(FIELD_NAMES.get(each.field, each.field), _reworded(each.problem)) for each in error.fields]
     if len(fields) == 1:
         body["message"] = f"{fields[0][0]}: {fields[0][1]}"
-        if fields[0][0] == "entries":  # its clients look for it there
+        if fields[0][0] == "entries":  # DeepL's clients look for it there
             body["detail"] = fields[0][1]
     elif fields:
         body["detail"] = "; ".join(f"{name}: {problem}" for name, problem in fields)
-    # A challenge belongs to a status that this API never has.
+    # A challenge belongs to status 401, which this API never returns.
     headers = {name: value for name, value in error.headers.items() if name != "WWW-Authenticate"}
     return SafeJSONResponse(body, status_of(error.kind), {**headers, TRACE_HEADER: new_trace_id()})
 
@@ -84,7 +84,7 @@ def new_trace_id() -> str:
 
 
 class DeepLRoute(APIRoute):
-    """Gives every answer an id, and errors of rooms behind it a form that the application knows."""
+    """Route that gives every response a trace ID, and rewords errors of other layers for DeepL's clients."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -107,11 +107,11 @@ class DeepLRoute(APIRoute):
 
 
 def worded(error: Exception) -> ApiError:
-    """What a client is told of an error; raises what is none of its business."""
+    """Convert an error to one for the client; raise an unexpected error again."""
     match error:
         case InputError() if error.field in FIELD_NAMES:
             return not_supported(FIELD_NAMES[error.field], _reworded(error.problem))
-        case NoDatabase():  # no trying again helps, as the answer to other failures of the database has it
+        case NoDatabase():  # a retry does not help, unlike with other database failures
             return ApiError(
                 ErrorKind.MALFORMED, "this server keeps no glossaries; its operator must set database_url"
             )

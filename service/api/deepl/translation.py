@@ -1,4 +1,4 @@
-"""Texts in, translations out."""
+"""Routes that translate texts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,7 @@ from service.translation.translation_service import TextsRejectedError, Translat
 
 
 def translation_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
-    """POST, and GET for the oldest clients."""
+    """Return the routes: POST, and GET for the oldest clients."""
     router = APIRouter(route_class=DeepLRoute)
 
     async def translate(connection: Request) -> Response:
@@ -43,12 +43,12 @@ def translation_routes(translation_service: TranslationService, authenticator: A
 
     @router.post("/translate", summary="Translate texts", openapi_extra=TRANSLATE_IN_BODY)
     async def translate_posted(connection: Request) -> Response:
-        """Each text on its own, in their order; if any cannot be translated, the request fails."""
+        """Translate each text on its own, in order; if any cannot be translated, the request fails."""
         return await translate(connection)
 
     @router.get("/translate", summary="Translate texts in the URL", openapi_extra=TRANSLATE_BY_URL)
     async def translate_got(connection: Request) -> Response:
-        """As the POST."""
+        """Translate as the POST does."""
         return await translate(connection)
 
     return router
@@ -65,7 +65,7 @@ async def _translate(
 
 
 def present(answers: Sequence[TranslationResult], parameters: DeepLParameters) -> list[dict[str, Any]]:
-    """Answers as DeepL's clients read them."""
+    """Return results in DeepL's form."""
     return [
         _present(answer, text, parameters)
         for answer, text in zip(answers, parameters.translation_request.texts, strict=True)
@@ -73,7 +73,7 @@ def present(answers: Sequence[TranslationResult], parameters: DeepLParameters) -
 
 
 def _present(answer: TranslationResult, text: str, parameters: DeepLParameters) -> dict[str, Any]:
-    # A text of no language, as one of digits, is one of the target language as well.
+    # A text without a language, such as digits, is in the target language as well.
     source = answer.target if answer.source == UNDETERMINED else answer.source
     presented: dict[str, Any] = {"detected_source_language": base_of(source), "text": answer.text}
     if parameters.shows_billed_characters:

@@ -1,4 +1,4 @@
-"""Paths of DeepL's that nothing is served on: a client is told so, not that what it names was not found."""
+"""DeepL's paths that are not supported: the error says so, rather than that something was not found."""
 
 from collections.abc import Mapping
 
@@ -19,11 +19,11 @@ MESSAGES: Mapping[str, str] = {
     f"{NEXT_ROOT}/translation_memories": "Translation memories (/v3/translation_memories) are not supported; "
     "send requests without one",
 }
-"""What is said of paths with these beginnings."""
+"""Error messages by the beginning of the path."""
 
 
 def unserved_routes(authenticator: Authenticator) -> APIRouter:
-    """Version 3 of the API, and improving texts: 400, which clients do not try again."""
+    """Return routes that reject version 3 and DeepL Write with 400, which clients do not retry."""
     router = APIRouter(route_class=DeepLRoute)
 
     async def reject(connection: Request) -> Response:

@@ -1,1 +1,1 @@
-"""LibreTranslate's API, as its clients use it, over the desk that all APIs share."""
+"""LibreTranslate's API, as its clients use it, on the translation service that all APIs share."""

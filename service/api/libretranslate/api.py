@@ -1,4 +1,4 @@
-"""LibreTranslate's API: its routes, and what they have in common."""
+"""Definition of LibreTranslate's API: its routes, CORS headers and specification."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,9 +26,9 @@ CORS: Mapping[str, str] = {
 
 
 def libretranslate_api(services: Services) -> ApiDefinition:
-    """All of it, on the paths that LibreTranslate has it on.
+    """Return LibreTranslate's API, on LibreTranslate's own paths.
 
-    Any page may call it from a browser, as its clients expect, unless the settings name the pages that may.
+    Any web page may call it from a browser, as its clients expect, unless the settings name the origins.
     """
     headers: Mapping[str, str] = {} if services.settings.cors_origins else CORS
     catalogues = Catalogues(services.translation_service.inference)
@@ -52,7 +52,7 @@ def _add_specification(routes: APIRouter, headers: Mapping[str, str]) -> None:
         ),
     )
     async def specification() -> Response:
-        """Of these routes alone; `/openapi.json` has all that the server offers."""
+        """Return the specification of these routes alone; `/openapi.json` has all routes of the server."""
         if not known:
             described = get_openapi(
                 title="LibreTranslate's API", version=installed_version("dragoman"), routes=routes.routes
@@ -62,7 +62,7 @@ def _add_specification(routes: APIRouter, headers: Mapping[str, str]) -> None:
 
 
 def _add_preflights(routes: APIRouter, headers: Mapping[str, str]) -> None:
-    """What a browser asks before it sends JSON to another origin."""
+    """Add the preflight requests that a browser sends before JSON to another origin."""
 
     async def preflight() -> Response:
         return Response(headers=dict(headers))

@@ -1,4 +1,4 @@
-"""What goes wrong, as LibreTranslate says it."""
+"""Errors in LibreTranslate's form and words."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -39,10 +39,10 @@ MAX_NAMED = 10
 
 
 def error_form(headers: Mapping[str, str]) -> ErrorForm:
-    """Errors of these paths, and what is below them.
+    """Return the form of errors on these paths and on the paths below them.
 
     Args:
-        headers: of every response.
+        headers: headers of every response.
     """
 
     def respond(error: ApiError) -> SafeJSONResponse:
@@ -58,30 +58,30 @@ def owns(path: str) -> bool:
 
 
 def _message(error: ApiError) -> str:
-    if len(error.fields) < 2:  # noqa: PLR2004 -- the message has the only one
+    if len(error.fields) < 2:  # noqa: PLR2004 -- the message names a single field
         return error.message
     named = "; ".join(f"{field.field}: {field.problem}" for field in error.fields[:MAX_NAMED])
     return f"{error.message}: {named}"
 
 
 def refused(problem: str) -> ApiError:
-    """A request that cannot be used: 400."""
+    """Return the error for a request that cannot be used: 400."""
     return ApiError(ErrorKind.MALFORMED, f"Invalid request: {problem}")
 
 
 def not_supported(what: str) -> ApiError:
-    """400, as for `zz` or the format `xml`."""
+    """Return the error for an unsupported value, as for `zz` or the format `xml`: 400."""
     shown = what if len(what) <= MAX_SHOWN else f"{what[:MAX_SHOWN]}…"
     return ApiError(ErrorKind.MALFORMED, f"{shown} is not supported")
 
 
 def disabled(what: str) -> ApiError:
-    """403."""
+    """Return the error for a disabled feature: 403."""
     return ApiError(ErrorKind.FORBIDDEN, f"{what} on this server.")
 
 
 def check_detection(detection: DetectionMode) -> None:
-    """Raise an ApiError where languages are not detected."""
+    """Raise an ApiError if language detection is disabled."""
     if detection is DetectionMode.OFF:
         raise disabled("Language detection is disabled")
 
@@ -91,15 +91,15 @@ def missing(name: str) -> ApiError:
 
 
 def required(fields: Fields, name: str) -> str:
-    """A field's string, which must not be empty."""
+    """Return a field's string; raise an ApiError if it is missing or empty."""
     value = fields.string(name)
     if not value:
         raise missing(name)
     return value
 
 
-def texts_refused(error: TextsRejectedError, *, is_list: bool) -> ApiError:
-    """Texts named as the client would."""
+def texts_rejected(error: TextsRejectedError, *, is_list: bool) -> ApiError:
+    """Return the error for rejected texts, by their names in the request: `q`, or `q[0]` and so on."""
     problems = [
         FieldProblem(field=f"q[{item}]" if is_list else "q", problem=problem)
         for item, problem in error.problems
@@ -108,12 +108,12 @@ def texts_refused(error: TextsRejectedError, *, is_list: bool) -> ApiError:
 
 
 async def enter(authenticator: Authenticator, request: Request, scope: Scope) -> tuple[Caller, Fields]:
-    """Who makes this request, by a key in its headers or `api_key` among its fields, and all fields.
+    """Return the caller, by a key in the headers or in the field `api_key`, and all fields.
 
     Raises:
-        ApiError: there must be a key, this is none, or it comes too often, as LibreTranslate words it; or
+        ApiError: the key is missing or invalid, or the rate limit is exceeded, in LibreTranslate's words; or
             the fields cannot be read.
-        AccountsError: the key is not for this, or cannot be looked up.
+        AccountsError: the key lacks the scope, or cannot be looked up.
     """
 
     async def authenticate(presented: str | None) -> Caller:

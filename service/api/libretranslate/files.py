@@ -1,4 +1,4 @@
-"""Routes that translate files, and that give them out."""
+"""Routes that translate files and return them."""
 
 from collections.abc import Mapping
 from urllib.parse import quote
@@ -37,7 +37,7 @@ from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
 from service.http.forms import Upload
 from service.jobs.documents import Documents, Handed
-from service.jobs.errors import FileRefused
+from service.jobs.errors import FileRejected
 from service.jobs.job import ID_LENGTH, Job, JobRequest, JobState
 from service.jobs.problems import SERVERS_FAULTS
 from service.jobs.request_fields import own_name, without_folders
@@ -45,7 +45,7 @@ from service.readiness import require_ready
 from service.services import Services
 
 MAX_NAME_LENGTH = 150
-"""Characters at the end of a file's name that its address and its download have; each may become 12 there."""
+"""Maximum characters of a file name, from its end, in URLs and downloads; quoting may make 12 of each."""
 
 FETCHED_FROM = {
     "a letter": {"translatedFileUrl": f"http://127.0.0.1:8000/download_file/019ab7c1{'0' * 88}.letter.txt"}
@@ -54,7 +54,7 @@ FILE = {"type": "string", "contentMediaType": BYTES}
 
 
 def file_routes(services: Services, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
-    """Files in, files out; arguments as for texts."""
+    """Return the routes that translate files; arguments are those of `text_routes`."""
     routes = APIRouter()
     authenticator, documents = services.authenticator, services.documents
 
@@ -66,7 +66,7 @@ def file_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
         openapi_extra=file_body(FILE_TO_TRANSLATE),
     )
     async def translate_file(request: Request) -> Response:
-        """A file of any kind that `/frontend/settings` names. The answer comes when it is translated."""
+        """Translate a file of a kind that `/frontend/settings` lists. The response waits until it is done."""
         if documents is None:
             raise disabled("Files translation are disabled")
         require_ready(services.translation_service.inference)
@@ -75,8 +75,8 @@ def file_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
         pair = find_pair(required(fields, "source"), required(fields, "target"), await catalogues.current())
         handed = await _hand_in(documents, upload, pair, caller)
         await _await_translation(documents, handed.job, request)
-        name = quote(handed.job.wishes.file_name, safe="")
-        url = f"{request.base_url}{DOWNLOADS[1:]}/{handed.job.id}{handed.ticket}.{name}"
+        name = quote(handed.job.job_request.file_name, safe="")
+        url = f"{request.base_url}{DOWNLOADS[1:]}/{handed.job.id}{handed.document_key}.{name}"
         return SafeJSONResponse({"translatedFileUrl": url}, headers=headers)
 
     @routes.get(
@@ -90,15 +90,16 @@ def file_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
         openapi_extra={"parameters": [FILE_NAME]},
     )
     async def download_file(request: Request) -> Response:
-        """Whoever has its address may fetch it, until it is erased."""
+        """Return a translated file to anyone who has its URL, until it is deleted."""
         if documents is None:
             raise disabled("Files translation are disabled")
         address = str(request.path_params["name"]).partition(".")[0]
         job = await documents.find(address[:ID_LENGTH], address[ID_LENGTH:])
         pieces = await documents.read(job)
-        # A page that somebody had translated must not run as one of this server's.
+        # A translated web page must not run with this server's origin.
+        file_name = quote(job.job_request.file_name, safe="")
         own = {
-            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(job.wishes.file_name, safe='')}",
+            "Content-Disposition": f"attachment; filename*=UTF-8''{file_name}",
             "X-Content-Type-Options": "nosniff",
         }
         return StreamingResponse(pieces, media_type=BYTES, headers={**headers, **own})
@@ -113,12 +114,12 @@ async def _hand_in(documents: Documents, upload: Upload, pair: Pair, caller: Cal
     documents.job_service.require_pair(job_request)
     try:
         return await documents.add(upload.file, job_request, caller)
-    except FileRefused as error:
+    except FileRejected as error:
         raise refused(str(error)) from error
 
 
 async def _await_translation(documents: Documents, job: Job, request: Request) -> None:
-    """A client that leaves has its file given up."""
+    """Wait for the end of a job; discard the job if it fails or the client disconnects."""
     try:
         ended = await cancel_on_disconnect(request, documents.ended(job))
     except BaseException:
@@ -145,5 +146,5 @@ def _read_upload(fields: Fields) -> Upload:
 
 
 def _shown(file_name: str) -> str:
-    """A file's own name, without folders that it may have."""
+    """Return the last characters of a file's own name, without folders."""
     return without_folders(file_name)[-MAX_NAME_LENGTH:]

@@ -1,4 +1,4 @@
-"""Languages as LibreTranslate's clients name them: their codes, old and new, and what they are in English."""
+"""Languages as LibreTranslate's clients name them: codes, old and new, and English names."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from dragoman.routing.routes import MAX_NAME_LENGTH, Routes
 from service.translation.inference import Inference
 
 NEW_CODES: Mapping[str, str] = {"pb": "pt-BR", "zh": "zh-Hans", "zt": "zh-Hant"}
-"""Codes that LibreTranslate's models have, and the ones that it gives and takes for them since 1.6."""
+"""Codes of LibreTranslate's models, and the codes that it accepts and returns for them since 1.6."""
 OLD_CODES = {new.lower(): old for old, new in NEW_CODES.items()}
 SCRIPTS_OF_REGIONS: Mapping[str, str] = {
     "zh-cn": "zh-hans",
@@ -22,7 +22,7 @@ SCRIPTS_OF_REGIONS: Mapping[str, str] = {
     "zh-mo": "zh-hant",
     "zh-tw": "zh-hant",
 }
-"""Regions that clients name where they mean a script, as Mastodon does for its readers."""
+"""Scripts by region: some clients, such as Mastodon, name a region where they mean a script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +32,23 @@ class Listed:
     code: str
     name: str
     targets: tuple[str, ...]
-    """Codes of languages that it is translated into; its own among them, which leaves texts as they are."""
+    """Codes of its target languages; its own is among them, and leaves texts unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The languages of some routes, both those translated from and those translated into."""
+    """The source and target languages of some routes."""
 
     routes: Routes
     served: Mapping[str, SourceLanguage | TargetLanguage]
-    """By the models' own codes."""
+    """Languages by the models' own codes."""
     listed: tuple[Listed, ...]
-    """By their names."""
+    """Languages sorted by name."""
 
     def resolve(self, asked: str) -> str | None:
-        """The model's own code of a language, however it is written.
+        """Return the model's own code of a language in any spelling; None if it is not served.
 
-        A code that is served goes before one that only resembles it: `zh-Hant` is `zt` rather than `zh`.
+        An exact match is preferred to a similar code: `zh-Hant` is `zt` rather than `zh`.
         """
         if len(asked) > MAX_NAME_LENGTH:
             return None
@@ -59,15 +59,15 @@ class Catalogue:
         return next((code for code in chain(exact, alike) if code is not None), None)
 
     def sources(self) -> list[Listed]:
-        """What something translates from."""
+        """Return the source languages."""
         return self._listed_among(self.routes.sources())
 
     def targets(self) -> list[Listed]:
-        """What something translates into."""
+        """Return the target languages."""
         return self._listed_among(self.routes.targets())
 
     def has_route(self, source: str, target: str) -> bool:
-        """Whether anything translates from one into the other, both by the models' own codes."""
+        """Return whether there is a route between two languages, by the models' own codes."""
         try:
             self.routes.find(source, target)
         except UnsupportedPair:
@@ -80,14 +80,14 @@ class Catalogue:
 
 
 class Catalogues:
-    """The catalogue of the routes there are now. For one event loop."""
+    """The catalogue of the current routes. For one event loop."""
 
     def __init__(self, inference: Inference) -> None:
         self._inference = inference
         self._known: Catalogue | None = None
 
     async def current(self) -> Catalogue:
-        """Made anew when models have come or gone; for hundreds of languages this takes a moment."""
+        """Return the catalogue; rebuild it after models change, which is slow for hundreds of languages."""
         routes = self._inference.router.routes
         if self._known is None or self._known.routes is not routes:
             self._known = await self._inference.run_in_thread(lambda: catalogue(routes))
@@ -95,7 +95,7 @@ class Catalogues:
 
 
 def catalogue(routes: Routes) -> Catalogue:
-    """All languages of some routes."""
+    """Build the catalogue of some routes."""
     served: dict[str, SourceLanguage | TargetLanguage] = {}
     for offer in routes.offers:
         for languages in (offer.languages.sources, offer.languages.targets):
@@ -112,12 +112,12 @@ def catalogue(routes: Routes) -> Catalogue:
 
 
 def present_code(code: str) -> str:
-    """A model's code as clients get it."""
+    """Return the code that clients get for a model's code."""
     return NEW_CODES.get(code.lower(), code)
 
 
 def name_of(code: str) -> str:
-    """A language in English, from CLDR and the IANA registry; its code if there is no name."""
+    """Return a language's English name, from CLDR and the IANA registry; its code if it has no name."""
     try:
         language = Language.get(code)
         return language.display_name("en") if language.is_valid() else code

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of routes whose bodies are read by hand."""
+"""OpenAPI documentation of these routes, which parse their bodies themselves."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ KEY_IN_QUERY = APIKeyQuery(
     auto_error=False,
 )
 WITH_ANY_KEY: Sequence[Depends] = (Security(KEY_IN_QUERY), *WITH_KEY)
-"""For the document alone: `authenticate` reads keys."""
+"""`dependencies` of routes that accept keys. They only serve the document: `errors.enter` reads keys."""
 
 KEY: Schema = {
     "type": ["string", "null"],
@@ -138,7 +138,7 @@ EXAMPLES: Mapping[int, Mapping[str, str]] = {
     },
     504: {"too long": "the translation was not done within 60 s; allow more time or send less text"},
 }
-"""What clients are told, by statuses."""
+"""Example messages by status, each with its name."""
 DESCRIPTIONS: Mapping[int, str] = {
     400: "A field is missing or cannot be used, a language or pair is not served, or there is no API key and "
     "the server wants one",
@@ -167,35 +167,35 @@ OF_WORK = (
 
 
 def responses(good: Mapping[str, Any], kinds: Sequence[ErrorKind]) -> dict[int | str, dict[str, Any]]:
-    """What a route may answer.
+    """Return the documentation of a route's responses.
 
     Args:
-        good: of its status 200.
-        kinds: of errors.
+        good: the response with status 200.
+        kinds: kinds of errors.
     """
     return {200: dict(good), **failures(kinds)}
 
 
 def failures(kinds: Sequence[ErrorKind]) -> dict[int | str, dict[str, Any]]:
-    """The errors among them."""
+    """Return the documentation of a route's errors."""
     return {status: _failure(status) for status in sorted({STATUSES[kind] for kind in kinds})}
 
 
 def form_body(schema: Schema, example: Mapping[str, Any]) -> dict[str, Any]:
-    """A body in JSON or in a form."""
+    """Return the documentation of a body in JSON or in a form."""
     content = {kind: {"schema": schema, "example": dict(example)} for kind in (JSON, *FORMS)}
     return {"requestBody": {"required": True, "content": content}, **WITHOUT_KEY}
 
 
 def file_body(schema: Schema) -> dict[str, Any]:
-    """A body with a file."""
+    """Return the documentation of a body with a file."""
     example = {"file": "Ein Hund rennt.", "source": "de", "target": "en"}
     content = {MULTIPART: {"schema": schema, "example": example}}
     return {"requestBody": {"required": True, "content": content}, **WITHOUT_KEY}
 
 
 def answered(model: object, description: str, examples: Mapping[str, Any]) -> dict[str, Any]:
-    """A good answer in JSON, with examples by what they are."""
+    """Return the documentation of a successful response in JSON, with examples by name."""
     return {"model": model, "description": description, "content": {JSON: {"examples": _named(examples)}}}
 
 

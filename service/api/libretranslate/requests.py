@@ -1,4 +1,4 @@
-"""What clients send."""
+"""Parsing of the requests that clients send."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,33 +15,33 @@ from service.translation.request import AUTO, TranslationRequest
 
 TEXT, HTML = "text", "html"
 LEAST_BEAM_SIZE = 4
-"""Of a search for alternatives. The models' own beam is as wide unless their makers chose another, so that
-the best translation stays the same when alternatives are asked for."""
+"""Minimum beam size of a search for alternatives. It is also the models' default unless their makers chose
+another, so the best translation stays the same when alternatives are requested."""
 MAX_ALTERNATIVES = MAX_BEAM_SIZE - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Languages by the models' own codes."""
+    """A source and a target language, by the models' own codes."""
 
     source: str
-    """Or `auto`."""
+    """A code, or `auto`."""
     target: str
     is_copied: bool
-    """Whether both are the same language, which nothing translates into itself: texts stay as they are."""
+    """Whether both are one language that no model translates into itself: texts stay unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class LibreTranslateParameters:
-    """A request to translate."""
+    """The parsed fields of a request to translate."""
 
     texts: tuple[str, ...]
     is_list: bool
-    """Whether the client sent an array, and so gets arrays."""
+    """Whether the client sent an array, and therefore gets arrays."""
     pair: Pair
     is_html: bool
     num_alternatives: int
-    """0 if none are wanted."""
+    """Number of alternatives; 0 if none are requested."""
 
     def translation_request(self) -> TranslationRequest:
         return TranslationRequest(
@@ -54,14 +54,14 @@ class LibreTranslateParameters:
 
 
 def with_alternatives(count: int) -> DecodingOptions:
-    """A search that finds so many translations beside the best."""
+    """Return options of a search that finds this many translations besides the best."""
     if not count:
         return DecodingOptions()
     return DecodingOptions(beam_size=max(LEAST_BEAM_SIZE, count + 1), num_hypotheses=count + 1)
 
 
 def read_parameters(fields: Fields, catalogue: Catalogue, limits: TextLimits) -> LibreTranslateParameters:
-    """Raises an ApiError if they cannot be fulfilled."""
+    """Read the parameters of a translation; raise an ApiError if they cannot be used."""
     texts = _read_texts(fields)
     source, target = required(fields, "source"), required(fields, "target")
     check_limits(texts, limits)
@@ -78,14 +78,14 @@ def read_parameters(fields: Fields, catalogue: Catalogue, limits: TextLimits) ->
 
 
 def check_limits(texts: Sequence[str], limits: TextLimits) -> None:
-    """Raise an ApiError that names the limit passed."""
+    """Raise an ApiError that names an exceeded limit."""
     for size, limit in ((len(texts), limits.max_texts), (sum(map(len, texts)), limits.max_characters)):
         if size > limit:
             raise refused(f"request ({size}) exceeds text limit ({limit})")
 
 
 def find_pair(source: str, target: str, catalogue: Catalogue) -> Pair:
-    """The languages that are meant.
+    """Return the pair that two names of languages mean.
 
     Raises:
         ApiError: one is not served, or nothing translates from one into the other.
@@ -103,7 +103,7 @@ def find_pair(source: str, target: str, catalogue: Catalogue) -> Pair:
 
 
 def single_line_ends(text: str) -> str:
-    r"""`\n` for each; browsers send forms with `\r\n`."""
+    r"""Replace each line end with `\n`; browsers send forms with `\r\n`."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

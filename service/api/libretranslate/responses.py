@@ -1,4 +1,4 @@
-"""What clients get: the OpenAPI document is made of these."""
+"""Response models; the OpenAPI document contains their schemas."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,8 +14,8 @@ from service.translation.source_language import DetectionMode
 
 PERCENT = 100
 DEFAULT = "en"
-"""What menus begin with, if it is served; and what clients expect as the language, with a confidence of 0, of
-a text that has none."""
+"""First language of menus, if it is served. Clients also expect it, with a confidence of 0, as the language
+of a text that has none."""
 FRONTEND_TIMEOUT_MS = 500
 
 
@@ -60,14 +60,14 @@ AUTO_DETECT = NamedLanguage(code="auto", name="Auto Detect")
 
 
 class DefaultPair(BaseModel):
-    """What a menu begins with."""
+    """The languages that a menu selects first."""
 
     source: NamedLanguage
     target: NamedLanguage
 
 
 class FrontendSettings(BaseModel):
-    """What a page in front of the server needs to know."""
+    """Settings for a web page in front of the server."""
 
     charLimit: int = Field(description="Characters of a request.")  # noqa: N815
     frontendTimeout: int = Field(description="Milliseconds to wait while somebody types.")  # noqa: N815
@@ -80,7 +80,7 @@ class FrontendSettings(BaseModel):
 
 
 class Health(BaseModel):
-    """The server can translate."""
+    """The state of a server that can translate."""
 
     status: str
 
@@ -100,7 +100,7 @@ class ErrorOut(BaseModel):
 def present_answers(
     answers: Sequence[TranslationResult], parameters: LibreTranslateParameters
 ) -> dict[str, Any]:
-    """Translations as clients see them."""
+    """Return translations in the API's form."""
     out: dict[str, Any] = {"translatedText": _one_or_all((answer.text for answer in answers), parameters)}
     if parameters.num_alternatives:
         out["alternatives"] = _one_or_all(map(_alternatives, answers), parameters)
@@ -111,14 +111,14 @@ def present_answers(
 
 
 def present_copies(parameters: LibreTranslateParameters) -> dict[str, Any]:
-    """Texts that stay as they are."""
+    """Return unchanged texts in the form of translations."""
     return present_answers(
         [TranslationResult(text, "", "", None, None, ()) for text in parameters.texts], parameters
     )
 
 
 def present_detected(detected: DetectedSource) -> dict[str, Any]:
-    """As clients see it."""
+    """Return a detected language in the API's form."""
     if detected.language == UNDETERMINED:
         return {"confidence": 0.0, "language": DEFAULT}
     return {
@@ -128,7 +128,7 @@ def present_detected(detected: DetectedSource) -> dict[str, Any]:
 
 
 def present_languages(listed: Iterable[Listed]) -> list[dict[str, Any]]:
-    """As clients see them."""
+    """Return languages in the API's form."""
     return [
         {"code": language.code, "name": language.name, "targets": list(language.targets)}
         for language in listed
@@ -136,7 +136,7 @@ def present_languages(listed: Iterable[Listed]) -> list[dict[str, Any]]:
 
 
 def present_settings(settings: Settings, catalogue: Catalogue, *, takes_files: bool) -> FrontendSettings:
-    """What a page needs to know of a server."""
+    """Return the settings for a web page in front of the server."""
     has_auto = DetectionMode(settings.detection) is DetectionMode.ON
     return FrontendSettings(
         charLimit=settings.max_characters,
@@ -154,7 +154,7 @@ def present_settings(settings: Settings, catalogue: Catalogue, *, takes_files: b
 
 
 def _first(listed: Sequence[Listed]) -> NamedLanguage:
-    """English if it is among them; it is named also where nothing is."""
+    """Return English if it is listed or the list is empty, otherwise the first language."""
     codes = {language.code: language.name for language in listed}
     code = next(iter(codes), DEFAULT) if DEFAULT not in codes else DEFAULT
     return NamedLanguage(code=code, name=codes.get(code, "English"))
@@ -166,5 +166,5 @@ def _one_or_all(values: Iterable[Any], parameters: LibreTranslateParameters) -> 
 
 
 def _alternatives(answer: TranslationResult) -> list[str]:
-    """Each once, without the best."""
+    """Return each alternative once, without the best translation."""
     return [text for text in dict.fromkeys(answer.alternatives) if text != answer.text]

@@ -1,4 +1,4 @@
-"""Routes that tell of the server: its languages, its settings, its state."""
+"""Routes that describe the server: its languages, settings and health."""
 
 from collections.abc import Mapping
 
@@ -53,7 +53,7 @@ OF_SUGGESTING = [kind for kind in OF_WORK if kind is not ErrorKind.TIMEOUT]
 
 
 def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
-    """What clients ask before they translate; arguments as for texts."""
+    """Return the routes that clients use before they translate; arguments are those of `text_routes`."""
     routes = APIRouter()
 
     @routes.get(
@@ -62,7 +62,7 @@ def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[s
         responses=responses(answered(list[ListedLanguage], "By their names", LISTED), [ErrorKind.INTERNAL]),
     )
     async def languages() -> Response:
-        """What each is translated into. It needs no API key, and a body is not looked at."""
+        """Return each language with its target languages. This needs no API key, and ignores a body."""
         served = await catalogues.current()
         return SafeJSONResponse(present_languages(served.listed), headers=headers)
 
@@ -72,7 +72,7 @@ def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[s
         responses=responses(answered(FrontendSettings, "The settings", SETTINGS), [ErrorKind.INTERNAL]),
     )
     async def frontend_settings() -> Response:
-        """Limits, and what is offered. It needs no API key."""
+        """Return limits and available features. This needs no API key."""
         served = await catalogues.current()
         takes_files = services.documents is not None
         settings = present_settings(services.settings, served, takes_files=takes_files)
@@ -87,7 +87,7 @@ def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[s
         ),
     )
     async def health() -> Response:
-        """Every model that is loaded at the start has translated a warm-up sentence."""
+        """Return 200 once every model that is loaded at the start has translated a warm-up sentence."""
         require_ready(services.translation_service.inference)
         return SafeJSONResponse({"status": "ok"}, headers=headers)
 
@@ -102,7 +102,7 @@ def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[s
         ),
     )
     async def suggest(request: Request) -> Response:
-        """Always 403: this server does not keep suggestions."""
+        """Return 403 always: this server does not store suggestions."""
         await enter(services.authenticator, request, Scope.TRANSLATE)
         raise disabled("Suggestions are disabled")
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from service.accounts.keys import Scope
-from service.api.libretranslate.errors import check_detection, enter, required, texts_refused
+from service.api.libretranslate.errors import check_detection, enter, required, texts_rejected
 from service.api.libretranslate.languages import Catalogues
 from service.api.libretranslate.openapi_parts import (
     DETECT,
@@ -33,7 +33,7 @@ from service.translation.detection import detect, detectable
 from service.translation.translation_service import TextsRejectedError
 
 MAX_DETECTED = 3
-"""Languages that a text may be in, of which clients are told."""
+"""Maximum number of languages in the response for a text."""
 TRANSLATED = {
     "a text": {
         "translatedText": "A dog runs.",
@@ -49,12 +49,12 @@ FOUND = {
 
 
 def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
-    """Texts in, translations out.
+    """Return the routes that translate texts and detect their languages.
 
     Args:
-        services: where they are translated.
-        catalogues: the languages there are.
-        headers: of every response.
+        services: the services that all APIs share.
+        catalogues: the languages of the current routes.
+        headers: headers of every response.
     """
     routes = APIRouter()
     translation_service, authenticator = services.translation_service, services.authenticator
@@ -69,7 +69,7 @@ def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
         ),
     )
     async def translate(request: Request) -> Response:
-        """Fields come in JSON, in a form or in the URL's query."""
+        """Translate a text or an array of texts. Fields may be in JSON, in a form or in the URL's query."""
         require_ready(translation_service.inference)
         caller, fields = await enter(authenticator, request, Scope.TRANSLATE)
         parameters = read_parameters(fields, await catalogues.current(), translation_service.limits)
@@ -80,7 +80,7 @@ def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
                 request, translation_service.translate(parameters.translation_request(), caller)
             )
         except TextsRejectedError as error:
-            raise texts_refused(error, is_list=parameters.is_list) from error
+            raise texts_rejected(error, is_list=parameters.is_list) from error
         return SafeJSONResponse(present_answers(answers, parameters), headers=headers)
 
     @routes.post(
@@ -93,7 +93,7 @@ def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
         openapi_extra=form_body(DETECT, {"q": "Bonjour tout le monde"}),
     )
     async def detect_language(request: Request) -> Response:
-        """Among the languages that are served. Fields come in JSON, in a form or in the URL's query."""
+        """Detect which served language it is in. Fields may be in JSON, in a form or in the URL's query."""
         _, fields = await enter(authenticator, request, Scope.TRANSLATE)
         check_detection(translation_service.detection)
         text = required(fields, "q")

@@ -1,1 +1,1 @@
-"""The API of Dragoman's own: `/v1`."""
+"""Dragoman's own API: `/v1`."""

@@ -1,4 +1,4 @@
-"""Routes about texts that do not translate them: scores of given translations, and languages."""
+"""Routes that analyse texts: scores of given translations, and language detection."""
 
 from fastapi import APIRouter
 
@@ -16,9 +16,9 @@ from service.readiness import require_ready
 from service.translation.translation_service import TranslationService
 
 PAIR_FIELDS = frozenset({"source", "target"})
-"""Of a pair's texts; the same names mean languages where there is no position."""
+"""Names of a pair's texts; in an error without a position, the same names mean languages."""
 OF_MODELS = frozenset({ErrorKind.NO_ROOM, ErrorKind.NOT_READY, ErrorKind.TIMEOUT})
-"""Errors that only come where a model is asked."""
+"""Errors that only a route with a model can return."""
 OF_DETECTION = {kind: reason for kind, reason in REASONS.items() if kind not in OF_MODELS} | {
     ErrorKind.INVALID_INPUT: "A field is unknown or ill-typed, or languages are not detected here",
     ErrorKind.INTERNAL: "The server failed",
@@ -26,7 +26,7 @@ OF_DETECTION = {kind: reason for kind, reason in REASONS.items() if kind not in 
 
 
 def analysis_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
-    """Texts in, what they are out."""
+    """Return the routes that analyse texts."""
     route_class = json_route_for(authenticator, Scope.TRANSLATE)
     router = APIRouter(prefix="/v1", tags=["reading"], dependencies=WITH_KEY, route_class=route_class)
 
@@ -39,7 +39,7 @@ def analysis_routes(translation_service: TranslationService, authenticator: Auth
         openapi_extra=dict(WITHOUT_KEY),
     )
     async def score(request: ScoreRequest, connection: AuthenticatedRequest) -> ScoreResponse:
-        """Nothing is searched for: the model reads each target as it is given, as one segment."""
+        """Score each given target as one segment by forced decoding; nothing is searched for."""
         require_ready(translation_service.inference)
         route = translation_service.inference.router.route(request.source, request.target, request.model)
         try:
@@ -62,7 +62,7 @@ def analysis_routes(translation_service: TranslationService, authenticator: Auth
         openapi_extra=dict(WITHOUT_KEY),
     )
     async def detect(request: DetectRequest, connection: AuthenticatedRequest) -> DetectResponse:
-        """Among the languages that are served. No model is asked; characters are charged all the same."""
+        """Return the served languages that a text may be in. No model runs, but characters are charged."""
         found = await cancel_on_disconnect(
             connection, translation_service.detect(request.texts(), connection.caller)
         )

@@ -1,4 +1,4 @@
-"""Answers that the OpenAPI document shows, as the bundled model gives them."""
+"""Example responses of the OpenAPI document, as the bundled model returns them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -140,18 +140,18 @@ ALIVE, READY = {"status": "alive"}, {"status": "ready"}
 
 
 def shown(example: Any) -> dict[int | str, dict[str, Any]]:
-    """A successful answer's part of a route's `responses`."""
+    """Return a route's `responses` with an example of a successful one."""
     return {200: {"content": {JSON: {"example": example}}}}
 
 
 def shown_as(examples: Mapping[str, Any]) -> dict[int | str, dict[str, Any]]:
-    """The same of several, by what they are."""
+    """Return the same with several examples, by name."""
     named = {name.replace(" ", "_"): {"summary": name, "value": each} for name, each in examples.items()}
     return {200: {"content": {JSON: {"examples": named}}}}
 
 
 def shown_events(events: str) -> dict[int | str, dict[str, Any]]:
-    """The same of a stream: each event's name, and what its data are."""
+    """Return the same for a stream: the name of each event, and the schema of its data."""
     data: Mapping[str, Any] = {
         "segment": _schema_of(SegmentEvent),
         "tokens": _schema_of(TokensEvent),
@@ -175,5 +175,5 @@ def _event(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _schema_of(event: type[BaseModel]) -> dict[str, Any]:
     schema = event.model_json_schema(ref_template=SCHEMA)
-    schema.pop("$defs", None)  # they are among the document's own
+    schema.pop("$defs", None)  # the document defines them already
     return schema

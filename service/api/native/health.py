@@ -1,4 +1,4 @@
-"""How the server is: for load balancers and whoever watches it."""
+"""Routes about the server's health, for load balancers and monitoring."""
 
 from fastapi import APIRouter
 
@@ -10,7 +10,7 @@ from service.readiness import Readiness
 
 
 def health_routes(readiness: Readiness) -> APIRouter:
-    """How the server is."""
+    """Return the health routes."""
     router = APIRouter(tags=["health"])
 
     @router.get(
@@ -21,7 +21,7 @@ def health_routes(readiness: Readiness) -> APIRouter:
         responses=shown(ALIVE),
     )
     async def healthz() -> Status:
-        """Answers while a model is loaded or busy; says nothing about it."""
+        """Return 200 even while a model is loading or busy; this says nothing about the models."""
         return Status(status="alive")
 
     @router.get(
@@ -40,7 +40,7 @@ def health_routes(readiness: Readiness) -> APIRouter:
         },
     )
     async def readyz() -> Status:
-        """For load balancers: send requests only while this is 200."""
+        """Return 200 while load balancers should send requests here."""
         readiness.require()
         return Status(status="ready")
 

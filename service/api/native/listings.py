@@ -1,4 +1,4 @@
-"""What clients are told of the models: which there are, and what reaches what."""
+"""Response models about models, the languages that they connect, and reloads."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -65,7 +65,7 @@ class LanguageOut(BaseModel):
 
 
 class LanguagesResponse(BaseModel):
-    """Which languages reach which, and how."""
+    """The target languages of each source language, and the models between them."""
 
     languages: list[LanguageOut]
 
@@ -78,7 +78,7 @@ class FolderProblems(BaseModel):
 
 
 class ReloadResponse(BaseModel):
-    """What another look at the models' folders has changed; names are folders'."""
+    """Changes found by another scan of the models' folders; names are those of folders."""
 
     added: list[str]
     changed: list[str] = Field(description="Loaded anew on their next use; requests under way are finished.")
@@ -89,7 +89,7 @@ class ReloadResponse(BaseModel):
 
 
 def present_models(models: Iterable[Model]) -> ModelsResponse:
-    """Models as clients see them."""
+    """Return models in the API's form."""
     return ModelsResponse(models=[_present_model(model) for model in models])
 
 
@@ -115,7 +115,7 @@ def _present_model(model: Model) -> ModelOut:
 
 
 def present_languages(routes: Routes) -> LanguagesResponse:
-    """All that is reached; for hundreds of languages this takes a moment."""
+    """Return all languages that are connected; for hundreds of them this takes a moment."""
     return LanguagesResponse(
         languages=[
             LanguageOut(source=source, reaches=_reaches(routes, source)) for source in routes.sources()
@@ -135,7 +135,7 @@ def _reaches(routes: Routes, source: str) -> list[ReachOut]:
 
 
 def present_report(report: ReloadReport) -> ReloadResponse:
-    """What has changed, as clients see it."""
+    """Return the changes of a reload in the API's form."""
     return ReloadResponse(
         added=list(report.added),
         changed=list(report.changed),

@@ -1,4 +1,4 @@
-"""Routes that tell of the models, and one that looks for new ones."""
+"""Routes that list the models and their languages, and one that looks for new models."""
 
 import anyio.to_thread
 from fastapi import APIRouter, Request
@@ -40,13 +40,13 @@ OF_RELOADING = {
 def model_routes(
     router: Router, authenticator: Authenticator, watcher: ModelWatcher | None, *, requires_key: bool
 ) -> APIRouter:
-    """What there is.
+    """Return the routes about models.
 
     Args:
         router: has the bundles.
-        authenticator: lets operators in.
-        watcher: looks at their folders on request; None where clients may not ask for that.
-        requires_key: whether only callers with a key, any key, are told.
+        authenticator: checks API keys and rate limits.
+        watcher: scans their folders on request; None if clients may not request that.
+        requires_key: whether the lists need a key; any key will do.
     """
     routes = APIRouter(prefix="/v1", tags=["models"])
     failing = error_responses(OF_CLOSED if requires_key else OF_OPEN)
@@ -62,7 +62,7 @@ def model_routes(
         responses={**shown(MODELS), **failing},
     )
     async def models(connection: Request) -> ModelsResponse:
-        """Languages, limits, measured quality and licence, and whether each is in memory."""
+        """Return languages, limits, measured quality and licence of each model, and whether it is loaded."""
         if requires_key:
             await authenticator.authenticate_key(connection, scope=None)
         return present_models(router.models())
@@ -76,7 +76,7 @@ def model_routes(
         responses={**shown(LANGUAGES), **failing},
     )
     async def languages(connection: Request) -> LanguagesResponse:
-        """By a model of its own, by one of many languages, or by two through a third language."""
+        """Return the targets by a model for the pair, by one of many languages, or by two through a third."""
         if requires_key:
             await authenticator.authenticate_key(connection, scope=None)
         if not known or known[0][0] is not router.routes:
@@ -96,7 +96,7 @@ def model_routes(
             openapi_extra=dict(WITHOUT_KEY),
         )
         async def reload(connection: Request) -> ReloadResponse:
-            """Requests under way are finished with the models they began with."""
+            """Scan the models' folders. Requests in progress finish with the models they began with."""
             if authenticator.accounts.requires_key:
                 await authenticator.authenticate(connection, key_in_headers(connection), Scope.ADMIN)
             return present_report(await watcher.look())

@@ -1,4 +1,4 @@
-"""What clients send: the OpenAPI document is made of these."""
+"""Request models; the OpenAPI document contains their schemas."""
 
 from typing import Annotated, Any
 
@@ -40,14 +40,14 @@ Texts = Annotated[
 
 
 class StrictRequest(BaseModel):
-    """No number is read from a string or a boolean, and no field is ignored."""
+    """Base of all requests: reads no number from a string or a boolean, and ignores no field."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     @model_validator(mode="before")
     @classmethod
     def _has_few_fields(cls, body: object) -> object:
-        """A body full of unknown names would cost a second of the event loop to report one by one."""
+        """Reject too many fields at once: to report each unknown name would block the event loop for a second."""
         if isinstance(body, dict) and len(body) > MAX_FIELDS:
             raise PydanticCustomError(
                 "too_many_fields",
@@ -58,7 +58,7 @@ class StrictRequest(BaseModel):
 
 
 class SamplingIn(StrictRequest):
-    """Draw tokens at random."""
+    """Options of random sampling."""
 
     top_k: int = Field(
         Sampling().top_k,
@@ -82,7 +82,7 @@ class SamplingIn(StrictRequest):
     )
 
     def sampling(self) -> Sampling:
-        """As the engine takes it."""
+        """Return the engine's sampling options."""
         return Sampling(self.top_k, self.top_p, self.temperature, self.seed)
 
 
@@ -99,7 +99,7 @@ class TranslateRequest(StrictRequest):
         },
     )
 
-    # Ranges are documented here and checked by DecodingOptions, for every way into the engine alike.
+    # These ranges are documentation. DecodingOptions checks them for every caller of the engine.
     text: Texts = Field(description="One text, or a list of them. A text may have many sentences and lines.")
     source: str | None = Field(
         None,
@@ -193,19 +193,19 @@ class TranslateRequest(StrictRequest):
     )
 
     def texts(self) -> list[str]:
-        """The texts, one or many."""
+        """Return the texts, one or many."""
         return [self.text] if isinstance(self.text, str) else self.text
 
     def translation_request(self) -> TranslationRequest:
-        """What the desk is asked for; InputError if an option is out of its range."""
+        """Return the request to the translation service; raise InputError if an option is out of range."""
         return TranslationRequest(tuple(self.texts()), self.target, self.source, self.model, self.options())
 
     def field_of(self, item: int) -> str:
-        """How the client would name its n-th text."""
+        """Return the name of a text in the client's request."""
         return "text" if isinstance(self.text, str) else f"text[{item}]"
 
     def options(self) -> DecodingOptions:
-        """The wishes for the search; InputError if one is out of its range."""
+        """Return the options of the search; raise InputError if one is out of range."""
         return DecodingOptions(
             beam_size=self.beam_size,
             num_hypotheses=self.num_hypotheses,
@@ -266,7 +266,7 @@ class ScoreRequest(StrictRequest):
     model: str | None = Field(None, description="The model that reads, by its name or its folder's.")
 
     def texts(self) -> list[tuple[str, str]]:
-        """Source and target of each pair."""
+        """Return source and target of each pair."""
         return [(pair.source, pair.target) for pair in self.pairs]
 
 
@@ -278,5 +278,5 @@ class DetectRequest(StrictRequest):
     text: Texts = Field(description="One text, or a list of them.")
 
     def texts(self) -> list[str]:
-        """The texts, one or many."""
+        """Return the texts, one or many."""
         return [self.text] if isinstance(self.text, str) else self.text

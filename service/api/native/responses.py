@@ -1,4 +1,4 @@
-"""What clients get: the OpenAPI document is made of these."""
+"""Response models; the OpenAPI document contains their schemas."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ Span = Annotated[
     tuple[int, int],
     WithJsonSchema({"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}),
 ]
-"""Few generators of clients know arrays whose items have types of their own."""
+"""Start and end. Its schema is a plain array: few client generators support items with types of their own."""
 
 
 class AlternativeOut(BaseModel):
@@ -130,7 +130,7 @@ class TranslateResponse(BaseModel):
 
 
 class ScoreOut(BaseModel):
-    """What a model makes of a given translation."""
+    """A model's score of a given translation."""
 
     score: float = Field(description="Mean log-probability of its tokens; higher is better.")
     confidence: float = Field(description="Geometric mean of their probabilities, 0 to 1.")
@@ -179,13 +179,13 @@ class TokensEvent(BaseModel):
 
 
 class Status(BaseModel):
-    """How the server is."""
+    """The state of the server."""
 
     status: str
 
 
 def present_answers(answers: Sequence[TranslationResult], options: DecodingOptions) -> TranslateResponse:
-    """Translations as clients see them."""
+    """Return translations in the API's form."""
     models = {_model(answer.route) for answer in answers}
     return TranslateResponse(
         model=models.pop() if len(models) == 1 else None,
@@ -194,7 +194,7 @@ def present_answers(answers: Sequence[TranslationResult], options: DecodingOptio
 
 
 def present_answer(answer: TranslationResult, options: DecodingOptions) -> TranslationOut:
-    """What is left unset is not sent: `alternatives` of one hypothesis, `steps` of one model."""
+    """Return one translation without unneeded fields: `alternatives` of one hypothesis, `steps` of one model."""
     presented = TranslationOut(
         text=answer.text,
         source=answer.source,
@@ -220,7 +220,7 @@ def present_answer(answer: TranslationResult, options: DecodingOptions) -> Trans
 
 
 def present_progress(progress: SegmentDone | SegmentSoFar) -> SegmentEvent | TokensEvent:
-    """What is told on the way."""
+    """Return the event for a translation's progress."""
     if isinstance(progress, SegmentSoFar):
         return TokensEvent(item=progress.item, number=progress.number, text=progress.text)
     segment = progress.segment
@@ -237,7 +237,7 @@ def present_progress(progress: SegmentDone | SegmentSoFar) -> SegmentEvent | Tok
 
 
 def present_scores(model: str, scored: Sequence[SegmentTranslation]) -> ScoreResponse:
-    """Scores as clients see them."""
+    """Return scores in the API's form."""
     return ScoreResponse(model=model, scores=[_present_score(one) for one in scored])
 
 

@@ -1,4 +1,4 @@
-"""Translations as they come: server-sent events."""
+"""The route that streams translations as server-sent events."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -31,13 +31,13 @@ fault before the first event is answered with a status."""
 
 
 class EventStream(StreamingResponse):
-    """Server-sent events. FastAPI's own class wants all errors after the first byte."""
+    """Response of server-sent events. FastAPI's own class cannot respond with an error status."""
 
     media_type = EVENTS
 
 
 def streaming_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
-    """Texts in, events out."""
+    """Return the route that streams translations."""
     route_class = json_route_for(authenticator, Scope.TRANSLATE)
     router = APIRouter(prefix="/v1", tags=["translation"], route_class=route_class)
 
@@ -46,21 +46,21 @@ def streaming_routes(translation_service: TranslationService, authenticator: Aut
         operation_id="translate_stream",
         summary="Translate, and tell of it on the way",
         response_description=DESCRIPTION,
-        response_class=Response,  # else FastAPI says that every answer is a stream
+        response_class=Response,  # else FastAPI documents every response as a stream
         dependencies=WITH_KEY,
         responses={**shown_events(STREAMED), **error_responses(REASONS)},
         openapi_extra=dict(WITHOUT_KEY),
     )
     async def stream(request: StreamRequest, connection: AuthenticatedRequest) -> StreamingResponse:
-        """Segments of a text come in their order, those of several texts as they are done.
+        """Send the segments of each text in order, those of several texts as they are done.
 
-        A client that leaves takes its texts with it.
+        If the client disconnects, its texts are cancelled.
         """
         require_ready(translation_service.inference)
         translation_request = request.translation_request()
         telling = StreamDetail.TOKENS if request.stream_tokens else StreamDetail.SEGMENTS
         progress = translation_service.stream(translation_request, connection.caller, telling)
-        with naming_texts(request):  # what fails before anything is told has a status
+        with naming_texts(request):  # an error before the first event has a status
             first = await cancel_on_disconnect(connection, anext(progress))
         return EventStream(_events(first, progress, request, translation_request.options))
 
@@ -79,7 +79,7 @@ async def _events(
             with naming_texts(request):
                 async for told in progress:
                     yield _event(told, options)
-        except Exception as error:  # noqa: BLE001 -- the answer has begun, and so its end is told in it
+        except Exception as error:  # noqa: BLE001 -- the response has begun, so its last event has the error
             yield format_sse_event(event="error", data_str=json.dumps(error_body(to_any_api_error(error))))
 
 

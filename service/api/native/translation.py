@@ -1,4 +1,4 @@
-"""Routes that translate, and that tell whether they can."""
+"""The route that translates texts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from service.translation.translation_service import TextsRejectedError, Translat
 
 
 def translation_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
-    """Texts in, translations out."""
+    """Return the route that translates texts."""
     route_class = json_route_for(authenticator, Scope.TRANSLATE)
     router = APIRouter(prefix="/v1", tags=["translation"], route_class=route_class)
 
@@ -34,10 +34,10 @@ def translation_routes(translation_service: TranslationService, authenticator: A
         openapi_extra=dict(WITHOUT_KEY),
     )
     async def translate(request: TranslateRequest, connection: AuthenticatedRequest) -> TranslateResponse:
-        """Each text is translated on its own; if any cannot be, the request fails and names all such.
+        """Translate each text on its own; if any cannot be translated, the request fails and names all such.
 
-        The same request, sent again while it is under way, shares its work. A client that leaves takes its
-        texts with it.
+        The same request, sent again while it is in progress, shares its work. If the client disconnects, its
+        texts are cancelled.
         """
         require_ready(translation_service.inference)
         translation_request = request.translation_request()
@@ -52,7 +52,7 @@ def translation_routes(translation_service: TranslationService, authenticator: A
 
 @contextmanager
 def naming_texts(request: TranslateRequest) -> Iterator[None]:
-    """Texts at fault are named as the client would."""
+    """Convert an error about texts to one that names them as in the client's request."""
     try:
         yield
     except TextsRejectedError as error:
