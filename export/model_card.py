@@ -137,8 +137,8 @@ def _variants_table(scores: Mapping[str, Any]) -> str:
         for name, score in scores.items()
         for beam_size in dict.fromkeys(one["beam_size"] for one in score[VARIANTS_FIELD])
     ]
-    told = f"*Change* is from {cell(names[0])} to {cell(names[-1])}. " if change else ""
-    return f"{table(head, rows)}\n\n{told}sacreBLEU's signatures: {_signatures(scores)}."
+    explanation = f"*Change* is from {cell(names[0])} to {cell(names[-1])}. " if change else ""
+    return f"{table(head, rows)}\n\n{explanation}sacreBLEU's signatures: {_signatures(scores)}."
 
 
 def _values(variants: Sequence[Mapping[str, Any]], names: Sequence[str], beam_size: int) -> list[str]:

@@ -33,9 +33,9 @@ def places(wanted: RequiredItem, text: str, language: str, source_language: str)
         return _number_places(wanted.forms[0], text, language, source_language)
     if wanted.rule in _BY_VALUE:
         find = _BY_VALUE[wanted.rule]
-        asked = [found.readings for found in find(wanted.forms[0]) if found.text == wanted.forms[0]]
+        requested = [found.readings for found in find(wanted.forms[0]) if found.text == wanted.forms[0]]
         return _distinct(
-            found.start for found in find(text) if any(found.readings & readings for readings in asked)
+            found.start for found in find(text) if any(found.readings & readings for readings in requested)
         )
     pattern = "|".join(_PATTERNS[wanted.rule](form) for form in wanted.forms)
     flags = re.IGNORECASE if wanted.rule in {Rule.NAME, Rule.SAYS} else re.NOFLAG
@@ -73,12 +73,12 @@ def find_missing_words(
 
 
 def _number_places(thing: str, text: str, language: str, source_language: str) -> list[int]:
-    asked = {value for found in numbers(thing, source_language) for value in found.readings}
+    requested = {value for found in numbers(thing, source_language) for value in found.readings}
     is_numeral = numeral_value(thing, source_language) is not None
     return _distinct(
         found.start
         for found in numbers(text, language)
-        if found.readings & asked or (is_numeral and found.text == thing)
+        if found.readings & requested or (is_numeral and found.text == thing)
     )
 
 

@@ -52,14 +52,14 @@ class WrittenGraph:
             return
         model = onnx.ModelProto()
         model.CopyFrom(self.model)
-        beside = path.with_name(f"{path.stem}.weights")
-        with beside.open("wb") as file:
+        weights_path = path.with_name(f"{path.stem}.weights")
+        with weights_path.open("wb") as file:
             for name, weight in self.weights.items():
                 tensor = _add(model, name, weight)
                 if weight.nbytes < INLINE_BYTES:
                     tensor.raw_data = _bytes(weight)
                 else:
-                    _write_beside(tensor, weight, file, beside.name)
+                    _write_external(tensor, weight, file, weights_path.name)
         onnx.save_model(model, str(path))
 
 
@@ -71,7 +71,7 @@ def _add(model: onnx.ModelProto, name: str, weight: NDArray[Any]) -> TensorProto
     return tensor
 
 
-def _write_beside(tensor: TensorProto, weight: NDArray[Any], file: BinaryIO, location: str) -> None:
+def _write_external(tensor: TensorProto, weight: NDArray[Any], file: BinaryIO, location: str) -> None:
     file.seek(-(-file.tell() // ALIGNMENT) * ALIGNMENT)
     place = {"location": location, "offset": str(file.tell()), "length": str(weight.nbytes)}
     for key, value in place.items():

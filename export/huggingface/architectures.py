@@ -89,12 +89,16 @@ def find_architecture(config: Mapping[str, Any], origin: str) -> Architecture:
     """
     named = config.get("architectures")
     if isinstance(named, list) and named:
-        asked, by = str(named[0]), {architecture.name: architecture for architecture in ARCHITECTURES}
-        what = f"architecture {asked}"
+        requested, by = str(named[0]), {architecture.name: architecture for architecture in ARCHITECTURES}
+        what = f"architecture {requested}"
     else:
-        asked = str(config.get("model_type"))
+        requested = str(config.get("model_type"))
         by = {architecture.model_type: architecture for architecture in ARCHITECTURES}
-        what = f"model_type {asked}" if "model_type" in config else "a config.json that names no architecture"
-    if asked not in by:
+        what = (
+            f"model_type {requested}"
+            if "model_type" in config
+            else "a config.json that names no architecture"
+        )
+    if requested not in by:
         raise ImportRejectedError(origin, (f"{what}; imported are {', '.join(by)}",))
-    return by[asked]
+    return by[requested]

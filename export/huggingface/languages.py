@@ -90,7 +90,7 @@ def find_languages(
         problems: what is wrong is added here.
     """
     if vocabularies.source_code == "none":
-        sources = _sources_told(vocabularies, settings, wanted, problems)
+        sources = _named_sources(vocabularies, settings, wanted, problems)
     else:
         found: list[str] = []
         tagged = tag_languages(vocabularies.languages, found, drops_regions=vocabularies.drops_regions)
@@ -99,7 +99,7 @@ def find_languages(
     if vocabularies.languages:
         targets = _targets_of_codes(vocabularies, generation, start_id, wanted, problems)
     else:
-        targets = _target_told(settings, generation, start_id, wanted, problems)
+        targets = _named_target(settings, generation, start_id, wanted, problems)
     return Languages(sources, targets) if sources and targets else None
 
 
@@ -109,16 +109,16 @@ def _source(vocabularies: Vocabularies, language: Tagged) -> SourceLanguage:
     return SourceLanguage(language.names, (), (vocabularies.eos_id, language.id))
 
 
-def _sources_told(
+def _named_sources(
     vocabularies: Vocabularies, settings: Settings, wanted: WantedLanguages, problems: list[str]
 ) -> dict[str, SourceLanguage]:
     """Languages of a source that looks the same in all of them."""
-    told = wanted.sources or _one_told("source", settings, problems)
-    tagged = tag_languages(dict.fromkeys(told, 0), problems)
+    named = wanted.sources or _named_language("source", settings, problems)
+    tagged = tag_languages(dict.fromkeys(named, 0), problems)
     return {each.code: SourceLanguage(each.names, (), (vocabularies.eos_id,)) for each in tagged}
 
 
-def _target_told(
+def _named_target(
     settings: Settings,
     generation: Generation,
     start_id: int,
@@ -126,10 +126,10 @@ def _target_told(
     problems: list[str],
 ) -> dict[str, TargetLanguage]:
     """The one language of a model that is not told into which it translates."""
-    told = wanted.targets or _one_told("target", settings, problems)
-    if len(told) > 1:
-        problems.append(f"{len(told)} target languages were asked for ({', '.join(told)}), it has one")
-    tagged = tag_languages(dict.fromkeys(told, 0), problems)
+    named = wanted.targets or _named_language("target", settings, problems)
+    if len(named) > 1:
+        problems.append(f"{len(named)} target languages were asked for ({', '.join(named)}), it has one")
+    tagged = tag_languages(dict.fromkeys(named, 0), problems)
     begin = (start_id, *_forced(generation))
     return {each.code: TargetLanguage(each.names, (), begin) for each in tagged}
 
@@ -174,13 +174,13 @@ def _forced(generation: Generation) -> tuple[int, ...]:
 
 def _only_wanted(
     side: str,
-    asked: Iterable[str],
+    requested: Iterable[str],
     served: dict[str, Language],
     unclear: list[str],
     problems: list[str],
 ) -> dict[str, Language]:
     """Those asked for, or all; `unclear` languages are a problem only where nobody chose others."""
-    names = tuple(asked)
+    names = tuple(requested)
     if not names:
         problems += [f"{problem}; leave it out with --{side}-lang" for problem in unclear]
         return served
@@ -193,21 +193,21 @@ def _only_wanted(
     return {code: served[code] for code in codes.values() if code is not None}
 
 
-def _one_told(side: str, settings: Settings, problems: list[str]) -> tuple[str, ...]:
+def _named_language(side: str, settings: Settings, problems: list[str]) -> tuple[str, ...]:
     """The language that the tokenizer's settings name, if it is one."""
-    told = settings.tokenizer.get(f"{side}_lang")
-    if not isinstance(told, str) or not told:
+    named = settings.tokenizer.get(f"{side}_lang")
+    if not isinstance(named, str) or not named:
         problems.append(f"no file names its {side} language; give --{side}-lang")
         return ()
-    code = standard_code(told)
-    if code is None or told.casefold() in GROUPS:
+    code = standard_code(named)
+    if code is None or named.casefold() in GROUPS:
         several = ", or several, separated by commas" if side == "source" else ""
         problems.append(
-            f"{TOKENIZER_CONFIG_FILE}: {side}_lang {told!r} is not one language;"
+            f"{TOKENIZER_CONFIG_FILE}: {side}_lang {named!r} is not one language;"
             f" give the one it is to serve with --{side}-lang{several}"
         )
         return ()
-    return (told,)
+    return (named,)
 
 
 def _names(code: str, own: str, taken: Container[str]) -> tuple[str, ...]:

@@ -28,8 +28,8 @@ def read_alignment(
         decoder_layers: of the model.
     """
     layer = str(options.get(LAYER) or LAST)
-    asked = (options.get("guided-alignment"), decoder_options.get("alignment"))
-    is_trained = layer != LAST or any(value not in (None, False, "", "none") for value in asked)
+    requested = (options.get("guided-alignment"), decoder_options.get("alignment"))
+    is_trained = layer != LAST or any(value not in (None, False, "", "none") for value in requested)
     if not is_trained:
         return None
     number = decoder_layers if layer == LAST else int(layer) if layer.isdecimal() else 0

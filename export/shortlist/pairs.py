@@ -92,7 +92,7 @@ def occurrences(
 
     num_tokens = pairs.targets.lengths[start:stop]
     tokens = pairs.targets.ids[pairs.targets.offsets[start] : pairs.targets.offsets[stop]]
-    beside = np.repeat(num_pieces, num_tokens)  # of each target token: pieces of its source
-    starts = np.cumsum(beside) - beside
-    shift = np.repeat(np.repeat(piece_starts, num_tokens) - starts, beside)
-    return pieces[np.arange(len(shift)) + shift] * target_vocab + np.repeat(tokens, beside), starts
+    pieces_per_token = np.repeat(num_pieces, num_tokens)  # of each target token: pieces of its source
+    starts = np.cumsum(pieces_per_token) - pieces_per_token
+    shift = np.repeat(np.repeat(piece_starts, num_tokens) - starts, pieces_per_token)
+    return pieces[np.arange(len(shift)) + shift] * target_vocab + np.repeat(tokens, pieces_per_token), starts

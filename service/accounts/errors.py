@@ -64,14 +64,14 @@ class QuotaExceeded(AccountsError):  # noqa: N818 -- as above
     """Maximum characters per month."""
     used: int
     """Characters used this month before the charge."""
-    asked: int
+    requested: int
     """Characters of the charge."""
     month: str
     """Month in UTC, such as 2026-11."""
 
     def __str__(self) -> str:
         return (
-            f"{self.asked} characters are asked for, and {self.used} of {self.limit} are used in "
+            f"{self.requested} characters are asked for, and {self.used} of {self.limit} are used in "
             f"{self.month} (UTC); send less, or wait for the next month"
         )
 

@@ -1,1 +1,1 @@
-"""One job engine: entries of files in, translated files out, nothing lost in between."""
+"""Batch translation of files that can resume after a crash, for the command line and for jobs over HTTP."""

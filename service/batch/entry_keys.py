@@ -1,4 +1,4 @@
-"""What makes two entries the same to a translator."""
+"""Keys of entries: entries with the same key have the same translation."""
 
 import hashlib
 import json
@@ -10,15 +10,15 @@ from service.formats.entries import Entry
 from service.markup.options import MarkupOptions
 
 KEY_SIZE_BYTES = 16
-"""Of 128 bits, so that among a thousand million texts the chance of any two alike is below 2e-21."""
+"""Size of a key: with 128 bits, a collision among 1e9 texts has a probability below 2e-21."""
 
 
 def entry_key(entry: Entry, pair: Pair) -> bytes:
-    """A digest of all that an entry's translation depends on, bundles and options of the job aside.
+    """Return a digest of all that an entry's translation depends on, except the job's bundles and options.
 
     Args:
-        entry: its place does not count.
-        pair: languages that it is translated from and to.
+        entry: the entry; its place is ignored.
+        pair: source and target language.
 
     Returns:
         `KEY_SIZE_BYTES` bytes (BLAKE2b).
@@ -30,13 +30,13 @@ def entry_key(entry: Entry, pair: Pair) -> bytes:
 
 @lru_cache(maxsize=64)
 def _context(markup: MarkupOptions | None, pair: Pair) -> bytes:
-    told = (
+    options_json = (
         None
         if markup is None
         else {field.name: _plain(getattr(markup, field.name)) for field in fields(markup)}
     )
-    # JSON escapes line feeds, so that the one at its end tells it from any text that follows.
-    return json.dumps([*pair, told], sort_keys=True).encode() + b"\n"
+    # JSON escapes line feeds, so the one at its end separates it from any text that follows.
+    return json.dumps([*pair, options_json], sort_keys=True).encode() + b"\n"
 
 
 def _plain(value: object) -> object:

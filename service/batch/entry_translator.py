@@ -1,4 +1,4 @@
-"""Entries through a router: plain texts as they are, marked-up ones block by block."""
+"""Translation of entries through a router: plain texts as a whole, marked-up ones block by block."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ SegmentOutput = RoutedTranslation | InputError
 
 @dataclass(frozen=True, slots=True)
 class RoutedEntries:
-    """An `EntryTranslator` over a router, from one language to another."""
+    """An `EntryTranslator` that uses a router, for one pair of languages."""
 
     router: Router
     source: str | None
@@ -33,20 +33,20 @@ class RoutedEntries:
     model: str | None = None
     """The only bundle to use."""
     read_ahead: int = READ_AHEAD_TEXTS
-    """Texts under way at a time: enough to fill the engine, few enough to keep in memory."""
+    """Maximum number of texts in progress: enough to fill the engine, few enough to keep in memory."""
     cache_partition: str = ""
-    """Known segments are those of this partition of the engine's memory."""
+    """Partition of the engine's segment cache."""
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
-        """An outcome for each entry, in their order.
+        """Yield an outcome for each entry, in order.
 
-        Where nothing is marked up, nothing is aligned, as this takes time. The engine runs empty when files
-        with markup end and others without begin, or the other way round, but not within a file that has both.
+        Plain texts are not aligned, as alignment takes time. The engine runs empty between files with markup
+        and files without, but not within a file that has both.
 
         Raises:
-            UnsupportedPair: nothing serves the pair.
-            InputError: an option is beyond the model's limits.
-            TranslatorClosed: it ended.
+            UnsupportedPair: no model serves the pair.
+            InputError: an option exceeds the model's limits.
+            TranslatorClosed: the translator was closed.
         """
         windows = groupby(_windows(entries, self.read_ahead), _has_markup)
         for has_markup, alike in windows:
@@ -79,21 +79,21 @@ class RoutedEntries:
 
 
 class Unchanged:
-    """An `EntryTranslator` of what is in the target language already."""
+    """An `EntryTranslator` for entries that are already in the target language."""
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
-        """Every entry as it is."""
+        """Yield each entry unchanged."""
         return (Translated(entry.text) for entry in entries)
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is to be translated of an entry, and what has come of it."""
+    """The texts to translate of one entry, and their results so far."""
 
     texts: tuple[str, ...]
     marked: MarkedUp | None
     problem: str | None
-    """Why nothing of it can be translated."""
+    """Why the entry cannot be translated; None if it can."""
     pieces: list[SegmentOutput] = field(default_factory=list)
 
     def outcome(self) -> Outcome:
@@ -116,7 +116,7 @@ def _plan(entry: Entry) -> _Plan:
 
 
 def _leave_complete(plans: deque[_Plan]) -> Iterator[Outcome]:
-    """Outcomes of the first entries, up to one of which something is under way."""
+    """Remove the first plans as long as all their texts are translated, and yield their outcomes."""
     while plans and len(plans[0].pieces) == len(plans[0].texts):
         yield plans.popleft().outcome()
 

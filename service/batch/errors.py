@@ -1,18 +1,18 @@
-"""What ends a job before its files are written.
+"""Errors that end a job before its files are written.
 
 BatchError
-├─ BatchRefused         nothing can be done as it was asked for; asked again it would be refused again
-│  ├─ OtherJob          the journal is of a job with other input, options or bundles
-│  ├─ JournalDamaged    the journal does not hold what was written to it
-│  ├─ InputProblem      a file cannot be read as what it is taken for
-│  ├─ InputChanged      a file is not what it was when the job began
-│  ├─ OutputProblem     files cannot be written where they are to be
-│  └─ OutputBusy        another run writes there now
-└─ BatchStopped         what was done is kept: the same command with --resume goes on
-   ├─ JobCancelled      somebody wanted it to stop
+├─ BatchRejected        the job cannot be done as requested; a retry would be rejected as well
+│  ├─ OtherJob          the journal belongs to a job with other input, options or bundles
+│  ├─ JournalDamaged    the journal does not contain what was written to it
+│  ├─ InputProblem      a file cannot be read in its format
+│  ├─ InputChanged      a file changed after the job began
+│  ├─ OutputProblem     files cannot be written to the output
+│  └─ OutputBusy        another run is writing to the same output
+└─ BatchStopped         finished work is kept: the same command with --resume continues
+   ├─ JobCancelled      the job was cancelled
    ├─ ReadingStopped    the process that reads a file was stopped
-   ├─ OutputFailed      a file could not be written, as where a disk is full
-   └─ JournalFailed     the journal could not be read or written, as where a disk is full
+   ├─ OutputFailed      a file could not be written, for example because the disk is full
+   └─ JournalFailed     the journal could not be read or written, for example because the disk is full
 """
 
 from dataclasses import dataclass
@@ -21,23 +21,23 @@ from dragoman.errors import DragomanError
 
 
 class BatchError(DragomanError):
-    """Root of the tree."""
+    """Base class of these errors."""
 
 
-class BatchRejected(BatchError):  # noqa: N818 -- says it without the suffix
-    """What was asked for cannot be done; nothing was written."""
+class BatchRejected(BatchError):  # noqa: N818 -- clear without the suffix
+    """The job cannot be done as requested; nothing was written."""
 
 
-class BatchStopped(BatchError):  # noqa: N818 -- says it without the suffix
-    """The job ended before its time, and can go on from where it was."""
+class BatchStopped(BatchError):  # noqa: N818 -- clear without the suffix
+    """The job stopped early, and can be resumed from there."""
 
 
 @dataclass(eq=False)
 class OtherJob(BatchRejected):
-    """A journal is of a job with other input, options or bundles."""
+    """A journal belongs to a job with other input, options or bundles."""
 
     differences: tuple[str, ...]
-    """Each names what differs, what it was and what it is."""
+    """Each names a fact that differs, with its old and its new value."""
 
     def __str__(self) -> str:
         return (
@@ -48,10 +48,10 @@ class OtherJob(BatchRejected):
 
 @dataclass(eq=False)
 class JournalDamaged(BatchRejected):
-    """A journal does not hold what was written to it."""
+    """A journal does not contain what was written to it."""
 
     name: str
-    """Of the journal."""
+    """Name of the journal."""
     problem: str
 
     def __str__(self) -> str:
@@ -60,10 +60,10 @@ class JournalDamaged(BatchRejected):
 
 @dataclass(eq=False)
 class InputProblem(BatchRejected):
-    """Files cannot be read, or not as what they are taken for."""
+    """Files cannot be read, or do not have the expected format."""
 
     problems: tuple[tuple[str, str], ...]
-    """Name of each file at fault, and what is wrong with it."""
+    """Name of each such file, and what is wrong with it."""
 
     def __str__(self) -> str:
         return "; ".join(f"{name}: {problem}" for name, problem in self.problems)
@@ -71,7 +71,7 @@ class InputProblem(BatchRejected):
 
 @dataclass(eq=False)
 class InputChanged(BatchRejected):
-    """A file is not what it was when the job began."""
+    """A file changed after the job began."""
 
     name: str
 
@@ -83,7 +83,7 @@ class InputChanged(BatchRejected):
 
 @dataclass(eq=False)
 class OutputProblem(BatchRejected):
-    """Files cannot be written where they are to be."""
+    """Files cannot be written to the output."""
 
     name: str
     problem: str
@@ -94,7 +94,7 @@ class OutputProblem(BatchRejected):
 
 @dataclass(eq=False)
 class OutputBusy(BatchRejected):
-    """Another run writes to the same output."""
+    """Another run is writing to the same output."""
 
     name: str
 
@@ -103,7 +103,7 @@ class OutputBusy(BatchRejected):
 
 
 class JobCancelled(BatchStopped):
-    """Somebody wanted the job to stop."""
+    """The job was cancelled."""
 
     def __str__(self) -> str:
         return "the job was stopped; what was translated is kept"
@@ -111,7 +111,7 @@ class JobCancelled(BatchStopped):
 
 @dataclass(eq=False)
 class ReadingStopped(BatchStopped):
-    """The process that reads a file could not start, or was told to end."""
+    """The process that reads a file could not start, or was stopped by a signal."""
 
     name: str
     problem: str
@@ -133,7 +133,7 @@ class JournalFailed(BatchStopped):
 
 @dataclass(eq=False)
 class OutputFailed(BatchStopped):
-    """A file could not be written; what stood there before stands there still."""
+    """A file could not be written; a former file of the same name is unchanged."""
 
     name: str
     problem: str

@@ -1,4 +1,4 @@
-"""What a job would be, before it is begun: how much there is, how much of it twice, how long it takes."""
+"""Estimate of a job before it begins: amount of text, duplicates and duration."""
 
 import random
 import sqlite3
@@ -19,40 +19,40 @@ from service.markup.options import MarkupError
 
 SAMPLE_ENTRIES = 256
 SAMPLE_S = 10.0
-"""Seconds after which no more of the sample is translated."""
+"""Time limit in seconds for the translation of one pair's sample."""
 SEED = 0
 WINDOW_ENTRIES = 512
 
 
 @dataclass(slots=True)
 class Contents:
-    """Of all files."""
+    """Counts over all files, with a sample of their entries."""
 
     num_files: int = 0
     num_entries: int = 0
     num_characters: int = 0
     num_segments: int = 0
-    """Sentences, mostly, of all entries."""
+    """Segments (mostly sentences) of all entries."""
     num_distinct: int = 0
-    """Entries that would be translated."""
+    """Distinct entries, which is what would be translated."""
     distinct_characters: int = 0
     sample: list[tuple[Pair, Entry]] = field(default_factory=list)
-    """Some of the distinct entries, each as likely as any other."""
+    """Random sample of the distinct entries, each equally likely."""
 
     @property
     def num_duplicates(self) -> int:
-        """Entries that an earlier one stands for."""
+        """Number of entries that repeat an earlier one."""
         return self.num_entries - self.num_distinct
 
 
 def count_contents(files: Sequence[JobFile]) -> Contents:
-    """Read all files once; memory does not grow with them.
+    """Read all files once and count their contents. Memory does not grow with their size.
 
     Raises:
         InputProblem: a file cannot be read.
     """
     contents = Contents(num_files=len(files))
-    # Without a name, SQLite keeps a database in a file that is gone with the connection.
+    # Without a name, SQLite uses a temporary file, which is deleted with the connection.
     with closing(sqlite3.connect("")) as seen:
         seen.execute("CREATE TABLE seen (key BLOB PRIMARY KEY) WITHOUT ROWID")
         draw = random.Random(SEED)  # noqa: S311 -- a sample, no secret
@@ -67,7 +67,7 @@ def count_contents(files: Sequence[JobFile]) -> Contents:
 
 
 def measure_rate(contents: Contents, translator_of: TranslatorOf) -> float:
-    """Characters a second, of a sample that is translated now. One entry more goes before, to warm up."""
+    """Translate the sample and return the rate in characters per second. One entry goes first as a warm-up."""
     pairs = {pair for pair, _ in contents.sample}
     done_characters, taken_s = 0, 0.0
     for pair in sorted(pairs):

@@ -1,4 +1,4 @@
-"""Which files are read and where each is written: a file to a file, folders to a folder with their tree."""
+"""Mapping of input files to output files: one file to a file, folders to a folder with the same tree."""
 
 import glob
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from service.batch.errors import InputProblem, OutputProblem
 
 SHOWN = 5
-"""Names that a message lists."""
+"""Maximum number of names that a message lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class FileMapping:
     """One file to translate."""
 
     name: str
-    """Below the output, or the file's own: what people know it by."""
+    """Path below the output folder, or the file's own name: identifies the file for users."""
     source: Path
     target: Path
 
@@ -28,23 +28,23 @@ class FileMappings:
 
     mappings: tuple[FileMapping, ...]
     skipped: tuple[Path, ...]
-    """In folders, of kinds that nobody reads. Hidden files are not looked at."""
+    """Files in folders that have no known format. Hidden files are ignored and not listed."""
 
 
 def find_places(inputs: Sequence[str], output: str, is_known: Callable[[str], bool]) -> FileMappings:
-    """Look up what a command names.
+    """Find the files that a command names.
 
     Args:
         inputs: files, folders and patterns (`*`, `?`, `[...]`, `**` for folders of any depth), whose files
-            are taken in the order of their names.
-        output: the file to write where one file is named and there is no such folder, else a folder.
-        is_known: whether files of a name can be read.
+            are sorted by name.
+        output: file to write if one file is named and there is no such folder; else a folder.
+        is_known: returns whether files of a name can be read.
 
     Raises:
-        InputProblem: naming each input that is not there or of no known kind.
-        OutputProblem: two files would have one name, or a file would be written over an input.
+        InputProblem: inputs do not exist or have no known format; the error names each.
+        OutputProblem: two files would be written to one name, or a file would overwrite an input.
     """
-    out = Path(os.path.abspath(output))  # noqa: PTH100 -- unlike `resolve`, links stay what they are called
+    out = Path(os.path.abspath(output))  # noqa: PTH100 -- unlike `resolve`, it keeps links
     is_file = len(inputs) == 1 and Path(inputs[0]).is_file() and not out.is_dir()
     if is_file and not output.endswith(("/", os.sep)):
         source = Path(inputs[0])
@@ -80,7 +80,7 @@ def _find_in_folders(inputs: Sequence[str], out: Path, is_known: Callable[[str],
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Regular files, by name. Links to folders are not followed, as they may lead round in a circle."""
+    """Yield regular files, sorted by name. Do not follow links to folders, which may form a cycle."""
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):
             continue
@@ -91,7 +91,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _named(given: str) -> tuple[Path, list[Path]]:
-    """Files that a name or a pattern means, and the folder that their tree begins at."""
+    """Return the base folder of a name or a pattern, and the files that match it."""
     path = Path(given)
     if path.is_file():  # a name may look like a pattern
         return path.parent, [path]

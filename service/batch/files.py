@@ -1,4 +1,4 @@
-"""The files of a job: read as they were when it began, written whole or not at all."""
+"""Reading and writing of a job's files. A file is written completely or not at all."""
 
 import hashlib
 import io
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 BUFFER_SIZE_BYTES = 2**18
 PARTIAL = ".partial"
-"""Ending of a file that is not whole yet. A later run writes over what a killed one left."""
+"""Suffix of an incomplete file. A later run overwrites what a killed one left."""
 CHECKED_ENTRIES = 1000
-"""Between two looks at whether the job is to stop."""
+"""Number of entries between two checks whether the job is to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +30,22 @@ class JobFile:
     """One file to translate."""
 
     name: str
-    """As people know it: in messages and in the facts that a resumed job must share."""
+    """Name for users, in messages and in the facts that a resumed job must share."""
     source: Path
-    """A regular file: it is read several times."""
+    """Path of a regular file, as it is read several times."""
     target: Path
-    """Its folder is made if it is not there."""
+    """Path of the output; its folder is created if missing."""
     format: FileFormat
     pair: Pair
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What is in a file."""
+    """Size and digest of a file, with the number of its entries and characters."""
 
     num_entries: int
     num_characters: int
-    """Of all entries."""
+    """Characters of all entries."""
     size_bytes: int
     sha256: str
 
@@ -55,10 +55,10 @@ class Survey:
 
 
 def survey_all(files: Sequence[JobFile], stop: Event) -> list[Survey]:
-    """Read all files once, from end to end.
+    """Survey all files, each with one complete read.
 
     Raises:
-        InputProblem: naming every file that cannot be read.
+        InputProblem: files cannot be read; the error names each.
         JobCancelled: `stop` was set.
     """
     surveys: list[Survey] = []
@@ -74,7 +74,7 @@ def survey_all(files: Sequence[JobFile], stop: Event) -> list[Survey]:
 
 
 def survey(file: JobFile, stop: Event) -> Survey:
-    """Read a file once, from end to end. Errors are those of `survey_all`."""
+    """Survey one file. Errors are those of `survey_all`."""
     num_entries = num_characters = 0
     with open_source(file) as source:
         size_bytes, sha256 = digest_of(source)
@@ -90,10 +90,10 @@ def survey(file: JobFile, stop: Event) -> Survey:
 
 
 def read_entries(file: JobFile) -> Iterator[Entry]:
-    """A file's entries, lazily.
+    """Yield the entries of a file lazily.
 
     Raises:
-        InputProblem: it cannot be read.
+        InputProblem: the file cannot be read.
     """
     with open_source(file) as source:
         yield from file.format.read(source)
@@ -101,11 +101,11 @@ def read_entries(file: JobFile) -> Iterator[Entry]:
 
 @contextmanager
 def open_source(file: JobFile) -> Iterator[io.BufferedReader]:
-    """A file from its beginning; what is wrong with it in the block is told with its name.
+    """Open a file for reading. Errors in the block are converted to errors with the file's name.
 
     Raises:
-        InputProblem: it cannot be read.
-        ReadingStopped: the process that reads it was stopped.
+        InputProblem: the file cannot be read.
+        ReadingStopped: the process that reads the file was stopped.
     """
     try:
         with file.source.open("rb") as source:
@@ -119,7 +119,7 @@ def open_source(file: JobFile) -> Iterator[io.BufferedReader]:
 
 
 def digest_of(source: io.BufferedReader) -> tuple[int, str]:
-    """Size in bytes and SHA-256, in hexadecimal digits, of a file from its beginning."""
+    """Return the size in bytes and the SHA-256, in hexadecimal digits, of a whole file."""
     source.seek(0)
     digest = hashlib.file_digest(source, "sha256")
     return source.tell(), digest.hexdigest()
@@ -127,12 +127,12 @@ def digest_of(source: io.BufferedReader) -> tuple[int, str]:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that takes its name, on the disk, only when the block ends.
+    """Open a file for writing that gets its name only when the block ends and the content is on disk.
 
-    Where the block raises, or the process is killed, what was at `path` before is there still.
+    If the block raises or the process is killed, a former file at `path` is unchanged.
 
     Raises:
-        OutputFailed: it could not be written.
+        OutputFailed: the file could not be written.
     """
     partial = path.with_name(path.name + PARTIAL)
     with _failing_typed(path):
@@ -154,7 +154,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have a folder's names on the disk."""
+    """Flush a folder's file names to disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -163,7 +163,7 @@ def sync_folder(folder: Path) -> None:
 
 
 class _TargetFile(io.FileIO):
-    """A file whose failures are told apart from those of the file that is read beside it."""
+    """An output file whose errors differ from those of the input file that is read at the same time."""
 
     def __init__(self, partial: Path, path: Path) -> None:
         super().__init__(partial, "wb")

@@ -1,4 +1,4 @@
-"""What translations depend on beside the texts, so that a run goes on with nothing but what it began with."""
+"""Facts that translations depend on besides the texts. A resumed run must have the same facts."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from dragoman.types import Pair
 from service.versions import installed_version
 
 SHOWN_DIGITS = 16
-"""Of a manifest's digest."""
+"""Number of hexadecimal digits of a manifest's digest."""
 
 
 def translator_facts(
@@ -22,17 +22,17 @@ def translator_facts(
     model: str | None = None,
     providers: str = "cpu",
 ) -> dict[str, str]:
-    """Bundles, versions and options, by names for people.
+    """Return bundles, versions and options, each under a readable name.
 
     Args:
-        router: what will translate.
+        router: router that will translate.
         pairs: languages of all files.
-        options: wishes for the search.
+        options: decoding options.
         model: the only bundle to use.
-        providers: what graphs run on, as the settings have it.
+        providers: execution providers of the graphs, as in the settings.
 
     Raises:
-        UnsupportedPair: nothing serves a pair.
+        UnsupportedPair: no model serves a pair.
         InputError: there is no such model.
     """
     manifests = {known.offer.name: known.manifest for known in router.models()}
@@ -49,9 +49,9 @@ def translator_facts(
 
 
 def manifest_digest(manifest: Manifest) -> str:
-    """Of a manifest, which has digests of all the bundle's files: another one for any other bundle."""
-    told = json.dumps(asdict(manifest), sort_keys=True, default=str)
-    return hashlib.sha256(told.encode()).hexdigest()[:SHOWN_DIGITS]
+    """Return a digest that identifies the bundle, as its manifest has digests of all its files."""
+    manifest_json = json.dumps(asdict(manifest), sort_keys=True, default=str)
+    return hashlib.sha256(manifest_json.encode()).hexdigest()[:SHOWN_DIGITS]
 
 
 def _engine(providers: str) -> str:

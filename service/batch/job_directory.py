@@ -1,4 +1,4 @@
-"""Where a job of the shell keeps what it needs beside its output; one run at a time works there."""
+"""Working files of a batch command, next to its output. One run at a time uses them."""
 
 import os
 import shutil
@@ -17,57 +17,57 @@ from service.batch.journal_file import JournalFile, remove_journal
 
 
 class StartMode(Enum):
-    """How a run begins."""
+    """How a run treats existing files."""
 
     NEW = "new"
-    """Nothing may be there."""
+    """Fail if output exists."""
     RESUME = "resume"
-    """It goes on where one was stopped, or begins if none was."""
-    ANEW = "anew"
-    """What is there is replaced."""
+    """Resume a stopped run, or begin if there is none."""
+    OVERWRITE = "anew"
+    """Replace existing output."""
 
 
-class NothingToResume(Exception):  # noqa: N818 -- no error: all is there
-    """The output is there and no journal is: a run before came to its end."""
+class NothingToResume(Exception):  # noqa: N818 -- not an error: the output is complete
+    """The output exists without a journal: an earlier run is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobDirectory:
-    """Files beside an output, be it a file or a folder."""
+    """Files next to an output, which is a file or a folder."""
 
     output: Path
 
     @classmethod
-    def beside(cls, output: str) -> "JobDirectory":
-        """Of an output as it was named."""
-        return cls(Path(os.path.abspath(output)))  # noqa: PTH100 -- unlike `resolve`, links stay what they are called
+    def of(cls, output: str) -> "JobDirectory":
+        """Return the job directory of an output path, as the user typed it."""
+        return cls(Path(os.path.abspath(output)))  # noqa: PTH100 -- unlike `resolve`, it keeps links
 
     @property
     def journal_path(self) -> Path:
-        """There while a job is not done."""
-        return self._beside(".journal")
+        """The journal, which exists until the job is done."""
+        return self._with_ending(".journal")
 
     @property
     def lock_path(self) -> Path:
-        """There while a run works, and after it was killed; what it holds means nothing."""
-        return self._beside(".lock")
+        """The lock file, which exists while a run works and after it was killed; its content has no meaning."""
+        return self._with_ending(".lock")
 
     @property
     def problems_path(self) -> Path:
-        """What could not be translated, in JSON lines."""
-        return self._beside(".errors.jsonl")
+        """JSON lines about entries that could not be translated or were cut."""
+        return self._with_ending(".errors.jsonl")
 
     @property
     def partitions_path(self) -> Path:
-        """There while a cluster works, and after a run with one was stopped."""
-        return self._beside(".partitions")
+        """The partitions, which exist while a cluster works and after a run on a cluster was stopped."""
+        return self._with_ending(".partitions")
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Work here alone.
+        """Hold the lock of this directory until the block ends.
 
         Raises:
-            OutputBusy: another run works here.
+            OutputBusy: another run holds the lock.
             OutputProblem: nothing can be written here.
         """
         lock = FileLock(self.lock_path, timeout=0)
@@ -84,20 +84,20 @@ class JobDirectory:
             yield
         finally:
             with suppress(OSError):
-                self.lock_path.unlink()  # while it is held: who waits for it sees that it is gone
+                self.lock_path.unlink()  # while it is held, so that a waiting process notices the removal
             lock.release()
 
     @contextmanager
     def opened(self, targets: Sequence[Path], start: StartMode) -> Iterator[Journal]:
-        """The journal of a run, which is removed when the block ends, and stays where it raises.
+        """Open the journal of a run. Remove it when the block ends; keep it if the block raises.
 
         Args:
             targets: files that the job will write.
-            start: what may be there.
+            start: how to treat existing files.
 
         Raises:
-            NothingToResume: see there.
-            OutputProblem: something is there that `start` does not allow for.
+            NothingToResume: an earlier run is complete.
+            OutputProblem: files exist that `start` does not allow.
             JournalDamaged, JournalFailed: the journal cannot be used.
         """
         was_there = self.journal_path.exists()
@@ -116,15 +116,15 @@ class JobDirectory:
                 remove_journal(self.journal_path)
             raise
         store.close()
-        if self.partitions_path.is_dir():  # of a run on a cluster, which this one may have gone on with alone
+        if self.partitions_path.is_dir():  # left by a run on a cluster that this one resumed without it
             shutil.rmtree(self.partitions_path)
         remove_journal(self.journal_path)
         sync_folder(self.journal_path.parent)
 
     def _open_journal(self, start: StartMode) -> JournalFile:
-        if start is not StartMode.ANEW:
+        if start is not StartMode.OVERWRITE:
             return JournalFile.open(self.journal_path)
-        # Emptied rather than removed: a run that is killed now is one to be resumed, whatever else is there.
+        # The journal is emptied, not removed: if this run is killed now, it can still be resumed.
         try:
             store = JournalFile.open(self.journal_path)
             Journal(store).forget()
@@ -145,18 +145,18 @@ class JobDirectory:
 
     def _check_there(self, targets: Sequence[Path], start: StartMode) -> None:
         there = [path for path in (*targets, self.problems_path) if path.exists()]
-        if not there or start is StartMode.ANEW:
+        if not there or start is StartMode.OVERWRITE:
             return
         if start is StartMode.RESUME and all(path.exists() for path in targets):
             raise NothingToResume
         raise OutputProblem(str(there[0]), "is there already; --force replaces it")
 
-    def _beside(self, ending: str) -> Path:
+    def _with_ending(self, ending: str) -> Path:
         return self.output.with_name(self.output.name + ending)
 
 
 def _is_empty(journal: Journal) -> bool:
-    """Whether nothing would be lost with it."""
+    """Return whether a journal can be removed without losing translations."""
     try:
         return not journal.num_outcomes()
     except BatchError:

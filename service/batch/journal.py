@@ -156,12 +156,12 @@ def _facts(connection: Connection, job: str) -> dict[str, str]:
 def _differences(known: Mapping[str, str], facts: Mapping[str, str]) -> tuple[str, ...]:
     absent = "not there"
     names = [name for name in {**known, **facts} if known.get(name) != facts.get(name)]
-    told = [
+    shown = [
         f"{name} was {known.get(name, absent)} and is {facts.get(name, absent)}"
         for name in names[:SHOWN_DIFFERENCES]
     ]
-    more = len(names) - len(told)
-    return (*told, f"and {more} more") if more else tuple(told)
+    more = len(names) - len(shown)
+    return (*shown, f"and {more} more") if more else tuple(shown)
 
 
 def _row(job: str, key: bytes, outcome: Outcome) -> dict[str, object]:

@@ -93,9 +93,9 @@ def first_failure(problems_path: Path) -> str | None:
     try:
         with problems_path.open(encoding="utf-8") as lines:
             for line in lines:
-                told = json.loads(line)
-                if told["outcome"] == UNTRANSLATED:
-                    return f"{told['file']}: {told['place']}: {told['problem']}"
+                record = json.loads(line)
+                if record["outcome"] == UNTRANSLATED:
+                    return f"{record['file']}: {record['place']}: {record['problem']}"
     except FileNotFoundError:
         return None
     return None
@@ -116,14 +116,14 @@ class _Problems:
     def add(self, file: JobFile, entry: Entry, outcome: str, problem: str) -> None:
         if self._target is None:
             self._target = self._opened.enter_context(whole_file(self._path))
-        told = {
+        record = {
             "file": file.name,
             "place": entry.place,
             "outcome": outcome,
             "problem": problem,
             "text": entry.text,
         }
-        line = json.dumps(told, ensure_ascii=False) + "\n"
+        line = json.dumps(record, ensure_ascii=False) + "\n"
         # A surrogate that stands alone has no UTF-8.
         self._target.write(line.encode("utf-8", "backslashreplace"))
 

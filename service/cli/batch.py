@@ -127,7 +127,7 @@ def batch(  # noqa: PLR0913 -- the command's options
     from service.cli.batch_job import estimate_batch, run_batch  # noqa: PLC0415
     from service.file_limits import file_limits  # noqa: PLC0415
 
-    start = StartMode.RESUME if resume else StartMode.ANEW if force else StartMode.NEW
+    start = StartMode.RESUME if resume else StartMode.OVERWRITE if force else StartMode.NEW
     settings = load_settings(config, {"model": model, "providers": providers})
     decoding = DecodingOptions(
         beam_size=beam_size,

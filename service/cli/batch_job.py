@@ -46,7 +46,7 @@ class _Opened:
 
 def run_batch(arguments: BatchArguments, settings: Settings) -> int:
     """Translate files; return the exit status."""
-    job_directory = JobDirectory.beside(arguments.output)
+    job_directory = JobDirectory.of(arguments.output)
     try:
         mappings = _find(arguments).mappings
         targets = [place.target for place in mappings]
@@ -139,13 +139,13 @@ def _stopping() -> Iterator[Event]:
     """Yield an event that the first interrupt or SIGTERM sets; after it, interrupts work as usual."""
     stop = Event()
 
-    def heed(number: int, frame: FrameType | None) -> None:
+    def on_signal(number: int, frame: FrameType | None) -> None:
         del number, frame
         stop.set()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         typer.echo("dragoman: stopping; once more to stop at once", err=True)
 
-    before = {number: signal.signal(number, heed) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:

@@ -12,7 +12,7 @@ WIDTH = 76
 PRECEDENCE = """Settings. An option wins over the environment variable, and that over the file of --config
 (TOML), in which settings have their names as keys."""
 KEEP_LINES = "\b"
-"""Mark before a paragraph of a command's help whose lines must not be refilled."""
+"""Marker before a paragraph of a command's help whose lines must not be refilled."""
 GROUPS: Mapping[str, Sequence[str]] = {
     "Models": (
         "model",

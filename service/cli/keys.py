@@ -82,7 +82,7 @@ def revoke(
     *,
     config: ConfigOption = None,
 ) -> None:
-    """Revoke a key: within seconds it is rejected, for ever."""
+    """Revoke a key: the server rejects it within seconds, for ever."""
     with _open_stores(config) as stores:
         stores.keys.revoke(key_id, datetime.now(UTC))
 

@@ -44,5 +44,5 @@ class EngineDiffers(BatchRejected):
     differences: tuple[str, ...]
 
     def __str__(self) -> str:
-        told = "; ".join(self.differences)
-        return f"a node of the cluster has another engine: {told}; install the same on all nodes"
+        encoded = "; ".join(self.differences)
+        return f"a node of the cluster has another engine: {encoded}; install the same on all nodes"

@@ -208,16 +208,16 @@ def _string(text: bytes) -> str:
 def _markup_to_json(markup: MarkupOptions | None) -> str | None:
     if markup is None:
         return None
-    told = {field.name: getattr(markup, field.name) for field in fields(markup)}
+    encoded = {field.name: getattr(markup, field.name) for field in fields(markup)}
     return json.dumps(
-        {name: sorted(value) if isinstance(value, frozenset) else value for name, value in told.items()}
+        {name: sorted(value) if isinstance(value, frozenset) else value for name, value in encoded.items()}
     )
 
 
-def _markup_from_json(told: str | None) -> MarkupOptions | None:
-    if told is None:
+def _markup_from_json(encoded: str | None) -> MarkupOptions | None:
+    if encoded is None:
         return None
-    options = json.loads(told)
+    options = json.loads(encoded)
     return MarkupOptions(
         MarkupLanguage(options["language"]),
         frozenset(options["ignore_tags"]),

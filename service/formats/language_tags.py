@@ -10,8 +10,8 @@ _LANGUAGE = re.compile(r"\"[^\"]*\"|'[^']*'|(\s(?:xml:)?lang\s*=\s*)([\"'])([^\"
 
 def is_language(code: str, wanted: str) -> bool:
     """Whether a language is the one wanted, or that of a region: `de_AT` is a kind of `de`."""
-    found, asked = code.strip().lower().replace("_", "-"), wanted.lower().replace("_", "-")
-    return found == asked or found.startswith(f"{asked}-")
+    found, requested = code.strip().lower().replace("_", "-"), wanted.lower().replace("_", "-")
+    return found == requested or found.startswith(f"{requested}-")
 
 
 def with_language(markup: str, source: str, target: str) -> str:

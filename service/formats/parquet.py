@@ -165,7 +165,7 @@ def _writer(file: Any, columns: Sequence[str], target: BinaryIO) -> Any:
         columns_written = [written.column(i) for i in range(metadata.num_columns)] if written else []
         chunks = [(chunk.path_in_schema, chunk) for chunk in columns_written]
     sorting = written.sorting_columns if written else ()
-    is_sorted_anew = any(chunks[order.column_index][0] in columns for order in sorting)
+    changes_order = any(chunks[order.column_index][0] in columns for order in sorting)
     is_known = metadata.format_version in _VERSIONS
     return pq.ParquetWriter(
         target,
@@ -177,7 +177,7 @@ def _writer(file: Any, columns: Sequence[str], target: BinaryIO) -> Any:
         use_deprecated_int96_timestamps=any(chunk.physical_type == "INT96" for _, chunk in chunks),
         use_compliant_nested_type=not any(".list.item" in path for path, _ in chunks),
         store_schema=_ARROW_SCHEMA in (metadata.metadata or {}),
-        sorting_columns=None if is_sorted_anew or not sorting else sorting,
+        sorting_columns=None if changes_order or not sorting else sorting,
     )
 
 

@@ -45,8 +45,8 @@ class JsonRoute(APIRoute):
             connection = AuthenticatedRequest(request.scope, request.receive)
             require_json_type(connection)
             connection.caller = await self.authenticate(connection)
-            asked = await parsed(await read_body(connection), parse)
-            given: BaseModel | Response = await self.endpoint(asked, connection)
+            requested = await parsed(await read_body(connection), parse)
+            given: BaseModel | Response = await self.endpoint(requested, connection)
             if isinstance(given, Response):
                 return given
             return SafeJSONResponse(given.model_dump(mode="json", exclude_unset=only_set))

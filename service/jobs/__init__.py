@@ -1,1 +1,1 @@
-"""Files that are translated behind their senders' backs: kept in a database, worked off by any process."""
+"""Asynchronous translation of files. Jobs are queued in a database, and any process can run them."""

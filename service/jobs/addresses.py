@@ -1,7 +1,7 @@
-"""Which addresses a webhook is sent to: of the public internet, unless the operator allows others.
+"""Check of webhook addresses: only the public internet, unless the operator allows others.
 
-A name is looked up once, every address it has is looked at, and the connection goes to one that was looked
-at: a name that says something else a moment later gains nothing.
+A host name is resolved once, all its addresses are checked, and the connection goes to a checked address, so
+that a name that resolves differently a moment later (DNS rebinding) gains nothing.
 """
 
 import ipaddress
@@ -17,17 +17,17 @@ MAX_URL_LENGTH = 2000
 PORTS = {"http": 80, "https": 443}
 MAX_HOST_LENGTH = 253
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
-"""Of a host's name: https://www.rfc-editor.org/info/rfc1123, and the underscores that some names have."""
+"""Label of a host name: https://www.rfc-editor.org/info/rfc1123, plus underscores, which some names have."""
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
-"""What makes a name an address of IPv4 to the system, if its last label is like this."""
+"""A last label of this form makes the system parse the whole host name as an IPv4 address."""
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-"""The last four bytes are an address of IPv4 (https://www.rfc-editor.org/info/rfc6052)."""
+"""Network whose addresses end with the four bytes of an IPv4 address (https://www.rfc-editor.org/info/rfc6052)."""
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class Peer(NamedTuple):
-    """Where to connect to."""
+    """An address to connect to."""
 
     address: str
     port: int
@@ -35,7 +35,7 @@ class Peer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WebhookUrl:
-    """A URL in the parts that a request wants."""
+    """A URL, split into the parts that a request needs."""
 
     scheme: str
     host: str
@@ -49,10 +49,10 @@ class WebhookUrl:
 
 
 def parse_webhook_url(url: str) -> WebhookUrl:
-    """Take a URL apart.
+    """Parse the URL of a webhook.
 
     Raises:
-        AddressRefused: it is none that a webhook can be sent to.
+        AddressRejected: no webhook can be sent to this URL.
     """
     if len(url) > MAX_URL_LENGTH or not url.isascii() or not url.isprintable() or " " in url:
         problem = f"must be a URL of at most {MAX_URL_LENGTH} printable ASCII characters without spaces"
@@ -72,11 +72,11 @@ def parse_webhook_url(url: str) -> WebhookUrl:
 
 
 def find_peer(url: WebhookUrl, *, allows_private: bool) -> Peer:
-    """An address of a URL's host that may be connected to.
+    """Resolve a URL's host and return an address that may be connected to.
 
     Raises:
-        AddressRefused: one of its addresses is not of the public internet, or the host can have none.
-        OSError: the host has no address now.
+        AddressRejected: one of its addresses is not public, or the host name cannot be resolved at all.
+        OSError: the host has no address at the moment.
     """
     try:
         found = socket.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
@@ -90,24 +90,24 @@ def find_peer(url: WebhookUrl, *, allows_private: bool) -> Peer:
 
 
 def require_public(address: str) -> None:
-    """Raise AddressRefused for an address that is private, loopback, link-local, or else not everybody's."""
+    """Raise AddressRejected for an address that is private, loopback, link-local or otherwise not public."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if not all(map(_is_public, _led_to(parsed))):
         raise AddressRejected("leads to an address that is not of the public internet")
 
 
 def reject_private_literal(url: WebhookUrl) -> None:
-    """Raise AddressRefused for a host whose very spelling tells that it is not public: before any work."""
+    """Raise AddressRejected for a host that is not public by its spelling alone, without a look-up."""
     host = url.host.removesuffix(".")
     if host == "localhost" or host.endswith(".localhost"):
         raise AddressRejected("leads to an address that is not of the public internet")
     address = _literal(host)
-    if address is not None:  # a name is looked up when it is time
+    if address is not None:  # names are resolved when the webhook is sent
         require_public(str(address))
 
 
 def _check_host(host: str) -> None:
-    """Raise AddressRefused for what is neither an address nor a name that can be looked up."""
+    """Raise AddressRejected for a host that is neither an address nor a name that can be resolved."""
     if _literal(host) is not None:
         return
     labels = host.removesuffix(".").split(".")
@@ -121,7 +121,7 @@ def _check_host(host: str) -> None:
 
 
 def _literal(host: str) -> IpAddress | None:
-    """An address that stands in the place of a name."""
+    """Return the host as an address; None if it is a name."""
     try:
         return ipaddress.ip_address(host.removesuffix("."))
     except ValueError:
@@ -134,7 +134,7 @@ def _is_public(address: IpAddress) -> bool:
 
 
 def _led_to(address: IpAddress) -> list[IpAddress]:
-    """All addresses that a packet to this one may end at."""
+    """Return all addresses that a packet to this one may reach."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     if address.ipv4_mapped is not None:

@@ -1,4 +1,4 @@
-"""Jobs as the application takes them in."""
+"""Construction of the job service and of the routes of `/v1/jobs`."""
 
 from collections.abc import Callable
 
@@ -17,16 +17,16 @@ from service.translation.translation_service import TranslationService
 
 PATH = "/v1/jobs"
 FORM_BYTES = 2**20
-"""What a form may have beside its file."""
+"""Maximum size of an upload form without its file, in bytes."""
 
 
 def open_job_service(
     storage: JobStorage, job_service: TranslationService, settings: Settings, counters: WorkerCounters
 ) -> JobService:
-    """What all APIs hand their files in at. Its workers work while somebody has them do so.
+    """Return the service that all APIs submit files to. Its workers run only within `Workers.working`.
 
     Raises:
-        SettingsError: the limits of files cannot be enforced here.
+        SettingsError: this platform cannot enforce the limits of file processing.
     """
     database = storage.store.database
     runner = JobRunner(
@@ -44,5 +44,5 @@ def open_job_service(
 def jobs_api(
     jobs: JobService, authenticator: Authenticator, settings: Settings, is_stopping: Callable[[], bool]
 ) -> APIRouter:
-    """The routes of `/v1/jobs`."""
+    """Return the routes of `/v1/jobs`."""
     return job_routes(JobAuthenticator(jobs, authenticator, is_stopping), settings.max_job_bytes)

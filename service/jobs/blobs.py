@@ -1,7 +1,7 @@
-"""Where jobs' files are: in a folder, or in a store that fsspec reaches, as S3 is.
+"""Storage of jobs' files: a folder, or a remote store that fsspec supports, such as S3.
 
-A file is called `JOB/NAME`, both made here and never by a client. What has a name is whole, and is never
-written again.
+A file is named `JOB/NAME`; the server chooses both, never a client. A file with a name is complete and never
+rewritten.
 """
 
 import os
@@ -21,48 +21,48 @@ PIECE_BYTES = 256 * 1024
 
 
 class Blobs(Protocol):
-    """All methods wait for a disk or a network, and raise OSError where it fails."""
+    """A store of files. All methods wait for a disk or a network, and raise OSError if it fails."""
 
     def put(self, name: str, file: Path) -> None:
-        """Keep a file; when it returns, it outlives this process."""
+        """Store a file; when this returns, the file is durable."""
         ...
 
     def local(self, name: str, folder: Path) -> Path:
-        """A file as one of this machine, which nobody writes to.
+        """Return the path of a file on this machine, which must not be written to.
 
         Args:
-            name: of one that is kept.
-            folder: of the caller's, for a copy if one is wanted.
+            name: name of a stored file.
+            folder: the caller's folder, for a copy if one is needed.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: there is no such file.
         """
         ...
 
     def read(self, name: str, start: int, stop: int) -> Iterator[bytes]:
-        """Bytes from `start` up to `stop`, in pieces.
+        """Yield the bytes from `start` up to `stop`, in pieces.
 
         Raises:
-            FileNotFoundError: there is none.
+            FileNotFoundError: there is no such file.
         """
         ...
 
     def remove(self, job_id: str) -> None:
-        """All files of a job."""
+        """Remove all files of a job."""
         ...
 
     def remove_one(self, name: str) -> None:
-        """One that need not be there."""
+        """Remove one file, if it exists."""
         ...
 
     def jobs(self) -> list[str]:
-        """Ids of jobs that have files."""
+        """Return the ids of jobs that have files."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FolderBlobs:
-    """Files in a folder, which several processes may share."""
+    """A folder of files, which several processes may share."""
 
     folder: Path
 
@@ -81,7 +81,7 @@ class FolderBlobs:
         for folder in (path.parent, self.folder):
             _sync_folder(folder)
 
-    def local(self, name: str, folder: Path) -> Path:  # noqa: ARG002 -- it is here already
+    def local(self, name: str, folder: Path) -> Path:  # noqa: ARG002 -- no copy is needed
         path = self.folder / name
         if not path.is_file():
             raise FileNotFoundError(path)
@@ -104,13 +104,13 @@ class FolderBlobs:
 
 @dataclass(frozen=True, slots=True)
 class RemoteBlobs:
-    """Files below a path of fsspec's, whose store shows an object once all of it has come."""
+    """Files below a path in an fsspec store, which lists an object only once its upload is complete."""
 
     files: Any
     root: str
 
     def check(self) -> None:
-        """Write and remove a file: that a bucket is missing, or may not be written to, shows no sooner."""
+        """Write and remove a file: only this shows that a bucket is missing or read-only."""
         path = self._path(f"check-{secrets.token_hex(8)}")
         with _failing_as_os():
             self.files.pipe_file(path, b"")
@@ -148,17 +148,17 @@ class RemoteBlobs:
 
 
 def open_blobs(where: str) -> Blobs:
-    """A folder, which is made if it is not there, for no other user to look into; or a URL of fsspec's.
+    """Open a folder, which is created if missing and private to this user, or a URL that fsspec supports.
 
     Raises:
-        SettingsError: it cannot be used.
+        SettingsError: the folder or the URL cannot be used.
     """
     try:
         if "://" not in where or where.startswith("file://"):
             folder = Path(where.removeprefix("file://")).absolute()
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             return FolderBlobs(folder)
-        # Another process may have changed what was listed.
+        # Cached listings would hide the changes of other processes.
         files, root = fsspec.url_to_fs(where, use_listings_cache=False)
         remote = RemoteBlobs(files, root.rstrip("/"))
         remote.check()
@@ -179,7 +179,7 @@ def _pieces(file: BinaryIO, start: int, stop: int) -> Iterator[bytes]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A name is on the disk once its folder is."""
+    """Flush a folder to disk: a new file name is durable only after that."""
     number = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(number)
@@ -189,7 +189,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _failing_as_os() -> Iterator[None]:
-    """Stores have errors of their own, of any class."""
+    """Convert all errors to OSError: each store raises its own classes."""
     try:
         yield
     except OSError:

@@ -1,4 +1,4 @@
-"""Removes jobs with their files: when somebody asks for it, and when their time is over."""
+"""Removal of jobs and their files, on request or when they expire."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -13,13 +13,13 @@ logger = logging.getLogger(__name__)
 
 
 def sweep(storage: JobStorage, runner: JobRunner, note_progress: Callable[[], None] = lambda: None) -> None:
-    """Remove jobs whose time is over, and files that are no job's.
+    """Remove expired jobs, and files that belong to no job.
 
-    Files that cannot be removed are logged, and tried again at another sweep.
+    Files that cannot be removed are logged; the next sweep tries again.
 
     Args:
-        storage: where they are.
-        runner: knows their journals.
+        storage: the jobs and their files.
+        runner: finds their journals.
         note_progress: called for each job.
 
     Raises:
@@ -43,17 +43,17 @@ def _logging_failures(job_id: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        logger.error("files of job %s cannot be removed: %s", job_id, error)  # noqa: TRY400 -- a traceback says no more
+        logger.error("files of job %s cannot be removed: %s", job_id, error)  # noqa: TRY400 -- a traceback adds nothing
 
 
 def remove(storage: JobStorage, runner: JobRunner, job: Job) -> None:
-    """Forget a job that has ended, and remove its files."""
-    with suppress(UnknownJob):  # somebody else has just done it
+    """Delete a job that has ended, and its files."""
+    with suppress(UnknownJob):  # another process has just removed it
         storage.store.remove(job)
     remove_files(storage, runner, job)
 
 
 def remove_files(storage: JobStorage, runner: JobRunner, job: Job) -> None:
-    """All that is kept of a job beside what it is."""
+    """Remove the journal and the files of a job, but not its row."""
     runner.journal(job.id).forget()
     storage.blobs.remove(job.id)

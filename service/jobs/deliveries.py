@@ -1,4 +1,4 @@
-"""Sends messages about ends of jobs: several at a time, few of each key, each a bounded number of times."""
+"""Delivery of webhooks when jobs end: several at a time, few per key, with a bounded number of tries."""
 
 import asyncio
 import json
@@ -22,18 +22,18 @@ from service.jobs.webhooks import MAX_TRIES, DeliveryFailed, Message, WebhookOpt
 from service.telemetry.worker_counters import WorkerCounters
 
 MAX_DELIVERIES = 16
-"""At a time in this process."""
+"""Maximum number of simultaneous deliveries in this process."""
 MAX_DELIVERIES_OF_KEY = 2
-"""Of these, for one key: receivers that are slow hold up those of their own key alone."""
+"""The same for one key, so that slow receivers delay only the webhooks of their own key."""
 HOLD_S = 120.0
-"""For which one process alone tries to send a message."""
+"""Seconds for which no other process tries to send a claimed message."""
 RETRIED = "retried"
 
 logger = logging.getLogger(__name__)
 
 
 class Deliveries:
-    """For one event loop."""
+    """Sends due webhooks, on one event loop."""
 
     def __init__(
         self, queue: WebhookQueue, options: WebhookOptions, counters: WorkerCounters, poll_s: float
@@ -46,10 +46,10 @@ class Deliveries:
         self._has_ended = asyncio.Event()
 
     async def keep_sending(self, beat: Callable[[], None]) -> None:
-        """Send what is due until cancelled, which breaks tries off; another process makes them again.
+        """Send due messages until cancelled. Cancelling aborts tries; another process repeats them.
 
         Args:
-            beat: called after each look.
+            beat: called after each look-up.
         """
         async with anyio.create_task_group() as tasks:
             while True:
@@ -70,7 +70,7 @@ class Deliveries:
         try:
             return await run_in_thread(lambda: self._queue.claim(HOLD_S, busy))
         except StoreError as error:
-            logger.error("webhooks cannot be looked up: %s", error)  # noqa: TRY400 -- a traceback says no more
+            logger.error("webhooks cannot be looked up: %s", error)  # noqa: TRY400 -- a traceback adds nothing
             return None
 
     async def _send(self, job: Job) -> None:
@@ -84,9 +84,9 @@ class Deliveries:
             self._has_ended.set()
 
     async def _try(self, job: Job) -> Callable[[], None]:
-        """Send a job's message once; gives what keeps the outcome. Whatever happens, there is one."""
+        """Send a job's message once. Whatever happens, return a function that stores the outcome."""
         try:
-            if job.webhook_tries > MAX_TRIES:  # processes died over it
+            if job.webhook_tries > MAX_TRIES:  # processes died while sending it
                 return self._give_up(job, job.webhook_problem or SERVER_FAILED)
             message = Message(job.id, _body(job), job.key_id)
             await deliver(job.job_request.webhook_url or "", message, self._options, time.time())
@@ -94,7 +94,7 @@ class Deliveries:
             return self._give_up(job, f"the address {error}")
         except DeliveryFailed as error:
             return self._try_again(job, str(error))
-        except Exception as error:  # noqa: BLE001 -- other deliveries are none the worse
+        except Exception as error:  # noqa: BLE001 -- must not affect other deliveries
             log_unexpected(error)
             return self._try_again(job, SERVER_FAILED)
         self._counters.webhooks.add(WebhookState.DELIVERED)
@@ -115,6 +115,6 @@ class Deliveries:
 
 
 def _body(job: Job) -> bytes:
-    """The same at every try: what became of the tries is not in it."""
-    told = present_job(job).model_dump(mode="json", exclude={"webhook"})
-    return json.dumps({"type": "job.ended", "job": told}).encode()
+    """Return the message's body, which is the same at every try: it does not include the webhook's state."""
+    content = present_job(job).model_dump(mode="json", exclude={"webhook"})
+    return json.dumps({"type": "job.ended", "job": content}).encode()

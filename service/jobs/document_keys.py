@@ -1,4 +1,4 @@
-"""Tickets: whoever has a document's own may ask after it and fetch it. The database has none of them."""
+"""Document keys: the secret that gives access to one document. The database stores only their hashes."""
 
 import hashlib
 import hmac
@@ -10,17 +10,17 @@ SIZE_BYTES = 32
 
 
 def new_document_key() -> str:
-    """64 hexadecimal digits that nobody can guess."""
+    """Return 64 hexadecimal digits that nobody can guess."""
     return secrets.token_hex(SIZE_BYTES)
 
 
 def key_sha256(document_key: str) -> str:
-    """What is kept of one, in hexadecimal digits. It is long and random, so that no salt would add to it."""
+    """Return the hash to store, in hexadecimal digits. The key is long and random, so a salt adds nothing."""
     return hashlib.sha256(document_key.encode("utf-8", "replace")).hexdigest()
 
 
 def opens(document_key: str, job: Job) -> bool:
-    """Return whether a document key is the document's own, in constant time."""
+    """Return whether a document key belongs to a document, in constant time."""
     return job.document_key_sha256 is not None and hmac.compare_digest(
         job.document_key_sha256, key_sha256(document_key)
     )

@@ -1,4 +1,4 @@
-"""Documents: files that come back whole or not at all, to whoever has the document key."""
+"""Documents: jobs that are translated completely or fail, accessible with the document key only."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from service.jobs.cleanup import remove_files
 from service.jobs.document_keys import key_sha256, new_document_key, opens
 from service.jobs.errors import JobUnfinished, NoResult, UnknownDocument, UnknownJob
 from service.jobs.job import Ending, Job, JobRequest, JobState, is_job_id
-from service.jobs.job_service import JobService, UploadedFile, asked
+from service.jobs.job_service import JobService, UploadedFile, requested
 
 SENT = "sent"
 Result = TypeVar("Result")
@@ -25,14 +25,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """A document that was taken in."""
+    """A document that was accepted, with its key."""
 
     job: Job
     document_key: str
 
 
 class Documents:
-    """What a `JobService` does for documents. Errors are as there."""
+    """Adds, finds and reads documents through a `JobService`. Errors are the same as there."""
 
     def __init__(self, job_service: JobService) -> None:
         self.job_service = job_service
@@ -47,18 +47,18 @@ class Documents:
         *,
         problem_if_equal: str | None = None,
     ) -> Handed:
-        """Take a file in, and charge for it.
+        """Accept a file, and charge for it.
 
         Args:
             content: the file.
             job_request: how to translate it.
-            caller: whose it is.
-            problem_if_equal: why a file fails, at no charge, that is in the target language already; None
-                for one that then comes back as it is.
+            caller: owner of the document.
+            problem_if_equal: error, without a charge, of a file that is already in the target language; None
+                to return such a file unchanged.
 
         Raises:
-            FileRefused: it cannot be translated.
-            QuotaExceeded: the caller has not so many characters left.
+            FileRejected: the file cannot be translated.
+            QuotaExceeded: the caller has fewer characters left.
         """
         document_key = new_document_key()
         async with self.job_service.folder() as folder:
@@ -69,15 +69,15 @@ class Documents:
             return Handed(await self.job_service.add(sent, caller), document_key)
 
     async def add_unchanged(self, content: BinaryIO, job_request: JobRequest, caller: Caller) -> Handed:
-        """Take a file in that comes back as it is, and costs nothing."""
+        """Accept a file that is returned unchanged, without a charge."""
         return await self._add_ended(content, job_request, caller, Ending(JobState.DONE))
 
     async def add_failed(self, job_request: JobRequest, caller: Caller, problem: str) -> Handed:
-        """One that cannot be translated, whose sender will ask for it."""
+        """Add a document that cannot be translated, so that its sender finds the problem when polling."""
         return await self._add_ended(BytesIO(), job_request, caller, Ending(JobState.FAILED, problem=problem))
 
     async def find(self, job_id: str, document_key: str) -> Job:
-        """The document that this is the document key of."""
+        """Return a document; raise the same error if its id or its key is wrong."""
         if is_job_id(job_id):
             job = await _known(partial(self._store.get_document, job_id))
             if opens(document_key, job):
@@ -85,20 +85,20 @@ class Documents:
         raise unknown_document()
 
     async def ended(self, job: Job) -> Job:
-        """A document once it has ended."""
+        """Wait until a document has ended, and return it."""
         while not job.has_ended:
             await self.job_service.workers.waiting.for_end(job)
             job = await _known(partial(self._store.again, job))
         return job
 
     async def give_up(self, job: Job) -> None:
-        """Nobody wants it any more: it costs nothing, and goes as soon as nothing works on it."""
+        """Cancel a document nobody wants, which refunds it, and remove it as soon as no worker has it."""
         job = await self.job_service.cancel(job)
         if job.has_ended:
             await self.job_service.remove(job)
 
     async def read(self, job: Job) -> AsyncIterator[bytes]:
-        """Its translation, in pieces. What is not there is told at once."""
+        """Return the translation in pieces. Errors are raised before the first piece."""
         if not job.has_ended:
             raise ApiError(ErrorKind.NOT_READY, str(JobUnfinished(job.state)))
         if job.result is None:
@@ -113,7 +113,7 @@ class Documents:
         return rest(await _known(lambda: next(pieces, b"")))
 
     async def take(self, job: Job) -> AsyncIterator[bytes]:
-        """The same, once: after that the document is gone. Of several who ask at a time one gets it."""
+        """Do the same once, and delete the document. Of several simultaneous calls, one gets it."""
         pieces = await self.read(job)
         await _known(partial(self._store.remove, job))
 
@@ -139,7 +139,7 @@ class Documents:
 
 
 def unknown_document() -> ApiError:
-    """What whoever has not both its id and its document key is told."""
+    """Return the error for callers that lack the document's id or its key."""
     return ApiError(ErrorKind.NOT_FOUND, str(UnknownDocument()))
 
 
@@ -151,12 +151,12 @@ async def _sent(folder: Path, content: BinaryIO, job_request: JobRequest, docume
         with path.open("xb") as target:
             copyfileobj(content, target)
 
-    await asked(copy)
+    await requested(copy)
     return UploadedFile(path, job_request, key_sha256(document_key))
 
 
 async def _known(ask: Callable[[], Result]) -> Result:
-    """What is gone was a document, to those who ask."""
+    """Run a storage call on a thread; if the job or its file is gone, the document is unknown (ApiError)."""
 
     def ask_known() -> Result:
         try:
@@ -164,4 +164,4 @@ async def _known(ask: Callable[[], Result]) -> Result:
         except (UnknownJob, FileNotFoundError) as error:
             raise UnknownDocument from error
 
-    return await asked(ask_known)
+    return await requested(ask_known)

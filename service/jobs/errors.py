@@ -1,17 +1,17 @@
-"""Everything jobs over HTTP raise on purpose.
+"""Errors of jobs over HTTP.
 
 JobError
 ├─ UnknownJob       the caller has no such job
 ├─ UnknownDocument  there is no such document, or this is not its document key
-├─ FileRefused      a file cannot be translated
-├─ JobUnfinished    what was asked for is there once the job has ended
-├─ NoResult         the job ended without one
-├─ TooManyJobs      the caller has as many that are not done as one may have
-├─ JobsFull         there is no room for the file
-├─ TooManyBytes     the caller has no room for the file
-├─ JobUnreadable    a row of the database is no job that this program knows
-├─ LeaseLost        another worker goes on with the job
-└─ AddressRefused   a webhook's address is none that this server sends to
+├─ FileRejected     a file cannot be translated
+├─ JobUnfinished    the result is available only when the job has ended
+├─ NoResult         the job ended without a result
+├─ TooManyJobs      the caller has the maximum number of unfinished jobs
+├─ JobsFull         the file would exceed the byte limit of all jobs
+├─ TooManyBytes     the file would exceed the caller's byte limit
+├─ JobUnreadable    a row of the database is not a job that this version knows
+├─ LeaseLost        another worker has taken over the job
+└─ AddressRejected  this server does not send webhooks to this address
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class JobError(DragomanError):
 
 
 @dataclass(eq=False)
-class UnknownJob(JobError):  # noqa: N818 -- says it without the suffix, as do those below
-    """There is none of this id, or it is another's, or its time is over."""
+class UnknownJob(JobError):  # noqa: N818 -- clear without the suffix, like those below
+    """No job has this id, or it belongs to another caller, or it has expired."""
 
     def __str__(self) -> str:
         return "there is no such job; it never was, was deleted, or its time is over"
@@ -33,7 +33,7 @@ class UnknownJob(JobError):  # noqa: N818 -- says it without the suffix, as do t
 
 @dataclass(eq=False)
 class UnknownDocument(JobError):  # noqa: N818 -- as above
-    """There is none of this id and document key, or none any more."""
+    """No document has this id and this key, or it no longer exists."""
 
     def __str__(self) -> str:
         return "there is no such document; it was fetched already, or its time is over"
@@ -41,11 +41,11 @@ class UnknownDocument(JobError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class FileRejected(JobError):  # noqa: N818 -- as above
-    """A file is not what its name says, is damaged, is unsafe or of no known kind."""
+    """A file does not match its name, is damaged, is unsafe or has an unknown format."""
 
     file_name: str
     problem: str
-    """What is wrong, where, and what to do."""
+    """What is wrong, where, and how to fix it."""
 
     def __str__(self) -> str:
         return f"{self.file_name}: {self.problem}"
@@ -53,7 +53,7 @@ class FileRejected(JobError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class JobUnfinished(JobError):  # noqa: N818 -- as above
-    """It has not ended."""
+    """The job has not ended."""
 
     state: str
 
@@ -63,7 +63,7 @@ class JobUnfinished(JobError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class NoResult(JobError):  # noqa: N818 -- as above
-    """It ended without what was asked for."""
+    """The job ended without the requested file."""
 
     problem: str
 
@@ -73,7 +73,7 @@ class NoResult(JobError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class TooManyJobs(JobError):  # noqa: N818 -- as above
-    """The caller has as many that are not done as one may have."""
+    """The caller has the maximum number of unfinished jobs."""
 
     limit: int
 
@@ -83,7 +83,7 @@ class TooManyJobs(JobError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class JobsFull(JobError):  # noqa: N818 -- as above
-    """There is no room for the file."""
+    """The file would exceed the byte limit of all jobs together."""
 
     limit_bytes: int
 
@@ -93,7 +93,7 @@ class JobsFull(JobError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class TooManyBytes(JobError):  # noqa: N818 -- as above
-    """The caller has no room for the file."""
+    """The file would exceed the caller's byte limit."""
 
     limit_bytes: int
     kept_bytes: int
@@ -108,7 +108,7 @@ class TooManyBytes(JobError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class JobUnreadable(JobError):  # noqa: N818 -- as above
-    """A row of the database is no job that this program knows."""
+    """A row of the database is not a job that this version knows."""
 
     job_id: str
 
@@ -118,7 +118,7 @@ class JobUnreadable(JobError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class LeaseLost(JobError):  # noqa: N818 -- as above
-    """A worker was silent for so long that another one goes on with its job."""
+    """A worker was silent for so long that another one took over its job."""
 
     job_id: str
 
@@ -128,7 +128,7 @@ class LeaseLost(JobError):  # noqa: N818 -- as above
 
 @dataclass(eq=False)
 class AddressRejected(JobError):  # noqa: N818 -- as above
-    """A webhook's address is none that this server sends to."""
+    """This server does not send webhooks to this address."""
 
     problem: str
 

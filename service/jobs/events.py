@@ -1,4 +1,4 @@
-"""A job as it goes on: server-sent events, from the database, so that it matters not which process works."""
+"""Server-sent events about a job's progress, read from the database, whichever process runs the job."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -16,14 +16,14 @@ from service.jobs.store import JobStore
 
 LOOK_S = 1.0
 QUIET_LOOKS = 15
-"""Without a change, after which a comment says that the connection is alive."""
+"""Number of polls without a change after which a comment keeps the connection alive."""
 MAX_STREAMS = 200
-"""At a time in this process: each looks at the database every second."""
+"""Maximum number of simultaneous streams in this process: each polls the database every second."""
 COMMENT = b": still here\n\n"
 
 
 class EventStream(StreamingResponse):
-    """Server-sent events. FastAPI's own class wants all errors after the first byte."""
+    """Server-sent events. With FastAPI's own class, errors could only be raised after the first byte."""
 
     media_type = "text/event-stream"
 
@@ -31,18 +31,18 @@ class EventStream(StreamingResponse):
 async def job_events(
     store: JobStore, job: Job, is_stopping: Callable[[], bool], look_s: float = LOOK_S
 ) -> AsyncGenerator[bytes]:
-    """`progress` when something has changed, at first too, and `end` when it has ended.
+    """Yield `progress` at first and after every change, and `end` when the job has ended.
 
-    Without that it is over when the job is gone, or the server stops.
+    The stream stops without `end` if the job is deleted or the server stops.
     """
-    told, num_quiet = "", 0
+    sent, num_quiet = "", 0
     while True:
         body = present_job(job).model_dump_json()
         if job.has_ended:
             yield format_sse_event(event="end", data_str=body)
             return
-        if body != told:
-            told, num_quiet = body, 0
+        if body != sent:
+            sent, num_quiet = body, 0
             yield format_sse_event(event="progress", data_str=body)
         elif num_quiet >= QUIET_LOOKS:
             num_quiet = 0
@@ -56,4 +56,4 @@ async def job_events(
         except UnknownJob:
             return
         except StoreError:
-            continue  # it may be there again at the next look
+            continue  # the database may be back at the next poll

@@ -1,4 +1,4 @@
-"""What a job is: a file, what is wanted of it, and how far it has come."""
+"""The data of a job: its request, its state and its progress."""
 
 import secrets
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ ID_LENGTH = 32
 
 
 class JobState(StrEnum):
-    """Of a job. It ends in one of the last three, and is never anything else afterwards."""
+    """State of a job. The last three are final."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -22,13 +22,13 @@ class JobState(StrEnum):
 
 
 class WebhookState(StrEnum):
-    """Of the message about a job's end."""
+    """State of the message about a job's end."""
 
     PENDING = "pending"
-    """It is sent once the job has ended, and again until it is taken."""
+    """The message is sent when the job has ended, and again until the receiver accepts it."""
     DELIVERED = "delivered"
     FAILED = "failed"
-    """It was given up, and is not sent again."""
+    """The message was not accepted, and is not sent again."""
 
 
 ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
@@ -36,12 +36,12 @@ ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What is wanted of a file."""
+    """How to translate a file."""
 
     file_name: str
-    """As its sender calls it; never part of a path here."""
+    """The client's name of the file; never part of a path on the server."""
     source: str | None
-    """Code of the language, as the models have it; None: to be detected."""
+    """Language code; `auto` or None to detect it. If detection is off, None means the only possible one."""
     target: str | None
     model: str | None = None
     columns: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class JobRequest:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A file that was checked and can be worked on."""
+    """A job whose file was checked, before it is stored."""
 
     id: str
     key_id: str | None
@@ -60,65 +60,65 @@ class NewJob:
     num_entries: int
     num_characters: int
     document_key_sha256: str | None = None
-    """In hexadecimal digits; of a document alone."""
+    """Hexadecimal digits; None if the job is not a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A file in the store of blobs."""
+    """A file in the blob store."""
 
     blob: str
     size_bytes: int
     sha256: str = ""
-    """In hexadecimal digits."""
+    """Hexadecimal digits; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job as the database has it."""
+    """A job as stored in the database."""
 
     id: str
     key_id: str | None
     job_request: JobRequest
     state: JobState
     is_cancelling: bool
-    """It is to end and is being worked on."""
+    """Whether the job is to be cancelled by a worker."""
     input_size_bytes: int
     num_characters: int
-    """Of all entries; charged before the work."""
+    """Characters of all entries; charged before the job is queued."""
     charged_month: str
     num_entries: int
     num_done: int
-    """Entries that the work has passed, failed ones included."""
+    """Processed entries, failed ones included."""
     num_failed: int
     entries_per_s: float | None
-    """As last measured; None before."""
+    """Latest measured rate; None before the first measurement."""
     problem: str | None
-    """Why it failed."""
+    """Why the job failed."""
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
     expires_at: datetime | None
-    """When it and its files go; None while it has not ended."""
+    """When the job and its files are removed; None until the job has ended."""
     result: Kept | None
     errors: Kept | None
-    """Entries that could not be translated; None where there is none."""
+    """List of entries that were not translated or were cut; None if there are none."""
     worker: str | None
     webhook_tries: int
     webhook_due_at: datetime | None
-    """Of the next try; None where there is to be none, or the job has not ended."""
+    """Time of the next try; None if there will be none, or the job has not ended."""
     webhook_state: WebhookState | None
-    """None where there is no webhook."""
+    """None if there is no webhook."""
     webhook_problem: str | None
     """Why the last try failed."""
     document_key_sha256: str | None
-    """Of a document: its id and the document key that this is of are what it is had by, and nothing else."""
+    """Hash of a document's key: only its id and this key together give access. None for other jobs."""
     detected_source: str | None
-    """Where nobody named the language of the file, and it is known by now."""
+    """Source language, if it is detected rather than named, and known by now."""
 
     @property
     def is_document(self) -> bool:
-        """Whether it comes back whole or not at all, and belongs to whoever has its document key."""
+        """Whether the job is translated completely or fails, and is accessible with its document key only."""
         return self.document_key_sha256 is not None
 
     @property
@@ -127,7 +127,7 @@ class Job:
 
     @property
     def time_left_s(self) -> float | None:
-        """As far as it can be told: not of one that waits."""
+        """Estimated seconds left; None if the job is not running or its rate is unknown."""
         if self.state is not JobState.RUNNING or not self.entries_per_s:
             return None
         return max(self.num_entries - self.num_done, 0) / self.entries_per_s
@@ -135,7 +135,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far a worker has come."""
+    """Progress that a worker reports for its job."""
 
     num_done: int
     num_failed: int
@@ -145,7 +145,7 @@ class RunProgress:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a job ends."""
+    """Final state of a job, with its files and its refund."""
 
     state: JobState
     num_failed: int = 0
@@ -153,17 +153,17 @@ class Ending:
     result: Kept | None = None
     errors: Kept | None = None
     refund_characters: int = 0
-    """Of what was charged, for what was not translated."""
+    """Charged characters that were not translated."""
     detected_source: str | None = None
 
 
 def new_job_id(now: datetime) -> str:
-    """32 hexadecimal digits that sort by time: 48 bits of milliseconds, as in a UUID of version 7
-    (https://www.rfc-editor.org/info/rfc9562), and 80 random ones, which nobody can guess.
+    """Return 32 hexadecimal digits that sort by time: 48 bits of milliseconds, as in a UUID of version 7
+    (https://www.rfc-editor.org/info/rfc9562), and 80 random bits, which nobody can guess.
     """
     return f"{int(now.timestamp() * 1000) % MAX_TIME_MS:012x}{secrets.token_hex(10)}"
 
 
 def is_job_id(text: str) -> bool:
-    """Whether a text that somebody sends may be one."""
+    """Return whether a client's text may be a job id."""
     return len(text) == ID_LENGTH and text.isascii() and text.isalnum()

@@ -1,4 +1,4 @@
-"""One job from its file to its result, on a thread: what the worker of jobs has done."""
+"""Translation of one job, from its file to its result. A worker runs this on a thread."""
 
 import hashlib
 import logging
@@ -33,50 +33,50 @@ from service.translation.request import UNDETERMINED
 from service.translation.source_language import DetectionMode, ResolvedSource, resolve_source
 
 CHUNKS = Chunks(entries=200, seconds=1.0)
-"""What is lost of a worker that dies, and how soon one that is cancelled ends."""
+"""Bounds on what is lost when a worker dies, and on how long a cancelled job still runs."""
 UNKNOWN = Pair("und", "und")
-"""Languages of a file that is only read."""
+"""Languages of a file that is only read, not translated."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class EntryCounts:
-    """What is in a file."""
+    """Number of entries and characters of a file."""
 
     num_entries: int
     num_characters: int
     pair: Pair | None = None
-    """Languages that it was counted with, where they decide what is in it; None where they don't."""
+    """Languages used for counting, if the file's content depends on them; else None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Files that came of a job, in the worker's folder."""
+    """Output files of a job, in the worker's folder."""
 
     result: Path
     errors: Path | None
     num_failed: int
     first_failure: str | None
-    """Where the first entry stands that could not be translated, and why."""
+    """Position of the first entry that could not be translated, and why; None if there is none."""
     refund_characters: int
-    """Of entries that could not be translated."""
+    """Characters of entries that could not be translated."""
 
 
 class ProgressReporter:
-    """How far a job is, written by its thread and read by another."""
+    """Progress of a job, written by the job's thread and read by another."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._began: tuple[float, int] | None = None
         self.progress = RunProgress(0, 0)
 
-    def tell_source(self, language: str) -> None:
-        """What the file turned out to be in."""
+    def set_source(self, language: str) -> None:
+        """Record the detected language of the file."""
         self.progress = replace(self.progress, detected_source=language)
 
-    def tell(self, progress: BatchProgress) -> None:
-        """The rate is of what was translated here, and not of what a worker before had done."""
+    def update(self, progress: BatchProgress) -> None:
+        """Record progress. The rate excludes what an earlier worker translated."""
         now_s = self._monotonic()
         if self._began is None:
             self._began = now_s, progress.num_done
@@ -88,27 +88,27 @@ class ProgressReporter:
 
 @dataclass(frozen=True, slots=True)
 class JobRunner:
-    """Runs jobs through an engine, with their journals in a database."""
+    """Runs jobs on an engine, with their journals in a database."""
 
     router: Router
     database: Database
     detection: DetectionMode
     max_texts: int
-    """Of a job in the engine at a time."""
+    """Maximum number of a job's texts in the engine at a time."""
     providers: str = "cpu"
-    """What models run on, as the settings have it."""
+    """Execution providers of the models, as in the settings."""
     cache_sharing: CachePartitioning = CachePartitioning.PER_KEY
     limits: FileLimits | None = None
-    """What reading a file may cost; None to read files in this process."""
+    """Limits of file processing; None to read files in this process."""
 
     def check(self, job_request: JobRequest, source: Path, stop: Event) -> EntryCounts:
-        """Read a file from end to end, so that one that cannot be translated is rejected before it waits.
+        """Read a whole file, so that a file that cannot be translated is rejected before it is queued.
 
         Raises:
-            FileProblem: its name tells no known format, or an option is not for it.
-            InputProblem: it is not what its name says, is damaged, is unsafe or exceeds a limit.
-            InputError: its languages decide what is in it, and cannot be found.
-            BatchStopped: `stop` was set, or the process that reads it was stopped.
+            FileProblem: its name has no known format, or an option does not fit the format.
+            InputProblem: it does not match its name, is damaged, is unsafe or exceeds a limit.
+            InputError: its content depends on its languages, and these cannot be determined.
+            BatchStopped: `stop` was set, or the process that reads the file was stopped.
         """
         pair = self._pair(job_request, source) if depends_on_languages(job_request.file_name) else None
         found = survey(_job_file(job_request, source, source, pair or UNKNOWN, self.limits), stop)
@@ -117,24 +117,24 @@ class JobRunner:
     def run(
         self, job: Job, source: Path, folder: Path, progress_reporter: ProgressReporter, stop: Event
     ) -> Finished:
-        """Translate a job's file, going on where a worker before was.
+        """Translate a job's file, and resume where an earlier worker stopped.
 
         Args:
-            job: what is wanted.
+            job: the job.
             source: its file.
-            folder: where the result goes; nobody else writes there.
-            progress_reporter: is told how far it is.
-            stop: set to have it end soon.
+            folder: folder of the result; nobody else writes there.
+            progress_reporter: receives the progress.
+            stop: set to end the job soon.
 
         Raises:
             BatchError: see `run_job`; what was translated is kept.
-            InputError: nothing translates this.
+            InputError: no model translates this.
             DragomanError: the engine failed.
-            StoreError: the journal's database did.
+            StoreError: the journal's database failed.
         """
         pair = self._pair(job.job_request, source)
         if self.detection.is_wanted(job.job_request.source):
-            progress_reporter.tell_source(pair.source)
+            progress_reporter.set_source(pair.source)
         file = _job_file(job.job_request, source, folder / "result", pair, self.limits)
         errors = folder / "errors.jsonl"
         journal = self.journal(job.id)
@@ -146,14 +146,14 @@ class JobRunner:
                 batch,
                 lambda pair: self._translator(pair, job),
                 journal,
-                on_progress=progress_reporter.tell,
+                on_progress=progress_reporter.update,
                 stop=stop,
             )
 
         try:
             report = run()
         except (OtherJob, JournalDamaged) as error:
-            # Translations of two models must not be mixed, and damaged ones not be trusted.
+            # Translations of two models must not be mixed, and a damaged journal must not be trusted.
             logger.warning("job %s begins anew: %s", job.id, error)
             journal.forget()
             report = run()
@@ -164,10 +164,10 @@ class JobRunner:
         return Finished(file.target, kept, report.num_failed, first_failure(errors), max(refund, 0))
 
     def translated_characters(self, job: Job, source: Path) -> int:
-        """Of the entries of a job that was not finished, those that were translated.
+        """Count the characters of the translated entries of an unfinished job.
 
         Raises:
-            InputError: nothing translates this any more.
+            InputError: no model translates this any more.
             BatchError: the file cannot be read.
             StoreError: the database cannot be used.
         """
@@ -176,14 +176,14 @@ class JobRunner:
         return _translated_characters(file, self.journal(job.id))
 
     def journal(self, job_id: str) -> Journal:
-        """A job's own."""
+        """Return the journal of one job."""
         return Journal(self.database, job_id)
 
     def is_in_target(self, job_request: JobRequest, source: Path) -> bool:
-        """Whether the language found in a file is the one that it is to be translated into.
+        """Return whether the detected language of a file is its target language.
 
         Raises:
-            InputError: nothing translates this.
+            InputError: no model translates this.
             BatchError: the file cannot be read.
         """
         if not self.detection.is_wanted(job_request.source):
@@ -192,7 +192,7 @@ class JobRunner:
         return found.language is None and found.detected.language != UNDETERMINED
 
     def _pair(self, job_request: JobRequest, source: Path) -> Pair:
-        """Languages by their codes; the same twice where there is nothing to do."""
+        """Return the job's languages; the same code twice if there is nothing to translate."""
         if not self.detection.is_wanted(job_request.source):
             return self.router.route(job_request.source, job_request.target, job_request.model).pair
         found = self._find_source(job_request, source)
@@ -217,7 +217,7 @@ class JobRunner:
 
 
 def keep(blob: str, file: Path) -> Kept:
-    """What is told of a file that is kept under this name."""
+    """Return the metadata to record for a file that is stored under the name `blob`."""
     with file.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
     return Kept(blob, file.stat().st_size, digest)

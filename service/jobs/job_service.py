@@ -1,4 +1,4 @@
-"""Where files are handed in and asked after, by whatever API they come."""
+"""The use cases of jobs that all APIs share: add, look up, cancel and remove."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -28,35 +28,35 @@ from service.jobs.request_fields import require_pair
 from service.jobs.worker import INPUT, Workers
 
 MAX_CHECKED = 2
-"""Files that are read through at the same time."""
+"""Maximum number of files that are checked at the same time."""
 RESULT = "result"
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """A file that has come, and what is wanted of it."""
+    """A received file, with its job request."""
 
     path: Path
     job_request: JobRequest
     document_key_sha256: str | None = None
-    """Of a document."""
+    """Hash of the document key; None if the file is not a document."""
 
 
 class JobService:
-    """For one event loop. Errors are those that clients are told, where nothing else is said."""
+    """Adds, looks up, cancels and removes jobs, on one event loop. Unless stated, methods raise ApiError."""
 
     def __init__(self, storage: JobStorage, workers: Workers, runner: JobRunner) -> None:
         self.storage = storage
         self.workers = workers
         self.runner = runner
-        # Not the threads that texts of others are taken apart on.
+        # Checks have their own thread limit, so that they do not delay the segmentation of other requests.
         self._checking = CapacityLimiter(MAX_CHECKED)
 
     @asynccontextmanager
     async def folder(self) -> AsyncIterator[Path]:
-        """A folder for a file on its way, which goes with the block."""
-        made = await asked(lambda: TemporaryDirectory(dir=self.storage.scratch.folder))
+        """Create a temporary folder for an upload, and remove it when the block ends."""
+        made = await requested(lambda: TemporaryDirectory(dir=self.storage.scratch.folder))
         try:
             yield Path(made.name)
         finally:
@@ -64,36 +64,34 @@ class JobService:
                 await run_in_thread(made.cleanup)
 
     def require_pair(self, job_request: JobRequest) -> None:
-        """Raise what would make the work fail whatever the file is.
+        """Reject a request that would fail for any file.
 
         Raises:
-            InputError: nothing serves the pair, or the source is to be detected and cannot be.
+            InputError: no model serves the pair, or detection of the source is requested but not possible.
         """
         require_pair(job_request, self.runner.router, self.runner.detection)
 
     async def add(self, sent: UploadedFile, caller: Caller) -> Job:
-        """Take a file in, and charge for it. It is read through first.
+        """Check a file by reading all of it, then add a job and charge for it.
 
         Raises:
-            FileRefused: it cannot be translated.
-            QuotaExceeded: the caller has not so many characters left.
+            FileRejected: the file cannot be translated.
+            QuotaExceeded: the caller has fewer characters left.
         """
         counted = await self._checked(sent)
         most = caller.limits.characters_per_month
-        job = await asked(lambda: self._keep(sent, caller, counted, most))
+        job = await requested(lambda: self._keep(sent, caller, counted, most))
         self.workers.wake()
         return job
 
     async def add_ended(self, sent: UploadedFile, caller: Caller, ending: Ending) -> Job:
-        """Take one in that there is nothing to be done for, which costs nothing; what is sent is its result
-        if it is done.
-        """
-        return await asked(lambda: self._keep_ended(sent, caller, ending))
+        """Add a job that has already ended, without a charge. If it is done, the file sent is its result."""
+        return await requested(lambda: self._keep_ended(sent, caller, ending))
 
     async def is_in_target(self, sent: UploadedFile) -> bool:
-        """Whether a file's language is found to be the one it is to be translated into.
+        """Return whether a file's detected language is its target language.
 
-        Not of one that cannot be read, which `add` refuses.
+        Return False for a file that cannot be read, which `add` rejects.
         """
 
         def look() -> bool:
@@ -104,22 +102,22 @@ class JobService:
         return await anyio.to_thread.run_sync(look, limiter=self._checking)
 
     async def again(self, job: Job) -> Job:
-        """A job as it is now."""
-        return await asked(lambda: self.storage.store.again(job))
+        """Read a job again from the database."""
+        return await requested(lambda: self.storage.store.again(job))
 
     async def cancel(self, job: Job) -> Job:
-        """End a job soon; one that has ended stays as it is."""
-        job = await asked(lambda: self.storage.store.cancel(job))
-        if job.has_ended:  # it was waiting, and nobody will look at its file
-            await asked(lambda: self.storage.blobs.remove_one(f"{job.id}/{INPUT}"))
+        """Cancel a job; a job that has ended stays as it is."""
+        job = await requested(lambda: self.storage.store.cancel(job))
+        if job.has_ended:  # it was queued, so no worker will remove its file
+            await requested(lambda: self.storage.blobs.remove_one(f"{job.id}/{INPUT}"))
         return job
 
     async def remove(self, job: Job) -> None:
-        """Forget a job that has ended, and its files."""
-        await asked(lambda: remove(self.storage, self.runner, job))
+        """Delete a job that has ended, and its files."""
+        await requested(lambda: remove(self.storage, self.runner, job))
 
     async def _checked(self, sent: UploadedFile) -> EntryCounts:
-        """Read through beside the loop; a client that leaves takes its file with it."""
+        """Check a file on a thread. If the client disconnects, the check stops."""
         name, stop = sent.job_request.file_name, Event()
         try:
             return await anyio.to_thread.run_sync(
@@ -162,7 +160,7 @@ class JobService:
 
     @contextmanager
     def _kept(self, job_id: str, name: str, path: Path) -> Iterator[None]:
-        """A file that stays if the block ends well."""
+        """Store a file, and remove it again if the block raises."""
         blobs = self.storage.blobs
         blobs.put(f"{job_id}/{name}", path)
         try:
@@ -173,20 +171,20 @@ class JobService:
 
 
 def _with_languages(job_request: JobRequest, pair: Pair | None) -> JobRequest:
-    """What is worked on has the languages that its charge was counted with, whatever models come and go."""
-    if pair is None or pair.source == pair.target:  # such a file comes back as it is
+    """Fix the languages to those used for the charge, even if models change before the job runs."""
+    if pair is None or pair.source == pair.target:  # such a file is returned unchanged
         return job_request
     return replace(job_request, source=pair.source, target=pair.target)
 
 
-async def asked(ask: Callable[[], Result]) -> Result:
-    """Wait for the database or the store of files beside the loop; failures are told as clients see them."""
-    with _told():
+async def requested(ask: Callable[[], Result]) -> Result:
+    """Run a call to the database or the blob store on a thread, and convert its errors to ApiError."""
+    with _describe():
         return await run_in_thread(ask)
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _describe() -> Iterator[None]:
     try:
         yield
     except TooManyJobs as error:

@@ -1,4 +1,4 @@
-"""What is needed to take jobs in and to work on them, opened from the settings."""
+"""Storage of jobs (database, blobs, temporary files), opened from the settings."""
 
 import logging
 from contextlib import ExitStack
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class Scratch:
-    """A folder of this process's own for files on their way, made when first wanted. Any thread may ask."""
+    """A temporary folder of this process, created on first use. Thread-safe."""
 
     def __init__(self, opened: ExitStack) -> None:
         self._opened = opened
@@ -34,7 +34,7 @@ class Scratch:
 
     @property
     def folder(self) -> Path:
-        """Raises OSError where none can be made."""
+        """The folder's path. Raises OSError if it cannot be created."""
         with self._lock:
             if self._folder is None:
                 self._folder = Path(self._opened.enter_context(TemporaryDirectory(prefix="dragoman-jobs-")))
@@ -43,7 +43,7 @@ class Scratch:
 
 @dataclass(frozen=True, slots=True)
 class JobStorage:
-    """Where jobs are kept."""
+    """Database, files and webhook options of jobs."""
 
     store: JobStore
     blobs: Blobs
@@ -52,7 +52,7 @@ class JobStorage:
 
 
 def open_jobs(settings: Settings, accounts: Accounts, opened: ExitStack) -> JobStorage | None:
-    """Open what jobs are kept in; all of it is closed with `opened`. None where there are to be no jobs.
+    """Open the storage of jobs; it is closed with `opened`. Return None if jobs are disabled.
 
     Raises:
         SettingsError: a setting of jobs cannot be used.
@@ -85,10 +85,10 @@ def open_jobs(settings: Settings, accounts: Accounts, opened: ExitStack) -> JobS
 
 
 def read_webhook_options(settings: Settings) -> WebhookOptions | None:
-    """Return how webhooks are sent; None where there are to be none.
+    """Return how webhooks are sent; None if they are disabled.
 
     Raises:
-        SettingsError: a secret cannot be used, or there is a previous one alone.
+        SettingsError: a secret cannot be used, or only the previous one is set.
     """
     secret, previous = settings.webhook_secret, settings.webhook_previous_secret
     if secret is None:
@@ -103,7 +103,7 @@ def read_webhook_options(settings: Settings) -> WebhookOptions | None:
 
 
 def _where(settings: Settings, accounts: Accounts, scratch: Scratch) -> str:
-    """Where files are kept."""
+    """Return the folder or URL of jobs' files."""
     if settings.jobs_files is not None:
         return settings.jobs_files
     if accounts.database is None:
@@ -115,7 +115,7 @@ def _where(settings: Settings, accounts: Accounts, scratch: Scratch) -> str:
 
 
 def _is_nowhere(settings: Settings, accounts: Accounts) -> bool:
-    """Whether nothing tells where files are that all processes on the database find."""
+    """Return whether no location is set that all processes on the database can reach."""
     if settings.jobs_files is not None or accounts.database is None:
         return False
     return accounts.database.engine.dialect.name != "sqlite"

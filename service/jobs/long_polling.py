@@ -1,4 +1,4 @@
-"""Who waits for the end of a job hears of it soon, whichever process it was that ended it."""
+"""Waiting for the end of a job, whichever process ends it."""
 
 import asyncio
 import logging
@@ -13,13 +13,13 @@ from service.jobs.store import JobStore
 from service.telemetry.worker_counters import HEARTBEAT_S
 
 LOOK_S = 0.2
-"""Between two looks at what other processes have ended: one look for all who wait."""
+"""Seconds between two polls for jobs that other processes have ended; one poll serves all waiters."""
 
 logger = logging.getLogger(__name__)
 
 
 class EndWaiter:
-    """For one event loop. Somebody must `keep_looking`."""
+    """Lets callers wait for the ends of jobs, on one event loop. `keep_looking` must be running."""
 
     def __init__(self, store: JobStore) -> None:
         self._store = store
@@ -27,31 +27,31 @@ class EndWaiter:
         self._has_come = asyncio.Event()
 
     async def for_end(self, job: Job) -> None:
-        """Returns when a job has ended, or is gone."""
+        """Wait until a job has ended or is deleted."""
         end = asyncio.Event()
         self._ends.setdefault(job.id, set()).add(end)
         self._has_come.set()
         try:
             await end.wait()
         finally:
-            with suppress(KeyError):  # it was told
+            with suppress(KeyError):  # the poll has already removed it
                 self._ends[job.id].discard(end)
                 if not self._ends[job.id]:
                     del self._ends[job.id]
 
-    def tell(self, job_id: str) -> None:
-        """A job may have ended in this process: it is looked up at once."""
+    def notify(self, job_id: str) -> None:
+        """Look a job up at once, as it may have ended in this process."""
         if job_id in self._ends:
             self._has_come.set()
 
     async def keep_looking(self, beat: Callable[[float], None]) -> None:
-        """Until cancelled. While nobody waits, the database is not asked.
+        """Poll for ended jobs until cancelled. While nobody waits, send no queries.
 
         Args:
-            beat: called with the seconds within which it is called again.
+            beat: called with the number of seconds within which it is called again.
         """
         while True:
-            if not self._ends:  # some are left where a look failed
+            if not self._ends:  # waiters are left over if an earlier run of this loop failed
                 beat(math.inf)
             else:
                 self._has_come.set()
@@ -65,12 +65,12 @@ class EndWaiter:
                 self._has_come.clear()
 
     async def _look(self) -> None:
-        asked = set(self._ends)
+        requested = set(self._ends)
         try:
-            unfinished = await run_in_thread(lambda: self._store.unfinished(asked))
+            unfinished = await run_in_thread(lambda: self._store.unfinished(requested))
         except StoreError as error:
             logger.warning("ends of jobs cannot be looked up: %s", error)
             return
-        for job_id in asked - unfinished:
+        for job_id in requested - unfinished:
             for end in self._ends.pop(job_id, ()):
                 end.set()

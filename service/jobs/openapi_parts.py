@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of jobs: bodies, parameters, answers, each with an example."""
+"""Parts of the OpenAPI document about jobs: bodies, parameters and responses, each with an example."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -210,24 +210,24 @@ OF_UPLOAD = {
 def responses(
     answers: Mapping[int, Mapping[str, Any]], errors: Mapping[ErrorKind, str]
 ) -> dict[int | str, dict[str, Any]]:
-    """All that a route may answer with."""
+    """Return all responses of a route, errors included."""
     return {**{status: dict(answer) for status, answer in answers.items()}, **error_responses(errors)}
 
 
 def job_answer(description: str, example: Mapping[str, Any]) -> dict[str, Any]:
-    """A job."""
+    """Describe a response with a job."""
     schema = {"$ref": "#/components/schemas/JobOut"}
     return {"description": description, "content": {JSON: {"schema": schema, "example": dict(example)}}}
 
 
 def file_answer(description: str, media_type: str, example: str) -> dict[str, Any]:
-    """A file."""
+    """Describe a response with a file."""
     schema = {**BINARY, "contentMediaType": media_type}
     return {"description": description, "content": {media_type: {"schema": schema, "example": example}}}
 
 
 def events_answer() -> dict[str, Any]:
-    """A stream of jobs."""
+    """Describe a stream of server-sent events with jobs."""
     items = {
         "oneOf": [
             {

@@ -1,4 +1,4 @@
-"""Which rows of jobs are meant."""
+"""SQL conditions that select rows of jobs."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from service.jobs.tables import JOBS
 
 
 def of_key(key_id: str | None) -> ColumnElement[bool]:
-    """Jobs of a key; documents are had by their document keys alone."""
+    """Select the jobs of a key without documents, which need their document keys."""
     return and_(is_key(key_id), JOBS.c.document_key_sha256.is_(None))
 
 
@@ -18,7 +18,7 @@ def is_key(key_id: str | None) -> ColumnElement[bool]:
 
 
 def num_worked_on(now: datetime) -> ScalarSelect[int]:
-    """Jobs that a job's key has under way; those who have no key count as one."""
+    """Count the running jobs of the same key as a row's; all callers without a key count as one."""
     others = JOBS.alias()
     is_worked_on = and_(others.c.state == JobState.RUNNING, others.c.leased_until > now)
     is_same_key = others.c.key_id.is_not_distinct_from(JOBS.c.key_id)

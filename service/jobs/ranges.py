@@ -1,4 +1,4 @@
-"""Parts of a file, and whether a client has it already: RFC 9110, sections 13 and 14."""
+"""Range requests and conditional requests for a file: RFC 9110, sections 13 and 14."""
 
 import re
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from starlette.datastructures import Headers
 _ONE_RANGE = re.compile(r"bytes=(?P<first>\d{0,18})-(?P<last>\d{0,18})", re.ASCII)
 
 
-class Unsatisfiable(Exception):  # noqa: N818 -- says it without the suffix
-    """What is asked for begins behind the end."""
+class Unsatisfiable(Exception):  # noqa: N818 -- clear without the suffix
+    """The requested range begins after the end of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Part:
     start: int
     stop: int
     size_bytes: int
-    """Of the whole file."""
+    """Size of the whole file."""
     is_whole: bool
 
     @property
@@ -28,20 +28,20 @@ class Part:
 
 
 def wanted_part(headers: Headers, size_bytes: int, etag: str) -> Part:
-    """What is asked for. A header that is malformed, or asks for several ranges, counts for nothing, as the
-    specification allows; so does one that is for another version of the file.
+    """Return the requested part. Ignore a header that is malformed, requests several ranges (the
+    specification allows this) or refers to another version of the file.
 
     Raises:
-        Unsatisfiable: there is nothing of what is asked for.
+        Unsatisfiable: the file has no byte of the requested range.
     """
     whole = Part(0, size_bytes, size_bytes, is_whole=True)
-    asked = _ONE_RANGE.fullmatch(headers.get("range", "").replace(" ", ""))
-    if asked is None or headers.get("if-range", etag) != etag:
+    requested = _ONE_RANGE.fullmatch(headers.get("range", "").replace(" ", ""))
+    if requested is None or headers.get("if-range", etag) != etag:
         return whole
-    first, last = asked["first"], asked["last"]
+    first, last = requested["first"], requested["last"]
     if not first and not last:
         return whole
-    if not first:  # so many from the end
+    if not first:  # a number of bytes from the end
         start, stop = max(size_bytes - int(last), 0), size_bytes
     else:
         start, stop = int(first), min(int(last) + 1, size_bytes) if last else size_bytes
@@ -53,6 +53,6 @@ def wanted_part(headers: Headers, size_bytes: int, etag: str) -> Part:
 
 
 def is_known(headers: Headers, etag: str) -> bool:
-    """Whether the client has this version already."""
+    """Return whether the client already has this version."""
     known = [each.strip().removeprefix("W/") for each in headers.get("if-none-match", "").split(",")]
     return etag in known or known == ["*"]

@@ -1,4 +1,4 @@
-"""What a sender wants of a file, from fields of a form or of a URL."""
+"""Parsing of a job request from the fields of a form or a URL."""
 
 from collections.abc import Sequence
 from unicodedata import category
@@ -17,23 +17,23 @@ from service.translation.source_language import DetectionMode
 KNOWN = ("source", "target", "model", "columns", "on_failure", "webhook_url", "file_name")
 MAX_NAME_LENGTH = 255
 CONTROL = "Cc"
-"""Unicode's category of what must not be in a name. Other characters that do not show are in names of
-people's own files, as spaces that do not break are in those of macOS.
+"""Unicode category of characters that file names must not contain. Other invisible characters occur in real
+names, such as no-break spaces on macOS.
 """
 MAX_COLUMNS = 64
 MAX_COLUMN_LENGTH = 200
 
 
 def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | None) -> JobRequest:
-    """Wishes, each within its limits; languages are as they were sent.
+    """Return the job request, with each field checked against its limits. Language codes are not checked.
 
     Args:
-        fields: all but the file.
-        sent_name: what the file is called where no field says otherwise.
-        webhooks: None where none are sent.
+        fields: all fields but the file.
+        sent_name: name of the file if no field overrides it.
+        webhooks: webhook options; None if webhooks are disabled.
 
     Raises:
-        ApiError: naming the fields that cannot be used.
+        ApiError: fields cannot be used; the error names them.
     """
     problems = [
         FieldProblem(field=name[:80], problem=f"is not known; known are file, {', '.join(KNOWN)}")
@@ -54,10 +54,10 @@ def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | 
 
 
 def require_pair(job_request: JobRequest, router: Router, detection: DetectionMode) -> None:
-    """Raise what would make the work fail whatever the file is.
+    """Reject a request that would fail for any file.
 
     Raises:
-        InputError: nothing serves the pair, or the source is to be detected and cannot be.
+        InputError: no model serves the pair, or detection of the source is requested but not possible.
     """
     if is_detected(job_request, detection):
         router.routes.sources_of(job_request.target, job_request.model)
@@ -68,24 +68,24 @@ def require_pair(job_request: JobRequest, router: Router, detection: DetectionMo
 
 
 def is_detected(job_request: JobRequest, detection: DetectionMode) -> bool:
-    """Whether the source is found in the file.
+    """Return whether the source language is detected.
 
     Raises:
-        InputError: it is to be, and this server does not.
+        InputError: it would be, but detection is off on this server.
     """
     return detection.is_wanted(job_request.source)
 
 
 def without_folders(name: str) -> str:
-    """What stands after the last separator of any system."""
+    """Return what follows the last path separator of any operating system."""
     return name.replace("\\", "/").rpartition("/")[2]
 
 
 def own_name(name: str) -> str:
-    """A file's name without folders that it may have.
+    """Return a file's name without its folders.
 
     Raises:
-        ApiError: it is none, is too long, or has characters that control something.
+        ApiError: the name is empty, is too long or has control characters.
     """
     last = without_folders(name)
     if not last or len(last) > MAX_NAME_LENGTH or any(category(each) == CONTROL for each in last):
@@ -98,7 +98,7 @@ def own_name(name: str) -> str:
 
 
 def _code(fields: Fields, name: str) -> str | None:
-    """None for one that is left empty, as forms of browsers send it."""
+    """Return a language code or model name; None for an empty field, as browsers' forms send it."""
     value = fields.string(name) or None
     if value is not None and not value.isprintable():
         raise field_error(name, "has characters that cannot be printed")

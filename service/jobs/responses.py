@@ -1,4 +1,4 @@
-"""What clients are told of jobs: the OpenAPI document is made of these."""
+"""Response bodies about jobs, also the source of their OpenAPI schemas."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -81,7 +81,7 @@ class JobsResponse(BaseModel):
 
 
 def present_job(job: Job) -> JobOut:
-    """A job as its owner sees it."""
+    """Return a job as its owner sees it."""
     job_request, result = job.job_request, job.result
     return JobOut(
         id=job.id,
@@ -124,7 +124,7 @@ def _present_webhook(job: Job) -> JobWebhook | None:
 
 
 def present_page(jobs: Sequence[Job], limit: int, stored_bytes: int, max_stored_bytes: int) -> JobsResponse:
-    """Jobs of which one more than `limit` was asked for."""
+    """Return one page of at most `limit` jobs; `jobs` has one more if there is a next page."""
     shown = jobs[:limit]
     more = shown[-1].id if len(jobs) > limit else None
     return JobsResponse(

@@ -1,4 +1,4 @@
-"""Jobs over HTTP: sent in, followed, fetched, ended."""
+"""The routes of `/v1/jobs`: create, list, follow, fetch, cancel and delete."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
@@ -20,7 +20,7 @@ from service.jobs import openapi_parts
 from service.jobs.errors import FileRejected, JobUnfinished, NoResult, UnknownJob
 from service.jobs.events import MAX_STREAMS, EventStream, job_events
 from service.jobs.job import ID_LENGTH, Job, JobState, Kept, is_job_id
-from service.jobs.job_service import JobService, UploadedFile, asked
+from service.jobs.job_service import JobService, UploadedFile, requested
 from service.jobs.ranges import Unsatisfiable, is_known, wanted_part
 from service.jobs.request_fields import read_job_request
 from service.jobs.responses import JobOut, JobsResponse, present_job, present_page
@@ -32,7 +32,7 @@ PAGE_LENGTH, MAX_PAGE_LENGTH = 20, 100
 
 
 class JobAuthenticator:
-    """Who comes for jobs, and with what. For one event loop."""
+    """Authenticates callers, finds their jobs and accepts uploads, on one event loop."""
 
     def __init__(
         self, job_service: JobService, authenticator: Authenticator, is_stopping: Callable[[], bool]
@@ -44,21 +44,21 @@ class JobAuthenticator:
         self.num_streams = 0
 
     async def authenticate(self, connection: Request) -> Caller:
-        """Who asks."""
+        """Return the caller of a request; the key needs the scope for documents."""
         return await self.authenticator.authenticate(connection, key_in_headers(connection), Scope.DOCUMENTS)
 
     async def find(self, connection: Request) -> Job:
-        """The caller's own job that the path names."""
+        """Return the caller's own job that the path names."""
         caller = await self.authenticate(connection)
         job_id = connection.path_params["job_id"]
         if not is_job_id(job_id):
             raise ApiError(ErrorKind.NOT_FOUND, str(UnknownJob()))
-        return await asked(lambda: self.store.get(caller.key_id, job_id))
+        return await requested(lambda: self.store.get(caller.key_id, job_id))
 
     async def add(self, connection: Request, max_bytes: int) -> Job:
-        """Take a file in; errors are those that its sender is told."""
+        """Receive a file and add a job for it. Errors have the form in which clients see them."""
         caller = await self.authenticate(connection)
-        await asked(lambda: self.store.check_space(caller.key_id))
+        await requested(lambda: self.store.check_space(caller.key_id))
         async with self.job_service.folder() as folder:
             received = await receive(connection, folder, max_bytes)
             job_request = read_job_request(received.fields, received.name, self.job_service.storage.webhooks)
@@ -70,7 +70,7 @@ class JobAuthenticator:
 
 
 def job_routes(jobs: JobAuthenticator, max_bytes: int) -> APIRouter:
-    """All of `/v1/jobs`."""
+    """Return all routes of `/v1/jobs`."""
     routes = APIRouter(prefix="/v1", tags=["jobs"], dependencies=WITH_KEY)
     _add_sending(routes, jobs, max_bytes)
     _add_asking(routes, jobs)
@@ -92,8 +92,8 @@ def _add_sending(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int) -> N
         openapi_extra=dict(openapi_parts.UPLOAD),
     )
     async def create(connection: Request) -> Response:
-        """A form with the file and what is wanted of it; or JSON lines, with the same in the URL. The file is
-        read through before it is answered, so that one that cannot be translated is refused at once.
+        """Accept a form with the file and its options, or JSON lines with the options in the URL. The whole
+        file is read before the response, so that one that cannot be translated is rejected at once.
         """
         job = await jobs.add(connection, max_bytes)
         headers = {"Location": f"/v1/jobs/{job.id}"}
@@ -115,7 +115,7 @@ def _add_sending(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int) -> N
         openapi_extra=dict(openapi_parts.ONE),
     )
     async def delete(connection: Request) -> Response:
-        """What was charged for texts that were not translated is given back."""
+        """Refund what was charged for texts that were not translated."""
         job = await jobs.find(connection)
         if job.has_ended:
             await jobs.job_service.remove(job)
@@ -140,11 +140,11 @@ def _add_asking(routes: APIRouter, jobs: JobAuthenticator) -> None:
         openapi_extra=dict(openapi_parts.LISTED),
     )
     async def list_jobs(connection: Request) -> Response:
-        """Those who come without a key share theirs."""
+        """Return one page of jobs. All callers without a key share their jobs."""
         caller = await jobs.authenticate(connection)
         limit, cursor, state = _page_wanted(connection)
-        page = await asked(lambda: store.page(caller.key_id, limit + 1, cursor, state))
-        stored_bytes = await asked(lambda: stored_bytes_of_key(store.database, caller.key_id))
+        page = await requested(lambda: store.page(caller.key_id, limit + 1, cursor, state))
+        stored_bytes = await requested(lambda: stored_bytes_of_key(store.database, caller.key_id))
         listed = present_page(page, limit, stored_bytes, store.limits.max_bytes_of_key)
         return SafeJSONResponse(listed.model_dump(mode="json"))
 
@@ -161,7 +161,7 @@ def _add_asking(routes: APIRouter, jobs: JobAuthenticator) -> None:
         openapi_extra=dict(openapi_parts.ONE),
     )
     async def get(connection: Request) -> Response:
-        """State, progress, time left, and what went wrong."""
+        """Return the job's state, progress, time left, and what went wrong."""
         return SafeJSONResponse(present_job(await jobs.find(connection)).model_dump(mode="json"))
 
     @routes.get(
@@ -173,7 +173,7 @@ def _add_asking(routes: APIRouter, jobs: JobAuthenticator) -> None:
         openapi_extra=dict(openapi_parts.ONE),
     )
     async def follow(connection: Request) -> StreamingResponse:
-        """Server-sent events until the job ends. A server that stops ends them before: follow it again."""
+        """Stream server-sent events until the job ends. If the server stops before that, follow it again."""
         job = await jobs.find(connection)
         if jobs.num_streams >= MAX_STREAMS:
             problem = f"{MAX_STREAMS} follow jobs already; ask for the job now and then instead"
@@ -208,7 +208,7 @@ def _add_fetching(routes: APIRouter, jobs: JobAuthenticator) -> None:
         openapi_extra=dict(openapi_parts.RANGED),
     )
     async def result(connection: Request) -> Response:
-        """In the format it came in. Its `ETag` is its SHA-256; it can be fetched in parts."""
+        """Return the file in its original format. Its `ETag` is its SHA-256; it can be fetched in parts."""
         job = await jobs.find(connection)
         return await _file(connection, jobs, _result_of(job), job.job_request.file_name, openapi_parts.OCTETS)
 
@@ -235,7 +235,7 @@ def _add_fetching(routes: APIRouter, jobs: JobAuthenticator) -> None:
         openapi_extra=dict(openapi_parts.RANGED),
     )
     async def errors(connection: Request) -> Response:
-        """Of a job that is done; empty where all was translated."""
+        """Return the list for a job that is done; it is empty if all texts were translated."""
         job = await jobs.find(connection)
         _result_of(job)
         if job.errors is None:
@@ -264,7 +264,7 @@ async def _file(
         "ETag": etag,
         "Accept-Ranges": "bytes",
         "Cache-Control": "private, no-cache",
-        # A page that somebody had translated must not run as one of this server's.
+        # A translated HTML page must not run with this server's origin.
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
         "X-Content-Type-Options": "nosniff",
     }
@@ -280,8 +280,8 @@ async def _file(
     if not part.is_whole:
         headers["Content-Range"] = part.content_range
     pieces = jobs.job_service.storage.blobs.read(kept.blob, part.start, part.stop)
-    # What is not there is told before the answer begins.
-    first = await asked(lambda: next(pieces, b""))
+    # A missing file must raise before the response begins.
+    first = await requested(lambda: next(pieces, b""))
     return StreamingResponse(chain((first,), pieces), 200 if part.is_whole else 206, headers, media_type)
 
 

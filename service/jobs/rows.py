@@ -1,4 +1,4 @@
-"""Jobs as rows and back."""
+"""Conversion between jobs and database rows."""
 
 import json
 from datetime import datetime
@@ -12,7 +12,7 @@ from service.jobs.job import Job, JobRequest, JobState, Kept, NewJob, WebhookSta
 
 
 def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
-    """Of a job that waits."""
+    """Return the row of a new queued job."""
     job_request = new.job_request
     return {
         "id": new.id,
@@ -41,10 +41,10 @@ def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
 
 
 def as_job(row: Row[Any]) -> Job:
-    """What a whole row says.
+    """Convert a complete row to a job.
 
     Raises:
-        JobUnreadable: another version of this program wrote it, or it is damaged.
+        JobUnreadable: another version of this program wrote the row, or it is damaged.
     """
     try:
         return _as_job(row)

@@ -1,4 +1,4 @@
-"""How many bytes jobs' files take, by what the database says of them."""
+"""Number of bytes that jobs' files take, computed from their sizes in the database."""
 
 from sqlalchemy import ColumnElement, Connection, func, inspect, select
 
@@ -6,7 +6,7 @@ from service.accounts.database import Database
 from service.jobs.queries import is_key
 from service.jobs.tables import JOBS
 
-# A translation is about as long as its source, which is kept until then.
+# The source counts twice while it is kept, to reserve space for its translation of about the same size.
 _SIZES = (
     2 * JOBS.c.input_size_bytes
     + func.coalesce(JOBS.c.result_size_bytes, 0)
@@ -16,18 +16,18 @@ _TOTAL = func.coalesce(func.sum(_SIZES), 0)
 
 
 def stored_bytes(connection: Connection, *conditions: ColumnElement[bool]) -> int:
-    """Return the bytes of all jobs' files, or of those that fit, with what their results may take."""
+    """Return the bytes of the files of all jobs that fit the conditions, with space reserved for results."""
     return int(connection.execute(select(_TOTAL).where(*conditions)).scalar_one())
 
 
 def stored_bytes_of_key(database: Database, key_id: str | None) -> int:
-    """Return the bytes of a key's files, or of those who come without a key. Raises StoreError."""
+    """Return the bytes of a key's files, or of all callers without a key. Raises StoreError."""
     with database.reading() as connection:
         return stored_bytes(connection, is_key(key_id))
 
 
 def stored_bytes_by_key(database: Database) -> dict[str | None, int]:
-    """Return the same of every key that has files; none where there were never jobs. Raises StoreError."""
+    """Return the same for every key that has jobs; empty if there is no table of jobs. Raises StoreError."""
     with database.reading() as connection:
         if not inspect(connection).has_table(JOBS.name):
             return {}

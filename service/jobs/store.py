@@ -1,4 +1,4 @@
-"""Jobs in the database: added with their charge, claimed by one worker at a time, ended once."""
+"""The database of jobs: add a job with its charge, claim it for one worker at a time, end it once."""
 
 import logging
 from collections.abc import Collection
@@ -35,43 +35,43 @@ from service.jobs.storage import stored_bytes
 from service.jobs.tables import JOBS, wait_for_others
 
 LEASE_S = 30.0
-"""For which a worker may be silent before another takes its job over. Machines' clocks must agree better."""
+"""Seconds of silence after which another worker takes over a job. Machines' clocks must differ by less."""
 UPLOAD_S = 3600.0
-"""Files older than this whose job was never added are nobody's."""
+"""Seconds after which files without a job belong to nobody: their job was never added."""
 MOST_IDS = 500
-"""Asked for in one statement."""
+"""Maximum number of ids in one statement."""
 _WORKED_ON = (JobState.QUEUED, JobState.RUNNING)
 
 logger = logging.getLogger(__name__)
 
 
 class Claimed(Enum):
-    """What a worker takes."""
+    """Kind of jobs that a worker claims."""
 
     ANY = 1
     DOCUMENTS = 2
-    """Documents alone, so that these need not wait for long jobs."""
+    """Only documents, so that they need not wait for long jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobLimits:
-    """How much may be kept and may wait."""
+    """Limits on the number, size and lifetime of stored jobs."""
 
     max_jobs_of_key: int = 100
-    """That are not done; and as many documents."""
+    """Maximum number of unfinished jobs of one key; the same number of documents is allowed besides."""
     max_bytes: int = 10 * 2**30
-    """Of files of all jobs."""
+    """Maximum number of bytes of all jobs' files."""
     lifetime_s: float = 7 * 86400.0
-    """For which a job that has ended is kept, with its files."""
+    """Seconds for which a job that has ended is kept, with its files."""
     document_lifetime_s: float = 1800.0
-    """The same of a document."""
+    """The same for a document."""
     max_bytes_of_key: int = 2 * 2**30
-    """Of files of one key's jobs."""
+    """Maximum number of bytes of the files of one key's jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobStore:
-    """All methods wait for the database and raise StoreError where it cannot be used."""
+    """Jobs in the database. All methods wait for it, and raise StoreError if it cannot be used."""
 
     database: Database
     limits: JobLimits = JobLimits()
@@ -79,13 +79,13 @@ class JobStore:
     lease_s: float = LEASE_S
 
     def add(self, new: NewJob, max_characters_per_month: int | None = None) -> Job:
-        """Keep a job and charge for it, both or neither.
+        """Add a job and charge for it, in one transaction.
 
         Raises:
-            QuotaExceeded: the caller has not so many characters left.
-            TooManyJobs: the caller has as many that are not done as one may have.
-            TooManyBytes: too many bytes are kept for the caller.
-            JobsFull: too many bytes are kept for all.
+            QuotaExceeded: the caller has fewer characters left.
+            TooManyJobs: the caller has the maximum number of unfinished jobs.
+            TooManyBytes: the caller's files would exceed their byte limit.
+            JobsFull: all files together would exceed their byte limit.
         """
         now = self.clock.now()
         month = month_of(now)
@@ -100,10 +100,10 @@ class JobStore:
             return _only(connection, new.id)
 
     def add_ended(self, new: NewJob, ending: Ending) -> Job:
-        """Keep one that there is nothing to be done for, which costs nothing.
+        """Add a job that has already ended, without a charge.
 
         Raises:
-            TooManyBytes, JobsFull: too many bytes are kept.
+            TooManyBytes, JobsFull: a byte limit would be exceeded.
         """
         now = self.clock.now()
         with self.database.writing() as connection:
@@ -115,46 +115,46 @@ class JobStore:
             return _only(connection, new.id)
 
     def check_space(self, key_id: str | None) -> None:
-        """Raise what `add` would raise of a job whatever its file is like: before it is sent."""
+        """Raise, before the upload, the errors that `add` would raise for any file."""
         with self.database.reading() as connection:
             self._check_waiting(connection, key_id, is_document=False)
             self._check_space(connection, key_id, 1)
 
     def check_result(self, job: Job, size_bytes: int) -> None:
-        """Raise TooManyBytes or JobsFull if a result, with what tells of its errors, finds no room."""
+        """Raise TooManyBytes or JobsFull if a result with its list of errors would exceed a byte limit."""
         num_reserved = 2 * job.input_size_bytes
         if size_bytes > num_reserved:
             with self.database.reading() as connection:
                 self._check_space(connection, job.key_id, size_bytes - num_reserved)
 
     def get(self, key_id: str | None, job_id: str) -> Job:
-        """Raises UnknownJob if the caller has none of this id. Documents are nobody's."""
+        """Return a caller's job. Raise UnknownJob if there is none; documents are never returned here."""
         return self._read(JOBS.c.id == job_id, of_key(key_id))
 
     def get_document(self, job_id: str) -> Job:
-        """Return a document that has not expired; its caller must check the document key.
+        """Return a document that has not expired; the calling code must check the document key.
 
         Raises:
-            UnknownJob: there is none of this id.
+            UnknownJob: there is no such document.
         """
         is_document = JOBS.c.document_key_sha256.is_not(None)
         is_kept = or_(JOBS.c.expires_at.is_(None), JOBS.c.expires_at > self.clock.now())
         return self._read(JOBS.c.id == job_id, is_document, is_kept)
 
     def again(self, job: Job) -> Job:
-        """A job as it is now; raises UnknownJob if it is gone."""
+        """Read a job again. Raise UnknownJob if it is gone."""
         return self._read(JOBS.c.id == job.id)
 
     def page(
         self, key_id: str | None, limit: int, before: str | None = None, state: JobState | None = None
     ) -> list[Job]:
-        """The caller's own, the latest first.
+        """Return the caller's own jobs, latest first.
 
         Args:
-            key_id: of the caller.
-            limit: most jobs.
-            before: only those that were made before the one of this id.
-            state: only those that are in it.
+            key_id: key of the caller.
+            limit: maximum number of jobs.
+            before: return only jobs created before the one with this id.
+            state: return only jobs in this state.
         """
         wanted = select(JOBS).where(of_key(key_id)).order_by(JOBS.c.id.desc()).limit(limit)
         if before is not None:
@@ -165,13 +165,13 @@ class JobStore:
             return [as_job(row) for row in connection.execute(wanted)]
 
     def claim(self, worker: str, claimed: Claimed = Claimed.ANY) -> Job | None:
-        """Take a job that waits, or one whose worker is silent; None where there is none.
+        """Claim a queued job, or one whose worker is silent; return None if there is none.
 
-        The key that has the fewest worked on is the first, and what it has had waiting longest.
+        The key with the fewest running jobs comes first, with its oldest job.
 
         Args:
-            worker: of a name that no other claim has.
-            claimed: what is taken.
+            worker: name of the claim, unique among all claims.
+            claimed: kind of jobs to claim.
         """
         now = self.clock.now()
         is_left = and_(JOBS.c.state == JobState.RUNNING, JOBS.c.leased_until <= now)
@@ -180,7 +180,7 @@ class JobStore:
             free = and_(free, JOBS.c.document_key_sha256.is_not(None))
         order = (num_worked_on(now), JOBS.c.id)
         first = select(JOBS).where(free).order_by(*order).limit(1).with_for_update(skip_locked=True)
-        with self.database.reading() as connection:  # a look takes no lock, and there is mostly nothing
+        with self.database.reading() as connection:  # this query takes no lock, and mostly finds nothing
             if connection.execute(select(JOBS.c.id).where(free).limit(1)).first() is None:
                 return None
         with self.database.writing() as connection:
@@ -198,23 +198,23 @@ class JobStore:
             connection.execute(mine.values(taken))
             try:
                 return _only(connection, row.id)
-            except JobUnreadable as error:  # it must not keep others from being claimed for ever
-                logger.error("%s; it is given up", error)  # noqa: TRY400 -- a traceback says no more
+            except JobUnreadable as error:  # it must not block all other claims for ever
+                logger.error("%s; it is given up", error)  # noqa: TRY400 -- a traceback adds nothing
                 given_up = {"state": JobState.FAILED, "problem": UNREADABLE, "finished_at": now}
                 connection.execute(mine.values(given_up))
                 return None
 
     def has_too_many_setbacks(self, job: Job) -> bool:
-        """Whether a job kills whoever works on it."""
+        """Return whether so many attempts at a job broke off without progress that it must fail."""
         with self.database.reading() as connection:
             found = connection.execute(select(JOBS.c.num_setbacks).where(JOBS.c.id == job.id)).scalar()
         return (found or 0) >= MAX_SETBACKS
 
     def beat(self, job_id: str, worker: str, progress: RunProgress) -> bool:
-        """Tell how far a worker is, and keep the job for it; gives whether the job is to be given up.
+        """Record a worker's progress and extend its lease. Return whether the job is to be cancelled.
 
         Raises:
-            LeaseLost: another has it.
+            LeaseLost: another worker has the job.
         """
         now = self.clock.now()
         known: dict[str, Any] = {
@@ -225,7 +225,7 @@ class JobStore:
             (JOBS.c.num_done, progress.num_done),
             (JOBS.c.num_failed, progress.num_failed),
             (JOBS.c.num_setbacks, 0),
-        ):  # one that took the job over counts from the beginning, through what was done before
+        ):  # a worker that took over the job counts from 0 again, through entries already translated
             known[column.name] = case((is_further, value), else_=column)
         if progress.entries_per_s is not None:
             known["entries_per_s"] = progress.entries_per_s
@@ -236,12 +236,12 @@ class JobStore:
             return bool(row.is_cancelling)
 
     def release(self, job_id: str, worker: str, num_setbacks: int = 0) -> None:
-        """Give a job back for any worker to go on with. Nothing if another has it already.
+        """Put a job back into the queue, for any worker to resume. Do nothing if another worker has it.
 
         Args:
-            job_id: of the job.
-            worker: that has it.
-            num_setbacks: 1 if it is given back because something failed.
+            job_id: id of the job.
+            worker: worker that has the job.
+            num_setbacks: 1 if the job goes back because something failed.
         """
         given = {
             "state": JobState.QUEUED,
@@ -253,10 +253,10 @@ class JobStore:
             connection.execute(update(JOBS).where(is_held(job_id, worker)).values(given))
 
     def end(self, job: Job, worker: str, ending: Ending) -> None:
-        """End a job, and give back what was charged for nothing; all of it, once.
+        """End a job and refund what was not translated, in one transaction, so that neither happens twice.
 
         Raises:
-            LeaseLost: another has it.
+            LeaseLost: another worker has the job.
         """
         now = self.clock.now()
         with self.database.writing() as connection:
@@ -264,10 +264,10 @@ class JobStore:
             self._refund(connection, job, ending)
 
     def cancel(self, job: Job) -> Job:
-        """End a job that waits; have one that is worked on end soon. One that has ended stays as it is.
+        """Cancel a queued job now, and a running one soon. A job that has ended stays as it is.
 
         Raises:
-            UnknownJob: it is gone.
+            UnknownJob: the job is gone.
         """
         now = self.clock.now()
         wanted = select(JOBS).where(JOBS.c.id == job.id)
@@ -282,15 +282,15 @@ class JobStore:
                 connection.execute(mine.values(self._ended(job, ending, now)))
                 self._refund(connection, job, ending)
             elif not job.has_ended:
-                # What was translated is still to be counted, by a worker.
+                # A worker must first count what was translated.
                 connection.execute(mine.values(is_cancelling=True))
             return as_job(connection.execute(wanted).one())
 
     def remove(self, job: Job) -> None:
-        """Forget a job that has ended. Of several who do so at a time, one does it.
+        """Delete a job that has ended. Of several simultaneous calls, only one succeeds.
 
         Raises:
-            UnknownJob: there is none, or none that has ended.
+            UnknownJob: the job is gone, or has not ended.
         """
         over = delete(JOBS).where(JOBS.c.id == job.id, JOBS.c.state.in_(ENDED))
         with self.database.writing() as connection:
@@ -298,21 +298,21 @@ class JobStore:
                 raise UnknownJob
 
     def expired(self, limit: int = 100) -> list[Job]:
-        """Jobs whose time is over."""
+        """Return up to `limit` jobs that have expired."""
         over = select(JOBS).where(JOBS.c.state.in_(ENDED), JOBS.c.expires_at <= self.clock.now())
         with self.database.reading() as connection:
             return [as_job(row) for row in connection.execute(over.limit(limit))]
 
     def known(self, job_ids: Collection[str]) -> set[str]:
-        """Those of these ids that there are."""
+        """Return the ids that exist."""
         return self._among(job_ids, true())
 
     def unfinished(self, job_ids: Collection[str]) -> set[str]:
-        """Those of these ids that have not ended."""
+        """Return the ids of jobs that have not ended."""
         return self._among(job_ids, JOBS.c.state.in_(_WORKED_ON))
 
     def is_old(self, job_id: str) -> bool:
-        """Whether a job of this id would have been added by now, if ever."""
+        """Return whether an id is so old that its job, if any, has been added by now."""
         return job_id < new_job_id(self.clock.now() - timedelta(seconds=UPLOAD_S))
 
     def _read(self, *conditions: ColumnElement[bool]) -> Job:
@@ -323,10 +323,10 @@ class JobStore:
         return as_job(row)
 
     def _among(self, job_ids: Collection[str], condition: ColumnElement[bool]) -> set[str]:
-        asked, found = list(job_ids), set[str]()
+        requested, found = list(job_ids), set[str]()
         with self.database.reading() as connection:
-            for start in range(0, len(asked), MOST_IDS):
-                is_requested = JOBS.c.id.in_(asked[start : start + MOST_IDS])
+            for start in range(0, len(requested), MOST_IDS):
+                is_requested = JOBS.c.id.in_(requested[start : start + MOST_IDS])
                 rows = connection.execute(select(JOBS.c.id).where(is_requested, condition))
                 found.update(rows.scalars())
         return found
@@ -362,7 +362,7 @@ class JobStore:
             "is_cancelling": False,
             "worker": None,
             "leased_until": None,
-            "input_size_bytes": 0,  # it is not kept any longer
+            "input_size_bytes": 0,  # the input is removed
             "errors": None if errors is None else errors.blob,
             "errors_size_bytes": None if errors is None else errors.size_bytes,
             "webhook_due_at": None if job.job_request.webhook_url is None else now,
@@ -382,7 +382,7 @@ class JobStore:
     def _kept_s(self, job: Job, ending: Ending) -> float:
         if not job.is_document:
             return self.limits.lifetime_s
-        # Who cancels a document has gone, and nobody else knows of it.
+        # Whoever cancelled a document will not come back, and nobody else knows its key.
         return 0.0 if ending.state is JobState.CANCELLED else self.limits.document_lifetime_s
 
     def _refund(self, connection: Connection, job: Job, ending: Ending) -> None:

@@ -1,4 +1,4 @@
-"""The table of jobs, and the version of what it looks like. A job's translations are in the journal's."""
+"""The table of jobs and its schema version. Translations of jobs are in the tables of the journal."""
 
 from sqlalchemy import (
     BigInteger,
@@ -25,9 +25,9 @@ from service.accounts.tables import UtcTime
 from service.batch.journal import METADATA as JOURNAL_METADATA
 
 SCHEMA_VERSION = 3
-"""Raised with every change of the tables, together with a step that makes it to older ones."""
+"""Version of the tables. Each change increments it, and adds a step to `STEPS` that migrates older tables."""
 JOBS_LOCK = 0x_D8A6_0AB5
-"""What programs that make tables, or add jobs, in the same PostgreSQL at the same time wait for."""
+"""Advisory lock in PostgreSQL that serialises programs that create tables or add jobs."""
 
 METADATA = MetaData()
 
@@ -36,11 +36,11 @@ SCHEMA = Table("jobs_schema_version", METADATA, Column("version", Integer, nulla
 JOBS = Table(
     "jobs",
     METADATA,
-    Column("id", String(32), primary_key=True),  # in the order of their making
-    Column("key_id", String(8)),  # NULL: of those who come without a key
+    Column("id", String(32), primary_key=True),  # sorts by creation time
+    Column("key_id", String(8)),  # NULL: callers without a key
     Column("state", String(16), nullable=False),
     Column("file_name", Text, nullable=False),
-    Column("source", Text),  # NULL: to be detected
+    Column("source", Text),  # NULL: detect it
     Column("target", Text),
     Column("model", Text),
     Column("columns", Text, nullable=False),  # JSON
@@ -66,12 +66,12 @@ JOBS = Table(
     Column("is_cancelling", Boolean, nullable=False),
     Column("worker", String(32)),
     Column("leased_until", UtcTime),
-    Column("num_setbacks", Integer, nullable=False),  # in a row, without getting any further
+    Column("num_setbacks", Integer, nullable=False),  # consecutive ones, without progress
     Column("webhook_tries", Integer, nullable=False),
-    Column("webhook_due_at", UtcTime),  # NULL: none is to be sent
+    Column("webhook_due_at", UtcTime),  # NULL: nothing is due
     Column("webhook_state", String(16)),  # NULL: there is no webhook
-    Column("webhook_problem", Text),  # of the last try
-    Column("document_key_sha256", String(64)),  # of a document; NULL: of a job
+    Column("webhook_problem", Text),  # problem of the last try
+    Column("document_key_sha256", String(64)),  # NULL: the job is not a document
     Column("detected_source", Text),
     Index("jobs_by_key", "key_id", "id"),
     Index("jobs_by_state", "state", "id"),
@@ -92,14 +92,14 @@ STEPS = {
         ),
     ),
 }
-"""Statements that make tables of a version to those of the next."""
+"""Statements that migrate tables of each version to the next."""
 
 
 def make_tables(database: Database) -> None:
-    """Make those that are not there, and make older ones to those of this version.
+    """Create missing tables, and migrate older ones to this version.
 
     Raises:
-        SchemaUnknown: they are of a version that this program does not know.
+        SchemaUnknown: the tables have a version that this program does not know.
         StoreError: the database cannot be used.
     """
     with database.writing() as connection:
@@ -120,6 +120,6 @@ def make_tables(database: Database) -> None:
 
 
 def wait_for_others(connection: Connection) -> None:
-    """Of several that change jobs at a time one goes on, until its transaction ends; so it is in SQLite."""
+    """Wait until no other transaction holds the jobs lock, and hold it to the end. SQLite needs no lock."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": JOBS_LOCK})

@@ -1,6 +1,6 @@
-"""Files as they come: onto the disk and not into memory, looked at before anything else is made of them.
+"""Upload of files, to disk and not into memory.
 
-https://www.rfc-editor.org/info/rfc7578 for forms; JSON lines are a body of their own.
+A file comes in a form (https://www.rfc-editor.org/info/rfc7578), or as JSON lines, which are the whole body.
 """
 
 import secrets
@@ -23,32 +23,32 @@ JSON_LINES = ("application/x-ndjson", "application/jsonl")
 MULTIPART = "multipart/form-data"
 FILE_FIELD = "file"
 LINES_NAME = "lines.jsonl"
-"""What JSON lines without a name are called."""
+"""Default file name of JSON lines."""
 PIECE_BYTES = 2**20
-"""Of a body that are in memory at a time."""
+"""Number of bytes of a body that are gathered in memory before they are written."""
 MAX_FIELDS = 128
 MAX_FIELD_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A file that has come, with what was said beside it."""
+    """A received file, with the other fields of the request."""
 
     fields: Fields
-    """Without the file."""
+    """All fields but the file."""
     name: str
-    """As its sender calls it: any characters, and no path to be trusted."""
+    """The client's name of the file: it may have any characters, and must not be used as a path."""
     path: Path
     size_bytes: int
 
 
 async def receive(request: Request, folder: Path, max_bytes: int) -> Received:
-    """Take in a request's file.
+    """Receive the file of a request.
 
     Args:
-        request: whose body nobody has read.
-        folder: where the file goes; whoever has it removes it.
-        max_bytes: most that a file may have.
+        request: request whose body has not been read.
+        folder: folder for the file; its owner removes it.
+        max_bytes: maximum size of the file.
 
     Raises:
         ApiError: there is no file or more than one, it is too large, or the form cannot be read.
@@ -79,7 +79,7 @@ async def receive(request: Request, folder: Path, max_bytes: int) -> Received:
 
 
 async def _pieces(request: Request) -> AsyncIterator[bytes]:
-    """The body in pieces that are worth a change of threads."""
+    """Yield the body in pieces large enough to justify a switch of threads."""
     piece = bytearray()
     async for chunk in request.stream():
         piece += chunk
@@ -112,7 +112,7 @@ def _failing_as_malformed() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Limited:
-    """A file that takes only so many bytes."""
+    """A file with a size limit."""
 
     target: BinaryIO
     max_bytes: int
@@ -125,7 +125,7 @@ class _Limited:
 
 @dataclass(slots=True)
 class _Form:
-    """What a form has: fields, and one file, which goes to the disk."""
+    """Fields of a form, and its one file, which goes to disk."""
 
     target: _Limited
     strings: dict[str, list[str]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Messages about ends of jobs that are to be sent, in the database: claimed by one process at a time."""
+"""The queue of messages about ends of jobs, in the database. One process at a time claims each message."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,22 +18,22 @@ from service.jobs.tables import JOBS
 
 @dataclass(frozen=True, slots=True)
 class WebhookQueue:
-    """All methods wait for the database and raise StoreError where it cannot be used."""
+    """Due messages. All methods wait for the database, and raise StoreError if it cannot be used."""
 
     database: Database
     clock: Clock
 
     def claim(self, hold_s: float, busy: Collection[str | None] = ()) -> Job | None:
-        """Return the job whose message is due longest, and count a try; None where there is none.
+        """Return the job whose message has been due longest, and count a try; None if none is due.
 
         Args:
             hold_s: seconds for which no other process claims it.
-            busy: keys whose jobs are not claimed.
+            busy: keys whose jobs are skipped.
         """
         now = self.clock.now()
         is_due = JOBS.c.webhook_due_at <= now
         due = select(JOBS).where(is_due, _is_none_of(busy)).order_by(JOBS.c.webhook_due_at).limit(1)
-        with self.database.reading() as connection:  # a look takes no lock, and there is mostly nothing
+        with self.database.reading() as connection:  # this query takes no lock, and mostly finds nothing
             if connection.execute(due).first() is None:
                 return None
         with self.database.writing() as connection:
@@ -45,17 +45,17 @@ class WebhookQueue:
             connection.execute(mine.values(held))
             try:
                 return as_job(connection.execute(select(JOBS).where(JOBS.c.id == row.id)).one())
-            except JobUnreadable:  # it must not keep others from being claimed for ever
+            except JobUnreadable:  # it must not block all other claims for ever
                 connection.execute(mine.values(_ended(WebhookState.FAILED, UNREADABLE)))
                 return None
 
     def retry(self, job_id: str, in_s: float, problem: str) -> None:
-        """Have a message sent again after so many seconds."""
+        """Schedule the next try of a message, `in_s` seconds from now."""
         due_at = self.clock.now() + timedelta(seconds=in_s)
         self._set(job_id, {"webhook_due_at": due_at, "webhook_problem": problem})
 
     def end(self, job_id: str, state: WebhookState, problem: str | None = None) -> None:
-        """Have a message never sent again."""
+        """Record the final state of a message, which is never sent again."""
         self._set(job_id, _ended(state, problem))
 
     def _set(self, job_id: str, values: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
-"""Tell a sender's own server that its job has ended: one try, signed, bounded in time and in what is read.
+"""Webhooks: one signed POST to the client's server when a job has ended, limited in time and bytes read.
 
-Signatures are those of Standard Webhooks (https://www.standardwebhooks.com): HMAC-SHA256 over id, time and
-body. Every key has a secret of its own, derived from the server's.
+Signatures follow Standard Webhooks (https://www.standardwebhooks.com): HMAC-SHA256 over id, time and body.
+Every key has its own secret, derived from the server's.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ from service.jobs.addresses import PORTS, Peer, WebhookUrl, find_peer, parse_web
 from service.settings import SettingsError
 from service.versions import installed_version
 
-SECRET_PREFIX = "whsec_"  # noqa: S105 -- no secret, but what one begins with
-"""Of a secret in base64, as Standard Webhooks writes it; any other is taken as it is."""
+SECRET_PREFIX = "whsec_"  # noqa: S105 -- only the prefix of secrets
+"""Prefix of a base64 secret, as in Standard Webhooks; a secret without it is used as it is."""
 MIN_SECRET_BYTES = 16
 MAX_ATTEMPT_S = 30.0
-"""For a whole try: look-up, connection, request and the head of the answer."""
+"""Time limit in seconds for a whole try: look-up, connection, request and response head."""
 MAX_ANSWER_BYTES = 32 * 1024
-"""Of an answer, of which only the status is wanted."""
+"""Maximum number of bytes read of a response before its status; the rest is not read."""
 PIECE_BYTES = 4096
 FIRST_PAUSE_S, PAUSE_FACTOR, MAX_TRIES = 5.0, 4.0, 8
 """The last try is about seven and a half hours after the first."""
@@ -34,39 +34,39 @@ KEY_LABEL = b"dragoman webhook secret of key "
 
 
 class DeliveryFailed(Exception):  # noqa: N818 -- says it without the suffix
-    """The other side did not take it."""
+    """The receiver did not accept the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookOptions:
-    """How webhooks are sent."""
+    """Options for sending webhooks."""
 
     secret: bytes
-    """The server's own."""
+    """Secret of the server, from which the keys' secrets are derived."""
     previous_secret: bytes | None = None
-    """Signs too, while receivers change over to the new one."""
+    """Former secret, which signs as well while receivers switch to the new one."""
     allows_private: bool = False
-    """Whether also to addresses that are not of the public internet."""
+    """Whether to send to addresses outside the public internet as well."""
     first_pause_s: float = FIRST_PAUSE_S
     max_attempt_s: float = MAX_ATTEMPT_S
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is told."""
+    """The content of a webhook."""
 
     id: str
-    """The same at every try, so that a receiver knows one that comes twice."""
+    """Id, the same at every try, so that receivers can recognise repeated messages."""
     body: bytes
     key_id: str | None = None
-    """Of the job's sender; None without a key."""
+    """Key of the job; None if the job was sent without a key."""
 
 
 def read_secret(secret: str, setting: str = "webhook_secret") -> bytes:
     """Return the bytes of a secret, as the settings or a user write it.
 
     Raises:
-        SettingsError: it is too short, or not the base64 that it says it is.
+        SettingsError: the secret is too short, or has the base64 prefix but is not base64.
     """
     if secret.startswith(SECRET_PREFIX):
         try:
@@ -81,20 +81,20 @@ def read_secret(secret: str, setting: str = "webhook_secret") -> bytes:
 
 
 def key_secret(server_secret: bytes, key_id: str) -> bytes:
-    """Return the secret that signs messages about the jobs of one key; its holder may have it."""
+    """Return the secret that signs messages about the jobs of one key; the key's holder may know it."""
     return hmac.new(server_secret, KEY_LABEL + key_id.encode(), hashlib.sha256).digest()
 
 
 def write_secret(secret: bytes) -> str:
-    """Spell a secret as Standard Webhooks and `read_secret` read it."""
+    """Return a secret in the form that Standard Webhooks and `read_secret` read."""
     return SECRET_PREFIX + base64.b64encode(secret).decode("ascii")
 
 
 def signatures(options: WebhookOptions, message: Message, sent_at_s: int) -> str:
-    """Return the value of `webhook-signature`: several with spaces between, as the standard has it.
+    """Return the value of `webhook-signature`: signatures separated by spaces, as the standard allows.
 
-    The secret of the job's key comes first; then the server's own, for receivers that were set up before keys
-    had secrets; then the same by the previous server secret, if there is one.
+    The secret of the job's key signs first; then the server's own, for receivers that were set up before keys
+    had secrets; then both again with the previous server secret, if there is one.
     """
     secrets = []
     for server_secret in filter(None, (options.secret, options.previous_secret)):
@@ -105,22 +105,22 @@ def signatures(options: WebhookOptions, message: Message, sent_at_s: int) -> str
 
 
 def signature(secret: bytes, message: Message, sent_at_s: int) -> str:
-    """Return what a receiver computes as well, and compares."""
+    """Return one signature, which the receiver computes and compares."""
     signed = b".".join((message.id.encode(), str(sent_at_s).encode(), message.body))
     return "v1," + base64.b64encode(hmac.new(secret, signed, hashlib.sha256).digest()).decode("ascii")
 
 
 def pause_after(num_tries: int, first_pause_s: float = FIRST_PAUSE_S) -> float | None:
-    """Seconds before the next try; None where that was the last."""
+    """Return the seconds before the next try; None if that was the last."""
     return None if num_tries >= MAX_TRIES else first_pause_s * PAUSE_FACTOR ** (num_tries - 1)
 
 
 async def deliver(url: str, message: Message, options: WebhookOptions, now_s: float) -> None:
-    """Send a message once. Redirects are not followed, and proxies of the environment not used.
+    """Send a message once. Do not follow redirects, and ignore proxies set in the environment.
 
     Raises:
-        AddressRefused: it must not be sent there, and trying again is of no use.
-        DeliveryFailed: it was not taken within `options.max_attempt_s`.
+        AddressRejected: the message must not be sent there; a retry would be useless.
+        DeliveryFailed: the receiver did not accept the message within `options.max_attempt_s`.
     """
     parsed = parse_webhook_url(url)
     headers = _headers(parsed, message, signatures(options, message, int(now_s)), int(now_s))
@@ -140,7 +140,7 @@ async def deliver(url: str, message: Message, options: WebhookOptions, now_s: fl
 
 
 def _prepare(url: WebhookUrl, *, allows_private: bool) -> tuple[Peer, ssl.SSLContext | None]:
-    """Look the host up, and load certificates: both wait for a disk or a network."""
+    """Resolve the host and load certificates: both wait for a disk or a network."""
     peer = find_peer(url, allows_private=allows_private)
     return peer, ssl.create_default_context() if url.is_encrypted else None
 
@@ -152,9 +152,9 @@ async def _post(
     headers: list[tuple[str, str]],
     body: bytes,
 ) -> int:
-    """Return the status of the answer, of which nothing else is read.
+    """Send a request and return the status of the response; nothing else of it is read.
 
-    The connection goes to an address that was checked, whatever its host's name leads to by now.
+    The connection goes to the checked address, even if the host name now resolves differently.
     """
     name = None if context is None else url.host
     reader, writer = await asyncio.open_connection(

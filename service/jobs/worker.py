@@ -1,7 +1,7 @@
-"""What works on jobs: claims one after the other, keeps them claimed, ends them, and clears up after all.
+"""Workers: they claim jobs one after the other, extend their leases, end them and clean up.
 
-Each job has a thread; the event loop beats for it. A worker that is silent for longer than its lease loses
-its job to another, which goes on from the last chunk in the journal. A loop that fails is started again.
+Each job runs on its own thread; the event loop sends its heartbeats. If a worker is silent for longer than
+its lease, another takes over the job from the last chunk in the journal. A loop that fails is restarted.
 """
 
 import asyncio
@@ -38,15 +38,15 @@ from service.telemetry.logs import traceback_without_messages
 from service.telemetry.worker_counters import HEARTBEAT_S, WorkerCounters
 
 POLL_S = 1.0
-"""Between two looks at whether there is something to do."""
+"""Seconds between two polls for work."""
 DOCUMENTS_AT_A_TIME = 2
-"""By workers that take nothing else, beside those that take anything."""
+"""Number of workers for documents only, in addition to those that take any job."""
 BEATS_PER_LEASE = 10
 SWEEP_S = 60.0
 SETBACK_PAUSE_POLLS = 5
-"""After work that failed and may go better later, as on a disk that is full."""
+"""Pause, in polls, after a failure that may be temporary, such as a full disk."""
 STOP_S = 10.0
-"""For which a server that stops waits for work that it has broken off."""
+"""Seconds for which a stopping server waits for its jobs to break off."""
 INPUT = "input"
 _GOES_ON_LATER = (BatchStopped, TranslatorClosed, MemoryBudgetExceeded, StoreError, OSError)
 
@@ -64,21 +64,21 @@ class _Assignment:
     progress_reporter: ProgressReporter = field(default_factory=ProgressReporter)
     stop: Event = field(default_factory=Event)
     is_lost: Event = field(default_factory=Event)
-    """Set when another worker has the job: nothing of it may be changed."""
+    """Set when another worker has the job: this one must not change it any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What came of work on a job."""
+    """Outcome of one attempt at a job."""
 
     ended: JobState | None = None
-    """None: it goes back, or another has it."""
+    """Final state of the job; None if it goes back to the queue, or another worker has it."""
     is_setback: bool = False
-    """Whether it goes back because something failed."""
+    """Whether the job goes back because something failed."""
 
 
 class Workers:
-    """Works on jobs while `working`. For one event loop."""
+    """Runs jobs while the block of `working` runs, on one event loop."""
 
     def __init__(
         self,
@@ -98,18 +98,18 @@ class Workers:
         self._poll_s = poll_s
         self._stop_s = stop_s
         self._comings: list[asyncio.Event] = []
-        """One for each who takes jobs, so that none hides a coming from the others."""
+        """One event for each loop that claims jobs, so that none clears it for the others."""
         self.waiting = EndWaiter(storage.store)
         self._is_ending = False
 
     def wake(self) -> None:
-        """There is a new job."""
+        """Wake the loops that claim jobs, as there is a new one."""
         for has_come in self._comings:
             has_come.set()
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """What is not done at the end goes back, for another process to go on with."""
+        """Run jobs until the block ends. Unfinished jobs go back, for another process to resume."""
         async with anyio.create_task_group() as tasks:
             for name, loop in self._loops():
                 tasks.start_soon(self._keep_running, name, loop)
@@ -118,7 +118,7 @@ class Workers:
             tasks.cancel_scope.cancel()
 
     def _loops(self) -> list[tuple[str, Callable[[str], Awaitable[None]]]]:
-        """All that this process does, by name."""
+        """Return all loops of this process, with their names."""
         loops: list[tuple[str, Callable[[str], Awaitable[None]]]] = [("waiting", self._keep_looking)]
         if not self._jobs_at_a_time:
             return loops
@@ -138,12 +138,12 @@ class Workers:
         return has_come
 
     async def _keep_running(self, name: str, loop: Callable[[str], Awaitable[None]]) -> None:
-        """Start a loop again whenever it fails. Only what it does by itself counts as a heartbeat."""
+        """Restart a loop whenever it fails. A restart does not count as a heartbeat."""
         self._counters.beat(name)
         while not self._is_ending:
             try:
                 await loop(name)
-            except Exception as error:  # noqa: BLE001 -- the loop is what must go on
+            except Exception as error:  # noqa: BLE001 -- the loop must continue
                 self._counters.restarts.add(name)
                 traceback = "".join(traceback_without_messages(error))
                 logger.error("the worker loop %s failed and is started again\n%s", name, traceback)  # noqa: TRY400 -- messages may quote texts
@@ -160,7 +160,7 @@ class Workers:
             self._counters.beat(name)
             if job is not None:
                 outcome = await self._work_on(_Assignment(job, worker, name))
-                self.waiting.tell(job.id)
+                self.waiting.notify(job.id)
                 if outcome.ended is not None:
                     self._counters.jobs.add(outcome.ended)
                 if outcome.is_setback:
@@ -173,11 +173,11 @@ class Workers:
         try:
             return await run_in_thread(lambda: self._store.claim(worker, claimed))
         except StoreError as error:
-            logger.error("no job can be claimed: %s", error)  # noqa: TRY400 -- a traceback says no more
+            logger.error("no job can be claimed: %s", error)  # noqa: TRY400 -- a traceback adds nothing
             return None
 
     async def _work_on(self, assignment: _Assignment) -> _Outcome:
-        """See `_run`."""
+        """Run a job on a thread, with heartbeats; see `_run`."""
         working = asyncio.ensure_future(run_on_daemon_thread(lambda: self._run(assignment)))
         beating = asyncio.ensure_future(self._beat(assignment))
         try:
@@ -193,18 +193,18 @@ class Workers:
                 await beating
 
     async def _await_stop(self, assignment: _Assignment, working: asyncio.Future[_Outcome]) -> None:
-        """Wait for work that is to break off, but not for ever: what hangs is abandoned with its thread."""
+        """Wait `stop_s` seconds for work to break off. Work that hangs is abandoned with its thread."""
         done, _ = await asyncio.wait({working}, timeout=self._stop_s)
         if done:
             return
         working.cancel()
         job_id = assignment.job.id
         logger.warning("job %s: its work did not break off within %g s; it goes back", job_id, self._stop_s)
-        with suppress(StoreError):  # its lease ends, and somebody else goes on
+        with suppress(StoreError):  # its lease will expire, and another worker will take over
             await run_in_thread(lambda: self._store.release(job_id, assignment.worker))
 
     async def _beat(self, assignment: _Assignment) -> None:
-        """A beat that fails is tried again; once the lease is over another may have the job."""
+        """Send heartbeats, and retry failed ones. Stop the job if it is cancelled or its lease is over."""
         last_s = time.monotonic()
         while True:
             await asyncio.sleep(min(self._poll_s, self._store.lease_s / BEATS_PER_LEASE))
@@ -216,7 +216,7 @@ class Workers:
                 assignment.is_lost.set()
                 assignment.stop.set()
                 return
-            except Exception as error:  # noqa: BLE001 -- the job goes on, as long as its lease
+            except Exception as error:  # noqa: BLE001 -- the job continues while its lease lasts
                 if not isinstance(error, StoreError):
                     log_unexpected(error)
                 logger.warning("job %s: its worker cannot tell that it lives", job_id)
@@ -231,7 +231,7 @@ class Workers:
         return self._store.beat(assignment.job.id, assignment.worker, assignment.progress_reporter.progress)
 
     def _run(self, assignment: _Assignment) -> _Outcome:
-        """On a thread of the job's own. Whatever happens, the job ends or goes back."""
+        """Run a job on its own thread. Whatever happens, the job ends or goes back to the queue."""
         job, worker = assignment.job, assignment.worker
         try:
             with TemporaryDirectory(dir=self._storage.scratch.folder) as name:
@@ -241,26 +241,26 @@ class Workers:
         except LeaseLost as error:
             logger.warning("%s", error)
             return _Outcome()
-        except Exception as error:  # noqa: BLE001 -- the job has so many tries, and others are none the worse
+        except Exception as error:  # noqa: BLE001 -- the job is retried, and others must not be affected
             is_failure = not self._is_ending
             if not isinstance(error, _GOES_ON_LATER):
                 log_unexpected(error)
             level = logging.WARNING if is_failure else logging.INFO
             logger.log(level, "job %s goes back: %s", job.id, _shown(error))
-        with suppress(StoreError):  # its lease ends, and somebody else goes on
+        with suppress(StoreError):  # its lease will expire, and another worker will take over
             self._store.release(job.id, worker, num_setbacks=int(is_failure))
         return _Outcome(is_setback=is_failure)
 
     def _ending(self, assignment: _Assignment, folder: Path) -> Ending:
-        """Do the work; gives how it ends.
+        """Do the work, and return how the job ends.
 
         Raises:
-            LeaseLost: another has the job.
-            Exception: it is to be gone on with later; `_GOES_ON_LATER` are those that are expected.
+            LeaseLost: another worker has the job.
+            Exception: the job is to be resumed later; `_GOES_ON_LATER` has the expected errors.
         """
         job = assignment.job
         everything = job.num_characters
-        if self._store.has_too_many_setbacks(job):  # even to read it may be what fails
+        if self._store.has_too_many_setbacks(job):  # even reading its file may be what fails
             return Ending(JobState.FAILED, problem=MANY_SETBACKS, refund_characters=everything)
         try:
             source = self._storage.blobs.local(f"{job.id}/{INPUT}", folder)
@@ -278,13 +278,14 @@ class Workers:
             return self._unfinished(job, source, JobState.CANCELLED)
         except _GOES_ON_LATER:
             raise
-        except Exception as error:  # noqa: BLE001 -- told to its owner, and the next job is none the worse
-            return self._unfinished(job, source, JobState.FAILED, _told(error))
+        except Exception as error:  # noqa: BLE001 -- reported to the owner; the next job is not affected
+            return self._unfinished(job, source, JobState.FAILED, _describe(error))
         return self._finished(assignment, finished)
 
     def _finished(self, assignment: _Assignment, finished: Finished) -> Ending:
-        """The files are kept under names of this worker's own, and count only once the job says so. Of a
-        document it is all or nothing.
+        """Store the output files and return the ending. A document with any failed entry fails completely.
+
+        The names are unique to this worker, and the files count only when the job refers to them.
         """
         job, worker, blobs = assignment.job, assignment.worker, self._storage.blobs
         if job.is_document and finished.first_failure is not None:
@@ -313,22 +314,22 @@ class Workers:
             num_translated = 0 if job.is_document else self._runner.translated_characters(job, source)
         except (StoreError, OSError):
             raise
-        except Exception:  # noqa: BLE001 -- why it failed is told already
-            num_translated = 0  # nothing was, where it cannot be read
+        except Exception:  # noqa: BLE001 -- the job's problem is known already
+            num_translated = 0  # nothing was translated if the file cannot be read
         return Ending(state, problem=problem, refund_characters=max(job.num_characters - num_translated, 0))
 
     def _end(self, assignment: _Assignment, ending: Ending) -> None:
         job, blobs = assignment.job, self._storage.blobs
         self._store.end(job, assignment.worker, ending)
         logger.info("job %s is %s", job.id, ending.state)
-        # What is left of these when the process dies just here goes with the job.
+        # If the process dies here, these are removed together with the job.
         self._runner.journal(job.id).forget()
         blobs.remove_one(f"{job.id}/{INPUT}")
 
     async def _keep_swept(self, name: str) -> None:
         while True:
             try:
-                # A store of files may hang.
+                # A blob store may hang.
                 await run_on_daemon_thread(
                     lambda: sweep(self._storage, self._runner, partial(self._counters.beat, name))
                 )
@@ -339,12 +340,12 @@ class Workers:
 
 
 def _shown(error: Exception) -> str:
-    """What the log may have of an error: messages of those that nobody foresaw may quote texts."""
+    """Return what may be logged of an error: messages of unexpected errors may quote texts."""
     return str(error) if isinstance(error, _GOES_ON_LATER) else type(error).__name__
 
 
-def _told(error: Exception) -> str:
-    """Why a job failed, for its owner; what is none of an owner's business is logged."""
+def _describe(error: Exception) -> str:
+    """Return why a job failed, for its owner. Log errors whose details the owner must not see."""
     if isinstance(error, BatchRejected | FileProblem | InputError):
         return str(error)
     if isinstance(error, BundleError | ProviderError):

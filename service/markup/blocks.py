@@ -47,7 +47,7 @@ class Block:
     sections: Sequence[Section]
 
 
-def beside(marks: Sequence[Mark], i: int, step: int) -> Kind | None:
+def neighbour(marks: Sequence[Mark], i: int, step: int) -> Kind | None:
     """What stands before (`step` -1) or after (1) a mark, but for tags and points; None for a character."""
     at = marks[i].at
     i += step
@@ -60,7 +60,7 @@ def beside(marks: Sequence[Mark], i: int, step: int) -> Kind | None:
 
 def is_spaced(block: Block, i: int, step: int) -> bool:
     """Whether a mark has white space before (`step` -1) or after (1) it."""
-    kind, at = beside(block.marks, i, step), block.marks[i].at
+    kind, at = neighbour(block.marks, i, step), block.marks[i].at
     if kind is not None:
         return kind is Kind.TEXT
     return (block.text[at - 1 : at] if step < 0 else block.text[at : at + 1]).isspace()

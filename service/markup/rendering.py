@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from dragoman.types import Span, Translation
-from service.markup.blocks import Block, beside, is_spaced
+from service.markup.blocks import Block, is_spaced, neighbour
 from service.markup.escaping import escape
 from service.markup.options import MarkupLanguage
 from service.markup.stretches import Placed, cut, deal_out
@@ -110,7 +110,7 @@ class _Writer:
 
     def _touches_letter(self, i: int, step: int) -> bool:
         """Whether a word that is not read has a letter, or another such word, right before or after it."""
-        kind, at = beside(self.block.marks, i, step), self.block.marks[i].at
+        kind, at = neighbour(self.block.marks, i, step), self.block.marks[i].at
         if kind is not None:
             return kind is Kind.WORD
         return (self.block.text[at - 1 : at] if step < 0 else self.block.text[at : at + 1]).isalnum()
@@ -118,7 +118,7 @@ class _Writer:
     def _is_harmless(self, i: int, at: int) -> bool:
         """Whether white space beside a tag stands beside other white space again."""
         marks, text = self.block.marks, self.translated
-        if any(beside(marks, i, step) is Kind.WORD for step in (-1, 1)):
+        if any(neighbour(marks, i, step) is Kind.WORD for step in (-1, 1)):
             return False  # the word has seen to it
         return text[max(0, at - 1) : at + 1].strip() != text[max(0, at - 1) : at + 1]
 

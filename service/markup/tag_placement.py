@@ -124,7 +124,7 @@ def _written(root: _Node) -> Iterator[Put]:
             pending += reversed(children)
 
 
-def _room(parent: _Node, placed: Sequence[_Node]) -> Span:
+def _free_span(parent: _Node, placed: Sequence[_Node]) -> Span:
     """Where in its parent there is room: after what began before the stretch, before what ends after it."""
     starts = [node.target.end for node in placed if node.opens is None]
     ends = [node.target.start for node in placed if node.closes is None]
@@ -161,10 +161,10 @@ class _Arranger:
         placed.sort(key=lambda node: node.target)
         self._widen(parent, placed)
         is_placed = set(map(id, placed))
-        room = _room(parent, placed)
+        free_span = _free_span(parent, placed)
         for node in parent.children:
             if id(node) not in is_placed:
-                at = self._beside(node, room, placed)
+                at = self._nearest_position(node, free_span, placed)
                 node.target = Span(at, at)
 
     def _place_bound(self, parent: _Node, elements: Sequence[_Node]) -> tuple[list[_Node], list[_Node]]:
@@ -212,7 +212,7 @@ class _Arranger:
             at += 1
         return at
 
-    def _beside(self, node: _Node, within: Span, placed: Sequence[_Node]) -> int:
+    def _nearest_position(self, node: _Node, within: Span, placed: Sequence[_Node]) -> int:
         """Next to what its neighbours say; not inside of its siblings."""
         at = self._neighbour(node)
         at = within.start if at is None else min(max(at, within.start), within.end)

@@ -42,7 +42,7 @@ def test_a_limit_may_be_reached_and_not_passed(accounts: Accounts, keys: KeyStor
     accounts.charge(caller, 7)
     with pytest.raises(QuotaExceeded) as refused:
         accounts.charge(caller, 4)
-    assert (refused.value.limit, refused.value.used, refused.value.asked) == (10, 7, 4)
+    assert (refused.value.limit, refused.value.used, refused.value.requested) == (10, 7, 4)
     assert "4 characters are asked for, and 7 of 10 are used in 2026-11" in str(refused.value)
     assert accounts.usage(caller) == Usage(MONTH, characters=7, requests=1)
     accounts.charge(caller, 3)

@@ -23,7 +23,7 @@ def output(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def workplace(output: Path) -> JobDirectory:
-    return JobDirectory.beside(str(output))
+    return JobDirectory.of(str(output))
 
 
 def stop_a_run(workplace: JobDirectory, *, outcomes: int = 1, start: StartMode = StartMode.NEW) -> None:
@@ -78,7 +78,7 @@ def test_a_run_that_translated_nothing_leaves_nothing(workplace: JobDirectory, o
 def test_what_was_begun_is_forgotten_when_a_run_begins_anew(workplace: JobDirectory, output: Path) -> None:
     stop_a_run(workplace)
 
-    with workplace.opened([output], StartMode.ANEW) as journal:
+    with workplace.opened([output], StartMode.OVERWRITE) as journal:
         assert (journal.num_outcomes(), journal.facts()) == (0, {})
 
 
@@ -87,7 +87,7 @@ def test_a_damaged_journal_can_be_done_without(workplace: JobDirectory, output: 
 
     with pytest.raises(JournalDamaged):
         workplace.opened([output], StartMode.RESUME).__enter__()
-    with workplace.opened([output], StartMode.ANEW) as journal:
+    with workplace.opened([output], StartMode.OVERWRITE) as journal:
         assert journal.num_outcomes() == 0
 
 
@@ -99,7 +99,7 @@ def test_an_output_that_is_there_is_replaced_only_when_that_is_wanted(
     with pytest.raises(OutputProblem, match="is there already; --force"):
         workplace.opened([output], StartMode.NEW).__enter__()
     assert output.read_text() == "before"
-    with workplace.opened([output], StartMode.ANEW):
+    with workplace.opened([output], StartMode.OVERWRITE):
         pass
 
 
@@ -145,7 +145,7 @@ def test_a_second_run_on_one_output_is_refused_at_once(workplace: JobDirectory) 
 
 def is_refused(output: str) -> bool:
     try:
-        with JobDirectory.beside(output).locked():
+        with JobDirectory.of(output).locked():
             return False
     except OutputBusy:
         return True
@@ -156,6 +156,6 @@ def test_a_folder_where_nothing_can_be_written_is_told_of(tmp_path: Path) -> Non
 
     with (
         pytest.raises(OutputProblem, match="nothing can be written beside it"),
-        JobDirectory.beside(str(tmp_path / "file" / "out.txt")).locked(),
+        JobDirectory.of(str(tmp_path / "file" / "out.txt")).locked(),
     ):
         pass

@@ -145,8 +145,8 @@ def test_where_languages_are_not_detected_that_is_said(serve: Serve) -> None:
     client = serve(detection="off")
 
     assert error_of(client.post("/detect", json={"q": GERMAN}))[0] == 403
-    refused = client.post("/translate", json={"q": GERMAN, "source": "auto", "target": "en"})
-    assert error_of(refused)[0] == 400
+    rejected = client.post("/translate", json={"q": GERMAN, "source": "auto", "target": "en"})
+    assert error_of(rejected)[0] == 400
 
 
 def test_the_api_describes_itself(client: httpx.Client) -> None:

@@ -30,10 +30,10 @@ def test_libretranslatepy_with_a_key(serve: Serve, database_url: str, make_key: 
 
     assert LibreTranslateAPI(address, make_key()).translate("Hallo", "de", "en") == "Hallo|german"
     for key, status in ((None, 400), ("nonsense", 403)):
-        with pytest.raises(HTTPError) as refused:
+        with pytest.raises(HTTPError) as rejected:
             LibreTranslateAPI(address, key).translate("Hallo", "de", "en")
-        assert refused.value.code == status
-        refused.value.close()
+        assert rejected.value.code == status
+        rejected.value.close()
     # Without a key, and with one that is sent in the body of a GET.
     assert LibreTranslateAPI(address).languages() == LibreTranslateAPI(address, "nonsense").languages()
 

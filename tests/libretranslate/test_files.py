@@ -130,10 +130,10 @@ def test_when_too_much_is_kept_files_are_refused_for_a_while(serve: Serve) -> No
     client = serve(max_jobs_bytes=20)
 
     assert send(client, "a.txt", b"Hallo").status_code == 200
-    refused = send(client, "a.txt", b"Hallo")
+    rejected = send(client, "a.txt", b"Hallo")
 
-    assert error_of(refused)[0] == 503
-    assert "retry-after" in refused.headers
+    assert error_of(rejected)[0] == 503
+    assert "retry-after" in rejected.headers
 
 
 def test_files_may_be_larger_than_other_bodies(serve: Serve) -> None:

@@ -153,8 +153,8 @@ def test_a_file_in_place_of_a_text_is_refused_and_a_text_in_place_of_a_file(clie
     assert error_of(both)[0] == 400
     unnamed = part("file", b"a", '; filename=""')
     pair = b"".join(part(name, value.encode()) for name, value in texts.items())
-    refused = post(client, unnamed + pair + b"--b--\r\n", MULTIPART, "/translate_file")
-    assert error_of(refused) == (400, "Invalid request: empty file")
+    rejected = post(client, unnamed + pair + b"--b--\r\n", MULTIPART, "/translate_file")
+    assert error_of(rejected) == (400, "Invalid request: empty file")
 
 
 def test_nothing_that_was_sent_is_logged(client: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:

@@ -74,21 +74,21 @@ def test_a_request_over_the_limit_of_characters_names_both(serve: Serve) -> None
 
     assert translate(client, q=["a" * 60, "b" * 40])
     for text in ("a" * 120, ["a" * 60, "b" * 60]):
-        refused = client.post("/translate", json={**BODY, "q": text})
-        assert error_of(refused) == (400, "Invalid request: request (120) exceeds text limit (100)")
+        rejected = client.post("/translate", json={**BODY, "q": text})
+        assert error_of(rejected) == (400, "Invalid request: request (120) exceeds text limit (100)")
     assert client.get("/frontend/settings").json()["charLimit"] == 100
 
 
 def test_too_many_texts_are_refused_in_the_same_words(serve: Serve) -> None:
-    refused = serve(max_texts=3).post("/translate", json={**BODY, "q": ["a"] * 4})
+    rejected = serve(max_texts=3).post("/translate", json={**BODY, "q": ["a"] * 4})
 
-    assert error_of(refused) == (400, "Invalid request: request (4) exceeds text limit (3)")
+    assert error_of(rejected) == (400, "Invalid request: request (4) exceeds text limit (3)")
 
 
 def test_a_body_over_the_limit_is_413_in_the_same_form(serve: Serve) -> None:
-    refused = serve(max_body_bytes=1000).post("/translate", json={**BODY, "q": "a" * 1000})
+    rejected = serve(max_body_bytes=1000).post("/translate", json={**BODY, "q": "a" * 1000})
 
-    assert error_of(refused)[0] == 413
+    assert error_of(rejected)[0] == 413
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_suggestions_are_off(client: httpx.Client) -> None:
 
 
 def test_a_failure_tells_nothing_of_the_text(client: httpx.Client) -> None:
-    refused = client.post("/translate", json={**BODY, "q": "explode geheim"})
+    rejected = client.post("/translate", json={**BODY, "q": "explode geheim"})
 
-    status, message = error_of(refused)
+    status, message = error_of(rejected)
     assert status == 500
     assert "geheim" not in message
 
@@ -181,10 +181,10 @@ def test_too_many_requests_are_told_the_limit_and_when_to_come_back(serve: Serve
     translate(client)
     translate(client)
 
-    refused = client.post("/translate", json=BODY)
+    rejected = client.post("/translate", json=BODY)
 
-    assert error_of(refused) == (429, "Slowdown: 2 per 1 minute")
-    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    assert error_of(rejected) == (429, "Slowdown: 2 per 1 minute")
+    assert 1 <= int(rejected.headers["retry-after"]) <= 60
     for _ in range(3):  # no limit for them
         assert client.get("/languages").status_code == 200
         assert client.get("/frontend/settings").status_code == 200
@@ -195,9 +195,9 @@ def test_a_quota_that_is_used_up_is_403(serve: Serve, database_url: str, make_ke
     key = make_key(KeyLimits(characters_per_month=8))
     translate(client, api_key=key)
 
-    refused = client.post("/translate", json={**BODY, "api_key": key})
+    rejected = client.post("/translate", json={**BODY, "api_key": key})
 
-    assert error_of(refused)[0] == 403
+    assert error_of(rejected)[0] == 403
     assert client.post("/translate", json={**BODY, "q": "abc", "api_key": key}).status_code == 200
 
 

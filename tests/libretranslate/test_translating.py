@@ -75,8 +75,8 @@ def test_line_ends_of_a_form_count_once_for_the_limit(serve: Serve) -> None:
     client = serve(max_characters=4)
 
     assert client.post("/translate", data=fields).status_code == 200
-    refused = client.post("/translate", json=fields)
-    assert error_of(refused) == (400, "Invalid request: request (5) exceeds text limit (4)")
+    rejected = client.post("/translate", json=fields)
+    assert error_of(rejected) == (400, "Invalid request: request (5) exceeds text limit (4)")
 
 
 @pytest.mark.parametrize(

@@ -137,10 +137,10 @@ def _check_formality(fields: Fields) -> None:
 
 
 def _splitting(fields: Fields, tag_handling: str | None) -> Splitting:
-    asked = _one_of(fields, "split_sentences", tuple(SPLITTINGS))
-    if asked is None:
+    requested = _one_of(fields, "split_sentences", tuple(SPLITTINGS))
+    if requested is None:
         return Splitting.NO_NEWLINES if tag_handling == MarkupLanguage.HTML else Splitting.SENTENCES
-    return SPLITTINGS[asked]
+    return SPLITTINGS[requested]
 
 
 def _markup(fields: Fields, language: MarkupLanguage | None) -> MarkupOptions | None:

@@ -1,4 +1,4 @@
-"""Parts that all of DeepL's responses share: the form of errors, and a trace ID for questions about one."""
+"""Parts that all of DeepL's responses share: the form of errors, and a trace ID that identifies each."""
 
 import secrets
 from collections.abc import Callable, Coroutine, Mapping

@@ -62,7 +62,7 @@ def _add_specification(routes: APIRouter, headers: Mapping[str, str]) -> None:
 
 
 def _add_preflights(routes: APIRouter, headers: Mapping[str, str]) -> None:
-    """Add the preflight requests that a browser sends before JSON to another origin."""
+    """Add routes for the preflight requests that browsers send before JSON to another origin."""
 
     async def preflight() -> Response:
         return Response(headers=dict(headers))

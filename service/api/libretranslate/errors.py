@@ -64,7 +64,7 @@ def _message(error: ApiError) -> str:
     return f"{error.message}: {named}"
 
 
-def refused(problem: str) -> ApiError:
+def rejected(problem: str) -> ApiError:
     """Return the error for a request that cannot be used: 400."""
     return ApiError(ErrorKind.MALFORMED, f"Invalid request: {problem}")
 
@@ -87,7 +87,7 @@ def check_detection(detection: DetectionMode) -> None:
 
 
 def missing(name: str) -> ApiError:
-    return refused(f"missing {name} parameter")
+    return rejected(f"missing {name} parameter")
 
 
 def required(fields: Fields, name: str) -> str:

@@ -15,7 +15,7 @@ from service.api.libretranslate.errors import (
     disabled,
     enter,
     missing,
-    refused,
+    rejected,
     required,
 )
 from service.api.libretranslate.languages import Catalogues
@@ -115,7 +115,7 @@ async def _hand_in(documents: Documents, upload: Upload, pair: Pair, caller: Cal
     try:
         return await documents.add(upload.file, job_request, caller)
     except FileRejected as error:
-        raise refused(str(error)) from error
+        raise rejected(str(error)) from error
 
 
 async def _await_translation(documents: Documents, job: Job, request: Request) -> None:
@@ -130,7 +130,7 @@ async def _await_translation(documents: Documents, job: Job, request: Request) -
         return
     await documents.give_up(ended)
     problem = ended.problem or "it was cancelled"
-    raise ApiError(ErrorKind.INTERNAL, problem) if problem in SERVERS_FAULTS else refused(problem)
+    raise ApiError(ErrorKind.INTERNAL, problem) if problem in SERVERS_FAULTS else rejected(problem)
 
 
 def _read_upload(fields: Fields) -> Upload:
@@ -138,10 +138,10 @@ def _read_upload(fields: Fields) -> Upload:
     if upload is None:
         raise missing("file")
     if not upload.name:
-        raise refused("empty file")
+        raise rejected("empty file")
     if not is_known(upload.name):
         known = ", ".join(installed_suffixes())
-        raise refused(f"file format not supported: {_shown(upload.name)!a}; known are {known}")
+        raise rejected(f"file format not supported: {_shown(upload.name)!a}; known are {known}")
     return upload
 
 

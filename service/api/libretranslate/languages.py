@@ -45,14 +45,14 @@ class Catalogue:
     listed: tuple[Listed, ...]
     """Languages sorted by name."""
 
-    def resolve(self, asked: str) -> str | None:
+    def resolve(self, requested: str) -> str | None:
         """Return the model's own code of a language in any spelling; None if it is not served.
 
         An exact match is preferred to a similar code: `zh-Hant` is `zt` rather than `zh`.
         """
-        if len(asked) > MAX_NAME_LENGTH:
+        if len(requested) > MAX_NAME_LENGTH:
             return None
-        spellings = _spellings(asked)
+        spellings = _spellings(requested)
         codes = {code.lower(): code for code in self.served}
         exact = (codes.get(spelling) for spelling in spellings)
         alike = (find_language(spelling, self.served) for spelling in spellings)
@@ -125,8 +125,8 @@ def name_of(code: str) -> str:
         return code
 
 
-def _spellings(asked: str) -> list[str]:
-    plain = asked.replace("_", "-").lower()
+def _spellings(requested: str) -> list[str]:
+    plain = requested.replace("_", "-").lower()
     written = [plain, SCRIPTS_OF_REGIONS.get(plain, plain)]
     others = [codes[each].lower() for each in written for codes in (NEW_CODES, OLD_CODES) if each in codes]
     return list(dict.fromkeys([*written, *others]))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dragoman import DecodingOptions
 from dragoman.decoding.options import MAX_BEAM_SIZE
-from service.api.libretranslate.errors import missing, not_supported, refused, required
+from service.api.libretranslate.errors import missing, not_supported, rejected, required
 from service.api.libretranslate.languages import Catalogue, name_of, present_code
 from service.http.errors import ApiError, ErrorKind
 from service.http.fields import Fields
@@ -81,7 +81,7 @@ def check_limits(texts: Sequence[str], limits: TextLimits) -> None:
     """Raise an ApiError that names an exceeded limit."""
     for size, limit in ((len(texts), limits.max_texts), (sum(map(len, texts)), limits.max_characters)):
         if size > limit:
-            raise refused(f"request ({size}) exceeds text limit ({limit})")
+            raise rejected(f"request ({size}) exceeds text limit ({limit})")
 
 
 def find_pair(source: str, target: str, catalogue: Catalogue) -> Pair:
@@ -118,18 +118,18 @@ def _read_alternatives(fields: Fields) -> int:
     try:
         count = fields.integer("alternatives") or 0
     except ApiError as error:
-        raise refused("alternatives parameter is not a number") from error
+        raise rejected("alternatives parameter is not a number") from error
     if count < 0:
-        raise refused("alternatives parameter must be >= 0")
+        raise rejected("alternatives parameter must be >= 0")
     if count > MAX_ALTERNATIVES:
-        raise refused(f"alternatives parameter must be <= {MAX_ALTERNATIVES}")
+        raise rejected(f"alternatives parameter must be <= {MAX_ALTERNATIVES}")
     return count
 
 
-def _resolve(asked: str, catalogue: Catalogue) -> str:
-    code = catalogue.resolve(asked)
+def _resolve(requested: str, catalogue: Catalogue) -> str:
+    code = catalogue.resolve(requested)
     if code is None:
-        raise not_supported(asked)
+        raise not_supported(requested)
     return code
 
 

@@ -93,7 +93,7 @@ def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
         openapi_extra=form_body(DETECT, {"q": "Bonjour tout le monde"}),
     )
     async def detect_language(request: Request) -> Response:
-        """Detect which served language it is in. Fields may be in JSON, in a form or in the URL's query."""
+        """Detect which served language a text is in. Fields may be in JSON, a form or the URL's query."""
         _, fields = await enter(authenticator, request, Scope.TRANSLATE)
         check_detection(translation_service.detection)
         text = required(fields, "q")

@@ -1,4 +1,4 @@
-"""Response models about models, the languages that they connect, and reloads."""
+"""Responses about models, the languages that they connect, and reloads."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -115,7 +115,7 @@ def _present_model(model: Model) -> ModelOut:
 
 
 def present_languages(routes: Routes) -> LanguagesResponse:
-    """Return all languages that are connected; for hundreds of them this takes a moment."""
+    """Return all pairs that are served; for hundreds of languages this takes a moment."""
     return LanguagesResponse(
         languages=[
             LanguageOut(source=source, reaches=_reaches(routes, source)) for source in routes.sources()

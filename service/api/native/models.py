@@ -76,7 +76,7 @@ def model_routes(
         responses={**shown(LANGUAGES), **failing},
     )
     async def languages(connection: Request) -> LanguagesResponse:
-        """Return the targets by a model for the pair, by one of many languages, or by two through a third."""
+        """List each source's targets: by a model for the pair, a multilingual one, or two through a third."""
         if requires_key:
             await authenticator.authenticate_key(connection, scope=None)
         if not known or known[0][0] is not router.routes:

@@ -47,7 +47,7 @@ class StrictRequest(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _has_few_fields(cls, body: object) -> object:
-        """Reject too many fields at once: to report each unknown name would block the event loop for a second."""
+        """Reject too many fields: to report each unknown name would block the event loop for a second."""
         if isinstance(body, dict) and len(body) > MAX_FIELDS:
             raise PydanticCustomError(
                 "too_many_fields",

@@ -194,7 +194,7 @@ def present_answers(answers: Sequence[TranslationResult], options: DecodingOptio
 
 
 def present_answer(answer: TranslationResult, options: DecodingOptions) -> TranslationOut:
-    """Return one translation without unneeded fields: `alternatives` of one hypothesis, `steps` of one model."""
+    """Return a result. Unset fields are not sent: `alternatives` of one hypothesis, `steps` of one model."""
     presented = TranslationOut(
         text=answer.text,
         source=answer.source,

@@ -58,8 +58,8 @@ def streaming_routes(translation_service: TranslationService, authenticator: Aut
         """
         require_ready(translation_service.inference)
         translation_request = request.translation_request()
-        telling = StreamDetail.TOKENS if request.stream_tokens else StreamDetail.SEGMENTS
-        progress = translation_service.stream(translation_request, connection.caller, telling)
+        detail = StreamDetail.TOKENS if request.stream_tokens else StreamDetail.SEGMENTS
+        progress = translation_service.stream(translation_request, connection.caller, detail)
         with naming_texts(request):  # an error before the first event has a status
             first = await cancel_on_disconnect(connection, anext(progress))
         return EventStream(_events(first, progress, request, translation_request.options))
@@ -77,16 +77,16 @@ async def _events(
         try:
             yield _event(first, options)
             with naming_texts(request):
-                async for told in progress:
-                    yield _event(told, options)
+                async for event in progress:
+                    yield _event(event, options)
         except Exception as error:  # noqa: BLE001 -- the response has begun, so its last event has the error
             yield format_sse_event(event="error", data_str=json.dumps(error_body(to_any_api_error(error))))
 
 
-def _event(told: Progress | list[TranslationResult], options: DecodingOptions) -> bytes:
-    if isinstance(told, list):
-        done = present_answers(told, options)
+def _event(progress: Progress | list[TranslationResult], options: DecodingOptions) -> bytes:
+    if isinstance(progress, list):
+        done = present_answers(progress, options)
         return format_sse_event(event="done", data_str=done.model_dump_json(exclude_unset=True))
-    event = present_progress(told)
+    event = present_progress(progress)
     name = "segment" if isinstance(event, SegmentEvent) else "tokens"
     return format_sse_event(event=name, data_str=event.model_dump_json())
