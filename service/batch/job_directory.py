@@ -20,7 +20,7 @@ class StartMode(Enum):
     """How a run treats existing files."""
 
     NEW = "new"
-    """Fail if output exists."""
+    """Fail if output, or the journal of a stopped run, exists."""
     RESUME = "resume"
     """Resume a stopped run, or begin if there is none."""
     OVERWRITE = "anew"
@@ -49,7 +49,7 @@ class JobDirectory:
 
     @property
     def lock_path(self) -> Path:
-        """The lock file, which exists while a run works and after it was killed; its content has no meaning."""
+        """The lock file: it exists while a run works and after it was killed; its content has no meaning."""
         return self._with_ending(".lock")
 
     @property
@@ -89,7 +89,7 @@ class JobDirectory:
 
     @contextmanager
     def opened(self, targets: Sequence[Path], start: StartMode) -> Iterator[Journal]:
-        """Open the journal of a run. Remove it when the block ends; keep it if the block raises.
+        """Open the journal of a run. Remove it when the block ends; if the block raises, keep what is in it.
 
         Args:
             targets: files that the job will write.
@@ -124,7 +124,7 @@ class JobDirectory:
     def _open_journal(self, start: StartMode) -> JournalFile:
         if start is not StartMode.OVERWRITE:
             return JournalFile.open(self.journal_path)
-        # The journal is emptied, not removed: if this run is killed now, it can still be resumed.
+        # Emptied, not removed: if this run is killed now, old output must not pass for a complete run.
         try:
             store = JournalFile.open(self.journal_path)
             Journal(store).forget()

@@ -1,4 +1,4 @@
-"""What became of every distinct entry of a job, kept where neither a kill nor a full disk loses it."""
+"""The outcome of every distinct entry of a job, in a database that survives a kill and a full disk."""
 
 import hashlib
 from collections.abc import Collection, Mapping
@@ -28,7 +28,7 @@ from service.batch.texts import Outcome, Translated, Untranslated
 JOB_LENGTH = 64
 CHECKSUM_SIZE_BYTES = 8
 MOST_KEYS = 512
-"""Asked for in one statement."""
+"""Maximum number of keys in one statement."""
 SHOWN_DIFFERENCES = 3
 
 METADATA = MetaData()
@@ -38,7 +38,7 @@ TRANSLATIONS = Table(
     METADATA,
     Column("job", String(JOB_LENGTH), primary_key=True),
     Column("key", LargeBinary, primary_key=True),
-    # Bytes, as PostgreSQL's text cannot hold every character.
+    # Bytes, as text columns in PostgreSQL cannot hold every character.
     Column("text", LargeBinary),
     Column("problem", Text),
     Column("is_cut", Boolean, nullable=False),
@@ -57,38 +57,38 @@ FACTS = Table(
 
 
 class JournalStore(Protocol):
-    """A database with the tables of `METADATA`, as `service.accounts.database.Database` is one."""
+    """A database with the tables of `METADATA`, such as `service.accounts.database.Database`."""
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """Name for messages."""
         ...
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """One look at the database."""
+        """Open a read transaction."""
         ...
 
     def writing(self) -> AbstractContextManager[Connection]:
-        """A change that is made wholly when the block ends, or not at all if it raises."""
+        """Open a write transaction: committed when the block ends, rolled back if it raises."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """One job's part of a store. All methods raise what the store raises where it fails."""
+    """The journal of one job in a store. All methods raise the store's errors if it fails."""
 
     store: JournalStore
     job: str = ""
-    """Empty where a store has one job."""
+    """Id of the job; empty if the store has only one."""
 
     def begin(self, facts: Mapping[str, str]) -> None:
-        """Note what the job is, or compare it with what was noted.
+        """Record the facts of a new job, or compare them with those recorded.
 
         Args:
-            facts: all that translations and files depend on, by names for people.
+            facts: all that translations and files depend on, under readable names.
 
         Raises:
-            OtherJob: the journal was begun with others.
+            OtherJob: the journal was begun with other facts.
         """
         with self.store.writing() as connection:
             known = _facts(connection, self.job)
@@ -99,15 +99,15 @@ class Journal:
                 raise OtherJob(_differences(known, facts))
 
     def facts(self) -> dict[str, str]:
-        """What was noted; nothing before `begin`."""
+        """Return the recorded facts; empty before `begin`."""
         with self.store.reading() as connection:
             return _facts(connection, self.job)
 
     def outcomes(self, keys: Collection[bytes]) -> dict[bytes, Outcome]:
-        """What became of entries, of those that are here.
+        """Return the outcomes of those keys that are in the journal.
 
         Raises:
-            JournalDamaged: a row is not what was written.
+            JournalDamaged: a row does not match its checksum.
         """
         distinct = list(dict.fromkeys(keys))
         found: dict[bytes, Outcome] = {}
@@ -124,9 +124,9 @@ class Journal:
         return found
 
     def commit(self, outcomes: Mapping[bytes, Outcome]) -> None:
-        """Keep all of a chunk; when it returns, they outlive this process, and if it raises, none is kept.
+        """Store all outcomes of a chunk durably, or none of them if this raises.
 
-        What is here already stays: the same entry comes to the same.
+        Outcomes already in the journal stay: the same entry has the same outcome.
         """
         if not outcomes:
             return
@@ -136,13 +136,13 @@ class Journal:
             connection.execute(dialect.insert(TRANSLATIONS).on_conflict_do_nothing(), rows)
 
     def num_outcomes(self) -> int:
-        """Distinct entries that are here."""
+        """Count the distinct entries in the journal."""
         with self.store.reading() as connection:
             query = select(func.count()).select_from(TRANSLATIONS).where(TRANSLATIONS.c.job == self.job)
             return connection.execute(query).scalar_one()
 
     def forget(self) -> None:
-        """Remove all of the job."""
+        """Remove all outcomes and facts of the job."""
         with self.store.writing() as connection:
             for table in (TRANSLATIONS, FACTS):
                 connection.execute(delete(table).where(table.c.job == self.job))

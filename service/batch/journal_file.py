@@ -1,4 +1,4 @@
-"""The journal of a job of the shell: a file of SQLite beside the output."""
+"""The journal of a batch command: an SQLite file next to the output."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,33 +15,33 @@ from service.batch.journal import METADATA
 
 BUSY_S = 1.0
 DAMAGED = ("malformed", "not a database", "corrupt")
-"""Of these, SQLite's messages about files that are not what it wrote."""
+"""Words in SQLite's messages about damaged files."""
 COMPANIONS = ("-wal", "-shm", "-journal")
-"""Endings of the files that SQLite has beside its own."""
+"""Suffixes of the files that SQLite creates next to its database."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalFile:
-    """A `Store` that is a file of its own, with one user."""
+    """A `JournalStore` in its own file, with one user."""
 
     path: Path
     engine: Engine
 
     @classmethod
     def open(cls, path: Path) -> "JournalFile":
-        """Open a journal, or make an empty one.
+        """Open a journal, or create an empty one.
 
         Raises:
-            JournalDamaged: the file is no journal.
-            JournalFailed: it cannot be made, read or written.
+            JournalDamaged: the file is not a journal.
+            JournalFailed: the file cannot be created, read or written.
         """
         try:
-            path.touch(mode=0o600)  # it holds texts, which are nobody else's to read
+            path.touch(mode=0o600)  # it contains texts, which other users must not read
         except OSError as error:
             raise JournalFailed(str(path), f"cannot be made: {error.strerror or error}") from error
         engine = create_engine(
             URL.create("sqlite", database=str(path)),
-            # One connection, no BEGIN but that of `_begin`; one thread at a time uses it.
+            # One connection, used by one thread at a time; only `_begin` sends BEGIN.
             poolclass=StaticPool,
             connect_args={"timeout": BUSY_S, "isolation_level": None, "check_same_thread": False},
             hide_parameters=True,
@@ -66,13 +66,13 @@ class JournalFile:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Raises JournalFailed, JournalDamaged."""
+        """Open a connection for reading. Raises JournalFailed, JournalDamaged."""
         with self._failing_typed(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Raises JournalFailed, JournalDamaged."""
+        """Open a transaction. Raises JournalFailed, JournalDamaged."""
         with self._failing_typed(), self.engine.begin() as connection:
             yield connection
 
@@ -86,12 +86,12 @@ class JournalFile:
             if is_damaged and not isinstance(error, OperationalError):
                 raise JournalDamaged(self.name, problem) from error
             raise JournalFailed(self.name, problem) from error
-        except UnicodeDecodeError as error:  # of SQLite's message, which quotes what is damaged
+        except UnicodeDecodeError as error:  # SQLite's message quotes the damaged bytes
             raise JournalDamaged(self.name, "it names what is no UTF-8") from error
 
 
 def remove_journal(path: Path) -> None:
-    """Remove a journal, and then what means nothing without it."""
+    """Remove a journal, and then the files that SQLite created next to it."""
     for file in (path, *(path.with_name(path.name + ending) for ending in COMPANIONS)):
         with suppress(FileNotFoundError):
             file.unlink()
@@ -109,8 +109,7 @@ class _SqliteConnection(Protocol):
 def _prepare(connection: _SqliteConnection, record: object) -> None:
     del record
     cursor = connection.cursor()
-    # A commit is on the disk when it returns. Without memory shared by several users, which file systems of
-    # networks do not have.
+    # A commit is on disk when it returns. EXCLUSIVE avoids shared memory, which network file systems lack.
     for pragma in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()

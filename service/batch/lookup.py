@@ -1,4 +1,4 @@
-"""Entries beside what the journal has of them, so many at a time as it is asked for at once."""
+"""Look-up of entries in the journal, one window of entries at a time."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -14,16 +14,16 @@ WINDOW_ENTRIES = 256
 
 
 class LookedUp(NamedTuple):
-    """An entry, and what became of it."""
+    """An entry with its key and its outcome."""
 
     key: bytes
     entry: Entry
     outcome: Outcome | None
-    """None where the journal has nothing."""
+    """None if the journal has no outcome."""
 
 
 def look_up(journal: Journal, entries: Iterable[Entry], pair: Pair) -> Iterator[list[LookedUp]]:
-    """Windows of entries of one pair of languages, lazily and in their order.
+    """Yield windows of entries with their outcomes, lazily and in order.
 
     Raises:
         JournalFailed, JournalDamaged: see `Journal.outcomes`.

@@ -1,4 +1,4 @@
-"""The second pass: files are read once more, and written with what the journal has of their entries."""
+"""The second pass: read the files again, and write them with the translations in the journal."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,16 +21,16 @@ CUT = "a length limit was reached; the translation may be incomplete"
 
 
 class OnFailure(StrEnum):
-    """What stands in the place of an entry that could not be translated."""
+    """What is written for an entry that could not be translated."""
 
     SOURCE = "source"
-    """The entry as it was."""
+    """The source text of the entry."""
     EMPTY = "empty"
 
 
 @dataclass(slots=True)
 class Tally:
-    """Entries of files that were written, as often as they occur."""
+    """Counts of entries in the files written; repeated entries count each time."""
 
     num_failed: int = 0
     num_cut: int = 0
@@ -45,21 +45,21 @@ def write_files(
     problems_path: Path,
     stop: Event,
 ) -> Tally:
-    """Write all files, each whole or not at all, and what is wrong with any of their entries to a side file.
+    """Write all files, each completely or not at all, and list problems with their entries in a side file.
 
-    The side file has a JSON object for each entry that was not translated, or that was cut; without any there
-    is no such file.
+    The side file has a JSON object for each entry that was not translated or was cut. If there are none,
+    there is no such file.
 
     Args:
-        files: whose entries are all in the journal.
-        surveys: what was in each when the job began.
-        journal: of the job.
+        files: files whose entries are all in the journal.
+        surveys: survey of each file from when the job began.
+        journal: journal of the job.
         on_failure: what is written for entries that could not be translated.
-        problems_path: of the side file.
-        stop: is looked at now and then.
+        problems_path: path of the side file.
+        stop: checked now and then.
 
     Raises:
-        InputChanged: a file is not what it was.
+        InputChanged: a file has changed since its survey.
         InputProblem: a file cannot be read.
         OutputFailed: a file cannot be written.
         JobCancelled: `stop` was set.
@@ -72,7 +72,7 @@ def write_files(
             _write_file(file, survey, outcomes)
     if not problems.is_there:
         with suppress(FileNotFoundError):
-            problems_path.unlink()  # of a run before
+            problems_path.unlink()  # left by an earlier run
     return tally
 
 
@@ -84,12 +84,12 @@ def _write_file(file: JobFile, survey: Survey, texts: "_Texts") -> None:
 
 
 def reports_failures(problems_path: Path) -> bool:
-    """Whether a side file, if there is one, has an entry that was not translated, and not only cut ones."""
+    """Return whether the side file, if it exists, lists an entry that was not translated, not only cut ones."""
     return first_failure(problems_path) is not None
 
 
 def first_failure(problems_path: Path) -> str | None:
-    """Where the first entry that was not translated stands, and why; None if a side file has none."""
+    """Return the position and the problem of the first entry that was not translated; None if there is none."""
     try:
         with problems_path.open(encoding="utf-8") as lines:
             for line in lines:
@@ -102,7 +102,7 @@ def first_failure(problems_path: Path) -> str | None:
 
 
 class _Problems:
-    """The side file, which is begun with the first problem."""
+    """The side file, which is created with the first problem."""
 
     def __init__(self, path: Path, opened: ExitStack) -> None:
         self._path = path
@@ -124,13 +124,13 @@ class _Problems:
             "text": entry.text,
         }
         line = json.dumps(record, ensure_ascii=False) + "\n"
-        # A surrogate that stands alone has no UTF-8.
+        # A lone surrogate cannot be encoded in UTF-8.
         self._target.write(line.encode("utf-8", "backslashreplace"))
 
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """One text for each entry of a file, in their order."""
+    """The texts to write for the entries of a file, in order."""
 
     file: JobFile
     journal: Journal
@@ -145,7 +145,7 @@ class _Texts:
                 raise JobCancelled
             for _, entry, outcome in window:
                 if outcome is None:
-                    raise InputChanged(self.file.name)  # all that was in it has an outcome
+                    raise InputChanged(self.file.name)  # all entries of the surveyed file have an outcome
                 yield self._text(entry, outcome)
 
     def _text(self, entry: Entry, outcome: Outcome) -> str:

@@ -1,6 +1,6 @@
-"""The first pass: what the journal lacks is translated, each distinct entry once, and kept in chunks.
+"""The first pass: translate entries that are not in the journal, each distinct one once; commit in chunks.
 
-Nothing is held of an entry once it is in the journal, so that memory does not grow with the files.
+Once an entry is in the journal, nothing of it stays in memory, so memory does not grow with the files.
 """
 
 import time
@@ -23,17 +23,17 @@ TranslatorOf = Callable[[Pair], EntryTranslator]
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """When outcomes are committed: as soon as either is reached."""
+    """Limits of a chunk: outcomes are committed as soon as either is reached."""
 
     entries: int = 256
     seconds: float = 2.0
 
 
 class PendingEntriesPass:
-    """Hands a translator what the journal lacks, and the journal what comes of it.
+    """Sends pending entries to a translator, and commits their outcomes to the journal.
 
-    Entries that are under way are in `_waiting`, and those that wait for the next commit in `_uncommitted`:
-    when they come again they are not in the journal, and need not be translated.
+    Entries in progress are in `_waiting`, and those that wait for the next commit in `_uncommitted`: if they
+    occur again, they are not in the journal yet, but need no second translation.
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class PendingEntriesPass:
 
     @property
     def num_translated(self) -> int:
-        """Distinct entries."""
+        """Number of distinct entries translated so far."""
         return self._num_translated
 
     def run(self, files: Sequence[JobFile], pair: Pair, translator: EntryTranslator) -> None:
-        """Translate files of one pair as one stream, so that the translator is never empty between them.
+        """Translate files of one pair as one stream, so that the translator does not run empty between them.
 
-        What is translated by the time it ends is in the journal, whatever ends it.
+        Whatever ends the pass, all finished translations are committed, unless the journal itself fails.
         """
         outcomes = translator.translate(self._pending(files, pair))
         try:
@@ -82,14 +82,14 @@ class PendingEntriesPass:
             raise
         finally:
             if isinstance(outcomes, Generator):
-                outcomes.close()  # what is under way is given up now, not when somebody collects it
+                outcomes.close()  # cancels work in progress now, not at garbage collection
         self._commit()
 
     def _pending(self, files: Sequence[JobFile], pair: Pair) -> Iterator[Entry]:
         entries = (entry for file in files for entry in read_entries(file))
         for window in look_up(self._journal, entries, pair):
             self._check_stop()
-            # All of the window is looked at before any of it is handed over: meanwhile nothing is committed.
+            # Check the whole window before its first entry is yielded, so that nothing is committed in between.
             pending = self._report_pending(window)
             self._report_progress()
             for key, entry in pending:

@@ -1,4 +1,4 @@
-"""Files with their formats and languages: what places become before they are a job."""
+"""Planning of a batch job: determine the format and the languages of each file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,32 +20,32 @@ from service.translation.request import AUTO, UNDETERMINED
 from service.translation.source_language import resolve_source
 
 LOOKED_AT_ENTRIES = 200
-"""From the beginning of a file whose language is to be detected."""
+"""Maximum number of entries, from the beginning of a file, that are used to detect its language."""
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageOptions:
-    """What a caller says of all files."""
+    """Options that apply to all files of a command."""
 
     source: str | None
-    """None where only one is possible; `auto`: detected for each file by itself, from its beginning."""
+    """Source language. None: the only possible one. `auto`: detected for each file, from its beginning."""
     target: str | None
     columns: tuple[str, ...] = ()
     model: str | None = None
     """The only bundle to use."""
     limits: FileLimits | None = None
-    """What reading a file may cost; None where files are trusted."""
+    """Limits of file processing; None if files are trusted."""
 
 
 def plan_files(
     mappings: Sequence[FileMapping], options: LanguageOptions, router: Router
 ) -> tuple[JobFile, ...]:
-    """Open formats and find the languages of all files.
+    """Determine the formats and the languages of all files.
 
     Raises:
-        UnsupportedPair: nothing translates between the languages.
-        InputProblem: naming every file that is of no known kind, or whose language cannot be told.
-        OutputProblem: a file would be written under a name of another kind.
+        UnsupportedPair: no model translates between the languages.
+        InputProblem: files have no known format or no detectable language; the error names each.
+        OutputProblem: the name of an output file belongs to another format.
     """
     is_auto = options.source is not None and options.source.lower() == AUTO
     pair = None if is_auto else router.route(options.source, options.target, options.model).pair
@@ -78,7 +78,7 @@ def _check_kind(place: FileMapping) -> None:
 
 
 def _detect(place: FileMapping, options: LanguageOptions, router: Router) -> Pair:
-    """Of a file that is in the target language already, that language twice."""
+    """Return a file's languages; the same twice if the file is already in the target language."""
     undetermined = Pair(UNDETERMINED, options.target or UNDETERMINED)
     file = _plan(place, undetermined, options)
     try:
@@ -91,10 +91,10 @@ def _detect(place: FileMapping, options: LanguageOptions, router: Router) -> Pai
 
 
 def beginning_of(file: JobFile) -> str:
-    """Running text that a file's language is told from: as much as is looked at.
+    """Return enough plain text from the beginning of a file to detect its language.
 
     Raises:
-        InputProblem: it cannot be read.
+        InputProblem: the file cannot be read.
     """
     texts, num_characters = list[str](), 0
     for entry in islice(read_entries(file), LOOKED_AT_ENTRIES):
@@ -111,4 +111,4 @@ def _running_text(entry: Entry) -> str:
     try:
         return "\n".join(parse(entry.text, entry.markup).blocks)
     except MarkupError:
-        return ""  # told of when it is to be translated
+        return ""  # reported when the entry is translated

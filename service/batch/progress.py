@@ -1,4 +1,4 @@
-"""How far a job is."""
+"""Progress and final report of a batch job."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,33 +6,33 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class BatchProgress:
-    """Counts entries as often as they occur in the files, but for `num_translated`."""
+    """Counts of entries; repeated entries count each time, except in `num_translated`."""
 
     num_entries: int
-    """Of all files."""
+    """Entries of all files."""
     num_done: int
-    """With an outcome, of this run or of one before."""
+    """Entries with an outcome, from this run or an earlier one."""
     num_failed: int
-    """Of these, those that could not be translated."""
+    """Entries among these that could not be translated."""
     num_translated: int
     """Distinct entries that were translated in this run."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What became of a job."""
+    """Final counts of a job."""
 
     num_entries: int
     num_failed: int
     num_cut: int
-    """Translated, but a length limit was reached: something may be missing."""
+    """Translated entries that reached a length limit and may be incomplete."""
     num_translated: int
-    """Distinct entries that were translated in this run; none where a resumed one had only files to write."""
+    """Distinct entries translated in this run; 0 if a resumed run only had to write files."""
 
 
 OnProgress = Callable[[BatchProgress], object]
 
 
 def ignore_progress(progress: BatchProgress) -> None:
-    """For callers that do not follow a job."""
+    """Do nothing, for callers that do not show progress."""
     del progress

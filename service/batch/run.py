@@ -1,9 +1,9 @@
-"""A whole job on one page: files are surveyed, what the journal lacks is translated, files are written.
+"""A whole batch job in three steps: survey the files, translate entries missing from the journal, write files.
 
 The same text always gets the same translation, so the journal has one outcome for each distinct entry,
-wherever it stands. That makes three things one: what occurs twice is translated once; what a run before had
-translated is not translated again; and files are the same, byte for byte, however often the job was killed on
-the way.
+wherever it occurs. Three guarantees follow: repeated entries are translated once; entries translated by an
+earlier run are not translated again; and the output is the same, byte for byte, however often the job was
+killed and resumed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,13 +22,13 @@ from service.formats.isolation import IsolatedFormat
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be done."""
+    """A batch job: files to translate, and all that their translation depends on."""
 
     files: tuple[JobFile, ...]
     facts: Mapping[str, str]
-    """All that translations and files depend on beside the files, by names for people: bundles, options."""
+    """All that the output depends on besides the files, such as bundles and options, under readable names."""
     problems_path: Path
-    """Where entries that could not be translated are told of, in JSON lines."""
+    """Path of the side file that lists entries that were not translated or were cut, in JSON lines."""
     on_failure: OnFailure = OnFailure.SOURCE
     chunks: Chunks = field(default_factory=Chunks)
 
@@ -41,20 +41,20 @@ def run_job(
     on_progress: OnProgress = ignore_progress,
     stop: Event | None = None,
 ) -> BatchReport:
-    """Do a job, or go on with it where the journal ends.
+    """Run a job, or resume it from its journal.
 
     Args:
-        job: what is to be done.
-        translator_of: for the files of one pair of languages.
-        journal: of this job; nobody else may write to it meanwhile.
-        on_progress: told often, on this thread; must be quick.
-        stop: set by another thread, or a signal's handler, to end the job soon.
+        job: the job.
+        translator_of: returns the translator for a pair of languages.
+        journal: journal of this job; nobody else may write to it meanwhile.
+        on_progress: called often, on this thread; must be fast.
+        stop: set by another thread or a signal handler to end the job soon.
 
     Raises:
-        OtherJob: the journal is of a job with other files or facts.
-        JournalDamaged, InputProblem, InputChanged: see `service.batch.errors`; nothing can be done.
-        JobCancelled, ReadingStopped, OutputFailed, JournalFailed: the same call goes on from there.
-        TranslatorClosed: as before; the translator ended.
+        OtherJob: the journal belongs to a job with other files or facts.
+        JournalDamaged, InputProblem, InputChanged: see `service.batch.errors`; a retry would fail as well.
+        JobCancelled, ReadingStopped, OutputFailed, JournalFailed: the same call resumes the job.
+        TranslatorClosed: the translator was closed; the same call resumes the job.
     """
     stop = stop or Event()
     surveys = begin(job, journal, stop)
@@ -65,7 +65,7 @@ def run_job(
 
 
 def begin(job: Job, journal: Journal, stop: Event) -> list[Survey]:
-    """Survey the files and note in the journal what the job is. Errors are those of `run_job`."""
+    """Survey the files and record the job's facts in the journal. Errors are those of `run_job`."""
     surveys = survey_all(job.files, stop)
     journal.begin({**job.facts, **_facts_of_files(job, surveys)})
     return surveys
@@ -80,7 +80,7 @@ def translate_pending(
     on_progress: OnProgress,
     stop: Event,
 ) -> int:
-    """Translate what the journal lacks; gives how many distinct entries. Errors are those of `run_job`."""
+    """Translate entries missing from the journal; return the number of distinct ones. Errors: see `run_job`."""
     num_entries = sum(survey.num_entries for survey in surveys)
     pending = PendingEntriesPass(journal, num_entries, chunks=job.chunks, on_progress=on_progress, stop=stop)
     for pair, files in by_pair(job.files).items():
@@ -107,14 +107,14 @@ def finish(
 def _facts_of_files(job: Job, surveys: Sequence[Survey]) -> dict[str, str]:
     facts = {"what stands for entries that fail": str(job.on_failure), "number of files": str(len(job.files))}
     for file, survey in zip(job.files, surveys, strict=True):
-        # In which process it is read makes no difference.
+        # The process in which a file is read makes no difference.
         known = file.format.inner if isinstance(file.format, IsolatedFormat) else file.format
         facts[f"file {file.name}"] = f"{survey.fact}, {file.pair}, read by {type(known).__name__}"
     return facts
 
 
 def by_pair(files: Sequence[JobFile]) -> dict[Pair, list[JobFile]]:
-    """Files that go to one translator, as one stream."""
+    """Group files by pair of languages: each group goes to one translator, as one stream."""
     grouped: dict[Pair, list[JobFile]] = {}
     for file in files:
         grouped.setdefault(file.pair, []).append(file)

@@ -1,4 +1,4 @@
-"""What a job needs of whatever translates for it, and what becomes of each text."""
+"""The interface of translators for batch jobs, and the possible outcomes of an entry."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ class Translated:
 
     text: str
     is_cut: bool = False
-    """Whether a segment reached its length limit, so that something may be missing."""
+    """Whether a segment reached its length limit, so that the text may be incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ Outcome = Translated | Untranslated
 
 
 class EntryTranslator(Protocol):
-    """Translates entries one by one: what becomes of one has nothing to do with the others."""
+    """Translates entries independently of each other."""
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
-        """An outcome for each entry, in their order; lazily, with so many under way as fill the engine.
+        """Yield an outcome for each entry, in order; lazily, with enough entries in progress to fill the engine.
 
         Raises:
-            TranslatorClosed: it ended; what was not given must be asked again.
+            TranslatorClosed: the translator was closed; entries without an outcome must be sent again.
         """
         ...

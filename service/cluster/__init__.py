@@ -1,1 +1,1 @@
-"""The job engine on a Ray cluster: what a job lacks is translated by a pool of engines, wherever they run."""
+"""Batch jobs on a Ray cluster: a pool of engines on its nodes translates the pending entries."""

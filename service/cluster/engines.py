@@ -1,4 +1,4 @@
-"""What a node of the cluster translates with, and how it does a partition."""
+"""The engine of a cluster node, and the Ray actor that translates partitions with it."""
 
 import pickle
 from collections.abc import Iterator, Mapping
@@ -22,41 +22,41 @@ from service.cluster.partitions import read_partition, write_outcomes
 
 
 class NodeEngine(Protocol):
-    """Opens an engine on whatever node it is sent to; it can be pickled."""
+    """A picklable description of an engine, which opens it on any node."""
 
     def open(self, num_cpus: int) -> AbstractContextManager[TranslatorOf]:
-        """Translators for pairs of languages, until the block ends.
+        """Open the engine until the block ends; return the function that gives a pair's translator.
 
         Args:
-            num_cpus: that the node has for it.
+            num_cpus: number of CPUs that the node has for the engine.
 
         Raises:
-            EngineDiffers: its translations would be others than those of the job.
+            EngineDiffers: its translations would differ from those of the job.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RoutedEngine:
-    """Bundles by their folders, which all nodes have under the same paths."""
+    """An engine with bundles in folders that all nodes have under the same paths."""
 
     models: Mapping[str, Path]
-    """By their names."""
+    """Folders of the bundles, by name."""
     pairs: tuple[Pair, ...]
     """Languages of all files."""
     facts: Mapping[str, str]
-    """`translator_facts` of the process that leads."""
+    """`translator_facts` of the driver process."""
     options: DecodingOptions
     model: str | None = None
     """The only bundle to use."""
     pivots: tuple[str, ...] = ()
     providers: str = "cpu"
     threads: int = 1
-    """Inside one replica: as many as a run without a cluster has, whose translations are to be the same."""
+    """Threads of one replica: as many as without a cluster, so that the translations are the same."""
 
     @contextmanager
     def open(self, num_cpus: int) -> Iterator[TranslatorOf]:
-        """See `NodeEngine.open`; there is a replica for each CPU, or for as many as a replica has threads."""
+        """Open the engine as `NodeEngine.open` does, with one replica for every `threads` CPUs."""
         translators = TranslatorOptions(
             replicas=max(1, num_cpus // self.threads),
             threads=self.threads,
@@ -85,23 +85,23 @@ class RoutedEngine:
 
 
 class PartitionTranslator:
-    """An actor of Ray: an engine that is opened once and does partition after partition."""
+    """A Ray actor with an engine that is opened once and translates partition after partition."""
 
     def __init__(self, engine: NodeEngine, num_cpus: int, outcomes_path: Path) -> None:
-        """Opens nothing yet: Ray tries to make an actor again and again, whatever its constructor raised."""
+        """Store the arguments and open nothing: Ray would retry a constructor that raises, again and again."""
         self._engine = engine
         self._num_cpus = num_cpus
         self._outcomes_path = outcomes_path
         self._opened = ExitStack()
-        """Closed by nobody: the engine lives as long as the actor's process."""
+        """Never closed: the engine lives as long as the actor's process."""
         self._translator_of: TranslatorOf | None = None
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[str | bytes]]:
-        """Translate partitions, whose files are named in the column `item`.
+        """Translate the partitions whose file names are in the column `item`.
 
         Returns:
-            For each the name of its file of outcomes in the column `outcomes`, or in `error` what went wrong,
-            pickled: Ray has its own errors in the place of what an actor raises, with texts of many lines.
+            For each partition the name of its file of outcomes in the column `outcomes`, or a pickled error in
+            `error`. An error that an actor raises would be replaced by one of Ray's, with a text of many lines.
         """
         outcomes: list[str | bytes] = []
         errors: list[str | bytes] = []

@@ -1,4 +1,4 @@
-"""What ends a job on a cluster, beside what ends any job."""
+"""Errors that end a job on a cluster, in addition to those of every batch job."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from service.batch.errors import BatchRejected, BatchStopped
 
 @dataclass(eq=False)
 class ClusterMissing(BatchRejected):
-    """Ray, or what it stands on, is not installed."""
+    """Ray, or a library that it needs, is not installed."""
 
     problem: str
 
@@ -19,7 +19,7 @@ class ClusterMissing(BatchRejected):
 
 @dataclass(eq=False)
 class ClusterFailed(BatchStopped):
-    """The cluster could not be reached, or something in it ended what was under way."""
+    """The cluster could not be reached, or work on it failed."""
 
     problem: str
 
@@ -29,7 +29,7 @@ class ClusterFailed(BatchStopped):
 
 @dataclass(eq=False)
 class PartitionDamaged(BatchStopped):
-    """A partition's file is not what was written."""
+    """A partition's file is not the same as what was written."""
 
     name: str
 
@@ -39,7 +39,7 @@ class PartitionDamaged(BatchStopped):
 
 @dataclass(eq=False)
 class EngineDiffers(BatchRejected):
-    """A node of the cluster has other bundles, or other versions, than the one that leads."""
+    """A node of the cluster has other bundles or versions than the driver."""
 
     differences: tuple[str, ...]
 

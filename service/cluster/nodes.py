@@ -1,4 +1,4 @@
-"""Ray: a cluster of this machine's own, or one that is there, and files done by a pool of actors in it."""
+"""Use of Ray: start a local cluster or connect to one, and translate partitions with a pool of actors."""
 
 import logging
 import os
@@ -21,38 +21,38 @@ if TYPE_CHECKING:
     from ray.data import Dataset
 
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
-"""What Ray reads: nothing is reported to its makers, and what it logs of itself stays in its own files."""
+"""Environment for Ray: no usage statistics are sent, and Ray's own log stays in its files."""
 _AN_ERROR = re.compile(r"[\w.]+(Error|Exception): ")
 LOOK_S = 0.2
-"""Between two looks at whether the job is to stop."""
+"""Seconds between two checks whether the job is to stop."""
 REACH_S = 10.0
-"""For a cluster, until it answers."""
+"""Seconds to wait until a cluster answers."""
 LEAVE_S = 30.0
-"""For a job that is stopped, until a partition is finished: only then can Ray be told to leave the rest."""
+"""Seconds that a stopped job waits for the next finished partition: only then can Ray drop the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """Which cluster, and how much of it."""
+    """The cluster to use, and how much of it."""
 
     address: str | None = None
-    """`auto` for the cluster that this machine is a node of, `HOST:PORT` for another; None for one that lives
-    on this machine as long as the job runs."""
+    """`auto` for the cluster that this machine is a node of, `HOST:PORT` for another; None for one that runs
+    on this machine as long as the job."""
     workers: int = 1
-    """Engines, each a process with its own copy of the models."""
+    """Number of engines, each a process with its own copy of the models."""
     cpus: int = 1
-    """Of each engine."""
+    """Number of CPUs of each engine."""
 
 
 @contextmanager
 def connected(options: ClusterOptions) -> Iterator[None]:
-    """Use a cluster until the block ends; one that this process uses already stays in use.
+    """Connect to a cluster until the block ends; a connection that this process already has stays open.
 
-    Nothing is reported to Ray's makers.
+    No usage statistics are sent to Ray's makers.
 
     Raises:
         ClusterMissing: Ray is not installed.
-        ClusterFailed: the cluster cannot be reached or begun.
+        ClusterFailed: the cluster cannot be reached or started.
     """
     try:
         import ray  # noqa: PLC0415 -- an extra, which takes a second to import
@@ -84,7 +84,7 @@ def connected(options: ClusterOptions) -> Iterator[None]:
 
 
 def _check_reachable(address: str) -> None:
-    """Ray itself would try for minutes."""
+    """Connect to the cluster's address once, and fail early: Ray itself would retry for minutes."""
     host, _, port = address.rpartition(":")
     if host and port.isdecimal():
         with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_S):
@@ -94,12 +94,12 @@ def _check_reachable(address: str) -> None:
 def translate_partitions(
     partitions: Sequence[Path], engine: NodeEngine, outcomes_path: Path, options: ClusterOptions, stop: Event
 ) -> Generator[Path]:
-    """Files of outcomes, as they are finished, in any order; to be closed where they are not all taken.
+    """Yield files of outcomes as they are finished, in any order. Close the generator if not all are used.
 
     Raises:
         JobCancelled: `stop` was set.
-        ClusterFailed: an engine could not be opened, or ended; Ray has tried again where that can help.
-        BatchError: what an engine raised.
+        ClusterFailed: an engine could not be opened, or died; Ray has retried where that can help.
+        BatchError: an engine raised this error.
     """
     dataset = _dataset(partitions, engine, outcomes_path, options)
     finished: Queue[Path | Exception | None] = Queue()
@@ -122,11 +122,11 @@ def _dataset(
     import ray.data  # noqa: PLC0415 -- see `connected`
 
     context = ray.data.DataContext.get_current()
-    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # errors are raised, too
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # errors are raised as well
     context.enable_progress_bars = False
     context.log_internal_stack_trace_to_stdout = False
-    # A block, and so a task, for each partition: Ray reads nothing of it itself, since it would join and part
-    # files as it likes, and a partition is to be done and written as a whole.
+    # One block, and so one task, for each partition. Ray does not read the files itself: it would merge and
+    # split them as it likes, but a partition must be translated and written as a whole.
     named = ray.data.from_items([str(path) for path in partitions], override_num_blocks=len(partitions))
     return named.map_batches(
         PartitionTranslator,
@@ -141,11 +141,11 @@ def _consume(dataset: "Dataset", finished: "Queue[Path | Exception | None]", lea
     try:
         for batch in dataset.iter_batches(batch_size=None, prefetch_batches=0):
             for name, error in zip(batch["outcomes"], batch["error"], strict=True):
-                # Pickled by this job's own actors.
+                # Safe to unpickle: pickled by this job's own actors.
                 finished.put(pickle.loads(bytes(error)) if error else Path(str(name)))  # noqa: S301
             if leaving.is_set():
                 return
-    except Exception as error:  # noqa: BLE001 -- whatever it is, the job's thread raises it
+    except Exception as error:  # noqa: BLE001 -- the job's thread raises it
         finished.put(error)
     else:
         finished.put(None)
@@ -162,7 +162,7 @@ def _next(finished: "Queue[Path | Exception | None]", stop: Event) -> Path | Exc
 
 
 def _typed(error: Exception) -> BatchError:
-    """What an actor told, or the line that counts among those that Ray has for an error."""
+    """Return an actor's error as it is, or the relevant line of Ray's message as a ClusterFailed."""
     if isinstance(error, BatchError):
         return error
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]

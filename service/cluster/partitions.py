@@ -1,7 +1,7 @@
-"""Partitions of a job: files of entries to translate, and files of what became of them.
+"""Partitions of a job: files of entries to translate, and files of their outcomes.
 
-All nodes see them under one path. A file takes its name when it is whole, and the name has a digest of all
-its bytes, so that a part of a file, or one that was damaged, is never taken for a partition.
+All nodes see them under the same path. A file gets its name when it is complete, and the name includes a
+digest of all its bytes, so an incomplete or damaged file is never read as a partition.
 """
 
 import hashlib
@@ -30,11 +30,11 @@ except ImportError as error:
 DIGEST_SIZE_BYTES = 16
 SUFFIX = ".parquet"
 PARTIAL = ".partial"
-"""Ending of a file that is not whole yet."""
+"""Suffix of an incomplete file."""
 PAIR = b"pair"
-"""Under which a file of entries has its languages, in its schema."""
+"""Metadata key, in the schema of a file of entries, for its languages."""
 
-# Bytes, as UTF-8 cannot hold every string of Python.
+# Bytes, as UTF-8 cannot encode every Python string.
 ENTRIES = pa.schema([("key", pa.binary()), ("text", pa.large_binary()), ("markup", pa.string())])
 OUTCOMES = pa.schema(
     [("key", pa.binary()), ("text", pa.large_binary()), ("problem", pa.string()), ("is_cut", pa.bool_())]
@@ -48,30 +48,30 @@ class Partition:
     pair: Pair
     keys: tuple[bytes, ...]
     entries: tuple[Entry, ...]
-    """Without their places."""
+    """Entries without their places."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionFolder:
-    """Where a job has its partitions."""
+    """Folder of a job's partitions."""
 
     path: Path
 
     @property
     def entries_path(self) -> Path:
-        """Files to translate; they are written anew by every run."""
+        """Folder of files to translate; every run writes them again."""
         return self.path / "entries"
 
     @property
     def outcomes_path(self) -> Path:
-        """Files of what became of them, which outlive a run that is killed."""
+        """Folder of files of outcomes, which survive if a run is killed."""
         return self.path / "outcomes"
 
     def prepare(self) -> None:
-        """Make the folders, empty but for outcomes of a run before.
+        """Create the folders, empty except for outcomes of an earlier run.
 
         Raises:
-            OutputFailed: they cannot be made.
+            OutputFailed: the folders cannot be created.
         """
         with _failing_typed(self.path):
             if self.entries_path.exists():
@@ -80,28 +80,28 @@ class PartitionFolder:
                 folder.mkdir(parents=True, exist_ok=True)
 
     def remove(self) -> None:
-        """Remove all of it, if it is there."""
+        """Remove the whole folder, if it exists."""
         if self.path.exists():
             with _failing_typed(self.path):
                 shutil.rmtree(self.path)
 
     def leave(self) -> None:
-        """Remove what a later run has no use for: all but outcomes."""
+        """Remove everything but outcomes: a later run has no use for it."""
         shutil.rmtree(self.entries_path, ignore_errors=True)
         with suppress(OSError):  # there are outcomes
             self.outcomes_path.rmdir()
             self.path.rmdir()
 
     def finished(self) -> Iterator[Path]:
-        """Files of outcomes."""
+        """Yield the files of outcomes."""
         yield from sorted(self.outcomes_path.glob(f"*{SUFFIX}"))
 
 
 def write_partition(folder: Path, number: int, pair: Pair, entries: Mapping[bytes, Entry]) -> Path:
-    """Write entries by their keys.
+    """Write a file of entries with their keys.
 
     Raises:
-        OutputFailed: as where the disk is full.
+        OutputFailed: the file cannot be written, for example because the disk is full.
     """
     table = pa.table(
         {
@@ -115,11 +115,11 @@ def write_partition(folder: Path, number: int, pair: Pair, entries: Mapping[byte
 
 
 def read_partition(path: Path) -> Partition:
-    """Read entries.
+    """Read a file of entries.
 
     Raises:
-        PartitionDamaged: the file is not what was written.
-        FileNotFoundError: it is not there, as where this node sees other folders.
+        PartitionDamaged: the file is not the same as what was written.
+        FileNotFoundError: the file does not exist, for example because this node does not share the folder.
     """
     table = _read_whole(path)
     columns = table.to_pydict()
@@ -132,10 +132,10 @@ def read_partition(path: Path) -> Partition:
 
 
 def write_outcomes(folder: Path, stem: str, keys: Sequence[bytes], outcomes: Sequence[Outcome]) -> Path:
-    """Write what became of a partition's entries.
+    """Write the outcomes of a partition's entries.
 
     Raises:
-        OutputFailed: as where the disk is full.
+        OutputFailed: the file cannot be written, for example because the disk is full.
     """
     texts = [_bytes(each.text) if isinstance(each, Translated) else None for each in outcomes]
     problems = [each.problem if isinstance(each, Untranslated) else None for each in outcomes]
@@ -145,10 +145,10 @@ def write_outcomes(folder: Path, stem: str, keys: Sequence[bytes], outcomes: Seq
 
 
 def read_outcomes(path: Path) -> dict[bytes, Outcome]:
-    """Read what became of a partition's entries.
+    """Read the outcomes of a partition's entries.
 
     Raises:
-        PartitionDamaged: the file is not what was written.
+        PartitionDamaged: the file is not the same as what was written.
     """
     columns = _read_whole(path).to_pydict()
     rows = zip(columns["key"], columns["text"], columns["problem"], columns["is_cut"], strict=True)
@@ -164,7 +164,7 @@ def _write_whole(table: pa.Table, folder: Path, stem: str) -> Path:
     content = sink.getvalue().to_pybytes()
     path = folder / f"{stem}.{_digest(content)}{SUFFIX}"
     with _failing_typed(path):
-        # The same partition may be translated twice at a time, where a node was taken for dead.
+        # Two nodes may translate the same partition at a time, if Ray thought that one was dead.
         descriptor, partial = mkstemp(PARTIAL, dir=folder)
         try:
             with os.fdopen(descriptor, "wb") as target:

@@ -1,4 +1,4 @@
-"""What the journal lacks, each distinct entry once, in partitions for the cluster."""
+"""Partitioning of the entries missing from the journal, each distinct one once, for the cluster."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -22,13 +22,13 @@ from service.formats.entries import Entry
 
 
 class Occurrences:
-    """How often each planned entry occurs, in a database that goes to a temporary file when it grows.
+    """Number of occurrences of each planned entry, in a database that moves to a temporary file as it grows.
 
-    A set of all keys would grow with the input.
+    A set of keys in memory would grow with the input.
     """
 
     def __init__(self) -> None:
-        self._database = sqlite3.connect("")  # SQLite's name for a database that is gone when it is closed
+        self._database = sqlite3.connect("")  # SQLite's name for a temporary database
         self._database.execute("CREATE TABLE planned (key BLOB PRIMARY KEY, times INTEGER) WITHOUT ROWID")
 
     def __enter__(self) -> Self:
@@ -40,7 +40,7 @@ class Occurrences:
         self._database.close()
 
     def add(self, key: bytes) -> bool:
-        """Count an entry; gives whether it is a new one."""
+        """Count an entry, and return whether it is new."""
         with closing(self._database.execute("INSERT OR IGNORE INTO planned VALUES (?, 1)", (key,))) as cursor:
             if cursor.rowcount:
                 return True
@@ -48,24 +48,24 @@ class Occurrences:
         return False
 
     def of(self, key: bytes) -> int:
-        """How often an entry occurs; 0 where it was not planned."""
+        """Return the number of occurrences of an entry; 0 if it was not planned."""
         found = self._database.execute("SELECT times FROM planned WHERE key = ?", (key,)).fetchone()
         return 0 if found is None else int(found[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run has to do."""
+    """The partitions that a run must translate, and counts of what is done already."""
 
     partitions: tuple[Path, ...]
     num_done: int
-    """Entries, as often as they occur, that the journal has."""
+    """Entries that are in the journal; repeated entries count each time."""
     num_failed: int
-    """Of these."""
+    """Entries among these that could not be translated."""
 
 
 class Planner:
-    """Writes partitions, one of which is in memory at a time."""
+    """Writes partitions, with one at a time in memory."""
 
     def __init__(
         self, journal: Journal, occurrences: Occurrences, folder: Path, size: int, stop: Event
@@ -80,12 +80,12 @@ class Planner:
         self._num_failed = 0
 
     def run(self, files: Sequence[JobFile]) -> Plan:
-        """Read all files and write partitions of one pair of languages each.
+        """Read all files and write partitions, each for one pair of languages.
 
         Raises:
             InputProblem: a file cannot be read.
             OutputFailed: a partition cannot be written.
-            JobCancelled: the job is to stop.
+            JobCancelled: `stop` was set.
             JournalFailed, JournalDamaged: see `Journal.outcomes`.
         """
         for pair, alike in by_pair(files).items():

@@ -1,8 +1,8 @@
-"""A whole job as `service.batch.run` has it, with a cluster to translate what the journal lacks.
+"""A whole batch job, as in `service.batch.run`, with a cluster that translates the pending entries.
 
-Files are surveyed and written by the process that leads, exactly as in a run without a cluster. In between,
-the entries that the journal lacks go to the cluster in partitions. What became of a partition is a file
-first, which outlives this process, and then part of the journal.
+The driver surveys and writes the files, exactly as in a run without a cluster. In between, entries missing
+from the journal go to the cluster in partitions. The outcomes of a partition are first a file, which survives
+if this process is killed, and then part of the journal.
 """
 
 from contextlib import closing, suppress
@@ -21,23 +21,23 @@ from service.cluster.partitions import PartitionFolder, read_outcomes
 from service.cluster.planning import Occurrences, Plan, Planner
 
 MOST_ENTRIES = 1024
-"""Of a partition: so many that an engine is seldom empty between two, so few that a kill costs seconds."""
+"""Maximum size of a partition: large enough that engines seldom run empty, small enough that a kill costs seconds."""
 LEAST_ENTRIES = 64
 PARTITIONS_EACH = 8
-"""For every engine, where there are entries enough: so that none is idle for long while another ends."""
+"""Partitions per engine, if there are enough entries, so that none is idle for long while another finishes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterJob:
-    """A job and what is to do it."""
+    """A batch job, and the cluster and engines that run it."""
 
     job: Job
     engine: NodeEngine
     folder: PartitionFolder
-    """Seen by all nodes under the same path; nothing else may be in it. It is gone when the job is done."""
+    """Folder that all nodes see under the same path, for nothing else. It is removed when the job is done."""
     cluster: ClusterOptions = field(default_factory=ClusterOptions)
     partition_entries: int | None = None
-    """Of a partition, at most; None to choose by how many entries and engines there are."""
+    """Maximum size of a partition, in entries; None to derive it from the number of entries and engines."""
 
 
 def run_on_ray(
@@ -47,21 +47,21 @@ def run_on_ray(
     on_progress: OnProgress = ignore_progress,
     stop: Event | None = None,
 ) -> BatchReport:
-    """Do a job, or go on with it where a run before was stopped, be it with a cluster or without.
+    """Run a job, or resume it where an earlier run stopped, with or without a cluster.
 
     Args:
-        wanted: what is to be done.
-        journal: of this job; nobody else may write to it meanwhile.
-        on_progress: told whenever a partition is finished.
-        stop: set by another thread, or a signal's handler, to end the job soon.
+        wanted: the job.
+        journal: journal of this job; nobody else may write to it meanwhile.
+        on_progress: called whenever a partition is finished.
+        stop: set by another thread or a signal handler to end the job soon.
 
     Raises:
-        BatchRefused: as `service.batch.run.run_job`, or Ray is not there, or nodes have another engine.
-        BatchStopped: the same call goes on from there.
+        BatchRejected: as in `run_job`, or Ray is not installed, or nodes have another engine.
+        BatchStopped: the same call resumes the job.
     """
     stop = stop or Event()
     if not journal.facts():
-        wanted.folder.remove()  # of another job
+        wanted.folder.remove()  # left by another job
     surveys = begin(wanted.job, journal, stop)
     num_entries = sum(survey.num_entries for survey in surveys)
     try:
@@ -74,14 +74,14 @@ def run_on_ray(
 
 
 def choose_size(num_entries: int, workers: int) -> int:
-    """Entries that a partition is to have."""
+    """Return the number of entries per partition."""
     return min(MOST_ENTRIES, max(LEAST_ENTRIES, num_entries // (workers * PARTITIONS_EACH)))
 
 
 def _translate_pending(
     wanted: ClusterJob, journal: Journal, num_entries: int, on_progress: OnProgress, stop: Event
 ) -> int:
-    """Translate what the journal lacks; gives how many distinct entries."""
+    """Translate the pending entries, and return the number of distinct ones."""
     wanted.folder.prepare()
     _merge_finished(wanted.folder, journal)
     with Occurrences() as occurrences:
@@ -105,15 +105,15 @@ def _translate(wanted: ClusterJob, plan: Plan, merging: "_Merging", stop: Event)
 
 
 def _merge_finished(folder: PartitionFolder, journal: Journal) -> None:
-    """Into the journal, what a run before finished and did not come to merge."""
+    """Commit to the journal what an earlier run finished but did not merge."""
     for path in folder.finished():
-        with suppress(PartitionDamaged):  # its entries are planned again
+        with suppress(PartitionDamaged):  # its entries will be planned again
             journal.commit(read_outcomes(path))
         path.unlink()
 
 
 class _Merging:
-    """Puts partitions into the journal and tells how far the job is."""
+    """Commits finished partitions to the journal and reports progress."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class _Merging:
         self._num_failed = plan.num_failed
         self._on_progress = on_progress
         self.num_translated = 0
-        """Distinct entries, in this run."""
+        """Distinct entries translated in this run."""
         self._report()
 
     def merge(self, path: Path) -> None:
