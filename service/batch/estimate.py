@@ -67,7 +67,7 @@ def count_contents(files: Sequence[JobFile]) -> Contents:
 
 
 def measure_rate(contents: Contents, translator_of: TranslatorOf) -> float:
-    """Translate the sample and return characters per second. One entry goes first as a warm-up."""
+    """Translate the sample and return characters per second. One entry per pair comes first, to warm up."""
     pairs = {pair for pair, _ in contents.sample}
     done_characters, taken_s = 0, 0.0
     for pair in sorted(pairs):

@@ -84,12 +84,12 @@ def _write_file(file: JobFile, survey: Survey, texts: "_Texts") -> None:
 
 
 def reports_failures(problems_path: Path) -> bool:
-    """Return whether the side file, if it exists, lists an entry that was not translated, not only cut ones."""
+    """Return whether the side file, if it exists, lists untranslated entries, and not only cut ones."""
     return first_failure(problems_path) is not None
 
 
 def first_failure(problems_path: Path) -> str | None:
-    """Return the position and the problem of the first entry that was not translated; None if there is none."""
+    """Return the position and the problem of the first untranslated entry; None if there is none."""
     try:
         with problems_path.open(encoding="utf-8") as lines:
             for line in lines:

@@ -89,7 +89,7 @@ class PendingEntriesPass:
         entries = (entry for file in files for entry in read_entries(file))
         for window in look_up(self._journal, entries, pair):
             self._check_stop()
-            # Check the whole window before its first entry is yielded, so that nothing is committed in between.
+            # Check the whole window before its first entry is yielded: nothing is committed in between.
             pending = self._report_pending(window)
             self._report_progress()
             for key, entry in pending:

@@ -1,4 +1,4 @@
-"""A whole batch job in three steps: survey the files, translate entries missing from the journal, write files.
+"""A whole batch job: survey the files, translate entries that the journal does not have, write the files.
 
 The same text always gets the same translation, so the journal has one outcome for each distinct entry,
 wherever it occurs. Three guarantees follow: repeated entries are translated once; entries translated by an
@@ -80,7 +80,7 @@ def translate_pending(
     on_progress: OnProgress,
     stop: Event,
 ) -> int:
-    """Translate entries missing from the journal; return the number of distinct ones. Errors: see `run_job`."""
+    """Translate the pending entries; return the number of distinct ones. Errors are those of `run_job`."""
     num_entries = sum(survey.num_entries for survey in surveys)
     pending = PendingEntriesPass(journal, num_entries, chunks=job.chunks, on_progress=on_progress, stop=stop)
     for pair, files in by_pair(job.files).items():

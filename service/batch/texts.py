@@ -30,7 +30,7 @@ class EntryTranslator(Protocol):
     """Translates entries independently of each other."""
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
-        """Yield an outcome for each entry, in order; lazily, with enough entries in progress to fill the engine.
+        """Yield an outcome for each entry, lazily and in order, with enough in progress to fill the engine.
 
         Raises:
             TranslatorClosed: the translator was closed; entries without an outcome must be sent again.

@@ -88,7 +88,7 @@ class PartitionTranslator:
     """A Ray actor with an engine that is opened once and translates partition after partition."""
 
     def __init__(self, engine: NodeEngine, num_cpus: int, outcomes_path: Path) -> None:
-        """Store the arguments and open nothing: Ray would retry a constructor that raises, again and again."""
+        """Open nothing yet: Ray would retry a constructor that raises, again and again."""
         self._engine = engine
         self._num_cpus = num_cpus
         self._outcomes_path = outcomes_path
@@ -100,8 +100,8 @@ class PartitionTranslator:
         """Translate the partitions whose file names are in the column `item`.
 
         Returns:
-            For each partition the name of its file of outcomes in the column `outcomes`, or a pickled error in
-            `error`. An error that an actor raises would be replaced by one of Ray's, with a text of many lines.
+            For each partition its file of outcomes in the column `outcomes`, or a pickled error in `error`:
+            Ray would replace an error that an actor raises with its own, whose text has many lines.
         """
         outcomes: list[str | bytes] = []
         errors: list[str | bytes] = []

@@ -21,10 +21,10 @@ from service.cluster.partitions import PartitionFolder, read_outcomes
 from service.cluster.planning import Occurrences, Plan, Planner
 
 MOST_ENTRIES = 1024
-"""Maximum size of a partition: large enough that engines seldom run empty, small enough that a kill costs seconds."""
+"""Maximum entries of a partition: enough that engines seldom run empty, so few that a kill costs seconds."""
 LEAST_ENTRIES = 64
 PARTITIONS_EACH = 8
-"""Partitions per engine, if there are enough entries, so that none is idle for long while another finishes."""
+"""Partitions per engine, if there are enough entries: no engine is idle for long while others finish."""
 
 
 @dataclass(frozen=True, slots=True)
