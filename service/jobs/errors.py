@@ -20,7 +20,7 @@ from dragoman.errors import DragomanError
 
 
 class JobError(DragomanError):
-    """Root of the tree."""
+    """Base class of these errors."""
 
 
 @dataclass(eq=False)

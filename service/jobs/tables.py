@@ -24,7 +24,7 @@ from service.accounts.errors import SchemaUnknown
 from service.accounts.tables import UtcTime
 from service.batch.journal import METADATA as JOURNAL_METADATA
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Version of the tables. Each change increments it, and adds a step to `STEPS` that migrates older tables."""
 JOBS_LOCK = 0x_D8A6_0AB5
 """Advisory lock in PostgreSQL that serialises programs that create tables or add jobs."""
@@ -80,7 +80,7 @@ JOBS = Table(
 
 STEPS = {
     1: (
-        "ALTER TABLE jobs ADD COLUMN document_key_sha256 VARCHAR(64)",
+        "ALTER TABLE jobs ADD COLUMN ticket_sha256 VARCHAR(64)",
         "ALTER TABLE jobs ADD COLUMN detected_source TEXT",
     ),
     2: (
@@ -91,6 +91,7 @@ STEPS = {
             " AND (webhook_due_at IS NOT NULL OR state IN ('queued', 'running'))"
         ),
     ),
+    3: ("ALTER TABLE jobs RENAME COLUMN ticket_sha256 TO document_key_sha256",),
 }
 """Statements that migrate tables of each version to the next."""
 

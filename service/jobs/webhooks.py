@@ -33,7 +33,7 @@ FIRST_PAUSE_S, PAUSE_FACTOR, MAX_TRIES = 5.0, 4.0, 8
 KEY_LABEL = b"dragoman webhook secret of key "
 
 
-class DeliveryFailed(Exception):  # noqa: N818 -- says it without the suffix
+class DeliveryFailed(Exception):  # noqa: N818 -- clear without the suffix
     """The receiver did not accept the message."""
 
 
