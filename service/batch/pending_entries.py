@@ -90,13 +90,13 @@ class PendingEntriesPass:
         for window in look_up(self._journal, entries, pair):
             self._check_stop()
             # Check the whole window before its first entry is yielded: nothing is committed in between.
-            pending = self._report_pending(window)
+            pending = self._select_pending(window)
             self._report_progress()
             for key, entry in pending:
                 self._under_way.append(key)
                 yield entry
 
-    def _report_pending(self, window: Sequence[LookedUp]) -> list[tuple[bytes, Entry]]:
+    def _select_pending(self, window: Sequence[LookedUp]) -> list[tuple[bytes, Entry]]:
         pending = []
         for key, entry, kept in window:
             outcome = kept or self._uncommitted.get(key)

@@ -81,7 +81,7 @@ for the next month",
     ),
     ErrorKind.OVERLOADED: (
         "4096 segments wait and at most 4096 may (large requests three quarters of them, one caller half), \
-so there is no room for 3 more; try again later",
+so 3 more do not fit; try again later",
         (),
     ),
     ErrorKind.INTERNAL: ("the server failed; its log says where", ()),

@@ -17,7 +17,7 @@ from service.jobs.cleanup import remove_files
 from service.jobs.document_keys import key_sha256, new_document_key, opens
 from service.jobs.errors import JobUnfinished, NoResult, UnknownDocument, UnknownJob
 from service.jobs.job import Ending, Job, JobRequest, JobState, is_job_id
-from service.jobs.job_service import JobService, UploadedFile, requested
+from service.jobs.job_service import JobService, UploadedFile, run_storage_call
 
 SENT = "sent"
 Result = TypeVar("Result")
@@ -151,7 +151,7 @@ async def _sent(folder: Path, content: BinaryIO, job_request: JobRequest, docume
         with path.open("xb") as target:
             copyfileobj(content, target)
 
-    await requested(copy)
+    await run_storage_call(copy)
     return UploadedFile(path, job_request, key_sha256(document_key))
 
 
@@ -164,4 +164,4 @@ async def _known(ask: Callable[[], Result]) -> Result:
         except (UnknownJob, FileNotFoundError) as error:
             raise UnknownDocument from error
 
-    return await requested(ask_known)
+    return await run_storage_call(ask_known)

@@ -56,7 +56,7 @@ class JobService:
     @asynccontextmanager
     async def folder(self) -> AsyncIterator[Path]:
         """Create a temporary folder for an upload, and remove it when the block ends."""
-        made = await requested(lambda: TemporaryDirectory(dir=self.storage.scratch.folder))
+        made = await run_storage_call(lambda: TemporaryDirectory(dir=self.storage.scratch.folder))
         try:
             yield Path(made.name)
         finally:
@@ -80,13 +80,13 @@ class JobService:
         """
         counted = await self._checked(sent)
         most = caller.limits.characters_per_month
-        job = await requested(lambda: self._keep(sent, caller, counted, most))
+        job = await run_storage_call(lambda: self._keep(sent, caller, counted, most))
         self.workers.wake()
         return job
 
     async def add_ended(self, sent: UploadedFile, caller: Caller, ending: Ending) -> Job:
         """Add a job that has already ended, without a charge. If it is done, the file sent is its result."""
-        return await requested(lambda: self._keep_ended(sent, caller, ending))
+        return await run_storage_call(lambda: self._keep_ended(sent, caller, ending))
 
     async def is_in_target(self, sent: UploadedFile) -> bool:
         """Return whether a file's detected language is its target language.
@@ -103,18 +103,18 @@ class JobService:
 
     async def again(self, job: Job) -> Job:
         """Read a job again from the database."""
-        return await requested(lambda: self.storage.store.again(job))
+        return await run_storage_call(lambda: self.storage.store.again(job))
 
     async def cancel(self, job: Job) -> Job:
         """Cancel a job; a job that has ended stays as it is."""
-        job = await requested(lambda: self.storage.store.cancel(job))
+        job = await run_storage_call(lambda: self.storage.store.cancel(job))
         if job.has_ended:  # it was queued, so no worker will remove its file
-            await requested(lambda: self.storage.blobs.remove_one(f"{job.id}/{INPUT}"))
+            await run_storage_call(lambda: self.storage.blobs.remove_one(f"{job.id}/{INPUT}"))
         return job
 
     async def remove(self, job: Job) -> None:
         """Delete a job that has ended, and its files."""
-        await requested(lambda: remove(self.storage, self.runner, job))
+        await run_storage_call(lambda: remove(self.storage, self.runner, job))
 
     async def _checked(self, sent: UploadedFile) -> EntryCounts:
         """Check a file on a thread. If the client disconnects, the check stops."""
@@ -177,14 +177,14 @@ def _with_languages(job_request: JobRequest, pair: Pair | None) -> JobRequest:
     return replace(job_request, source=pair.source, target=pair.target)
 
 
-async def requested(ask: Callable[[], Result]) -> Result:
+async def run_storage_call(ask: Callable[[], Result]) -> Result:
     """Run a call to the database or the blob store on a thread, and convert its errors to ApiError."""
-    with _describe():
+    with _converting_errors():
         return await run_in_thread(ask)
 
 
 @contextmanager
-def _describe() -> Iterator[None]:
+def _converting_errors() -> Iterator[None]:
     try:
         yield
     except TooManyJobs as error:

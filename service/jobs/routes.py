@@ -20,7 +20,7 @@ from service.jobs import openapi_parts
 from service.jobs.errors import FileRejected, JobUnfinished, NoResult, UnknownJob
 from service.jobs.events import MAX_STREAMS, EventStream, job_events
 from service.jobs.job import ID_LENGTH, Job, JobState, Kept, is_job_id
-from service.jobs.job_service import JobService, UploadedFile, requested
+from service.jobs.job_service import JobService, UploadedFile, run_storage_call
 from service.jobs.ranges import Unsatisfiable, is_known, wanted_part
 from service.jobs.request_fields import read_job_request
 from service.jobs.responses import JobOut, JobsResponse, present_job, present_page
@@ -53,12 +53,12 @@ class JobAuthenticator:
         job_id = connection.path_params["job_id"]
         if not is_job_id(job_id):
             raise ApiError(ErrorKind.NOT_FOUND, str(UnknownJob()))
-        return await requested(lambda: self.store.get(caller.key_id, job_id))
+        return await run_storage_call(lambda: self.store.get(caller.key_id, job_id))
 
     async def add(self, connection: Request, max_bytes: int) -> Job:
         """Receive a file and add a job for it. Errors have the form in which clients see them."""
         caller = await self.authenticate(connection)
-        await requested(lambda: self.store.check_space(caller.key_id))
+        await run_storage_call(lambda: self.store.check_space(caller.key_id))
         async with self.job_service.folder() as folder:
             received = await receive(connection, folder, max_bytes)
             job_request = read_job_request(received.fields, received.name, self.job_service.storage.webhooks)
@@ -143,8 +143,8 @@ def _add_asking(routes: APIRouter, jobs: JobAuthenticator) -> None:
         """Return one page of jobs. All callers without a key share their jobs."""
         caller = await jobs.authenticate(connection)
         limit, cursor, state = _page_wanted(connection)
-        page = await requested(lambda: store.page(caller.key_id, limit + 1, cursor, state))
-        stored_bytes = await requested(lambda: stored_bytes_of_key(store.database, caller.key_id))
+        page = await run_storage_call(lambda: store.page(caller.key_id, limit + 1, cursor, state))
+        stored_bytes = await run_storage_call(lambda: stored_bytes_of_key(store.database, caller.key_id))
         listed = present_page(page, limit, stored_bytes, store.limits.max_bytes_of_key)
         return SafeJSONResponse(listed.model_dump(mode="json"))
 
@@ -281,7 +281,7 @@ async def _file(
         headers["Content-Range"] = part.content_range
     pieces = jobs.job_service.storage.blobs.read(kept.blob, part.start, part.stop)
     # A missing file must raise before the response begins.
-    first = await requested(lambda: next(pieces, b""))
+    first = await run_storage_call(lambda: next(pieces, b""))
     return StreamingResponse(chain((first,), pieces), 200 if part.is_whole else 206, headers, media_type)
 
 

@@ -279,7 +279,7 @@ class Workers:
         except _GOES_ON_LATER:
             raise
         except Exception as error:  # noqa: BLE001 -- reported to the owner; the next job is not affected
-            return self._unfinished(job, source, JobState.FAILED, _describe(error))
+            return self._unfinished(job, source, JobState.FAILED, _problem_for_owner(error))
         return self._finished(assignment, finished)
 
     def _finished(self, assignment: _Assignment, finished: Finished) -> Ending:
@@ -344,7 +344,7 @@ def _shown(error: Exception) -> str:
     return str(error) if isinstance(error, _GOES_ON_LATER) else type(error).__name__
 
 
-def _describe(error: Exception) -> str:
+def _problem_for_owner(error: Exception) -> str:
     """Return why a job failed, for its owner. Log errors whose details the owner must not see."""
     if isinstance(error, BatchRejected | FileProblem | InputError):
         return str(error)

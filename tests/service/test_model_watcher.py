@@ -164,7 +164,7 @@ def test_a_full_queue_is_said_with_its_numbers_and_when_to_come_back(
     assert refused.json()["error"] == {
         "type": "overloaded",
         "message": "8 segments wait and at most 9 may (large requests three quarters of them, one caller "
-        "half), so there is no room for 2 more; try again later",
+        "half), so 2 more do not fit; try again later",
         "fields": [],
     }
     assert int(refused.headers["retry-after"]) > 0

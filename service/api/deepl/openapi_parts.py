@@ -46,7 +46,7 @@ EXAMPLES: Mapping[int, Mapping[str, str]] = {
     429: {
         "too many requests": "more than 20 per 1 minute; try again in 12 s",
         "too much waiting": "4096 segments wait and at most 4096 may (large requests three quarters of them, "
-        "one caller half), so there is no room for 3 more; try again later",
+        "one caller half), so 3 more do not fit; try again later",
     },
     456: {
         "used up": "1200 characters are asked for, and 499500 of 500000 are used in 2026-11 (UTC); send "

@@ -129,7 +129,7 @@ EXAMPLES: Mapping[int, Mapping[str, str]] = {
     429: {
         "too many requests": "Slowdown: 20 per 1 minute",
         "too much waiting": "4096 segments wait and at most 4096 may (large requests three quarters of them, "
-        "one caller half), so there is no room for 3 more; try again later",
+        "one caller half), so 3 more do not fit; try again later",
     },
     500: {"failed": "the server failed; its log says where"},
     503: {
