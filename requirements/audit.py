@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def exit_status(findings: Findings, *, is_unreached_allowed: bool) -> int:
-    """What the module's description says of it."""
+    """Return the exit status that the module's description defines."""
     if findings.vulnerable:
         return VULNERABLE
     return OK if is_unreached_allowed or not findings.unknown else UNREACHED
@@ -66,7 +66,7 @@ def join_locks(paths: Sequence[Path]) -> str:
 
 
 def read_report(report: Mapping[str, Any]) -> Findings:
-    """What pip-audit's report in JSON says."""
+    """Read the findings of pip-audit's JSON report."""
     vulnerable: list[str] = []
     unknown: list[str] = []
     for package in report["dependencies"]:

@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def select(lock: str, wanted: Callable[[str], bool]) -> str:
-    """The entries of a lock file, each with its hashes, whose first line is wanted."""
+    """Return the entries of a lock file, each with its hashes, whose first line is wanted."""
     entries = re.findall(r"^[^ #\n].*\n(?: .*\n)*", lock, re.MULTILINE)
     return "".join(entry for entry in entries if wanted(entry))
 
@@ -84,7 +84,7 @@ def _resolve(
 
 
 def _torch_version() -> str:
-    """That of the CPU builds, without the `+cpu` of which PyPI's builds have none."""
+    """Return the version of the CPU builds, without `+cpu`, which PyPI's builds do not have."""
     pins: list[str] = re.findall(r"^torch==[0-9.]+", _read("torch-cpu.txt"), re.MULTILINE)
     return f"{pins[0]}\n"
 

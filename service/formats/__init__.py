@@ -1,1 +1,1 @@
-"""Files that people have: what is to be translated in them, and the same files translated."""
+"""File formats: read the translatable texts of a file, and write the file with their translations."""

@@ -1,4 +1,4 @@
-"""Files that are zip archives: checked before they are read, and written with some members changed."""
+"""Zip archives: check them before reading, and write them with some members changed."""
 
 import shutil
 import zlib
@@ -17,11 +17,11 @@ from service.formats.xml_text_units import XmlParts, xml_pieces
 MAX_MEMBERS = 10_000
 MAX_NAME_CHARACTERS = 1000
 MAX_TOTAL_BYTES = 1 << 30
-"""Of all members, unpacked."""
+"""Maximum size of all members together, unpacked."""
 MAX_RATIO = 250
-"""Most bytes that one of the archive may stand for; deflate itself reaches 1032."""
+"""Maximum ratio of unpacked to packed size; deflate itself reaches 1032."""
 FREE_BYTES = 16 << 20
-"""Unpacked, below which the ratio does not matter: XML of a few words repeated packs well."""
+"""Unpacked size up to which `MAX_RATIO` does not apply: XML that repeats a few words compresses well."""
 
 _MAX_SHOWN = 40
 _ENCRYPTED = 0x1
@@ -30,23 +30,23 @@ _ZIP64_EXTRA = 0x0001
 
 @dataclass(frozen=True, slots=True)
 class XmlMember:
-    """A member of an archive that holds text."""
+    """An archive member that holds text."""
 
     name: str
     parts: XmlParts
 
 
 Members = Callable[[ZipFile], Sequence[XmlMember]]
-"""Which members of an archive hold text, in the order in which they are read."""
+"""Returns the members of an archive that hold text, in reading order."""
 
 
 @contextmanager
 def opened(source: BinaryIO) -> Iterator[ZipFile]:
-    """An archive in which there is nothing that it should not hold.
+    """Open an archive whose members passed all checks.
 
     Raises:
-        FileProblem: it is damaged, encrypted, or unpacks to more than is sound. Damage that shows when a
-            member is read is raised as one too.
+        FileProblem: the archive is damaged, encrypted or unpacks to too much. Damage that shows only when a
+            member is read is raised too.
     """
     try:
         with _zip_file(source) as archive:
@@ -64,7 +64,7 @@ def _zip_file(source: BinaryIO) -> ZipFile:
 
 
 def read_entries(source: BinaryIO, members: Members) -> Iterator[Entry]:
-    """Entries of all members that hold text."""
+    """Yield the entries of all members that hold text."""
     with opened(source) as archive:
         for member in members(archive):
             with archive.open(member.name) as content:
@@ -72,10 +72,10 @@ def read_entries(source: BinaryIO, members: Members) -> Iterator[Entry]:
 
 
 def write_archive(source: BinaryIO, texts: Iterator[str], target: BinaryIO, members: Members) -> None:
-    """The archive with texts in the place of its entries.
+    """Write the archive with texts in place of its entries.
 
-    Members stay in their order, with their names, times and attributes; those that hold no text keep their
-    content. How a member is packed may differ.
+    Members keep their order, names, times and attributes; those without text keep their content. The
+    compressed bytes may differ.
     """
     with opened(source) as archive:
         found = list(members(archive))
@@ -116,7 +116,7 @@ def _copy(archive: ZipFile, info: ZipInfo, copy: ZipFile, content: bytes | None)
 
 
 def _without_sizes(extra: bytes) -> bytes:
-    """Extra fields less that of large sizes, which is written anew where it is needed."""
+    """Return the extra fields without the Zip64 sizes, which `zipfile` writes again where needed."""
     kept, at = b"", 0
     while at + 4 <= len(extra):
         kind = int.from_bytes(extra[at : at + 2], "little")
@@ -162,7 +162,7 @@ def _check_member(info: ZipInfo) -> None:
             f"{MAX_NAME_CHARACTERS:,}; save it anew"
         )
     path = PurePosixPath(name)
-    # What stands after a NUL is cut off by readers, some of which take `\` for `/`.
+    # Some readers cut a name at a NUL, and some read `\` as `/`.
     is_foreign = "\\" in name or "\0" in info.orig_filename or ":" in name.split("/", 1)[0]
     if not name or path.is_absolute() or ".." in path.parts or is_foreign:
         raise FileProblem(f"its member {info.orig_filename!r} has a name that leads elsewhere; save it anew")

@@ -1,6 +1,6 @@
-"""Compressed files of any kind: gzip (RFC 1952) and Zstandard (RFC 8878), as they stream by.
+"""Compressed files of any format: gzip (RFC 1952) and Zstandard (RFC 8878), processed as streams.
 
-What is packed depends on the content alone: no name and no time is in it.
+The compressed bytes depend on the content alone: they include no name and no time.
 """
 
 import gzip
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 COMPRESSIONS = (".gz", ".zst")
 MAX_RATIO = 200
-"""Most times its size that a file may unpack to, beyond `FREE_BYTES`: text compresses to a fifth or so."""
+"""Maximum ratio of unpacked to packed size beyond `FREE_BYTES`: text compresses to about a fifth."""
 FREE_BYTES = 2**28
-"""Unpacked, they are below suspicion."""
+"""Unpacked size up to which `MAX_RATIO` does not apply."""
 MAX_WHOLE_BYTES = 2**30
-"""Most that is unpacked of a file that is not read from its beginning to its end."""
+"""Maximum unpacked size of a file whose format does not read it sequentially."""
 GZIP_LEVEL = 6
 ZSTANDARD_LEVEL = 3
 
@@ -40,13 +40,13 @@ class _Unpacker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CompressedFormat:
-    """A kind of file within a compressed one."""
+    """A file format inside a compressed file."""
 
     inner: FileFormat
     suffix: str
     """One of `COMPRESSIONS`."""
     is_streamed: bool
-    """Whether the inner file is read from its beginning to its end and never sought in."""
+    """Whether the inner format reads the file sequentially and never seeks."""
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
         """See `FileFormat`."""
@@ -77,7 +77,7 @@ class CompressedFormat:
 
 
 class _Counted:
-    """A source that knows how much of it was read."""
+    """A source that counts the bytes read from it."""
 
     def __init__(self, source: BinaryIO) -> None:
         self.size_bytes = 0
@@ -90,7 +90,7 @@ class _Counted:
 
 
 class _Unpacked(io.RawIOBase):
-    """What is in a compressed file, with its problems told."""
+    """Unpacked content of a compressed file; raises FileProblem for damage and beyond `MAX_RATIO`."""
 
     def __init__(self, source: BinaryIO, suffix: str) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class _Unpacked(io.RawIOBase):
 
 
 class _Zstandard:
-    """Frames one after the other. The library's own reader takes a cut file for a whole one."""
+    """Decompressor of consecutive frames. The library's own reader accepts a truncated file as complete."""
 
     def __init__(self, source: _Counted) -> None:
         self._source = source
@@ -155,7 +155,7 @@ class _Zstandard:
 
 
 class _Sequential(io.RawIOBase):
-    """A file that is written from its beginning to its end, and says so: gzip's own claims to seek."""
+    """A sequential output file that reports that it cannot seek: gzip's own claims that it can."""
 
     def __init__(self, target: gzip.GzipFile) -> None:
         super().__init__()
@@ -175,7 +175,7 @@ def _gzipped(target: BinaryIO) -> Iterator[BinaryIO]:
 
 
 def _packed(suffix: str, target: BinaryIO) -> AbstractContextManager[BinaryIO]:
-    """Takes what is to be packed; leaves the target open."""
+    """Return a file that compresses what is written to it; closing it leaves the target open."""
     if suffix == ".gz":
         return _gzipped(target)
     compressor = zstandard.ZstdCompressor(level=ZSTANDARD_LEVEL, write_checksum=True)

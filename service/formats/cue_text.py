@@ -1,4 +1,4 @@
-"""The text of a cue: its tags as XML that a translator can place, and lines of about the same length."""
+"""Text of a subtitle cue: tags as XML that a translation can place, and lines of about the same length."""
 
 import html
 import re
@@ -27,12 +27,12 @@ _REFERENCE = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});")
 
 
 class TagStyle(StrEnum):
-    """How cues are marked up."""
+    """Tag syntax of a subtitle format."""
 
     SRT = "srt"
-    """`<i>` and the like, and `{\\an8}`; all else is text."""
+    """`<i>` and similar tags, and `{\\an8}`; everything else is text."""
     VTT = "vtt"
-    """`<c.name>`, `<v Ann>`, `<00:00:01.000>`, and references to characters."""
+    """`<c.name>`, `<v Ann>`, `<00:00:01.000>`, and character references."""
 
 
 _TAGS = {
@@ -46,25 +46,25 @@ class CueText:
     """Running text with tags in it."""
 
     entry_text: str
-    """Plain text, or XML with an element for each tag, which knows it by its number."""
+    """Plain text, or XML with a numbered element for each tag or pair of tags."""
     tags: tuple[tuple[str, str], ...]
-    """As they are written, by number: opening and closing, or one and nothing."""
+    """Source form of each numbered element: opening and closing tag, or a single tag and an empty string."""
     style: TagStyle
     is_blank: bool
-    """Whether there are tags and white space alone."""
+    """Whether the text holds only tags and white space."""
 
     @property
     def markup(self) -> MarkupOptions | None:
-        """Of the entry."""
+        """Markup of the entry; None for plain text."""
         return _MARKUP if self.tags else None
 
     @classmethod
     def of(cls, text: str, style: TagStyle) -> Self:
-        """Take a cue's text apart.
+        """Parse a cue's text.
 
         Args:
-            text: its lines, joined with spaces.
-            style: of its tags.
+            text: lines of the cue, joined with spaces.
+            style: tag syntax.
         """
         found = list(_TAGS[style].finditer(text))
         partners = _partners([tag[0] for tag in found])
@@ -84,7 +84,7 @@ class CueText:
             number = f'i="{numbers[i]}"'
             parts.append(f"<{_SINGLE} {number}/>" if partner is None else f"<{_PAIR} {number}>")
         parts.append(_plain(text[at:], style))
-        # Every other part is a tag.
+        # Odd parts are tags.
         words = "".join(parts[::2])
         entry_text = (
             "".join(part if i % 2 else escape_xml(part) for i, part in enumerate(parts)) if found else words
@@ -92,20 +92,20 @@ class CueText:
         return cls(entry_text, tuple(tags), style, not words.strip())
 
     def broken(self, translation: str, num_lines: int) -> list[str]:
-        """A translation of `entry_text` as cues are written, in as many lines as it can be broken into.
+        """Return a translation of `entry_text` in the syntax of the cue, broken into up to `num_lines` lines.
 
         Args:
-            translation: plain text or XML, as `entry_text` is.
-            num_lines: most lines, at least 1.
+            translation: plain text or XML, like `entry_text`.
+            num_lines: maximum number of lines, at least 1.
 
         Returns:
-            lines of about the same length, none of them blank; none at all for a blank translation.
+            non-blank lines of about the same length; an empty list for a blank translation.
         """
         pieces = list(self._written(_SPACES.sub(" ", translation).strip(" ")))
         return _lines_of(pieces, num_lines) if any(not is_tag for _, is_tag in pieces) else []
 
     def _written(self, translation: str) -> Iterator[tuple[str, bool]]:
-        """Tags, and between them characters one by one; whether it is a tag."""
+        """Yield tags, and the text between them character by character; each with whether it is a tag."""
         if not self.tags:
             yield from self._characters(translation)
             return
@@ -134,7 +134,7 @@ class CueText:
 
 
 def without_tags(text: str, style: TagStyle) -> str:
-    """What a line of a cue says."""
+    """Return a line of a cue without its tags."""
     return _TAGS[style].sub("", text)
 
 
@@ -145,7 +145,7 @@ def _plain(text: str, style: TagStyle) -> str:
 
 
 def _partners(tags: list[str]) -> dict[int, int]:
-    """Tags that open and close one another, both ways; elements never cross."""
+    """Map paired opening and closing tags to each other, in both directions; elements never cross."""
     partners: dict[int, int] = {}
     open_tags: list[tuple[str, int]] = []
     num_open: Counter[str] = Counter()
@@ -166,7 +166,7 @@ def _partners(tags: list[str]) -> dict[int, int]:
 
 
 def _lines_of(pieces: list[tuple[str, bool]], num_lines: int) -> list[str]:
-    """Break where the parts of the text would end if all were of the same length, or as near as may be."""
+    """Break the text at or near the points that divide it into parts of equal length."""
     breaks = _breaks(pieces)
     counts = [num_before for _, num_before in breaks]
     length = sum(not is_tag for _, is_tag in pieces)
@@ -184,14 +184,14 @@ def _lines_of(pieces: list[tuple[str, bool]], num_lines: int) -> list[str]:
 
 
 def _nearest(counts: list[int], ideal: float, among: range) -> int:
-    """Which of the counts, in rising order, is nearest."""
+    """Return the index in `among` of the nearest count; counts are in ascending order."""
     after = bisect_left(counts, ideal, among.start, among.stop - 1)
     is_before_nearer = after > among.start and ideal - counts[after - 1] <= counts[after] - ideal
     return after - 1 if is_before_nearer else after
 
 
 def _breaks(pieces: list[tuple[str, bool]]) -> list[tuple[int, int]]:
-    """Where a line may begin: position among the pieces, and how many characters are before it."""
+    """Return where a line may begin: index into the pieces, and number of characters before it."""
     breaks: list[tuple[int, int]] = []
     num_before = 0
     before = ""
@@ -211,7 +211,7 @@ def _breaks(pieces: list[tuple[str, bool]]) -> list[tuple[int, int]]:
 
 
 def _may_break(before: str, after: str) -> bool:
-    """Whether a line may end between two characters without a space, as in Chinese and Japanese."""
+    """Return whether a line may break between two characters without a space, as in Chinese and Japanese."""
     if not all(len(character) == 1 and _is_wide(character) for character in (before, after)):
         return False
     return unicodedata.category(before) not in {"Ps", "Pi"} and unicodedata.category(after)[0] not in "PM"

@@ -1,7 +1,7 @@
-"""Tables in text: comma- and tab-separated values (RFC 4180, read as leniently as Python's `csv` reads them).
+"""Delimited tables: comma- and tab-separated values (RFC 4180, as lenient as Python's `csv`).
 
-Records are taken apart here and not by `csv`, which does not tell how a cell was written: cells that are not
-translated stay byte for byte, and so do all ends of lines.
+This module parses records itself because `csv` does not report how a cell was written. Cells that are not
+translated stay byte for byte, and so do all line endings.
 """
 
 import re
@@ -18,7 +18,7 @@ from service.formats.parts import Part, Slot, entries_of, write_parts
 
 DEFAULT_COLUMN = "text"
 MAX_RECORD_CHARACTERS = 10_000_000
-"""Most in one record: more is a quotation mark that is not closed."""
+"""Maximum length of a record; a longer one has an unclosed quotation mark."""
 
 _MAX_SHOWN = 400
 
@@ -27,19 +27,19 @@ _CLOSING = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
 
 
 class DelimitedFormat:
-    """A table in UTF-8: the cells of some columns are entries, unless blank.
+    """A table in UTF-8: the non-blank cells of some columns are entries.
 
-    Columns are named by the header, or by their number from 1: where all are numbers, the first record is
-    taken for data like the others. It is the column `text` where none is named.
+    Columns are selected by their name in the header, or by number from 1. If all are numbers, the first record
+    is data like the others. The default is the column `text`.
     """
 
     def __init__(self, options: FileOptions, delimiters: str) -> None:
-        """`options.columns` are columns.
+        """Store the columns, `options.columns`, and the delimiters.
 
         Args:
-            options: of the file.
-            delimiters: those that may part cells, the likeliest first. The first that gives a header with all
-                columns that are named counts.
+            options: options of the file.
+            delimiters: possible delimiters, the likeliest first. The first one that gives a header with all named
+                columns is used.
         """
         self._columns = options.columns or (DEFAULT_COLUMN,)
         self._names = tuple(column for column in self._columns if not _is_number(column))
@@ -75,7 +75,7 @@ class DelimitedFormat:
         return self._delimiters[0]
 
     def _wanted(self, first: Sequence[str]) -> tuple[tuple[int, str], ...]:
-        """Columns in their order in the file: position from 0, and what they are called."""
+        """Return the selected columns in file order: position from 0, and name or number."""
         wanted: dict[int, str] = {}
         for column in self._columns:
             if _is_number(column):
@@ -95,7 +95,7 @@ class DelimitedFormat:
 
 
 class CommaFormat(DelimitedFormat):
-    """Comma-separated values; with semicolons or tabs where only those give the columns that are named."""
+    """Comma-separated values; with semicolons or tabs if only those give the named columns."""
 
     def __init__(self, options: FileOptions) -> None:
         """See `DelimitedFormat`."""
@@ -115,22 +115,22 @@ class Record:
     """A record as it is written."""
 
     number: int
-    """Of the line in which it begins, from 1."""
+    """Number of the line in which the record begins, from 1."""
     mark: bytes
     cells: tuple[str, ...]
-    """With their quotation marks."""
+    """Cells with their quotation marks."""
     ending: bytes
 
     def content(self, delimiter: str) -> bytes:
-        """Its bytes."""
+        """Return the bytes of the record."""
         return self.mark + delimiter.join(self.cells).encode() + self.ending
 
 
 def read_records(lines: Iterator[Line], delimiter: str) -> Iterator[Record]:
-    """Take records apart lazily, losing nothing.
+    """Parse records lazily, without losing a byte.
 
     Raises:
-        FileProblem: a quoted cell does not end, or a line does with a carriage return alone.
+        FileProblem: a quoted cell does not end, or a lone carriage return is outside quotation marks.
     """
     begun: Line | None = None
     cells: list[str] = []
@@ -163,7 +163,7 @@ def read_records(lines: Iterator[Line], delimiter: str) -> Iterator[Record]:
 
 
 def value_of(cell: str) -> str:
-    """What a cell says."""
+    """Return the value of a cell without its quotation marks."""
     quoted = _QUOTED.match(cell)
     if quoted is None:
         return cell
@@ -171,7 +171,7 @@ def value_of(cell: str) -> str:
 
 
 def _cells_of(text: str, delimiter: str) -> tuple[list[str], bool]:
-    """Cells of a line, at least one, and whether the last one goes on in the next line."""
+    """Return the cells of a line, at least one, and whether the last one continues in the next line."""
     if '"' not in text:
         return text.split(delimiter), False
     cells: list[str] = []
@@ -231,7 +231,7 @@ def _record_parts(record: Record, wanted: Sequence[tuple[int, str]], delimiter: 
 
 
 def _spell(delimiter: str, text: str) -> bytes:
-    # Nothing at all might be an empty line, which is no record.
+    # An unquoted empty text could make an empty line, which is not a record.
     if not text or any(character in text for character in (delimiter, '"', "\r", "\n")):
         return _quoted(text)
     return text.encode()

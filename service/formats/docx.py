@@ -1,10 +1,10 @@
-"""Word documents: their paragraphs, wherever they stand, in the formats that their words have.
+"""Word documents (ECMA-376, parts 1 and 2): paragraphs with the formatting of their words.
 
-Read: the text itself, headers, footers, footnotes and endnotes; in them tables and text boxes too. Not read:
-comments, deleted text, formulas, charts, and what the program that shows a document fills in (page numbers).
+Translated: body text, headers, footers, footnotes and endnotes, with tables and text boxes in them. Not
+translated: comments, deleted text, formulas, charts, and values that the application fills in (page numbers).
 
-Members that hold no text keep their content, and so do paragraphs that did not change. One that changed is
-written in as few runs as it has formats. Specification: ECMA-376, parts 1 and 2.
+Members without text keep their content, and unchanged paragraphs stay as they are. A changed paragraph is
+written with as few runs as it has formats.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,10 +28,10 @@ _UNITS = frozenset(Name(uri, "p") for uri in WORD_NAMESPACES)
 
 
 class DocxFormat:
-    """An entry is what stands in a paragraph between tab stops."""
+    """A Word document; an entry is the text of a paragraph between two tab stops."""
 
     def __init__(self, options: FileOptions) -> None:
-        """Nothing about documents can be chosen."""
+        """Ignore the options: the format has none."""
         del options
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:

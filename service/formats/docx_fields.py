@@ -1,4 +1,4 @@
-"""Fields of Word documents: what a program fills in between two marks (ECMA-376-1, 17.16)."""
+"""Fields of Word documents: content that the application fills in between two marks (ECMA-376-1, 17.16)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from service.formats.inline_runs import Item, Kind
 
 FIELD_NOTE = "field:"
-"""Before `begin`, `separate`, `end` and `code` in the notes of fields' marks, which are breaks."""
+"""Prefix of `begin`, `separate`, `end` and `code` in the notes of field marks, which are breaks."""
 _TRANSLATED = ("HYPERLINK",)
-"""Fields whose result is text of the author's."""
+"""Fields whose result is the author's text."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Marks:
-    """Of fields that begin and end within the same elements, by where they begin."""
+    """Positions of end and separator marks in the element of their begin mark, by the position of that mark."""
 
     ends: dict[int, int]
     separators: dict[int, int]
 
 
 def with_fields(items: Sequence[Item], spell: Callable[[Sequence[Item]], str]) -> list[Item]:
-    """Fields become a word each, or an element around their result if that is to be translated.
+    """Replace each field by a word, or by an element around its result if the result is translated.
 
     Marks of fields that begin or end in another paragraph stay breaks.
     """

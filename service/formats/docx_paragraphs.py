@@ -1,4 +1,4 @@
-"""A paragraph of a Word document as running text, and back (ECMA-376-1, 17.3 to 17.16)."""
+"""Conversion of a paragraph of a Word document to running text and back (ECMA-376-1, 17.3 to 17.16)."""
 
 import re
 from collections import Counter
@@ -22,9 +22,9 @@ _HALVES = {
     for name in ("bookmark", "commentRange", "perm", "moveToRange")
     for end, note in (("Start", "open"), ("End", "close"))
 }
-"""What begins in one place and ends in another."""
+"""Notes for the elements that begin or end a range."""
 _DROPPED = frozenset(["proofErr", "lastRenderedPageBreak"])
-"""What programs noted of the old text."""
+"""Elements that applications derived from the old text."""
 _POINTS = frozenset(
     [
         "footnoteReference", "endnoteReference", "commentReference", "footnoteRef", "endnoteRef",
@@ -32,13 +32,13 @@ _POINTS = frozenset(
         "moveFromRangeStart", "moveFromRangeEnd", "delInstrText",
     ]
 )  # fmt: skip
-"""Take no room among words; all that is not known takes some."""
+"""Zero-width elements; unknown elements count as words."""
 _HYPHENS = {"noBreakHyphen": "\u2011", "softHyphen": "\u00ad"}
 _MORE_SPACES = re.compile("(?<= )( {2,})")
 _OF_OLD_TEXT = frozenset(["lang", "noProof", "rPrChange"])
-"""Properties of runs that tell nothing of how a translation looks."""
+"""Run properties that do not affect the look of a translation."""
 _VISIBLE = ("u", "strike", "dstrike", "highlight", "shd", "bdr")
-"""Properties that white space shows."""
+"""Run properties that are visible on white space."""
 
 
 def _find(element: Element, place: str, spelt: Spelt) -> list[Running | Item]:
@@ -52,7 +52,7 @@ def _spell_paragraph(element: Element, items: Sequence[Item]) -> str:
 
 
 def _spell(items: Sequence[Item], prefix: str) -> str:
-    """Items as runs; what is opened tells the properties of the runs in it."""
+    """Return items as runs; a note `+PROPERTIES` sets the properties of the texts up to the matching `-`."""
     written: list[str] = []
     styles = [""]
     for item in items:
@@ -70,7 +70,7 @@ def _spell(items: Sequence[Item], prefix: str) -> str:
 
 
 def _content(parent: Element, spelt: Spelt) -> Iterator[Item]:
-    """What is in a paragraph or in something around its runs; texts with their runs' properties as notes."""
+    """Yield the content of a paragraph or run container; the note of a text is its run's properties."""
     for node in parent.nodes:
         if isinstance(node, Chars):
             continue  # line ends of pretty printers
@@ -117,7 +117,7 @@ def _run(run: Element, spelt: Spelt) -> Iterator[Item]:
 
 
 def _texts(element: Element, style: str, spelt: Callable[[str], str]) -> Iterator[Item]:
-    """A text; of many spaces after each other, which set words apart, all but the first stay as they are."""
+    """Yield a text; in a row of three or more spaces, used for alignment, all but the first stay as they are."""
     for i, part in enumerate(_MORE_SPACES.split(element.text)):
         if i % 2:
             prefix = element.prefix
@@ -133,7 +133,7 @@ def _style(properties: Element) -> str:
 
 
 def _thing(element: Element, raw: str) -> Item:
-    """What is no text."""
+    """Return the item for an element that is not text."""
     local = element.local
     if local in {"fldChar", "instrText"}:
         kind = next(
@@ -159,7 +159,7 @@ def _all(element: Element) -> Iterator[Element]:
 
 
 def _merged(items: Sequence[Item]) -> list[Item]:
-    """Texts of one format after each other are one; white space goes with the text before it."""
+    """Merge consecutive texts of one format; white space whose format is invisible joins the text before it."""
     merged: list[tuple[Item, list[str]]] = []
     for item in items:
         last = merged[-1][0] if merged else None
@@ -181,7 +181,7 @@ def _shows_space(style: str) -> bool:
 
 
 def _levels(items: Sequence[Item]) -> list[Item]:
-    """What is opened gets the properties that most of the text right in it has; the paragraph is one too."""
+    """Note on each opened element the properties of most of its direct text; a first BREAK has the paragraph's."""
     levels = [Counter[str]()]
     starts = [-1]
     bases: dict[int, str] = {}
@@ -200,7 +200,7 @@ def _levels(items: Sequence[Item]) -> list[Item]:
 
 
 def _styled(items: Sequence[Item]) -> Iterator[Item]:
-    """Texts of other properties than what they stand in get elements of their own."""
+    """Wrap texts whose properties differ from those of their level in elements of their own."""
     bases = [""]
     style: str | None = None
     for item in items:

@@ -1,8 +1,8 @@
-"""How files say which encoding they are in: by byte order marks, and HTML by names it declares.
+"""Encodings that files declare: by byte order mark, and in HTML by name.
 
-Names and what browsers take them for are from the Encoding Standard
-(https://encoding.spec.whatwg.org/#names-and-labels), where Latin-1 is Windows' own superset of it, and so on.
-Those of several states, and ones out of use, are left out.
+Names and their meaning in browsers follow the Encoding Standard
+(https://encoding.spec.whatwg.org/#names-and-labels): Latin-1 means its superset Windows-1252, for example.
+Stateful and obsolete encodings are left out.
 """
 
 import codecs
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 UTF_8 = "utf-8"
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, UTF_8),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before that of UTF-16, with which it begins
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is a prefix of this one
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -22,18 +22,18 @@ MAX_MARK_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How characters are written as bytes."""
+    """Encoding of a file, with its byte order mark."""
 
     encoding: str
-    """Python's name for it."""
+    """Python's name of the encoding."""
     byte_order_mark: bytes = b""
 
 
 def marked_writing(beginning: bytes) -> Writing | None:
-    """What a byte order mark says.
+    """Return the encoding that a byte order mark declares; None without a mark.
 
     Args:
-        beginning: of a file, `MAX_MARK_BYTES` or more, or all of it.
+        beginning: start of a file: at least `MAX_MARK_BYTES`, or the whole file.
     """
     for mark, encoding in BYTE_ORDER_MARKS:
         if beginning.startswith(mark):
@@ -53,21 +53,21 @@ _TEXT_CODECS = frozenset(
         "cp932", "cp949", "cp950", "euc_jp", "euc_kr", "gb18030", "gb2312", "gbk", "shift_jis",
     ]
 )  # fmt: skip
-"""Python's names of encodings in which ASCII is ASCII: declarations are read before they are known."""
+"""Python's names of ASCII-compatible encodings: a declaration is read before the encoding is known."""
 _WIDE_CODECS = ("utf-16", "utf-32")
 
 
 def declared_codec(label: str) -> str | None:
-    """Return the codec of an encoding that a file declares in ASCII; None for what is no encoding of text.
+    """Return the codec of a text encoding that a file declares in ASCII; None for any other label.
 
-    Python knows codecs of many other kinds, which compress, fail, or take quadratic time.
+    Python also has codecs that compress, fail or take quadratic time.
     """
     try:
         codec = codecs.lookup(label).name
     except LookupError:
         return None
     if codec.startswith(_WIDE_CODECS):
-        return UTF_8  # the declaration could be read, so it is none of these
+        return UTF_8  # a declaration that was readable as ASCII is in neither
     return codec if codec in _TEXT_CODECS else None
 
 
@@ -108,4 +108,4 @@ _LABELS = {
 DECLARABLE: Mapping[str, str] = {
     label: codec for codec, labels in _LABELS.items() for label in labels.split()
 }
-"""Python's codecs by labels in lower case."""
+"""Python codecs by lower-case label."""

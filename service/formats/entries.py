@@ -1,4 +1,4 @@
-"""What every kind of file is to a job: entries in an order, and a file written with others in their place."""
+"""Interface of all file formats: read the entries of a file in order, and write it with their translations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,55 +12,55 @@ __all__ = ["Entry", "FileFormat", "FileOptions", "FileProblem"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One text of a file, translated by itself."""
+    """A text of a file that is translated on its own."""
 
     text: str
     place: str
-    """Where it stands, for people: `line 12`, `row 5, column title`, `paragraph 3`."""
+    """Human-readable location: `line 12`, `row 5, column title`, `paragraph 3`."""
     markup: MarkupOptions | None = None
-    """What the text is marked up in; None for plain text."""
+    """Markup of the text; None for plain text."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """What a file is read and written with, beside its name."""
+    """Options for reading and writing a file, apart from its name."""
 
     source: str
-    """BCP-47 code of the language that entries are in."""
+    """BCP-47 code of the entries' language."""
     target: str
-    """BCP-47 code of the language they are translated to."""
+    """BCP-47 code of the target language."""
     columns: tuple[str, ...] = ()
-    """Of tables, and keys of JSON lines, that are translated; none for the format's own default."""
+    """Columns of tables, or keys of JSON lines, to translate; empty for the format's default."""
 
 
 class FileFormat(Protocol):
-    """A kind of file, opened with its options. It holds no state of any one file.
+    """A file format with its options. It holds no state of any single file.
 
-    Both methods read a file the same way: `write` takes exactly one text for each entry that `read` gives, in
-    their order, and writes all else as it was. With every entry's own text, the file comes back as it was,
-    byte for byte where the format allows.
+    Both methods parse a file in the same way: `write` takes exactly one text for each entry that `read`
+    yields, in order, and writes everything else as it was. If each text equals its entry, the file comes back
+    as it was, byte for byte where the format allows.
     """
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """Entries, lazily for files of lines and tables, which may be of any size.
+        """Yield the entries, lazily for line-based files and tables, which may be of any size.
 
         Args:
-            source: at its beginning, seekable.
+            source: seekable file at its beginning.
 
         Raises:
-            FileProblem: the file is not what it is taken for, is damaged or is unsafe.
+            FileProblem: the file is not of this format, damaged or unsafe.
         """
         ...
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """The same file with texts in the place of its entries.
+        """Write the file with texts in place of its entries.
 
         Args:
-            source: what `read` read, at its beginning, seekable.
-            texts: one for each entry; taken lazily.
+            source: the file that `read` read, at its beginning, seekable.
+            texts: one for each entry, consumed lazily.
             target: written from its beginning; need not be seekable.
 
         Raises:
-            FileProblem: as `read`, or a text cannot be written in the file's encoding.
+            FileProblem: as for `read`, or the file's encoding cannot represent a text.
         """
         ...

@@ -1,7 +1,7 @@
-"""Books: the chapters that a package's manifest names, its table of contents, and its title.
+"""EPUB books: the chapters in a package's manifest, the table of contents, and the title.
 
-Where text changed, the language that it says it is in becomes the target language, and so does the book's.
-Specification: EPUB 3.3, and OPF 2.0.1 for older books.
+In changed text, language tags of the source language become those of the target language, and so does the
+language of the book. Specification: EPUB 3.3, and OPF 2.0.1 for older books.
 """
 
 import posixpath
@@ -46,10 +46,10 @@ _NCX = MarkupOptions(MarkupLanguage.XML, splitting_tags=frozenset(["text"]))
 
 
 class EpubFormat:
-    """An entry is a block of running text of a chapter, or a title of the book."""
+    """A book; an entry is a block of running text of a chapter, or a title of the book."""
 
     def __init__(self, options: FileOptions) -> None:
-        """What says that it is in the source language says the target language afterwards."""
+        """Store the options, with the languages between which language tags change."""
         self._options = options
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
@@ -63,14 +63,14 @@ class EpubFormat:
 
 @dataclass(slots=True)
 class _Book:
-    """A book that is being read or written."""
+    """A book while it is read or written."""
 
     options: FileOptions
     is_changed: bool = False
-    """Whether anything that was written so far is other than it was."""
+    """Whether any text written so far differs from the original."""
 
     def members(self, archive: ZipFile) -> Sequence[XmlMember]:
-        """Chapters, and after them the packages, whose language depends on them."""
+        """Return the chapters, then the packages: their language depends on whether chapters changed."""
         names = frozenset(archive.namelist())
         packages = [
             path
@@ -133,7 +133,7 @@ class _Book:
 
 
 def _chapters(archive: ZipFile, names: frozenset[str], package: str) -> Iterator[tuple[str, str]]:
-    """Names of members that hold text, each with its kind."""
+    """Yield the name and media type of each member that holds text."""
     encrypted = _encrypted(archive, names)
     folder = posixpath.dirname(package)
     for href, kind in _attributes(archive, names, package, _ITEM, ("href", "media-type")):
@@ -159,7 +159,7 @@ def _attributes(
 
 
 def _encrypted(archive: ZipFile, names: frozenset[str]) -> frozenset[str]:
-    """Members that are encrypted each for itself; fonts often are."""
+    """Return the members that are encrypted individually; fonts often are."""
     if _ENCRYPTION not in names:
         return frozenset()
     with archive.open(_ENCRYPTION) as content:

@@ -1,14 +1,14 @@
-"""What is wrong with a file."""
+"""The error for files that cannot be translated."""
 
 from dataclasses import dataclass
 
 
 @dataclass(eq=False)
-class FileProblem(Exception):  # noqa: N818 -- named like the other errors of ours
-    """A file that cannot be read, or not written."""
+class FileProblem(Exception):  # noqa: N818 -- named like this project's other errors
+    """Raised when a file cannot be read or written."""
 
     problem: str
-    """What is wrong, where, and what to do. It does not name the file, which the caller knows."""
+    """What is wrong, where, and what to do. It does not name the file: the caller knows the name."""
 
     def __str__(self) -> str:
         return self.problem

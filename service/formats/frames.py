@@ -1,4 +1,4 @@
-"""Messages between a process and the one that reads a file for it: a kind, a length and content."""
+"""Messages between a process and the isolated reader of its file: kind, length and content."""
 
 import json
 import struct
@@ -11,32 +11,32 @@ from service.formats.entries import Entry
 from service.markup.options import MarkupLanguage, MarkupOptions
 
 HEADER = struct.Struct(">cQ")
-"""Kind and number of bytes."""
+"""Kind, and number of bytes of the content."""
 
 
 class FrameKind(Enum):
-    """Who sends it, and what is in it."""
+    """Kind of a message, which determines the sender and the content."""
 
     REQUEST = b"R"
-    """To the reader, first: what to do, as JSON."""
+    """To the reader, first: a `ReadRequest` as JSON."""
     TEXTS = b"T"
-    """To the reader: the texts asked for, as JSON; fewer than asked for are the last."""
+    """To the reader: the requested texts as JSON; if fewer than requested, these are the last."""
     ENTRIES = b"E"
-    """From the reader: entries, as JSON."""
+    """From the reader: entries as JSON."""
     WANTED = b"N"
-    """From the reader: it waits for so many texts."""
+    """From the reader: number of texts that it requests."""
     CONTENT = b"W"
-    """From the reader: bytes of the file that is written."""
+    """From the reader: bytes of the output file."""
     SEEK = b"S"
-    """From the reader: where the next content goes."""
+    """From the reader: position of the next content in the output file."""
     PROBLEM = b"P"
     """From the reader, last: what is wrong with the file."""
     OVER_MEMORY = b"M"
-    """From the reader, last: memory is used up."""
+    """From the reader, last: it ran out of memory."""
     UNEXPECTED = b"X"
     """From the reader, last: a traceback."""
     DONE = b"D"
-    """From the reader, last."""
+    """From the reader, last: it succeeded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +44,20 @@ class ReadRequest:
     """What a reader is to do."""
 
     file_name: str
-    """Whose end tells the format."""
+    """Name whose suffix determines the format."""
     source: str
     target: str
     columns: list[str]
     memory_bytes: int
     cpu_s: float
     is_written: bool
-    """Whether texts are filled in, and not entries read."""
+    """Whether to write the file with texts instead of reading its entries."""
     is_seekable: bool = False
-    """Whether the file that is written can be sought in."""
+    """Whether the output file is seekable."""
 
 
 def frame(kind: FrameKind, content: bytes = b"") -> bytes:
-    """Return a message as it is sent."""
+    """Return a message as bytes."""
     return HEADER.pack(kind.value, len(content)) + content
 
 
@@ -65,24 +65,24 @@ def read_frame(read: Callable[[int], bytes]) -> tuple[FrameKind, bytes]:
     """Return the next message.
 
     Args:
-        read: returns exactly so many bytes.
+        read: returns exactly the requested number of bytes.
     """
     kind, size = HEADER.unpack(read(HEADER.size))
     return FrameKind(kind), read(size) if size else b""
 
 
 def pack(content: object) -> bytes:
-    """Return JSON in ASCII, in which lone surrogates are written too."""
+    """Return content as JSON in ASCII, which can hold lone surrogates too."""
     return json.dumps(content).encode()
 
 
 def unpack(content: bytes) -> Any:
-    """Return what `pack` was given."""
+    """Return the content that `pack` encoded."""
     return json.loads(content)
 
 
 def pack_entry(entry: Entry) -> list[object]:
-    """Return an entry as JSON has it."""
+    """Return an entry as a JSON list."""
     markup = entry.markup
     if markup is None:
         return [entry.text, entry.place]
@@ -95,7 +95,7 @@ def pack_entry(entry: Entry) -> list[object]:
 
 
 def unpack_entry(packed: list[Any]) -> Entry:
-    """Return what `pack_entry` was given."""
+    """Return the entry that `pack_entry` encoded."""
     text, place, *markups = packed
     if not markups:
         return Entry(text, place)

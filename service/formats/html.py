@@ -1,7 +1,7 @@
-"""Whole HTML pages: every block of running text is an entry.
+"""HTML pages: every block of running text is an entry.
 
-A page that says it is in the source language says the target language once its text changed. Attributes that
-hold text (`alt`, `title`) stay as they are.
+If text changed in a page that declares the source language, the page declares the target language. Attributes
+that hold text (`alt`, `title`) stay as they are.
 """
 
 import re
@@ -21,10 +21,10 @@ _HTML = MarkupOptions(MarkupLanguage.HTML)
 
 
 class HtmlFormat:
-    """Pages in any encoding that they declare; characters which that has not become references."""
+    """A page in any encoding that it declares; characters missing from that encoding become references."""
 
     def __init__(self, options: FileOptions) -> None:
-        """What says that it is in the source language says the target language afterwards."""
+        """Store the options, with the languages between which the page's language tag changes."""
         self._options = options
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
@@ -43,10 +43,10 @@ class HtmlFormat:
 
 
 def html_parts(html: str, place: str = "") -> list[str | TextUnit]:
-    """A page or part of one: its blocks, and what is between them.
+    """Return the blocks of a page, or of a part of one, and the markup between them.
 
     Args:
-        html: however malformed.
-        place: what the numbers of blocks are told after.
+        html: any HTML, however malformed.
+        place: prefix of the blocks' locations.
     """
     return token_blocks(html_tokens(html, _HTML), MarkupLanguage.HTML, place)

@@ -1,4 +1,4 @@
-"""Codes among the words of XLIFF and TMX segments, as things that stay as they are."""
+"""Inline codes of XLIFF and TMX segments, as items that stay as they are."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,25 +12,25 @@ _HALVES = {
     **dict.fromkeys(["ex", "ept", "ec", "em"], "close"),
 }
 _KEYS = ("startRef", "rid", "i", "id")
-"""Attributes that say which halves belong to each other, the surest first."""
+"""Attributes that pair the halves of a code, the most reliable first."""
 _LINE_BREAKS = frozenset(["lb", "x-br", "br"])
 
 
 def segment_runnings(
     element: Element, place: str, done: Mapping[str, Element] | None = None
 ) -> list[Running | Item]:
-    """What is in a `source`, `seg-source` or `seg` element; white space in it means what it is.
+    """Return the content of a `source`, `seg-source` or `seg` element; its white space is significant.
 
     Args:
-        element: segments that are marked in it (`mrk` of type `seg`) are texts of their own.
-        place: of the texts.
-        done: segments of the target that are translated, by their `mid`.
+        element: segments marked in it (`mrk` of type `seg`) are separate texts.
+        place: location of the texts.
+        done: segments of the target that are already translated, by their `mid`.
     """
     return list(runnings(paired(list(_content(element, done or {}))), place, keeps_space=True))
 
 
 def marked_segments(element: Element) -> Iterator[Element]:
-    """Segments that are marked in a `seg-source` or `target`, in order."""
+    """Yield the segments marked in a `seg-source` or `target`, in order."""
     for child in element.elements:
         if _is_segment(child):
             yield child
@@ -48,7 +48,7 @@ def has_text_between_segments(element: Element) -> bool:
 
 
 def spell_segment(found: Sequence[Running | Item], texts: Sequence[str]) -> str:
-    """The inside of a `target` or `seg` with translations, one for each text of the source."""
+    """Return the content of a `target` or `seg` with translations, one for each text of the source."""
     given = iter(texts)
     spelt: list[str] = []
     for running in found:

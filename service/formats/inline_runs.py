@@ -1,9 +1,9 @@
-"""Running text with things in it that are no text, handed over as XML and taken back.
+"""Running text with inline elements, converted to XML and back.
 
-What a file has among its words -- formats, links, footnotes, placeholders -- stands in an entry as elements
-of no meaning: `<g i="0">` around words, `<x i="1"/>` in the place of a word, `<?p 2?>` between characters,
-`<br i="3"/>` between lines, which are translated each for itself.
-The same words in different formats are so the same entry. Text with none of these is a plain entry.
+Formatting, links, footnotes and placeholders of a file become elements without a meaning in its entries:
+`<g i="0">` around words, `<x i="1"/>` in place of a word, `<?p 2?>` between characters, `<br i="3"/>` between
+lines, which are translated separately.
+The same words in different formats thus give the same entry. Text without inline elements is a plain entry.
 """
 
 import re
@@ -21,36 +21,36 @@ from service.markup.tokens import Kind
 __all__ = ["RUNNING_MARKUP", "Item", "Kind", "Running", "folded", "paired", "runnings"]
 
 RUNNING_MARKUP = MarkupOptions(MarkupLanguage.XML, splitting_tags=frozenset(["t", "br"]), finds_outline=False)
-"""How entries that are not plain are marked up."""
+"""Markup of entries that are not plain text."""
 
 _KEPT = '<t xml:space="preserve">', "</t>"
 _MARK = re.compile(r'<g i="(\d+)">|(</g>)|<(?:x|br) i="(\d+)"/>|<\?p (\d+)\?>')
 _SPACES = re.compile(r"[\t\n\f\r ]+")
 _UNWRITABLE = re.compile("([^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff])")
-"""Characters that XML has no way to write."""
+"""Characters that XML cannot represent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A text, or something among texts."""
+    """A text, or an inline element between texts."""
 
     kind: Kind
-    """TEXT; OPEN and CLOSE, well nested; WORD or POINT. BREAK parts texts."""
+    """TEXT; OPEN and CLOSE, properly nested; WORD or POINT. BREAK separates texts."""
     text: str = ""
-    """Of TEXT."""
+    """Content of TEXT. Other kinds may keep the text in their element here."""
     raw: str = ""
-    """Of all others: how the file writes it."""
+    """Source form of all kinds but TEXT."""
     note: str | None = None
-    """What a format keeps for itself."""
+    """Data of the file format, or `open:KEY` and `close:KEY` for `paired`."""
     ends_line: bool = False
-    """Of WORD: whether a new line begins after it, so that texts before and after it are apart."""
+    """For WORD: whether a new line begins after it, so that the texts before and after it are separate."""
     is_half: bool = False
-    """Of POINT: whether it is one half of an element, whose other half is beyond a break."""
+    """For POINT: whether it is one half of an element whose other half is beyond a break."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Running:
-    """Text that is translated as one, and what stands around it."""
+    """Text that is translated as one entry, with the items around it."""
 
     before: tuple[Item, ...]
     core: tuple[Item, ...]
@@ -59,10 +59,10 @@ class Running:
     keeps_space: bool
 
     def with_text(self, text: str) -> list[Item]:
-        """All items, with a translation of the entry.
+        """Return all items, with a translation of the entry.
 
         Raises:
-            FileProblem: things among the words are not there as they were.
+            FileProblem: the inline elements of the translation are not those of the entry.
         """
         if text == self.entry.text:
             core = list(self.core)
@@ -100,7 +100,7 @@ class Running:
         items += _said(inner[at:])
         if open_numbers or sorted(map(id, _marks(items))) != sorted(map(id, marks)):
             raise self._lost()
-        halves = (mark for mark in marks if mark.is_half)  # in another order they would cross each other
+        halves = (mark for mark in marks if mark.is_half)  # another order would make elements cross
         return [next(halves) if item.is_half else item for item in items]
 
     def _lost(self) -> FileProblem:
@@ -111,12 +111,12 @@ class Running:
 
 
 def runnings(items: Sequence[Item], place: str, *, keeps_space: bool = False) -> Iterator[Running | Item]:
-    """Texts between breaks, as entries where there is something in them to read, and all items beside.
+    """Yield texts between breaks as entries if they hold something to translate, and all other items.
 
     Args:
-        items: OPEN and CLOSE may be on two sides of a break.
-        place: of the entries.
-        keeps_space: whether white space means what it is; else any is as good as one space.
+        items: an OPEN and its CLOSE may be on two sides of a break.
+        place: location of the entries.
+        keeps_space: whether white space is significant; otherwise each run of it counts as one space.
     """
     start = 0
     for end in [*(i for i, item in enumerate(items) if item.kind is Kind.BREAK), len(items)]:
@@ -130,7 +130,7 @@ def runnings(items: Sequence[Item], place: str, *, keeps_space: bool = False) ->
 
 
 def folded(text: str) -> str:
-    """Text with any white space as one space."""
+    """Return a text with each run of white space replaced by one space."""
     return _SPACES.sub(" ", text)
 
 
@@ -155,7 +155,7 @@ def _running(items: list[Item], place: str, *, keeps_space: bool) -> Running:
 
 
 def _core(items: Sequence[Item]) -> tuple[int, int]:
-    """Less what stands at the edges: white space, points, and elements around all."""
+    """Return the range of items without its edges: white space, points, line breaks and enclosing elements."""
     partners = _partners(items)
     edges = [_is_edge(item) for item in items]
     start, end = 0, len(items)
@@ -188,7 +188,7 @@ def _partners(items: Sequence[Item]) -> dict[int, int]:
 
 
 def _balanced(items: Sequence[Item]) -> Iterator[Item]:
-    """Halves of elements whose other half is beyond a break become points."""
+    """Turn halves of elements whose other half is beyond a break into points."""
     partners = _partners(items)
     paired = partners.keys() | set(partners.values())
     for i, item in enumerate(items):
@@ -197,7 +197,7 @@ def _balanced(items: Sequence[Item]) -> Iterator[Item]:
 
 
 def _writable(items: Iterator[Item]) -> Iterator[Item]:
-    """Characters that XML cannot write become points."""
+    """Turn characters that XML cannot represent into points."""
     for item in items:
         if item.kind is not Kind.TEXT or not _UNWRITABLE.search(item.text):
             yield item
@@ -232,7 +232,7 @@ def _marks(items: Sequence[Item]) -> list[Item]:
 
 
 def _closes(marks: Sequence[Item]) -> dict[int, int]:
-    """Numbers of start marks, each with the number of its end mark."""
+    """Map the number of each start mark to that of its end mark."""
     return _partners(marks)
 
 
@@ -242,7 +242,7 @@ def _said(raw: str) -> list[Item]:
 
 
 def paired(items: Sequence[Item]) -> list[Item]:
-    """Things of two halves, noted `open:KEY` and `close:KEY`, become elements where they nest."""
+    """Turn pairs of halves, noted `open:KEY` and `close:KEY`, into elements where they nest."""
     result = list(items)
     levels = [_Level()]
     for i, item in enumerate(items):
@@ -260,7 +260,7 @@ def paired(items: Sequence[Item]) -> list[Item]:
 
 
 class _Level:
-    """First halves right in one element whose second ones did not come yet."""
+    """First halves directly in one element, whose second halves have not come yet."""
 
     def __init__(self) -> None:
         self._halves: list[tuple[str, int]] = []
@@ -271,7 +271,7 @@ class _Level:
         self._counts[key] += 1
 
     def take(self, key: str) -> int | None:
-        """The last half of a key, if there is one; those after it would cross the element that it begins."""
+        """Return the position of the last half of a key, if any; drop later halves, which would cross its element."""
         if not self._counts[key]:
             return None
         while True:
@@ -282,7 +282,7 @@ class _Level:
 
 
 def _without_empty(items: Sequence[Item]) -> list[Item]:
-    """Elements of nothing become points."""
+    """Turn empty elements into points."""
     kept: list[Item] = []
     for item in items:
         if item.kind is Kind.CLOSE and kept and kept[-1].kind is Kind.OPEN:

@@ -1,6 +1,6 @@
-"""The process that reads or writes one file for another: see `isolation`.
+"""The process that reads or writes one file for its parent process: see `isolation`.
 
-Asked over standard input, it answers on standard output, and imports parsers alone.
+It takes the request on standard input, replies on standard output, and imports only parsers.
 """
 
 import io
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 MAX_ENTRY_CHARACTERS = 10_000_000
-"""Longest text, as of lines: the process that asked holds many at a time."""
+"""Maximum length of an entry, like that of a line: the parent process holds many at a time."""
 MAX_PLACE_CHARACTERS = 1000
-"""Longest description of where an entry stands; names that a file gives can be in it."""
+"""Maximum length of an entry's location, which may include names from the file."""
 _BATCH_ENTRIES = 64
 _BATCH_CHARACTERS = 2**15
 _WANTED_TEXTS = 64
@@ -32,10 +32,10 @@ _BUFFER_BYTES = 2**18
 
 
 def main() -> None:
-    """Do what the request on standard input says with the file of the descriptor that is the argument."""
+    """Execute the request on standard input for the file whose descriptor is the argument."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends when the process that asked does
-    os.dup2(2, 1)  # what a library prints is no reply
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends when its parent does
+    os.dup2(2, 1)  # output of a library must not mix with replies
     _, content = read_frame(requests.read)
     request = ReadRequest(**unpack(content))
     limit_this_process(request.memory_bytes, request.cpu_s)
@@ -44,12 +44,12 @@ def main() -> None:
             _answer(request, source, requests, replies)
         replies.write(frame(FrameKind.DONE))
     except BrokenPipeError:
-        return  # nobody waits any more
+        return  # the parent no longer waits
     except FileProblem as error:
         replies.write(frame(FrameKind.PROBLEM, pack(error.problem)))
     except MemoryError:
         replies.write(frame(FrameKind.OVER_MEMORY))
-    except Exception:  # noqa: BLE001 -- raised again by the process that asked
+    except Exception:  # noqa: BLE001 -- the parent raises it again
         replies.write(frame(FrameKind.UNEXPECTED, pack(traceback.format_exc())))
 
 
@@ -98,7 +98,7 @@ def _texts(requests: BinaryIO, replies: io.FileIO) -> Iterator[str]:
 
 
 class _Target(io.RawIOBase):
-    """A file that the process that asked writes."""
+    """The output file, which the parent process writes."""
 
     def __init__(self, replies: io.FileIO, *, is_seekable: bool) -> None:
         super().__init__()

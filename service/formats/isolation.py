@@ -1,8 +1,8 @@
-"""Reads and writes files of others in processes of their own, which the operating system limits.
+"""Reads and writes untrusted files in separate processes, which the operating system limits.
 
-Parsers of many kinds run over what anybody sends: a file that makes one of them use up memory or time ends
-its process (`isolated_reader`), and no other. The process is a fresh interpreter with the parsers alone: it
-has neither the models, nor the environment, nor the connections of the one that starts it.
+Parsers of many formats run on whatever clients send. A file that makes a parser exhaust memory or time ends
+the process for that file (`isolated_reader`) and no other. The process is a fresh interpreter with only the
+parsers: it has neither the models nor the environment nor the connections of its parent.
 """
 
 import os
@@ -27,27 +27,27 @@ _PIPE_BYTES = 2**16
 
 
 _STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""What processes are sent that are to end, whatever they do."""
+"""Signals that end a process from outside, whatever it is doing."""
 
 
-class ReaderFailed(Exception):  # noqa: N818 -- says it without the suffix
-    """A parser has a bug; its traceback."""
+class ReaderFailed(Exception):  # noqa: N818 -- clear without the suffix
+    """A parser has a bug; the message is its traceback, or how its process ended."""
 
 
-class ReaderStopped(Exception):  # noqa: N818 -- says it without the suffix
-    """The process that reads a file could not start, or was told to end; the file is not at fault."""
+class ReaderStopped(Exception):  # noqa: N818 -- clear without the suffix
+    """The reader process could not start, or was stopped from outside; the file is not at fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class IsolatedFormat:
-    """A `FileFormat` whose work is done in a process for each call.
+    """A `FileFormat` that runs each call in a process of its own.
 
-    Sources must be regular files. Errors are those of the format, and `FileLimitExceeded`, `ReaderFailed` and
+    Sources must be regular files. Raises the errors of the format, `FileLimitExceeded`, `ReaderFailed` and
     `ReaderStopped`.
     """
 
     inner: FileFormat
-    """The format itself, which does nothing in this process."""
+    """The wrapped format, which does nothing in this process."""
     file_name: str
     options: FileOptions
     limits: FileLimits
@@ -100,7 +100,7 @@ class IsolatedFormat:
 
 
 class _Reader:
-    """The other end of the pipes of a process that reads a file."""
+    """Connection to a reader process through its pipes."""
 
     def __init__(self, process: subprocess.Popen[bytes], limits: FileLimits, cpu_s: float) -> None:
         if process.stdin is None or process.stdout is None:
@@ -117,12 +117,12 @@ class _Reader:
             self._stdin.write(frame(kind, pack(content)))
 
     def frames(self) -> Iterator[tuple[FrameKind, bytes]]:
-        """Yield messages until the one that says that all is done.
+        """Yield messages until the one that reports success.
 
         Raises:
-            FileProblem: the file cannot be read, or not within the limits.
+            FileProblem: the file cannot be read, or exceeds a limit.
             ReaderFailed: a parser has a bug.
-            ReaderStopped: the process was told to end.
+            ReaderStopped: the process was stopped from outside.
         """
         while True:
             kind, content = read_frame(self._read)
@@ -151,7 +151,7 @@ class _Reader:
         return b"".join(chunks)
 
     def _end(self) -> Exception:
-        """Return what a process that ended without a word ended of."""
+        """Return the error for a process that ended without a last message."""
         status = self._process.wait()
         if status >= 0:
             return ReaderFailed(f"the process that reads files ended with status {status}")
@@ -159,7 +159,7 @@ class _Reader:
             return over_cpu(self._cpu_s)
         if -status in _STOPPING:
             return ReaderStopped(f"the process that reads files was sent {signal.Signals(-status).name}")
-        # Libraries in C abort where memory ends; where the machine's ends, the kernel kills.
+        # C libraries abort when the process runs out of memory; the kernel kills when the machine does.
         return FileProblem(
             f"reading it was ended by {signal.Signals(-status).name}: it is damaged, or takes more than the "
             f"{self._limits.memory_bytes // 2**20:,} MiB of memory that are the limit of a file"
@@ -167,13 +167,13 @@ class _Reader:
 
 
 def _start(source: int) -> subprocess.Popen[bytes]:
-    """Start a process that finds a file at a descriptor; raises ReaderStopped."""
+    """Start a reader process that inherits the file's descriptor; raises ReaderStopped."""
     environment = {
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         "TMPDIR": tempfile.gettempdir(),
     }
     try:
-        return subprocess.Popen(  # noqa: S603 -- this interpreter, and a module of ours
+        return subprocess.Popen(  # noqa: S603 -- this interpreter and a module of this project
             [sys.executable, "-P", "-X", "utf8", "-m", _MODULE, str(source)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -181,7 +181,7 @@ def _start(source: int) -> subprocess.Popen[bytes]:
             bufsize=0,
             pass_fds=(source,),
             env=environment,
-            start_new_session=True,  # an interrupt at the terminal is for its parent
+            start_new_session=True,  # an interrupt at the terminal is only for the parent
         )
     except OSError as error:
         raise ReaderStopped(f"no process to read files can be started: {error}") from error

@@ -1,6 +1,6 @@
-"""JSON lines (https://jsonlines.org): an object a line, of which some keys' strings are translated in place.
+"""JSON lines (https://jsonlines.org): one object per line; the strings of some keys are translated in place.
 
-All else of a line stays byte for byte: other keys, their order, spacing, and how numbers are written.
+The rest of a line stays byte for byte: other keys, their order, spacing, and the notation of numbers.
 """
 
 import json
@@ -16,7 +16,7 @@ from service.formats.parts import Part, Slot, entries_of, write_parts
 
 DEFAULT_KEY = "text"
 MAX_DEPTH = 100
-"""Most lists and objects inside each other on the way to a string that is translated."""
+"""Maximum nesting of lists and objects around a string that is translated."""
 
 _MAX_SHOWN = 400
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # numbers may have any number of digits
@@ -24,15 +24,14 @@ _SPACES = re.compile(r"[ \t\n\r]*")
 
 
 class JsonLinesFormat:
-    """JSON lines in UTF-8: the strings of some keys are entries, unless blank; those of a list one by one.
+    """JSON lines in UTF-8: the non-blank strings of some keys are entries, those in a list one by one.
 
-    A key is named by itself, in objects by a path with dots (`title.de`); lists on the way are gone through,
-    so that `messages.content` is the content of every message. A line may lack a key, or have null for it. It
-    is `text` where none is named.
+    A key within objects is a path with dots (`title.de`). A path goes through lists: `messages.content` is the
+    content of every message. A line may lack a key, or have null for it. The default is the key `text`.
     """
 
     def __init__(self, options: FileOptions) -> None:
-        """`options.columns` are keys."""
+        """Store the keys, `options.columns`."""
         self._keys = options.columns or (DEFAULT_KEY,)
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
@@ -69,20 +68,20 @@ class _String:
     """A string to translate."""
 
     start: int
-    """Of its quotation mark."""
+    """Position of its opening quotation mark."""
     end: int
     text: str
     path: str
-    """With positions in lists, from 1."""
+    """Dotted path, with positions in lists from 1."""
 
 
 class _Walk:
-    """Goes through one line once."""
+    """A single pass over one line."""
 
     def __init__(self, line: str, number: int, keys: frozenset[str]) -> None:
         self.found: list[_String] = []
         self.seen: set[str] = set()
-        """Keys that the line has, whatever for."""
+        """Requested keys that the line has, with any value."""
         self.top_keys: list[str] = []
         self._line = line
         self._number = number
@@ -92,13 +91,13 @@ class _Walk:
         )
 
     def object_at(self, at: int, key: str, path: str, depth: int) -> int:
-        """Where the object that begins at `at` ends; what it holds was gone through.
+        """Parse the object that begins at `at`, collect its strings, and return where it ends.
 
         Args:
-            at: of its brace.
-            key: path to the object as callers name it.
+            at: position of its opening brace.
+            key: path to the object without positions in lists, as in the options.
             path: the same with positions in lists.
-            depth: how much deeper there may be more.
+            depth: number of levels that may be inside.
         """
         at = self._passed(at, "{", "an object")
         if self._is_at(at, "}"):
@@ -118,10 +117,10 @@ class _Walk:
             at = self._passed(at, ",", "a comma or a closing brace")
 
     def end(self, at: int) -> None:
-        """Check that nothing follows the object, which ended at a character.
+        """Check that nothing follows the object, which ended at `at`.
 
         Raises:
-            FileProblem: something does.
+            FileProblem: something follows it.
         """
         at = _space_from(self._line, at)
         if at < len(self._line):
@@ -214,6 +213,6 @@ def _spell(text: str) -> bytes:
 
 
 def _spell_escaped(text: str) -> bytes:
-    """For values that were written in ASCII, with an escape for ü."""
+    """Encode the text of a value that was written in ASCII, with escapes such as the one for ü."""
     text.encode()
     return json.dumps(text).encode()

@@ -1,4 +1,4 @@
-"""Kinds of files by the ends of their names."""
+"""Lookup of file formats by the suffix of the file name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ _MAX_SHOWN_NAME = 80
 @dataclass(frozen=True, slots=True)
 class _Kind:
     module: str
-    """Loaded when a file of its kind comes: what some need takes long to load, or is not installed."""
+    """Loaded with the first file of its kind: dependencies may take long to load or not be installed."""
     name: str
     is_streamed: bool = False
-    """Whether it reads from the beginning to the end and seeks nothing."""
+    """Whether the format reads sequentially and never seeks."""
     package: str | None = None
-    """What it needs that is not always installed."""
+    """Optional package that the format needs."""
     depends_on_languages: bool = False
-    """Whether the languages decide which entries a file has."""
+    """Whether the languages determine which entries a file has."""
 
 
 class _FormatType(Protocol):
@@ -57,19 +57,19 @@ _KINDS: Mapping[str, _Kind] = {
     ".epub": _Kind("epub", "EpubFormat"),
 }
 _EXTRAS = {"pyarrow": "parquet"}
-"""Extras of this project by the packages that come with them."""
+"""Extras of this project, by the package that they install."""
 
 SUFFIXES = tuple(_KINDS)
-"""Of files that can be translated, in lower case; each may be followed by one of `COMPRESSIONS`."""
+"""Lower-case suffixes of files that can be translated; each may be followed by one of `COMPRESSIONS`."""
 
 
 def is_known(name: str) -> bool:
-    """Whether a file's name tells of a kind that can be translated, in whatever case."""
+    """Return whether a file name, in any case, has the suffix of a known format."""
     return _suffix_of(_plain_name(name)) is not None
 
 
 def installed_suffixes() -> list[str]:
-    """Those of `SUFFIXES` that can be translated here, as all is installed that they need."""
+    """Return those of `SUFFIXES` whose required packages are installed."""
     return [
         suffix
         for suffix, kind in _KINDS.items()
@@ -78,33 +78,33 @@ def installed_suffixes() -> list[str]:
 
 
 def depends_on_languages(name: str) -> bool:
-    """Return whether a file has other entries with other languages.
+    """Return whether the entries of a file depend on the languages.
 
     Raises:
-        FileProblem: the name tells no known kind.
+        FileProblem: the suffix is unknown.
     """
     return _whole_kind(name)[0].depends_on_languages
 
 
 def are_alike(name: str, other: str) -> bool:
-    """Whether files of two names are of one kind, and compressed alike.
+    """Return whether two file names have the same format and compression.
 
     Raises:
-        FileProblem: a name tells no known kind.
+        FileProblem: a suffix is unknown.
     """
     return _whole_kind(name) == _whole_kind(other)
 
 
 def open_format(name: str, options: FileOptions, limits: FileLimits | None = None) -> FileFormat:
-    """What reads and writes a file, by its name in whatever case.
+    """Return the format that reads and writes a file, by its name in any case.
 
     Args:
-        name: of the file.
-        options: what it is read and written with.
-        limits: of the process in which files of others are read and written; None to do so in this one.
+        name: name of the file.
+        options: options for reading and writing it.
+        limits: limits of the separate process for untrusted files; None to use the calling process.
 
     Raises:
-        FileProblem: the name tells no known kind, or what reads it is not installed.
+        FileProblem: the suffix is unknown, or a required package is not installed.
     """
     suffix, compression = _known_ends(name)
     kind = _KINDS[suffix]
@@ -119,7 +119,7 @@ def _whole_kind(name: str) -> tuple[_Kind, str]:
 
 
 def _known_ends(name: str) -> tuple[str, str]:
-    """One of `SUFFIXES`, and one of `COMPRESSIONS` or nothing; raises FileProblem."""
+    """Return one of `SUFFIXES`, and one of `COMPRESSIONS` or an empty string; raises FileProblem."""
     plain_name = _plain_name(name)
     suffix = _suffix_of(plain_name)
     if suffix is None:

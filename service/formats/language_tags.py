@@ -1,4 +1,4 @@
-"""The language that markup says its text is in."""
+"""Language tags in markup."""
 
 import re
 
@@ -9,18 +9,18 @@ _LANGUAGE = re.compile(r"\"[^\"]*\"|'[^']*'|(\s(?:xml:)?lang\s*=\s*)([\"'])([^\"
 
 
 def is_language(code: str, wanted: str) -> bool:
-    """Whether a language is the one wanted, or that of a region: `de_AT` is a kind of `de`."""
+    """Return whether a language is the wanted one or a regional variant of it: `de_AT` counts as `de`."""
     found, requested = code.strip().lower().replace("_", "-"), wanted.lower().replace("_", "-")
     return found == requested or found.startswith(f"{requested}-")
 
 
 def with_language(markup: str, source: str, target: str) -> str:
-    """Markup whose elements say another language (`lang`, `xml:lang`) where they said that of the source.
+    """Return markup in which language tags (`lang`, `xml:lang`) of the source name the target instead.
 
     Args:
-        markup: HTML or XML; what is no start tag stays as it is.
-        source: language that its text was in.
-        target: language that it is in now.
+        markup: HTML or XML; everything but start tags stays as it is.
+        source: previous language of the text.
+        target: present language of the text.
     """
 
     def replaced(found: re.Match[str]) -> str:

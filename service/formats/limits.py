@@ -1,4 +1,4 @@
-"""Limits on what reading one file may cost, enforced by the operating system on a process of its own."""
+"""Limits on the cost of reading one file, enforced by the operating system on a separate process."""
 
 import sys
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from service.formats.errors import FileProblem
 
 CPU_STEP_BYTES = 2**24
-"""Size of a file for which the CPU time is allowed once."""
+"""File size for which `FileLimits.cpu_s` is granted once."""
 _MIB = 2**20
 
 
@@ -16,23 +16,23 @@ class FileLimits:
     """Limits of one process that reads or writes one file."""
 
     memory_bytes: int = 2**30
-    """Memory of the process, interpreter and libraries included (some 50 MiB)."""
+    """Memory of the process, including interpreter and libraries (about 50 MiB)."""
     cpu_s: float = 60.0
-    """CPU time for each `CPU_STEP_BYTES` of the file, begun ones included."""
+    """CPU time in seconds for each started `CPU_STEP_BYTES` of the file."""
     timeout_s: float = 120.0
-    """Wall-clock time that may pass without an entry, a part of the output or an end."""
+    """Maximum wall-clock time in seconds without an entry, a part of the output or the end."""
 
     def cpu_s_of(self, size_bytes: int) -> float:
-        """Return the CPU time that a file of this size is allowed."""
+        """Return the CPU time in seconds that a file of this size may use."""
         return self.cpu_s * (1 + size_bytes // CPU_STEP_BYTES)
 
 
 class FileLimitExceeded(FileProblem):
-    """A file took more than a limit allows; reading it was stopped."""
+    """A file exceeded a limit, so reading it was stopped."""
 
 
 def over_memory(memory_bytes: int) -> FileLimitExceeded:
-    """Return the error of a file that needs more memory than is allowed."""
+    """Return the error for a file that exceeds the memory limit."""
     return FileLimitExceeded(
         f"reading it takes more than {memory_bytes // _MIB:,} MiB of memory, the limit of a file; "
         "split it into smaller files"
@@ -40,7 +40,7 @@ def over_memory(memory_bytes: int) -> FileLimitExceeded:
 
 
 def over_cpu(cpu_s: float) -> FileLimitExceeded:
-    """Return the error of a file that needs more CPU time than is allowed."""
+    """Return the error for a file that exceeds the CPU time limit."""
     return FileLimitExceeded(
         f"reading it takes more than {cpu_s:,.0f} s of CPU time, the limit of a file of its size; "
         "split it into smaller files"
@@ -48,7 +48,7 @@ def over_cpu(cpu_s: float) -> FileLimitExceeded:
 
 
 def over_time(timeout_s: float) -> FileLimitExceeded:
-    """Return the error of a file in which nothing is found for too long."""
+    """Return the error for a file in which nothing is found for too long."""
     return FileLimitExceeded(
         f"reading it found nothing for {timeout_s:,.0f} s, the limit of a file; split it into smaller files"
     )
@@ -60,13 +60,13 @@ def are_enforceable() -> bool:
 
 
 def limit_this_process(memory_bytes: int, cpu_s: float) -> None:
-    """Limit memory and CPU time of the calling process, and let it dump no core.
+    """Limit memory and CPU time of the calling process, and disable core dumps.
 
-    What the limits of its parent allow less of stays less.
+    Lower limits of its parent stay in force.
     """
     import resource  # noqa: PLC0415 -- not on every platform
 
-    # Linux counts by RLIMIT_DATA what can be written to; RLIMIT_AS also what allocators only set aside.
+    # On Linux, RLIMIT_DATA counts writable memory only; RLIMIT_AS also counts what allocators reserve.
     memory = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
     whole_s = max(1, int(cpu_s))
     for kind, soft, hard in (

@@ -1,4 +1,4 @@
-"""A line as its bytes, and where its text begins and ends in them."""
+"""Splits the bytes of a line into byte order mark, content and ending."""
 
 from typing import NamedTuple
 
@@ -6,22 +6,22 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class LineBytes(NamedTuple):
-    """A line taken apart; the three together are the line."""
+    """The three parts of a line; concatenated, they are the line."""
 
     mark: bytes
-    """A byte order mark before the first line, or nothing."""
+    """Byte order mark before the first line, or empty."""
     content: bytes
-    """Of its text."""
+    """Bytes of its text."""
     ending: bytes
-    """LF, CR LF, or nothing after a last line that has none."""
+    """LF, CR LF, or empty after a last line without an ending."""
 
 
 def split_line(line: bytes, number: int) -> LineBytes:
-    """Take a line apart, losing nothing: only LF and CR LF end it, no other character does.
+    """Split a line without losing a byte: only LF and CR LF end it, no other character does.
 
     Args:
-        line: with its ending, as a binary file yields it.
-        number: of the line, from 1; a byte order mark stands before the first one alone.
+        line: line with its ending, as a binary file yields it.
+        number: line number from 1; only the first line can have a byte order mark.
     """
     mark = BYTE_ORDER_MARK if number == 1 and line.startswith(BYTE_ORDER_MARK) else b""
     ending = b"\r\n" if line.endswith(b"\r\n") else b"\n" if line.endswith(b"\n") else b""

@@ -1,4 +1,4 @@
-"""Files of lines, and plain text, of which every line is an entry."""
+"""Line-based files, and plain text in which every line is an entry."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,26 +11,26 @@ from service.formats.line_bytes import BYTE_ORDER_MARK, split_line
 from service.formats.parts import Part, Slot, entries_of, write_parts
 
 MAX_LINE_BYTES = 10_000_000
-"""Longest line that is read, its ending aside: what is longer is no file of lines."""
+"""Maximum length of a line, without its ending; with a longer one, a file is not line-based."""
 
 _MAX_ENDING_BYTES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line, and what stands around its text; the three together are the line's bytes."""
+    """A line with the bytes around its text; the three parts together are the bytes of the line."""
 
     number: int
-    """From 1."""
+    """Line number from 1."""
     mark: bytes
-    """A byte order mark before the first line, or nothing."""
+    """Byte order mark before the first line, or empty."""
     text: str
     ending: bytes
-    """LF, CR LF, or nothing after a last line that has none."""
+    """LF, CR LF, or empty after a last line without an ending."""
 
 
 def read_lines(source: BinaryIO) -> Iterator[Line]:
-    """Take lines apart lazily, losing nothing: only LF and CR LF end a line, no other character does.
+    """Yield lines lazily, without losing a byte: only LF and CR LF end a line, no other character does.
 
     Raises:
         FileProblem: at the first line that is not UTF-8 or longer than `MAX_LINE_BYTES`.
@@ -53,13 +53,13 @@ def read_lines(source: BinaryIO) -> Iterator[Line]:
 
 
 class LinesFormat:
-    """Plain text in UTF-8: a line is an entry, unless it is blank.
+    """Plain text in UTF-8: every non-blank line is an entry.
 
-    A line feed that a translation has becomes a space, so that the n-th line translates the n-th line.
+    Line feeds in a translation become spaces, so that line n of the output translates line n of the input.
     """
 
     def __init__(self, options: FileOptions) -> None:
-        """Nothing about lines can be chosen."""
+        """Ignore the options: the format has none."""
         del options
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
@@ -86,5 +86,5 @@ def _parts(source: BinaryIO) -> Iterator[Part]:
 
 def _on_one_line(ending: bytes, text: str) -> bytes:
     text = text.replace("\r\n", " ").replace("\n", " ")
-    # Before LF it would make another ending.
+    # A CR before the LF would make a CR LF ending.
     return (text.rstrip("\r") if ending == b"\n" else text).encode()
