@@ -90,7 +90,7 @@ def write_archive(source: BinaryIO, texts: Iterator[str], target: BinaryIO, memb
 def _written(
     archive: ZipFile, members: Sequence[XmlMember], texts: Iterator[str]
 ) -> Iterator[tuple[str, bytes]]:
-    """Members with texts in them: texts come in the order of reading, members are stored in another."""
+    """Yield the changed members: texts come in reading order, members are stored in another order."""
     for member in members:
         with archive.open(member.name) as content:
             changed = b"".join(xml_pieces(content, texts, member.parts))

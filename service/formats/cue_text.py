@@ -43,7 +43,7 @@ _TAGS = {
 
 @dataclass(frozen=True, slots=True)
 class CueText:
-    """Running text with tags in it."""
+    """Running text with its tags."""
 
     entry_text: str
     """Plain text, or XML with a numbered element for each tag or pair of tags."""

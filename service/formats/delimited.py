@@ -29,8 +29,8 @@ _CLOSING = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
 class DelimitedFormat:
     """A table in UTF-8: the non-blank cells of some columns are entries.
 
-    Columns are selected by their name in the header, or by number from 1. If all are numbers, the first record
-    is data like the others. The default is the column `text`.
+    Columns are selected by name in the header, or by number from 1. If all are numbers, the first record is
+    data like the others. The default is the column `text`.
     """
 
     def __init__(self, options: FileOptions, delimiters: str) -> None:
@@ -38,8 +38,8 @@ class DelimitedFormat:
 
         Args:
             options: options of the file.
-            delimiters: possible delimiters, the likeliest first. The first one that gives a header with all named
-                columns is used.
+            delimiters: possible delimiters, the likeliest first. The first one that gives a header with all
+                named columns is used, otherwise the first one of all.
         """
         self._columns = options.columns or (DEFAULT_COLUMN,)
         self._names = tuple(column for column in self._columns if not _is_number(column))
@@ -112,7 +112,7 @@ class TabFormat(DelimitedFormat):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record as it is written."""
+    """A record as written in the file."""
 
     number: int
     """Number of the line in which the record begins, from 1."""

@@ -13,7 +13,7 @@ _TRANSLATED = ("HYPERLINK",)
 
 @dataclass(frozen=True, slots=True)
 class _Marks:
-    """Positions of end and separator marks in the element of their begin mark, by the position of that mark."""
+    """Positions of fields' end and separator marks, by the position of a begin mark in the same element."""
 
     ends: dict[int, int]
     separators: dict[int, int]

@@ -117,7 +117,7 @@ def _run(run: Element, spelt: Spelt) -> Iterator[Item]:
 
 
 def _texts(element: Element, style: str, spelt: Callable[[str], str]) -> Iterator[Item]:
-    """Yield a text; in a row of three or more spaces, used for alignment, all but the first stay as they are."""
+    """Yield a text; of three or more spaces in a row, which align words, all but the first stay."""
     for i, part in enumerate(_MORE_SPACES.split(element.text)):
         if i % 2:
             prefix = element.prefix
@@ -159,7 +159,7 @@ def _all(element: Element) -> Iterator[Element]:
 
 
 def _merged(items: Sequence[Item]) -> list[Item]:
-    """Merge consecutive texts of one format; white space whose format is invisible joins the text before it."""
+    """Merge consecutive texts of one format; white space in an invisible format joins the text before it."""
     merged: list[tuple[Item, list[str]]] = []
     for item in items:
         last = merged[-1][0] if merged else None
@@ -181,7 +181,7 @@ def _shows_space(style: str) -> bool:
 
 
 def _levels(items: Sequence[Item]) -> list[Item]:
-    """Note on each opened element the properties of most of its direct text; a first BREAK has the paragraph's."""
+    """Note on each opened element the properties of most direct text; for the paragraph, on a first BREAK."""
     levels = [Counter[str]()]
     starts = [-1]
     bases: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Interface of all file formats: read the entries of a file in order, and write it with their translations."""
+"""Interface of all file formats: read the entries of a file, and write the file with their translations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

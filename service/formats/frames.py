@@ -41,7 +41,7 @@ class FrameKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """What a reader is to do."""
+    """Task of an isolated reader."""
 
     file_name: str
     """Name whose suffix determines the format."""

@@ -155,7 +155,7 @@ def _running(items: list[Item], place: str, *, keeps_space: bool) -> Running:
 
 
 def _core(items: Sequence[Item]) -> tuple[int, int]:
-    """Return the range of items without its edges: white space, points, line breaks and enclosing elements."""
+    """Return the range of items between the edges: white space, points, line breaks, enclosing elements."""
     partners = _partners(items)
     edges = [_is_edge(item) for item in items]
     start, end = 0, len(items)
@@ -271,7 +271,7 @@ class _Level:
         self._counts[key] += 1
 
     def take(self, key: str) -> int | None:
-        """Return the position of the last half of a key, if any; drop later halves, which would cross its element."""
+        """Return the position of a key's last half, if any; drop later ones, which would cross its pair."""
         if not self._counts[key]:
             return None
         while True:

@@ -26,8 +26,8 @@ _SPACES = re.compile(r"[ \t\n\r]*")
 class JsonLinesFormat:
     """JSON lines in UTF-8: the non-blank strings of some keys are entries, those in a list one by one.
 
-    A key within objects is a path with dots (`title.de`). A path goes through lists: `messages.content` is the
-    content of every message. A line may lack a key, or have null for it. The default is the key `text`.
+    A key within objects is a path with dots (`title.de`). A path goes through lists: `messages.content` is
+    the content of every message. A line may lack a key, or have null for it. The default is the key `text`.
     """
 
     def __init__(self, options: FileOptions) -> None:

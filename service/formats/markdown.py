@@ -1,9 +1,9 @@
 """Markdown: CommonMark with tables and strikethrough, front matter and footnotes.
 
-Running text is translated: paragraphs, headings, items, cells, and blocks of HTML. Code, targets of links,
-images, definitions of links and front matter stay. A paragraph that changed is written on one line; all that
-is no entry is left byte for byte. Where `*` or `_` would not be read as emphasis beside new words, they
-stand a sign or a word further on, or the other one is written.
+Running text is translated: paragraphs, headings, list items, table cells, and HTML blocks. Code, images,
+front matter, and targets and definitions of links stay. A changed paragraph is written on one line;
+everything that is not an entry stays byte for byte. If `*` or `_` next to new words would not be read as
+emphasis, it moves past punctuation or a word, or the other delimiter is used.
 """
 
 import re
@@ -29,10 +29,10 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
 class MarkdownFormat:
-    """An entry is a paragraph, a heading, a cell of a table, or a block of running text in HTML."""
+    """A Markdown document; an entry is a paragraph, a heading, a table cell, or a block of text in HTML."""
 
     def __init__(self, options: FileOptions) -> None:
-        """Nothing about Markdown can be chosen."""
+        """Ignore the options: the format has none."""
         del options
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
@@ -61,12 +61,12 @@ class _Page:
     def __init__(self, text: str, first_line: int) -> None:
         self._text = text
         self._first_line = first_line
-        lines = _LINE.findall(text)[:-1]  # the last match is of nothing
+        lines = _LINE.findall(text)[:-1]  # the last match is empty
         self._starts = [0, *accumulate(map(len, lines))]
         self._lines = [line.rstrip("\r\n") for line in lines]
         self._parser = MarkdownParser()
         self._cell_end = 0, 0
-        """Line, and where in it the last cell of a table ended."""
+        """Line and column where the last table cell ended."""
 
     def parts(self) -> Iterator[str | TextUnit]:
         at = 0

@@ -1,4 +1,4 @@
-"""Delimiters of emphasis put where CommonMark reads them as such (0.31.2, 6.2)."""
+"""Emphasis delimiters, placed where CommonMark recognises them (0.31.2, 6.2)."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -8,22 +8,22 @@ from itertools import groupby
 from service.formats.inline_runs import Item, Kind
 
 DELIMITERS = {"em": "*", "strong": "**", "s": "~~"}
-"""By what they mean; `*` may stand within a word, which `_` may not."""
+"""Delimiters by meaning; unlike `_`, `*` may stand within a word."""
 
 _OTHERS = (DELIMITERS, DELIMITERS | {"em": "_"}, DELIMITERS | {"strong": "__"})
 
 
 def name_of(item: Item) -> str:
-    """What an element of emphasis means; nothing for anything else."""
+    """Return the meaning of an emphasis element; an empty string for anything else."""
     name = (item.note or "").removeprefix("/")
     return name if item.kind in {Kind.OPEN, Kind.CLOSE} and name in DELIMITERS else ""
 
 
 def spellings(items: Sequence[Item]) -> list[list[Item]]:
-    """Ways to write what is to be emphasised, the nearest to how it was written first, plain text last.
+    """Return ways to write emphasised text: as close to the original as possible first, plain text last.
 
     Args:
-        items: white space is not at the edges of elements, and no element of emphasis is empty.
+        items: elements have no white space at their edges, and no emphasis element is empty.
     """
     moved = _moved(items)
     others = [
@@ -34,7 +34,7 @@ def spellings(items: Sequence[Item]) -> list[list[Item]]:
 
 
 def _moved(items: Sequence[Item]) -> list[Item]:
-    """Delimiters between a letter and a sign go over the sign, or over the letters if there is no more."""
+    """Move delimiters between a letter and punctuation past the punctuation, else past the letters."""
     moved = list(items)
     for step in (1, -1):
         kind = Kind.OPEN if step > 0 else Kind.CLOSE
@@ -55,12 +55,12 @@ def _merged(items: Sequence[Item]) -> Iterator[Item]:
 
 
 def _move(items: list[Item], i: int, step: int) -> int:
-    """Move a delimiter if it must be; gives where it is then, or the last item that was seen.
+    """Move a delimiter if necessary; return where it is then, or the last item that was inspected.
 
     Args:
         items: changed in place.
-        i: of the delimiter.
-        step: where what it emphasises begins: 1 for after it, -1 for before it.
+        i: position of the delimiter.
+        step: direction of the emphasised text: 1 for after the delimiter, -1 for before it.
     """
     outside, inside = _text(items, i - step), _text(items, i + step)
     if not _is_letter(_edge(outside, -step)) or _is_letter(_edge(inside, step)):
@@ -83,15 +83,15 @@ def _text(items: Sequence[Item], i: int) -> str:
 
 
 def _edge(text: str, step: int) -> str:
-    """The first character (1) or the last (-1)."""
+    """Return the first character (1) or the last (-1)."""
     return text[:1] if step > 0 else text[-1:]
 
 
 def _cut(text: str, num: int, step: int) -> tuple[str, str]:
-    """So many characters from the beginning (1) or the end (-1), and the others."""
+    """Split off characters at the beginning (1) or the end (-1); return them and the rest."""
     return (text[:num], text[num:]) if step > 0 else (text[len(text) - num :], text[: len(text) - num])
 
 
 def _is_letter(character: str) -> bool:
-    """Whether a delimiter beside it may need one on its other side: neither white space nor a sign."""
+    """Return whether CommonMark's rules for delimiters count a character as neither space nor punctuation."""
     return bool(character) and not character.isspace() and unicodedata.category(character)[0] not in "PS"

@@ -1,4 +1,4 @@
-"""Where in a Markdown document the text of a block stands: its parser tells lines only."""
+"""Positions of block texts in a Markdown document; the parser reports only lines."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -9,16 +9,16 @@ from service.formats.errors import FileProblem
 
 @dataclass(frozen=True, slots=True)
 class BlockPosition:
-    """Of a block's text: for each of its lines, where that begins in the text and in the document."""
+    """Position of a block's text: where each of its lines begins in the text and in the document."""
 
     line: int
-    """First line of the document."""
+    """First line of the block in the document."""
     starts: tuple[int, ...]
     columns: tuple[tuple[int, ...], ...]
     """Column of each character of each line, and of its end."""
 
     def at(self, position: int) -> tuple[int, int]:
-        """Line and column of a character of the text, or of its end."""
+        """Return the line and column of a character of the text, or of its end."""
         k = bisect_right(self.starts, position) - 1
         columns = self.columns[k]
         return self.line + k, columns[min(position - self.starts[k], len(columns) - 1)]
@@ -28,13 +28,13 @@ class BlockPosition:
 
 
 def find_lines(content: str, lines: Sequence[str], first: int, num_marks: int) -> BlockPosition:
-    """Where the text of a paragraph or a heading stands.
+    """Locate the text of a paragraph or a heading.
 
     Args:
-        content: a line of it for each line of the document, less what containers and headings put around.
-        lines: of the document.
-        first: where it begins.
-        num_marks: of `#` before a heading's text.
+        content: one line for each line of the document, without the marks of containers and headings.
+        lines: lines of the document.
+        first: line where the block begins.
+        num_marks: number of `#` before the text of a heading.
     """
     starts: list[int] = []
     columns: list[tuple[int, ...]] = []
@@ -57,13 +57,13 @@ def find_lines(content: str, lines: Sequence[str], first: int, num_marks: int) -
 
 
 def find_cell(content: str, lines: Sequence[str], line: int, after: int) -> BlockPosition:
-    r"""Where the text of a cell stands, in which `\|` is written for `|`.
+    r"""Locate the text of a table cell, for whose `|` the document has `\|`.
 
     Args:
-        content: of the cell.
-        lines: of the document.
-        line: of the cell.
-        after: a column before it, and after all cells before it.
+        content: text of the cell.
+        lines: lines of the document.
+        line: line of the cell.
+        after: a column before the cell and after all previous cells.
     """
     for start in range(after, len(lines[line])):
         columns = _matched(content, lines[line], start)

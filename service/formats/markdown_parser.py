@@ -1,4 +1,4 @@
-"""Markdown's parser, made to say where in a text each mark stands."""
+"""Markdown parser that reports the position of each mark in a text."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -13,23 +13,23 @@ from markdown_it.token import Token
 from service.formats.inline_runs import Item, Kind, paired
 
 _VERBATIM = re.compile(r"\[\^[^\[\]\s]++\](?::[ \t]+)?|\{\{[^{}]*\}\}|\{%[^{}%]*%\}")
-"""Footnotes, as many programs know them, and what templates fill in."""
+"""Footnotes, as many applications support them, and template expressions."""
 _TASK = re.compile(r"\[[ xX]\][ \t]+")
-"""Whether a task of a list is done, as GitHub's Markdown has it."""
+"""Checkbox of a task in a list, in GitHub's Markdown."""
 _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]++\]")
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]*)")
 _OPEN = {"link_open": "link", "em_open": "em", "strong_open": "strong", "s_open": "s"}
 _CLOSE = {"link_close": "link", "em_close": "em", "strong_close": "strong", "s_close": "s"}
 _WHOLE = frozenset(["image", "autolink", "html_inline", "verbatim", "backticks"])
-"""Rules all of whose text stays as it is."""
+"""Rules whose text stays as it is as a whole."""
 
 _Rule = Callable[[StateInline, bool], bool]
 Written = Callable[[int, int], str]
-"""A part of a text as the document has it."""
+"""Returns a part of a text as the document has it."""
 
 
 class MarkdownParser:
-    """Finds blocks of one document, and in them what is text and what is not."""
+    """Finds the blocks of one document, and the text and other items in them."""
 
     def __init__(self) -> None:
         self._markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -40,10 +40,10 @@ class MarkdownParser:
             rules.at(name, _noting(name, rule))
         self._markdown.block.ruler.at("reference", _reference)
         self._env: dict[str, Any] = {}
-        """Definitions of links, once a document was read."""
+        """Link definitions, known once a document is parsed."""
 
     def parse(self, text: str) -> Iterator[Token]:
-        """Tokens of a document; those of cells and headings say so in their `meta`."""
+        """Yield the tokens of a document; those of cells, headings and list items are marked in `meta`."""
         before: Token | None = None
         is_item_begun = False
         for token in self._markdown.parse(text, self._env):
@@ -58,18 +58,18 @@ class MarkdownParser:
             yield token
 
     def items(self, token: Token, written: Written) -> list[Item]:
-        """A block's text and what stands in it."""
+        """Return the text of a block and its inline elements."""
         items = paired(list(_items(token.children or [], written)))
         return _with_task(items) if token.meta.get("begins_item") else items
 
     def shape(self, text: str) -> list[str]:
-        """See `shape_of`."""
+        """Parse a text and return its shape: see `shape_of`."""
         [token] = self._markdown.parseInline(text, self._env)
         return shape_of(paired(list(_items(token.children or [], lambda first, last: text[first:last]))))
 
 
 def _with_task(items: list[Item]) -> list[Item]:
-    """Whether a task is done stands before its text."""
+    """Separate the checkbox of a task from the text after it."""
     num_texts = next((i for i, item in enumerate(items) if item.kind is not Kind.TEXT), len(items))
     text = "".join(item.text for item in items[:num_texts])
     task = _TASK.match(text)
@@ -80,7 +80,7 @@ def _with_task(items: list[Item]) -> list[Item]:
 
 
 def shape_of(items: Iterable[Item]) -> list[str]:
-    """Names of what stands in a text, and what it says between them, white space aside."""
+    """Return the names of the inline elements of a text, and the text between them without white space."""
     shape: list[str] = []
     said: list[str] = []
     for item in items:
@@ -93,7 +93,7 @@ def shape_of(items: Iterable[Item]) -> list[str]:
 
 
 def _reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own
-    """A definition of a link, unless it is one of a footnote, which CommonMark does not know."""
+    """Parse a link definition, unless it is a footnote, which CommonMark does not know."""
     if state.src.startswith("[^", state.bMarks[start] + state.tShift[start]):
         return False
     return reference(state, start, end, silent)
@@ -114,7 +114,7 @@ def _verbatim(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 -- the 
 
 
 def _noting(name: str, rule: _Rule) -> _Rule:
-    """The same rule, whose tokens say where they stand."""
+    """Wrap a rule so that its tokens report their positions."""
 
     def noting(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own
         start, num_before = state.pos, len(state.tokens)
@@ -175,7 +175,7 @@ def _closing(token: Token, written: Written) -> str:
     first, last = token.meta["span"]
     raw = written(first, last + (token.type == "strong_close"))
     if token.type == "link_close" and raw in {"]", "][]"}:
-        return f"][{' '.join(token.meta['label'].split())}]"  # the label was the text, which is another now
+        return f"][{' '.join(token.meta['label'].split())}]"  # the label was the text, which has changed
     return raw
 
 

@@ -1,4 +1,4 @@
-"""Text written as Markdown that says just that (CommonMark 0.31.2, 2.4 Backslash escapes)."""
+"""Text written as Markdown that means exactly that text (CommonMark 0.31.2, 2.4 Backslash escapes)."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _SPECIAL = re.compile(
     re.VERBOSE,
 )
 _BLOCK = re.compile(r"(\s*)(?:([#>+\-=~:|])|(\d{1,9})([.)])(?=\s|\Z))")
-"""What begins a block at the beginning of a line."""
+"""Beginnings of a block at the beginning of a line."""
 _PIPE = re.compile(r"(?<!\\)\|")
 
 
@@ -35,14 +35,14 @@ def spell_inline(
     is_cell: bool,
     begins_line: bool,
 ) -> str:
-    """A block's text with translations in it.
+    """Return the text of a block with translations.
 
     Args:
-        parser: reads what was written again, to see whether marks still mean what they did.
-        found: what is in the block.
-        texts: one for each text of it.
-        is_cell: whether it is a cell of a table, which a `|` would end.
-        begins_line: whether it would be another block if it began as that does; a heading and a cell are not.
+        parser: parses the output again, to check that marks still have their meaning.
+        found: content of the block.
+        texts: one for each text of the block.
+        is_cell: whether the block is a table cell, which a `|` would end.
+        begins_line: whether its beginning could begin another block; false for headings and cells.
     """
     items: list[Item] = []
     given = iter(texts)
@@ -78,7 +78,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _tidied(items: Sequence[Item]) -> list[Item]:
-    """White space at the edges of elements goes outside, as marks need words beside them; empty ones go."""
+    """Move white space at the edges of elements outside: delimiters must touch words. Drop empty emphasis."""
     tidied: list[Item] = []
     for item in items:
         last = tidied[-1] if tidied else None

@@ -1,4 +1,4 @@
-"""Paragraphs in paragraphs: text boxes and footnotes that stand where a word of another paragraph does."""
+"""Paragraphs inside paragraphs: text boxes and footnotes in place of a word of another paragraph."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,23 +8,23 @@ from service.formats.text_units import TextUnit, joined
 from service.formats.xml_units import Element
 
 Spelt = Callable[[Element], str]
-"""How a paragraph that stands in another is written."""
+"""Returns a paragraph inside another one as it is written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraphs:
-    """What a format knows of its paragraphs."""
+    """How a format finds and writes its paragraphs."""
 
     is_paragraph: Callable[[Element], bool]
     is_left_alone: Callable[[Element], bool]
-    """Whether there are no paragraphs to be found in an element."""
+    """Whether an element is copied with all paragraphs in it."""
     find: Callable[[Element, str, Spelt], list[Running | Item]]
-    """What is in a paragraph, from its place, and how others in it are written."""
+    """Returns the content of a paragraph, given its location and how to write the paragraphs in it."""
     spell: Callable[[Element, Sequence[Item]], str]
-    """A paragraph with that in it."""
+    """Returns a paragraph with this content."""
 
     def passage(self, element: Element, place: str) -> TextUnit:
-        """A paragraph, and after its entries those of paragraphs in it."""
+        """Return a paragraph as a unit: its own entries, then those of the paragraphs in it."""
         nested = list(self._nested(element))
         inner = [self.passage(other, f"{place}, inside") for other in nested]
         found = self.find(element, place, _raw)
@@ -47,7 +47,7 @@ class Paragraphs:
         return TextUnit(own + joined(inner).entries, spell, element.raw)
 
     def written(self, element: Element, spelt: Spelt) -> str:
-        """An element with the paragraphs in it written otherwise."""
+        """Return an element with the paragraphs in it as `spelt` writes them."""
         if self.is_paragraph(element):
             return spelt(element)
         return element.raw if self.is_left_alone(element) else self._outer(element, spelt)

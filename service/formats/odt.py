@@ -1,7 +1,7 @@
-"""OpenDocument texts: the document's paragraphs and headings, and those of its headers and footers.
+"""OpenDocument texts: paragraphs and headings of the document, its headers and its footers.
 
-In them also tables, text boxes, footnotes and endnotes. Not read: comments, deleted text, and what the
-program that shows a document fills in. Specification: OpenDocument 1.3, part 3.
+Tables, text boxes, footnotes and endnotes in them are included. Not read: comments, deleted text, and values
+that the application fills in. Specification: OpenDocument 1.3, part 3.
 """
 
 import re
@@ -34,7 +34,7 @@ _POINTS = frozenset(
         "note", "alphabetical-index-mark", "toc-mark", "user-index-mark", "script",
     ]
 )  # fmt: skip
-"""Take no room among words, or stand right after one."""
+"""Zero-width elements, and elements that directly follow a word."""
 _HALF = re.compile(
     r"(?P<name>bookmark|reference-mark|(?:alphabetical-index|toc|user-index)-mark)-(?P<half>start|end)"
 )
@@ -43,10 +43,10 @@ _SPACES = re.compile(" {2,}")
 
 
 class OdtFormat:
-    """An entry is what stands in a paragraph between tab stops."""
+    """An OpenDocument text; an entry is the text of a paragraph between two tab stops."""
 
     def __init__(self, options: FileOptions) -> None:
-        """Nothing about documents can be chosen."""
+        """Ignore the options: the format has none."""
         del options
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
@@ -102,12 +102,12 @@ def _content(parent: Element, spelt: Spelt) -> Iterator[Item]:
             yield Item(Kind.CLOSE, raw=node.close)
         elif node.name == Name(_TEXT, "s"):
             yield Item(Kind.POINT, raw=node.raw, note=f"{_SPACES_NOTE}{_num_spaces(node)}")
-        elif node.name != Name(_TEXT, "soft-page-break"):  # where a page ended with the old text
+        elif node.name != Name(_TEXT, "soft-page-break"):  # where a page of the old text ended
             yield _thing(node, _PARAGRAPHS.written(node, spelt))
 
 
 def _with_spaces(items: Iterator[Item], prefix: str) -> Iterator[Item]:
-    """Elements of spaces after other white space stay as they are; the first space of others is text."""
+    """Turn the first space of a space element into text, unless white space precedes the element."""
     is_after_space = True
     for item in items:
         _, _, number = (item.note or "").partition(_SPACES_NOTE)
@@ -130,13 +130,13 @@ def _spaces(number: int, prefix: str) -> str:
 
 def _num_spaces(element: Element) -> int:
     said = element.attribute("c", _TEXT) or "1"
-    if not said.isascii() or not said.isdecimal() or len(said) > 4:  # noqa: PLR2004 -- ten thousand spaces
+    if not said.isascii() or not said.isdecimal() or len(said) > 4:  # noqa: PLR2004 -- up to 9,999 spaces
         raise FileProblem(f"{element.open[:80]!r} has no sound number of spaces; save it anew")
     return int(said)
 
 
 def _thing(element: Element, raw: str) -> Item:
-    """What is no text."""
+    """Return the item for an element that is not text."""
     half = _HALF.fullmatch(element.local)
     if half is not None:
         key = element.attribute("name", _TEXT) or element.attribute("id", _TEXT) or ""

@@ -1,4 +1,4 @@
-"""The bytes of an HTML page as text, and back."""
+"""Decodes the bytes of HTML pages, and encodes translated pages."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from service.formats.encodings import DECLARABLE, UTF_8, Writing, marked_writing
 from service.formats.errors import FileProblem
 
 HEAD_BYTES = 1024
-"""Where HTML declares its encoding (https://html.spec.whatwg.org/multipage/semantics.html#charset)."""
+"""Prefix that declares the encoding (https://html.spec.whatwg.org/multipage/semantics.html#charset)."""
 
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _DECLARED = re.compile(rb"<meta[\s/][^>]*?charset\s*=\s*[\"']?\s*([^\s\"'/>;]+)", re.IGNORECASE)
@@ -15,16 +15,16 @@ _DECLARED = re.compile(rb"<meta[\s/][^>]*?charset\s*=\s*[\"']?\s*([^\s\"'/>;]+)"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page that was read."""
+    """A decoded page."""
 
     text: str
     writing: Writing
 
     def write(self, text: str) -> bytes:
-        """Another text as this page would have it; characters that its encoding lacks become references.
+        """Encode another text like this page; characters missing from its encoding become references.
 
         Raises:
-            FileProblem: the text is no Unicode.
+            FileProblem: a character can neither be encoded nor become a reference.
         """
         try:
             encoded = text.encode(self.writing.encoding, "xmlcharrefreplace")
@@ -35,10 +35,10 @@ class Page:
 
 
 def read_page(content: bytes) -> Page:
-    """Take a page for what its byte order mark or its declaration says it is; else UTF-8.
+    """Decode a page by its byte order mark, else by the encoding that it declares, else as UTF-8.
 
     Raises:
-        FileProblem: it is in another encoding than it says, or in one that is not known.
+        FileProblem: the page is in another encoding, or declares an unknown one.
     """
     writing = marked_writing(content) or _declared_writing(content)
     try:

@@ -1,8 +1,8 @@
-"""Apache Parquet (https://parquet.apache.org): tables of typed columns in groups of rows.
+"""Apache Parquet (https://parquet.apache.org): tables of typed columns in row groups.
 
-The file that is written has the rows, schema, metadata, groups of rows, and columns' compression of the one
-that was read. What says nothing of the data is written as Arrow writes it: pages, levels of compression,
-encodings other than dictionaries, bloom filters.
+The output has the rows, schema, metadata, row groups and column compression of the input. Details that say
+nothing about the data follow Arrow's defaults: pages, compression levels, encodings other than dictionaries,
+bloom filters.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from service.formats.errors import FileProblem
 DEFAULT_COLUMN = "text"
 BATCH_ROWS = 1000
 MAX_GROUP_BYTES = 2**30
-"""Most that a group of rows may take in memory, where one is at a time."""
+"""Maximum size of a row group in memory; only one is in memory at a time."""
 
 _VERSIONS = {"1.0", "2.4", "2.6"}
 _ARROW_SCHEMA = b"ARROW:schema"
@@ -29,11 +29,11 @@ _MAX_SHOWN = 400
 class ParquetFormat:
     """A table: the strings of some columns are entries, unless null or blank.
 
-    It is the column `text` where none is named. Memory is that of a group of rows, the largest there is.
+    The default is the column `text`. Memory use is that of the largest row group.
     """
 
     def __init__(self, options: FileOptions) -> None:
-        """`options.columns` are columns of strings, large strings or dictionaries of such."""
+        """Store the columns, `options.columns`, of strings, large strings or dictionaries of these."""
         self._columns = options.columns or (DEFAULT_COLUMN,)
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
@@ -65,7 +65,7 @@ class ParquetFormat:
             raise ValueError("more texts than entries")
 
     def _wanted(self, file: Any) -> tuple[str, ...]:
-        """Columns in their order in the file."""
+        """Check the columns and return them in file order."""
         names = file.schema_arrow.names
         for column in self._columns:
             if names.count(column) != 1:
@@ -86,7 +86,7 @@ class ParquetFormat:
 
 @dataclass(slots=True)
 class _Size:
-    """What a group of rows takes so far."""
+    """Memory use of a row group so far."""
 
     group: int
     size_bytes: int = 0
@@ -101,7 +101,7 @@ class _Size:
 
 
 def _batches(file: Any, group: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """Rows of a group, `BATCH_ROWS` at a time."""
+    """Yield the rows of a group, `BATCH_ROWS` at a time."""
     size = _Size(group)
     with _reading(f"row group {group + 1}"):
         batches = file.iter_batches(batch_size=BATCH_ROWS, row_groups=[group], columns=columns)
@@ -115,7 +115,7 @@ def _batches(file: Any, group: int, columns: Sequence[str] | None = None) -> Ite
 
 
 def _translated(file: Any, group: int, columns: Sequence[str], texts: Iterator[str], first_row: int) -> Any:
-    """A group of rows with texts in the place of entries."""
+    """Return a row group with texts in place of its entries."""
     batches = []
     chunks: dict[str, list[Any]] = {column: [] for column in columns}
     row = first_row
@@ -140,7 +140,7 @@ def _translated(file: Any, group: int, columns: Sequence[str], texts: Iterator[s
 
 
 def _fill(values: list[str | None], columns: Sequence[str], texts: Iterator[str], row: int) -> None:
-    """Put texts in the place of a row's entries."""
+    """Replace the entries of a row by texts."""
     for i, column in enumerate(columns):
         if not _is_entry(values[i]):
             continue
@@ -158,7 +158,7 @@ def _fill(values: list[str | None], columns: Sequence[str], texts: Iterator[str]
 
 
 def _writer(file: Any, columns: Sequence[str], target: BinaryIO) -> Any:
-    """Opened to write as the file was written."""
+    """Return a writer with the settings that the file was written with."""
     metadata = file.metadata
     written = metadata.row_group(0) if metadata.num_row_groups else None
     with _reading("its metadata"):
@@ -186,7 +186,7 @@ def _codec(chunk: Any) -> str:
 
 
 def _one_or_each(of_columns: dict[str, str], default: str) -> str | dict[str, str]:
-    """One for all where that will do: Arrow may call parts of nested columns by other names."""
+    """Return one value for all columns if possible: Arrow may name parts of nested columns differently."""
     different = set(of_columns.values()) or {default}
     return different.pop() if len(different) == 1 else of_columns
 
@@ -207,7 +207,7 @@ def _reading(name: str) -> Iterator[None]:
     try:
         yield
     except FileProblem:
-        raise  # of a file that holds this one
+        raise  # from the compressed file around this one
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise FileProblem(f"{name} cannot be read as Parquet: {error}") from error
 

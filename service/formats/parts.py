@@ -1,4 +1,4 @@
-"""A file as parts in their order: bytes that stay, and slots that hold an entry each."""
+"""Files as a sequence of parts: bytes that stay, and slots that hold one entry each."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ __all__ = ["Part", "Slot", "entries_of", "write_parts"]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where an entry stands."""
+    """Position of an entry in a file."""
 
     entry: Entry
     own: bytes
-    """How the file spells the entry's own text."""
+    """Bytes of the entry's own text in the file."""
     spell: Callable[[str], bytes]
-    """How it would spell another one.
+    """Encodes another text for this file.
 
     Raises:
-        UnicodeEncodeError: it is no Unicode.
+        UnicodeEncodeError: the text has a lone surrogate.
     """
 
 
@@ -29,18 +29,18 @@ Part = bytes | Slot
 
 
 def entries_of(parts: Iterable[Part]) -> Iterator[Entry]:
-    """What is to be translated of a file."""
+    """Return the entries of a file."""
     return (part.entry for part in parts if isinstance(part, Slot))
 
 
 def write_parts(parts: Iterable[Part], texts: Iterator[str], target: BinaryIO) -> None:
-    """The file with a text in each slot. A slot that gets its entry's own text is written as it was.
+    """Write the file with a text in each slot. If the text equals the entry, the slot keeps its bytes.
 
     Raises:
-        FileProblem: a text is no Unicode.
+        FileProblem: a text has a lone surrogate.
         ValueError: there are fewer texts than slots, or more.
     """
-    for part in parts:  # not `writelines`, which files that compress do not have
+    for part in parts:  # not `writelines`, which compressing files lack
         content = part if isinstance(part, bytes) else _spelled(part, next(texts, None))
         target.write(content)
     if next(texts, None) is not None:

@@ -1,4 +1,4 @@
-"""Placeholders of programs: what a translation must have as its source has it."""
+"""Placeholders in the texts of programs, which a translation must keep."""
 
 import re
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ PLACEHOLDER = re.compile(
     """,
     re.VERBOSE,
 )
-"""Of C, Python, Qt, Ruby, JavaScript, C#, Java and templates, and tags and references of HTML.
+"""Placeholders of C, Python, Qt, Ruby, JavaScript, C#, Java and templates; tags and references of HTML.
 
-A percent sign and a letter are none where a word goes on with that: "100% sure".
+A percent sign and a letter are not one where the letter begins a word: "100% sure".
 """
 
 
 def with_placeholders(text: str) -> Iterator[Item]:
-    """A text with its placeholders as things that stay as they are."""
+    """Yield a text with its placeholders as items that stay as they are."""
     at = 0
     for found in PLACEHOLDER.finditer(text):
         if at < found.start():
@@ -42,7 +42,7 @@ def with_placeholders(text: str) -> Iterator[Item]:
 
 
 def _half(raw: str) -> str | None:
-    """Whether it is a start tag or an end tag; which belong to each other their names tell."""
+    """Return a note that pairs start tags and end tags by name; None for anything else."""
     tag = re.match(r"<(/?)([A-Za-z][\w:-]*)", raw)
     if tag is None or raw.endswith("/>"):
         return None

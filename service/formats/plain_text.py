@@ -1,4 +1,4 @@
-"""Plain text as people save it: lines of UTF-8, or of UTF-16 or UTF-32 with a byte order mark."""
+"""Plain text: lines in UTF-8, or in UTF-16 or UTF-32 with a byte order mark."""
 
 import codecs
 import io
@@ -17,10 +17,10 @@ _CHUNK_BYTES = 2**14
 
 
 class PlainTextFormat:
-    """Entries are those of `LinesFormat`. A file comes back in the encoding it came in, its mark included."""
+    """Plain text with the entries of `LinesFormat`. The output has the encoding and the mark of the input."""
 
     def __init__(self, options: FileOptions) -> None:
-        """Nothing about text can be chosen."""
+        """Ignore the options: the format has none."""
         self._lines = LinesFormat(options)
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
@@ -39,7 +39,7 @@ class PlainTextFormat:
 
 
 def _opened(source: BinaryIO) -> tuple[BinaryIO, Writing | None]:
-    """Lines in UTF-8, and how the file has them; None where it has them so."""
+    """Return the lines in UTF-8, and the file's encoding; None if that is UTF-8."""
     beginning = source.read(MAX_MARK_BYTES)
     writing = marked_writing(beginning)
     if writing is None or writing.encoding == UTF_8:
@@ -50,7 +50,7 @@ def _opened(source: BinaryIO) -> tuple[BinaryIO, Writing | None]:
 
 
 class _Replayed(io.RawIOBase):
-    """A source from its beginning, some of which was read already. Left open: it is another's."""
+    """A source from its beginning, part of which was already read. Closing it leaves the source open."""
 
     def __init__(self, beginning: bytes, source: BinaryIO) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class _Replayed(io.RawIOBase):
 
 
 class _Recoded(io.RawIOBase):
-    """What follows a byte order mark, in UTF-8."""
+    """Content after a byte order mark, converted to UTF-8."""
 
     def __init__(self, source: _Replayed, writing: Writing) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class _Recoded(io.RawIOBase):
 
 
 class _Recoding:
-    """Takes UTF-8, whole characters at a time, and writes another encoding."""
+    """Output file that takes UTF-8, in whole characters, and writes another encoding."""
 
     def __init__(self, target: BinaryIO, encoding: str) -> None:
         self._target = target

@@ -1,8 +1,8 @@
-"""Catalogues of gettext: translations are filled in where they are missing.
+"""Gettext catalogues: missing translations are filled in.
 
-Those that are there stay, fuzzy ones and obsolete ones too, and so do comments, contexts and the header; all
-lines but those of missing translations are left byte for byte. Placeholders and tags of a text stand in its
-translation too. Of a plural's forms, the one for n = 1 translates the singular, the others the plural.
+Existing translations stay, fuzzy and obsolete ones too, and so do comments, contexts and the header; only the
+lines of missing translations change. A translation keeps the placeholders and tags of its text. Of the plural
+forms, the one for n = 1 translates the singular, the others the plural.
 """
 
 import re
@@ -25,18 +25,18 @@ _FIELD = re.compile(r"\s*msgstr(?:\[(\d+)\])?\s*\"")
 _CONTINUED = re.compile(r"\s*\"")
 _MAYBE_TEXT = re.compile(r"\s*(?:msg|\")")
 _TEXT = re.compile(r'(?:msg[a-z_]+(?:\[\d{1,3}\])?\s*)?"(?:[^"\\]|\\.)*"')
-"""polib reads lines that lack a quotation mark, and something else in them."""
+"""A text in quotation marks; polib misreads lines that lack one of them."""
 _PLURAL = re.compile(r"nplurals\s*=\s*\d+\s*;\s*plural\s*=\s*([^;]+)")
 MAX_HEADER_CHARACTERS = 100_000
 _TEMPLATE_CHARSET = "charset"
-"""What a header says that nobody filled in."""
+"""Charset in a header that nobody filled in."""
 
 
 class PoFormat:
-    """An entry is a text without a translation, or a form of one."""
+    """A catalogue; an entry is a text without a translation, or a missing plural form of one."""
 
     def __init__(self, options: FileOptions) -> None:
-        """Nothing about catalogues can be chosen."""
+        """Ignore the options: the format has none."""
         del options
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
@@ -45,7 +45,7 @@ class PoFormat:
         return entries_of(_parts(decode(content, _encoding(content))))
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`; entries' own texts are filled in too, empty ones not."""
+        """See `FileFormat`; texts equal to their entries are filled in too, empty texts are not."""
         content = source.read()
         encoding = _encoding(content)
         text = "".join(written(_parts(decode(content, encoding)), texts))
@@ -67,7 +67,7 @@ def _encoding(content: bytes) -> str:
 
 
 def _parts(text: str) -> Iterator[str | TextUnit]:
-    lines = text.splitlines(keepends=True)  # as polib cuts them
+    lines = text.splitlines(keepends=True)  # as polib splits them
     catalogue = _read(lines)
     singular_form = _singular_form(catalogue.metadata.get("Plural-Forms", ""))
     at = 0
@@ -91,21 +91,21 @@ def _read(lines: Sequence[str]) -> polib.POFile:
         if _MAYBE_TEXT.match(line) and not _TEXT.fullmatch(line.strip()):
             raise FileProblem(f"line {i + 1} has no text between two quotation marks; mend it")
     try:
-        # A line end keeps a text of one line from being taken for a file's name.
+        # The line end keeps polib from taking a text of one line for a file name.
         return polib.pofile("\n".join(_without_continuations(lines)) + "\n\n")
     except (OSError, ValueError, IndexError, UnicodeError) as error:
         raise FileProblem(f"it is no catalogue that gettext reads: {error}; mend that line") from error
 
 
 def _without_continuations(lines: Sequence[str]) -> list[str]:
-    """The same lines with texts in one line each, and without comments, for which polib takes quadratic time.
+    """Return the lines with each text on one line and without comments, for which polib takes quadratic time.
 
     Raises:
         FileProblem: the header is too long.
     """
     kept: list[str] = []
     pieces: list[str] = []
-    """Of the last text that began."""
+    """Parts of the latest text."""
     last = 0
     is_header = False
     for i, line in enumerate([*lines, "msgid"]):
@@ -130,7 +130,7 @@ def _without_continuations(lines: Sequence[str]) -> list[str]:
 
 
 def _singular_form(header: str) -> int:
-    """The form for n = 1."""
+    """Return the number of the plural form for n = 1."""
     found = _PLURAL.search(header)
     if found is None:
         return 0
@@ -142,17 +142,17 @@ def _singular_form(header: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A translation's lines."""
+    """The lines of a translation."""
 
     form: int
     tag: str
-    """Until the quotation mark."""
+    """Part before the opening quotation mark."""
     start: int
     stop: int
 
 
 def _fields(lines: Sequence[str], first: int) -> Iterator[_Field]:
-    """Translations of an entry that begins at a line, counted from 1."""
+    """Yield the translations of the entry that begins at line `first`, counted from 1."""
     i = max(0, first - 1)
     while i < len(lines) and not _FIELD.match(lines[i]):
         i += 1
@@ -187,7 +187,7 @@ def _passage(found: Sequence[Running | Item], field: _Field, raw: str) -> TextUn
 
 
 def _spelt(text: str, tag: str) -> list[str]:
-    """Lines of a translation, wrapped as gettext wraps them."""
+    """Return the lines of a translation, wrapped as gettext wraps them."""
     lines = str(polib.POEntry(msgid=".", msgstr=text)).rstrip("\n").split("\n")
     first = next(i for i, line in enumerate(lines) if line.startswith("msgstr "))
     return [tag + lines[first].removeprefix("msgstr"), *lines[first + 1 :]]

@@ -1,8 +1,7 @@
 """Subtitles: SubRip (.srt) and WebVTT (https://www.w3.org/TR/webvtt1/).
 
-Lines of a cue that a sentence goes on over are running text, broken again into as many lines after
-translation. Timings, numbers, settings,
-comments and styles stay byte for byte.
+Lines of a cue that share a sentence are running text, which is broken into as many lines after translation.
+Timings, numbers, settings, comments and styles stay byte for byte.
 """
 
 import re
@@ -19,24 +18,24 @@ from service.formats.lines import Line, read_lines
 from service.formats.parts import Part, Slot, entries_of, write_parts
 
 MAX_PARAGRAPH_CHARACTERS = 1_000_000
-"""Most between two blank lines: more is no subtitle."""
+"""Maximum number of characters between two blank lines; more is not a subtitle."""
 
 _SRT_TIMING = re.compile(r"\s*\d+:\d\d?:\d\d?[,.]\d{1,3}\s*-->\s*\d+:\d\d?:\d\d?[,.]\d{1,3}")
 _VTT_TIMING = "-->"
 _VTT_FIRST = re.compile(r"WEBVTT(?:[ \t]|\Z)")
 _TURN = re.compile(r"\s*[-\u2010-\u2015]\s*(?=\S)")
-"""Before what a speaker says."""
+"""Dash before the words of a speaker."""
 
 
 class SrtFormat:
-    r"""SubRip in UTF-8: a cue is an entry, or parts of it are: lines between which a sentence ends, and what
-    each speaker says where lines begin with dashes.
+    r"""SubRip in UTF-8. An entry is a cue, or a part of one if a sentence ends at the end of a line or lines
+    begin with dashes, one for each speaker.
 
-    Tags (`<i>`, `{\an8}`) go where the words they were at have gone.
+    Tags (`<i>`, `{\an8}`) move with their words.
     """
 
     def __init__(self, options: FileOptions) -> None:
-        """The source language tells where sentences end."""
+        """Store the source language, which determines where sentences end."""
         self._language = options.source
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
@@ -49,10 +48,10 @@ class SrtFormat:
 
 
 class VttFormat:
-    """WebVTT: entries are as those of `SrtFormat`; tags have classes and voices, `<c.loud>`, `<v Ann>`."""
+    """WebVTT, with entries like those of `SrtFormat`; tags have classes and voices, `<c.loud>`, `<v Ann>`."""
 
     def __init__(self, options: FileOptions) -> None:
-        """The source language tells where sentences end."""
+        """Store the source language, which determines where sentences end."""
         self._language = options.source
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
@@ -78,7 +77,7 @@ def _srt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
             )
         has_begun = True
         bounds = [*(_head_of(paragraph, timing) for timing in timings), len(paragraph)]
-        # What stands after a blank line and has no timing belongs to the cue before it.
+        # Text after a blank line without a timing belongs to the cue before it.
         yield from _cue_parts(paragraph[: bounds[0]], TagStyle.SRT, language)
         for timing, (head, end) in zip(timings, pairwise(bounds), strict=True):
             yield _content(paragraph[head : timing + 1])
@@ -86,7 +85,7 @@ def _srt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
 
 
 def _head_of(paragraph: Sequence[Line], timing: int) -> int:
-    """Where a cue begins: with its number, if it has one."""
+    """Return where a cue begins: at its number, if it has one."""
     has_number = timing > 0 and paragraph[timing - 1].text.strip().isdecimal()
     return timing - 1 if has_number else timing
 
@@ -105,7 +104,7 @@ def _vtt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
 
 
 def _paragraphs(source: BinaryIO) -> Iterator[list[Line]]:
-    """Lines in turns: those that hold something, and blank ones one by one."""
+    """Yield groups of consecutive non-blank lines, and blank lines one by one."""
     paragraph: list[Line] = []
     num_characters = 0
     for line in read_lines(source):
@@ -127,7 +126,7 @@ def _paragraphs(source: BinaryIO) -> Iterator[list[Line]]:
 
 
 def _cue_parts(lines: Sequence[Line], style: TagStyle, language: str) -> Iterator[Part]:
-    """A cue's text: a slot for what goes on over lines, and for each speaker's turn."""
+    """Yield a cue's text, with a slot for each speaker's turn or group of lines that share a sentence."""
     sentence_starts = _sentence_starts(lines, style, language)
     turn = 0
     turns: list[int] = []
@@ -139,7 +138,7 @@ def _cue_parts(lines: Sequence[Line], style: TagStyle, language: str) -> Iterato
 
 
 def _sentence_starts(lines: Sequence[Line], style: TagStyle, language: str) -> frozenset[int]:
-    """Lines that a sentence begins with."""
+    """Return the lines that begin with a new sentence."""
     if len(lines) < 2:  # noqa: PLR2004 -- a line, and one before it
         return frozenset()
     said = [without_tags(line.text, style).strip() for line in lines]
@@ -177,12 +176,12 @@ def _turn_parts(lines: Sequence[Line], style: TagStyle) -> Iterator[Part]:
 
 
 def _spell(text: CueText, before: str, endings: Sequence[bytes], translation: str) -> bytes:
-    """Lines of a turn, none of which is blank; no line where the translation is."""
+    """Return the lines of a turn, none of them blank; nothing for a blank translation."""
     lines = text.broken(translation, len(endings))
     if not lines:
         return b""
     lines[0] = before + lines[0]
-    # What has fewer lines than before ends as it did before.
+    # The last line keeps the last ending, even if there are fewer lines than before.
     ends = (*endings[: len(lines) - 1], endings[-1])
     return b"".join(line.encode() + ending for line, ending in zip(lines, ends, strict=True))
 

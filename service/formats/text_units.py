@@ -1,4 +1,4 @@
-"""A file as text that stays and passages of it that hold entries, several where they depend on another."""
+"""Files as text that stays and units that hold entries; entries that depend on each other share a unit."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from service.formats.errors import FileProblem
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextUnit:
-    """Part of a file that holds entries."""
+    """A part of a file that holds entries."""
 
     entries: tuple[Entry, ...]
     spell: Callable[[Sequence[str]], str]
-    """How the file writes it with other texts, one for each entry."""
+    """Returns the part as the file writes it with other texts, one for each entry."""
     own: str | None = None
-    """How it is written with the entries' own texts; None where `spell` is to tell, as what holds
-    translations beside their sources does not change back."""
+    """The part with the entries' own texts; None to call `spell` for these too, as in formats that store
+    translations next to their sources."""
 
     def write(self, texts: Sequence[str]) -> str:
-        """The passage with texts, one for each entry, in their place."""
+        """Return the part with texts, one for each entry."""
         if self.own is not None and all(
             text == entry.text for text, entry in zip(texts, self.entries, strict=True)
         ):
@@ -29,14 +29,14 @@ class TextUnit:
 
 
 def entries_of(parts: Iterable[str | TextUnit]) -> Iterator[Entry]:
-    """What is to be translated, in order."""
+    """Yield the entries of all parts, in order."""
     for part in parts:
         if isinstance(part, TextUnit):
             yield from part.entries
 
 
 def written(parts: Iterable[str | TextUnit], texts: Iterator[str]) -> Iterator[str]:
-    """All parts, with a text taken for each entry.
+    """Yield all parts, with a text consumed for each entry.
 
     Raises:
         ValueError: there are fewer texts than entries.
@@ -46,10 +46,10 @@ def written(parts: Iterable[str | TextUnit], texts: Iterator[str]) -> Iterator[s
 
 
 def taken(texts: Iterator[str], num_texts: int) -> list[str]:
-    """So many texts.
+    """Take the next `num_texts` texts.
 
     Raises:
-        ValueError: there are fewer.
+        ValueError: fewer are left.
     """
     found = list(islice(texts, num_texts))
     if len(found) < num_texts:
@@ -58,17 +58,17 @@ def taken(texts: Iterator[str], num_texts: int) -> list[str]:
 
 
 def end(texts: Iterator[str]) -> None:
-    """Make sure that all texts were taken.
+    """Check that all texts were consumed.
 
     Raises:
-        ValueError: there are more than entries.
+        ValueError: there are more texts than entries.
     """
     if next(texts, None) is not None:
         raise ValueError("there are more texts than entries")
 
 
 def joined(parts: Sequence[str | TextUnit]) -> TextUnit:
-    """Parts as one passage."""
+    """Join parts into one unit."""
     entries = tuple(entries_of(parts))
     owns = [part if isinstance(part, str) else part.own for part in parts]
     kept = [own for own in owns if own is not None]
@@ -80,7 +80,7 @@ def joined(parts: Sequence[str | TextUnit]) -> TextUnit:
 
 
 def decode(content: bytes, encoding: str) -> str:
-    """Text of a file.
+    """Decode the content of a file.
 
     Raises:
         FileProblem: it is in another encoding.
@@ -93,10 +93,10 @@ def decode(content: bytes, encoding: str) -> str:
 
 
 def encode(text: str, encoding: str) -> bytes:
-    """Text as bytes.
+    """Encode text for a file.
 
     Raises:
-        FileProblem: a character cannot be written so.
+        FileProblem: the encoding lacks a character.
     """
     try:
         return text.encode(encoding)

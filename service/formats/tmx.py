@@ -1,4 +1,4 @@
-"""Translation memories: units get a variant in the target language where they have none (TMX 1.4b)."""
+"""Translation memories (TMX 1.4b): units without a variant in the target language get one."""
 
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -16,17 +16,17 @@ from service.formats.xml_units import XML_NAMESPACE, Chars, Element, Name, xml_u
 _UNIT, _HEADER = Name("", "tu"), Name("", "header")
 UNDETERMINED = "und"
 ANY_SOURCE = "*all*"
-"""What a header has where units are from different languages."""
+"""Source language in the header of a file whose units are from different languages."""
 
 
 class TmxFormat:
-    """An entry is a segment in the source language whose unit has none in the target language."""
+    """A translation memory; an entry is a source segment whose unit has no target segment."""
 
     def __init__(self, options: FileOptions) -> None:
-        """Variants are told apart by the languages of the job; `de` stands for `de-AT` too.
+        """Store the languages, which select the variants; `de` matches `de-AT` too.
 
-        Where the source is `und`, it is what the file says: its header's `srclang`, or else the language of
-        each unit's first variant.
+        If the source is `und`, the file determines it: the header's `srclang`, or else the language of each
+        unit's first variant.
         """
         self._source = options.source
         self._target = options.target
@@ -36,7 +36,7 @@ class TmxFormat:
         return entries_of(self._parts(source))
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`; with entries' own texts too, variants are added. An empty text adds none."""
+        """See `FileFormat`; texts equal to their entries add variants too, an empty text adds none."""
         write_xml(source, texts, target, self._parts)
 
     def _parts(self, source: IO[bytes]) -> Iterator[str | TextUnit]:
@@ -89,7 +89,7 @@ def _language(variant: Element) -> str:
 
 
 def _with_variant(unit: Element, variant: str) -> str:
-    """The unit with one more variant after its last, on a line like that."""
+    """Return the unit with a variant added after its last one, with the same white space before it."""
     last = unit.nodes.index(unit.children("tuv")[-1])
     before = unit.nodes[last - 1] if last else None
     space = before.raw if isinstance(before, Chars) and not before.text.strip() else ""

@@ -1,4 +1,4 @@
-"""Blocks of running text in a list of tokens, as entries."""
+"""Blocks of running text in a list of tokens, as units with entries."""
 
 from collections.abc import Sequence
 from itertools import count
@@ -11,12 +11,12 @@ from service.markup.tokens import MarkupToken
 
 
 def token_blocks(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str) -> list[str | TextUnit]:
-    """Blocks, and the markup between them.
+    """Return the blocks of a document, and the markup between them.
 
     Args:
-        tokens: of a whole document.
-        language: its own, in which texts are written back.
-        place: what the numbers of blocks are told after.
+        tokens: tokens of the document.
+        language: markup language of the document, in which translations are escaped.
+        place: prefix of the blocks' locations.
     """
     parts: list[str | TextUnit] = []
     numbers = count(1)

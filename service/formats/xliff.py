@@ -1,9 +1,8 @@
-"""XLIFF 1.2 and 2: targets are filled in where they are missing or empty.
+"""XLIFF 1.2 and 2: missing and empty targets are filled in.
 
-A target gets the inline codes of its source, and its segments where a unit of XLIFF 1.2 marks some; the
-state becomes `translated`, and an XLIFF 2 document is told the target language where it names none. All else
-is left byte for byte. Units that say `translate="no"` stay as they are. Specifications: XLIFF 1.2 and
-XLIFF 2.1 (OASIS).
+A target gets the inline codes of its source, and its segments if a unit of XLIFF 1.2 marks some; its state
+becomes `translated`. An XLIFF 2 document that names no target language gets one. Everything else stays byte
+for byte, as do units with `translate="no"`. Specifications: XLIFF 1.2 and XLIFF 2.1 (OASIS).
 """
 
 import re
@@ -36,13 +35,13 @@ _STATE_FOR_TRANSLATED = ' state="translated"'
 
 
 class XliffFormat:
-    """An entry is the source of a unit, or of a segment of it, that has no target.
+    """An XLIFF file; an entry is the source of a unit or segment that has no target.
 
-    In XLIFF 1.2 segments are those that `seg-source` marks; what stands between them is an entry too.
+    In XLIFF 1.2, `seg-source` marks the segments; text between them is an entry too.
     """
 
     def __init__(self, options: FileOptions) -> None:
-        """The target language is written into documents that name none."""
+        """Store the target language, which is written into XLIFF 2 documents that name none."""
         self._target = options.target
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
@@ -50,7 +49,7 @@ class XliffFormat:
         return entries_of(self._parts(source))
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
-        """See `FileFormat`; with entries' own texts too, targets are filled in. An empty text leaves none."""
+        """See `FileFormat`; texts equal to their entries fill targets too, an empty text leaves none."""
         write_xml(source, texts, target, self._parts)
 
     def _parts(self, source: IO[bytes]) -> Iterator[str | TextUnit]:
@@ -60,7 +59,7 @@ class XliffFormat:
             if isinstance(part, Element):
                 yield _unit(part, next(numbers))
                 continue
-            is_root = not is_begun and _TAG.match(part) is not None  # a part by itself: see `xml_units`
+            is_root = not is_begun and _TAG.match(part) is not None  # a separate part: see `xml_units`
             if is_root and not _ROOT.match(part):
                 raise _no_xliff()
             is_begun = is_begun or is_root
@@ -93,7 +92,7 @@ def _unit(unit: Element, number: int) -> TextUnit | str:
 
 
 def _with_target(holder: Element, place: str, unit: Element) -> TextUnit | None:
-    """What holds a source, with a target; None if there is nothing to do."""
+    """Return the element around a source as a unit with a target; None if there is nothing to translate."""
     sources, targets = holder.children("source"), holder.children("target")
     if len(sources) != 1:
         return None
@@ -108,7 +107,7 @@ def _with_target(holder: Element, place: str, unit: Element) -> TextUnit | None:
     if mids <= done.keys() if mids else any(target.inner.strip() for target in targets):
         return None
     if any(map(has_text_between_segments, targets)) or not done.keys() <= mids:
-        return None  # somebody translated it in other segments
+        return None  # it was translated in other segments
     found = segment_runnings(source, place, done)
     entries = tuple(running.entry for running in found if isinstance(running, Running))
     if not entries:
@@ -128,7 +127,7 @@ def _with_target(holder: Element, place: str, unit: Element) -> TextUnit | None:
 
 
 def _opened(tag: str, *, is_stated: bool) -> str:
-    """A start tag, of an empty element too, that says the state."""
+    """Return a start tag, from that of an empty element too, with the state `translated` if `is_stated`."""
     begun = tag.removesuffix(">").removesuffix("/").rstrip()
     if is_stated:
         begun = _STATE.sub("", begun) + _STATE_FOR_TRANSLATED
@@ -136,7 +135,7 @@ def _opened(tag: str, *, is_stated: bool) -> str:
 
 
 def _nodes(holder: Element, target: str) -> Iterator[str]:
-    """What is in a unit, with a target in the place of the one that is there, or after the source."""
+    """Yield the content of a unit, with the target in place of the existing one or after the source."""
     has_target = bool(holder.children("target"))
     after = (holder.children("seg-source") or holder.children("source"))[-1]
     space = ""

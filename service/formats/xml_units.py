@@ -1,7 +1,7 @@
-"""XML read as it comes: text that stays, and elements of some names as trees.
+"""XML read as a stream: text that stays, and elements of some names as trees.
 
-Nothing of a document is lost or spelt otherwise, and no more of it is held than an element. Read by expat,
-which loads nothing and is told of no entities.
+The parts reproduce the document exactly, and memory holds at most one such element. The parser is expat,
+which loads nothing external; entity declarations are rejected.
 """
 
 import codecs
@@ -18,36 +18,36 @@ from service.markup.xml_tokens import MAX_DEPTH
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 
 MAX_NAME_CHARACTERS = 1000
-"""Longest name of an element, an attribute or a namespace: expat spells all of it for each element."""
+"""Maximum length of the name of an element, attribute or namespace: expat repeats it for each element."""
 MAX_NAMES = 10_000
-"""Most different names in a document."""
+"""Maximum number of different names in a document."""
 MAX_ATTRIBUTES = 1000
-"""Most attributes of an element."""
+"""Maximum number of attributes of an element."""
 MAX_UNIT_DEPTH = 100
-"""Most elements inside each other in a unit, whose tree is walked by recursion."""
+"""Maximum nesting of elements in a unit, whose tree is walked by recursion."""
 
 _CHUNK_BYTES = 1 << 16
 _PENDING_PER_CHUNK = 8
 _MAX_SHOWN = 40
-"""Characters of a name in a message."""
+"""Maximum number of characters of a name in a message."""
 _NO_MEMORY = expat.errors.codes[expat.errors.XML_ERROR_NO_MEMORY]
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before that of UTF-16, with which it begins
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is a prefix of this one
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _BEGINNINGS = (("<?".encode("utf-16-le"), "utf-16-le"), ("<?".encode("utf-16-be"), "utf-16-be"))
-"""Of a declaration, in encodings in which it cannot be read before they are known (XML 1.0, F.1)."""
+"""First bytes of a declaration in encodings that must be known to read it (XML 1.0, F.1)."""
 
 
 class Name(NamedTuple):
-    """Of an element or an attribute."""
+    """Name of an element or an attribute."""
 
     uri: str
-    """Of its namespace; empty without one."""
+    """Namespace; empty if there is none."""
     local: str
 
 
@@ -68,17 +68,17 @@ class Aside:
 
 @dataclass(slots=True, eq=False)
 class Element:
-    """With all that is in it."""
+    """An element with its content."""
 
     name: Name
     prefix: str
-    """With which its name is written, colon and all; empty without one."""
+    """Prefix of the written name, with its colon; empty without one."""
     attributes: dict[Name, str]
     open: str
-    """Its start tag, as it is written; all of an empty element."""
+    """Start tag as written; the whole element if that is empty."""
     nodes: list["Element | Chars | Aside"] = field(default_factory=list)
     close: str = ""
-    """Its end tag; empty for an empty element."""
+    """End tag as written; empty for an empty element."""
 
     @property
     def local(self) -> str:
@@ -86,7 +86,7 @@ class Element:
 
     @property
     def inner(self) -> str:
-        """As it is written, less its tags."""
+        """Content as written, without the tags of the element."""
         return "".join(node.raw for node in self.nodes)
 
     @property
@@ -95,7 +95,7 @@ class Element:
 
     @property
     def text(self) -> str:
-        """Of the element itself, not of those in it."""
+        """Text directly in the element, not in its children."""
         return "".join(node.text for node in self.nodes if isinstance(node, Chars))
 
     @property
@@ -103,7 +103,7 @@ class Element:
         return [node for node in self.nodes if isinstance(node, Element)]
 
     def children(self, local: str) -> list["Element"]:
-        """Elements right in it, of its own namespace."""
+        """Return the child elements with this name in the element's own namespace."""
         return [node for node in self.elements if node.name == Name(self.name.uri, local)]
 
     def attribute(self, local: str, uri: str = "") -> str | None:
@@ -111,13 +111,13 @@ class Element:
 
 
 def encoding_of(source: IO[bytes]) -> str:
-    """What a document is encoded in, by its byte order mark or its declaration; else UTF-8.
+    """Return the encoding of a document by its byte order mark, else by its declaration, else UTF-8.
 
     Args:
-        source: seekable, and left where it was.
+        source: seekable; its position is restored.
 
     Raises:
-        FileProblem: an encoding that is not known.
+        FileProblem: the declared encoding is unknown.
     """
     start = source.tell()
     head = source.read(1024)
@@ -145,25 +145,26 @@ def xml_units(
     left_alone: frozenset[Name] = frozenset(),
     allows_doctype: bool = False,
 ) -> Iterator[str | Element]:
-    """A document in its order; all that is given, written one after another, is the document.
+    """Yield the parts of a document in order; concatenated, they are the document.
 
-    The start tag of the root is a part by itself, unless the root is a unit.
+    The start tag of the root is a separate part, unless the root is a unit.
 
     Args:
-        source: at the beginning of the document, seekable.
-        units: outermost elements of these names are given as such; those in them are in their trees.
-        left_alone: in elements of these names there are no units.
-        allows_doctype: whether it may declare its type; entities it may not, in any case.
+        source: seekable, at the beginning of the document.
+        units: names of the elements to yield as trees; those inside another unit stay in its tree.
+        left_alone: names of elements in which there are no units.
+        allows_doctype: whether a document type declaration is allowed; declarations of entities never are.
 
     Raises:
-        FileProblem: it is not well-formed, in another encoding than it says, nested too deeply, or unsafe.
+        FileProblem: the document is not well-formed, in another encoding than declared, nested too deeply or
+            unsafe.
     """
     encoding = encoding_of(source)
     decoder = codecs.getincrementaldecoder(encoding)()
     reader = _Reader(units, left_alone, allows_doctype=allows_doctype)
     is_final = False
     while not is_final:
-        # Expat reads what is not whole yet from its beginning again: ever more at a time keeps that linear.
+        # Expat reads an incomplete token again from its beginning: growing chunks keep that linear.
         chunk = source.read(max(_CHUNK_BYTES, reader.num_pending // _PENDING_PER_CHUNK))
         is_final = not chunk
         try:
@@ -174,25 +175,25 @@ def xml_units(
 
 
 def xml_bytes(text: str, encoding: str) -> bytes:
-    """Text of a document as bytes; characters that the encoding does not have become references."""
+    """Encode the text of a document; characters missing from the encoding become references."""
     return text.encode(encoding, "xmlcharrefreplace")
 
 
 @dataclass(slots=True)
 class _Event:
-    """Something that begins at a byte."""
+    """A parser event at a byte position."""
 
     start: int
     opened: Element | None = None
     is_end: bool = False
     is_root: bool = False
-    """Whether it is the start tag of the outermost element."""
+    """Whether this is the start tag of the root element."""
     text: list[str] | None = None
-    """Of character data."""
+    """Pieces of character data; None for other events."""
 
 
 class _Reader:
-    """Puts what expat sees together."""
+    """Builds the parts of a document from the events of expat."""
 
     def __init__(self, units: frozenset[Name], left_alone: frozenset[Name], *, allows_doctype: bool) -> None:
         self._units = units
@@ -203,7 +204,7 @@ class _Reader:
         self._buffer_start = 0
         self._depth = self._depth_alone = 0
         self._open: list[Element] = []
-        """Elements of the unit that is being read."""
+        """Open elements of the current unit, outermost first."""
         self._parser = parser = expat.ParserCreate("utf-8", " ")
         parser.namespace_prefixes = True
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
@@ -221,15 +222,15 @@ class _Reader:
         parser.AttlistDeclHandler = _reject_default
         self._is_in_doctype = False
         self._names: dict[str, tuple[Name, str]] = {}
-        """What expat writes, taken apart: names are many times the same."""
+        """Parsed names by expat's notation: few names recur often."""
 
     @property
     def num_pending(self) -> int:
-        """Bytes that were fed and are not given yet."""
+        """Number of bytes that were fed and not yielded yet."""
         return len(self._buffer)
 
     def feed(self, chunk: bytes, *, is_final: bool) -> Iterator[str | Element]:
-        """What is whole by now."""
+        """Yield what is complete so far."""
         self._parse(chunk, is_final=is_final)
         said: list[str] = []
         for found, is_root in self._whole():
@@ -256,7 +257,7 @@ class _Reader:
             self._events.append(_Event(self._buffer_start + len(self._buffer)))
 
     def _whole(self) -> Iterator[tuple[str | Element, bool]]:
-        """Text and units that are whole, and whether it is the start tag of the root."""
+        """Yield complete text and units, each with whether it is the start tag of the root."""
         at = 0
         for event, following in zip(self._events, self._events[1:], strict=False):
             end = following.start - self._buffer_start
@@ -269,7 +270,7 @@ class _Reader:
         self._events = self._events[-1:]
 
     def _place(self, event: _Event, raw: str) -> str | Element | None:
-        """Take an event in; gives what is whole with it."""
+        """Process an event; return the text or unit that it completes, if any."""
         element = event.opened
         if not self._open and not self._begins_unit(event):
             return raw
@@ -332,7 +333,7 @@ class _Reader:
             said.append(text)
 
     def _start_text(self) -> None:
-        """Text goes on to the next tag, sections in it and all."""
+        """Begin a text, which extends to the next tag and includes CDATA sections."""
         self._add()
         self._events[-1].text = []
 
@@ -362,7 +363,7 @@ def _too_deep(limit: int) -> FileProblem:
 
 
 def _name(name: str) -> tuple[Name, str]:
-    """From what expat writes: namespace, local name, prefix."""
+    """Split a name in expat's notation into namespace, local name and prefix."""
     parts = name.split(" ")
     for part in parts:
         _check_length(part)
@@ -385,7 +386,7 @@ def _check_length(name: str) -> None:
 
 
 def _reject_default(element: str, attribute: str, kind: str, default: str | None, required: object) -> None:
-    """Each element would have all the defaults that are declared for it."""
+    """Reject default values of attributes, which expat would add to each element."""
     del kind, required
     if default is not None:
         raise FileProblem(

@@ -1,1 +1,1 @@
-"""HTML and XML in, running text out to be translated, and the same markup around what comes back."""
+"""Extracts running text from HTML and XML, and puts the same markup around its translation."""

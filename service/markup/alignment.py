@@ -1,4 +1,4 @@
-"""Which part of a translation says what a part of the source says, by links between words."""
+"""Finds the part of a translation that corresponds to a part of the source, by links between words."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -12,28 +12,28 @@ from service.markup.stretches import Stretch
 from service.markup.word_parts import split_links
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-"""A word between white space, or a character of a script that puts none between words."""
+"""A word between white space, or a character of a script that puts no space between words."""
 
 
 class AlignedSpan(NamedTuple):
-    """A part of the target."""
+    """A part of the target, with its score for a part of the source."""
 
     score: float
-    """What it says of the source's part, less what it says of others."""
+    """How much it corresponds to the part of the source, minus how much to other parts."""
     span: Span
 
 
 class Alignment:
-    """Of one stretch. The target's atoms are what its links have it cut into."""
+    """Word alignment of one stretch. Atoms are the pieces into which the links divide the target."""
 
     def __init__(self, text: str, translated: str, stretch: Stretch, cuts: Sequence[int] = ()) -> None:
-        """Links are guessed where there are none: words follow each other in the same order at a like pace.
+        """Prepare the links; without any, assume the same word order at a constant pace.
 
         Args:
-            text: of the whole block.
-            translated: its translation.
-            stretch: with at least one character of the source.
-            cuts: where marks stand in the source, in rising order; links of words that have some in them are
+            text: text of the whole block.
+            translated: translation of the whole block.
+            stretch: stretch with at least one character of the source.
+            cuts: positions of marks in the source, in ascending order; links of words that contain marks are
                 cut there.
         """
         self._source = stretch.source
@@ -58,12 +58,12 @@ class Alignment:
         self._linked_at = [self._source.start + at for at, links in enumerate(self._links_at) if links]
 
     def best(self, source: Span, within: Span, taken: Sequence[Span]) -> AlignedSpan | None:
-        """The contiguous part that says most of `source` and least of all else, if any says something of it.
+        """Return the contiguous part that covers most of `source` and least of all else; None without any.
 
         Args:
             source: part of the stretch.
-            within: where to look.
-            taken: parts of `within` that are somebody else's, in order.
+            within: where to search.
+            taken: parts of `within` that are already assigned, in order.
         """
         inside = self._inside(source, within)
         best: AlignedSpan | None = None
@@ -84,7 +84,7 @@ class Alignment:
         return best
 
     def best_start(self, source: Span, within: Span) -> int:
-        """Where that part ends if it must begin where `within` does."""
+        """Return where the best part ends if it must begin where `within` begins."""
         inside = self._inside(source, within)
         best_score = score = 0.0
         best_end = within.start
@@ -95,7 +95,7 @@ class Alignment:
         return best_end
 
     def best_end(self, source: Span, within: Span) -> int:
-        """Where that part begins if it must end where `within` does."""
+        """Return where the best part begins if it must end where `within` ends."""
         inside = self._inside(source, within)
         best_score = score = 0.0
         best_start = within.end
@@ -106,12 +106,12 @@ class Alignment:
         return best_start
 
     def after(self, at: int) -> int | None:
-        """Where what the nearest linked character before `at` says ends; None if there is none."""
+        """Return where the translation of the last linked character before `at` ends; None without one."""
         i = bisect_left(self._linked_at, at)
         return None if i == 0 else max(link.target.end for link in self._at(self._linked_at[i - 1]))
 
     def before(self, at: int) -> int | None:
-        """Where what the nearest linked character from `at` on says begins; None if there is none."""
+        """Return where the translation of the first linked character at or after `at` begins, or None."""
         i = bisect_left(self._linked_at, at)
         if i == len(self._linked_at):
             return None
@@ -124,9 +124,9 @@ class Alignment:
         return range(bisect_left(self._edges, span.start), bisect_right(self._edges, span.end) - 1)
 
     def _inside(self, source: Span, within: Span) -> dict[int, float]:
-        """Atoms that say something of `source`: how much of it more than of all else.
+        """Return the atoms that correspond to `source`, with how much more to it than to everything else.
 
-        A link that is partly of `source` speaks for it by that part, never against it.
+        A link that is partly in `source` counts for it in proportion, and never against it.
         """
         num_characters: defaultdict[int, int] = defaultdict(int)
         for at in range(source.start, source.end):

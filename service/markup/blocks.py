@@ -1,4 +1,4 @@
-"""Tokens to blocks: running text, and the markup in it as marks between its characters."""
+"""Converts tokens to blocks: running text, with the markup in it as marks between characters."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from service.markup.tokens import Kind, MarkupToken
 
 SPACES = "\t\n\f\r "
-"""White space of HTML and XML; a no-break space is none."""
+"""White space of HTML and XML, which does not include the no-break space."""
 
 _RUN = re.compile(f"[{SPACES}]+|[^{SPACES}]+")
 
@@ -17,13 +17,13 @@ class Mark:
     """Markup between two characters of a text."""
 
     kind: Kind
-    """TEXT for white space that says nothing beside the white space before it."""
+    """TEXT for white space that collapses into the white space before it."""
     at: int
-    """Of the character after it."""
+    """Position of the character after it."""
     raw: str
     partner: int | None = None
-    """Of OPEN and CLOSE: the other half among the block's marks; -1 or their number where it stands in
-    another block, before or after this one."""
+    """For OPEN and CLOSE: index of the other half among the block's marks. If that is in another block: -1
+    before this one, the number of marks after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +37,18 @@ class Section:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Text to be translated as a whole, with all that stands in it."""
+    """Text that is translated as a whole, with the markup in it."""
 
     text: str
     raws: Sequence[str]
-    """How each character of `text` is written; within CDATA sections, how it would be outside."""
+    """Source form of each character of `text`; within CDATA sections, its form outside of one."""
     marks: Sequence[Mark]
-    """In the order of the markup."""
+    """Marks in the order of the markup."""
     sections: Sequence[Section]
 
 
 def neighbour(marks: Sequence[Mark], i: int, step: int) -> Kind | None:
-    """What stands before (`step` -1) or after (1) a mark, but for tags and points; None for a character."""
+    """Return the kind of a TEXT or WORD mark before (`step` -1) or after (1) a mark; None for a character."""
     at = marks[i].at
     i += step
     while 0 <= i < len(marks) and marks[i].at == at:
@@ -59,7 +59,7 @@ def neighbour(marks: Sequence[Mark], i: int, step: int) -> Kind | None:
 
 
 def is_spaced(block: Block, i: int, step: int) -> bool:
-    """Whether a mark has white space before (`step` -1) or after (1) it."""
+    """Return whether a mark has white space before (`step` -1) or after (1) it."""
     kind, at = neighbour(block.marks, i, step), block.marks[i].at
     if kind is not None:
         return kind is Kind.TEXT
@@ -67,7 +67,7 @@ def is_spaced(block: Block, i: int, step: int) -> bool:
 
 
 def blocks(tokens: Sequence[MarkupToken]) -> list[Block | str]:
-    """Blocks, and between them markup that holds no text."""
+    """Return the blocks, and between them markup that holds no text."""
     parts: list[Block | str] = []
     start = 0
     for end in [*(i for i, token in enumerate(tokens) if token.kind is Kind.BREAK), len(tokens)]:
@@ -85,7 +85,7 @@ def blocks(tokens: Sequence[MarkupToken]) -> list[Block | str]:
 
 @dataclass(slots=True)
 class _Builder:
-    """A block in the making."""
+    """Builder of a block."""
 
     first_token: int
     text: list[str] = field(default_factory=list)
@@ -93,11 +93,11 @@ class _Builder:
     marks: list[Mark] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     mark_of: dict[int, int] = field(default_factory=dict)
-    """Tokens' marks."""
+    """Index of the mark of each token."""
     is_folded: bool = False
-    """Whether the last character is white space that more of it would say nothing beside."""
+    """Whether the last character is white space into which more white space collapses."""
     is_apart: bool = False
-    """Whether a word that is not in the text came after the last character."""
+    """Whether a WORD, which is not in the text, came after the last character."""
 
     def add(self, i: int, token: MarkupToken) -> None:
         if token.kind is Kind.TEXT:
@@ -118,7 +118,7 @@ class _Builder:
             self.is_folded = True
 
     def finish(self) -> Block:
-        """Less white space at the end, which becomes a mark."""
+        """Return the block; collapsible white space at the end becomes a mark."""
         if self.is_folded:
             self.text.pop()
             at, raw = len(self.text), self.raws.pop()

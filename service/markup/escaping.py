@@ -1,15 +1,15 @@
-"""Text written so that no parser takes it for anything else."""
+"""Escapes text for HTML and XML."""
 
 import re
 
 from service.markup.options import MarkupLanguage
 
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML has no way to write."""
+"""Characters that XML cannot represent."""
 
 
 def escape(text: str, language: MarkupLanguage) -> str:
-    """Text as markup of a language writes it."""
+    """Escape text for a markup language."""
     return escape_xml(text) if language is MarkupLanguage.XML else escape_html(text)
 
 
@@ -18,6 +18,6 @@ def escape_html(text: str) -> str:
 
 
 def escape_xml(text: str) -> str:
-    """What XML cannot write becomes U+FFFD; a `]` at the end could be the first of a `]]>`."""
+    """Escape text for XML; forbidden characters become U+FFFD, a last `]` is escaped (`]]>` ends CDATA)."""
     escaped = escape_html(_FORBIDDEN.sub("\ufffd", text)).replace("\r", "&#13;")
     return escaped.removesuffix("]") + "&#93;" if escaped.endswith("]") else escaped

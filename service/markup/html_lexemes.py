@@ -1,8 +1,8 @@
-"""HTML cut into start tags, end tags, text and the rest, where the HTML standard does (13.2.5, Tokenization).
+"""Splits HTML into start tags, end tags, text and the rest, as in the HTML standard (13.2.5, Tokenization).
 
-turbohtml finds them. Done here is what its tokenizer leaves to a tree builder: SVG and MathML, in which other
-tags hold plain text, and `noscript`, which holds tags to readers without scripts; and what it has no token
-for: `</>`, and a tag that the document ends in. Time is linear in the size of the document.
+turbohtml finds them. This module does what its tokenizer leaves to a tree builder: SVG and MathML, where
+other tags hold plain text, and `noscript`, which holds tags for readers without scripts. It also finds what
+has no token: `</>`, and an unfinished tag at the end. Time is linear in the size of the document.
 """
 
 import re
@@ -19,13 +19,13 @@ from service.markup.references import Characters
 
 
 class LexemeKind(StrEnum):
-    """What part of a document it is."""
+    """Kind of a part of a document."""
 
     TEXT = "text"
     START = "start"
     END = "end"
     OTHER = "other"
-    """A comment, a doctype, the content of a script, a tag that the document ends in."""
+    """A comment, a doctype, the content of a script, an unfinished tag at the end of the document."""
 
 
 _NO_CHARACTERS = Characters("", "")
@@ -33,18 +33,18 @@ _NO_CHARACTERS = Characters("", "")
 
 @dataclass(frozen=True, slots=True)
 class Lexeme:
-    """Part of a document, as it is written there; all together are the document."""
+    """Part of a document as written there; concatenated, the lexemes are the document."""
 
     kind: LexemeKind
     raw: str
     name: str = ""
-    """Of START and END, in lower case."""
+    """For START and END: name in lower case."""
     attributes: dict[str, str] = field(default_factory=dict)
-    """Of START; names in lower case, the first of each."""
+    """For START: values by name in lower case, the first of each name."""
     is_empty: bool = False
-    """Of START: ended by `/>` where that means something."""
+    """For START: whether it ends with `/>` where that has a meaning."""
     characters: Characters = _NO_CHARACTERS
-    """Of TEXT: what it says."""
+    """For TEXT: its content."""
 
 
 _NOTHING = "</>"
@@ -52,11 +52,11 @@ _SECTION = "<![CDATA["
 _MISLEADING = re.compile(
     rf"<!\[CDATA\[|<(?:{'|'.join(sorted(RAW_TEXT_WITH_SCRIPTS))})(?=[\t\n\f\r />])", re.IGNORECASE
 )
-"""After which the tokenizer may have to begin anew."""
+"""Markup after which the tokenizer may have to start again."""
 
 
 def lex(html: str) -> Iterator[Lexeme]:
-    """Parts of a document, in order; any text is one."""
+    """Yield the parts of a document in order; adjacent text is one part."""
     for kind, parts in groupby(_Reader(html).parts(), lambda part: part.kind):
         if kind is LexemeKind.TEXT:
             yield _join(list(parts))
@@ -65,7 +65,7 @@ def lex(html: str) -> Iterator[Lexeme]:
 
 
 class _Reader:
-    """Finds in a document what its tokens were made of: they come in order, and tell how long they are."""
+    """Locates tokens in the document: they come in order and report their length."""
 
     def __init__(self, html: str) -> None:
         self._html = html
@@ -74,7 +74,7 @@ class _Reader:
         self._at = 0
         self._num_foreign = 0
         self._raw_text = ""
-        """The element that holds no tags but its own end tag, if in one."""
+        """Element whose content holds no tags but its own end tag; empty outside of such an element."""
 
     def parts(self) -> Iterator[Lexeme]:
         while self._at < len(self._html):
@@ -95,7 +95,7 @@ class _Reader:
                 return
 
     def _tokens(self) -> Iterator[Token]:
-        """Tokens from here on. Little is read ahead, as this may be given up after any misleading tag."""
+        """Yield tokens from the current position; read little ahead, as a misleading tag may end the loop."""
         tokenizer = Tokenizer(resolve_references=False, capture_source=True)
         at = self._at
         for i in range(bisect_right(self._bounds, at), len(self._bounds)):
@@ -104,13 +104,13 @@ class _Reader:
         yield from tokenizer.close()
 
     def _nothings(self) -> Iterator[Lexeme]:
-        """`</>`, of which there is no token; in raw text it is text."""
+        """Yield each `</>`, which has no token; in raw text it is text."""
         while not self._raw_text and self._html.startswith(_NOTHING, self._at):
             self._at += len(_NOTHING)
             yield Lexeme(LexemeKind.OTHER, _NOTHING)
 
     def _texts(self, num_chars: int) -> Iterator[Lexeme]:
-        """Text of so many characters, and what parts it."""
+        """Yield text of this many characters, and each `</>` that divides it."""
         while num_chars > 0:
             end = self._at + num_chars
             if not self._raw_text:
@@ -153,14 +153,14 @@ class _Reader:
                 return Lexeme(LexemeKind.OTHER, raw)
 
     def _misleads(self, token: Token) -> bool:
-        """Whether the tokenizer goes on otherwise than it should."""
+        """Return whether the tokenizer would misread what follows this token."""
         if token.type is TokenType.START_TAG:
             return token.tag in RAW_TEXT_WITH_SCRIPTS and not self._raw_text
         return self._num_foreign > 0 and (token.source or "").startswith(_SECTION)
 
 
 def _written(raw: str, said: str) -> Characters:
-    """How each character of a reference is written: of `&notit` `&not` is one, `it` stands for itself."""
+    """Return the source form of each character of a reference: in `&notit`, `&not` is one, `it` is itself."""
     end = len(said)
     while end > 1 and said[end - 1] == raw[end - 1 - len(said)]:
         end -= 1

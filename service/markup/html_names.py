@@ -1,4 +1,4 @@
-"""What elements of HTML are."""
+"""Properties of HTML elements, by name."""
 
 VOID = frozenset(
     [
@@ -21,13 +21,13 @@ VOID = frozenset(
         "frame",
     ]
 )
-"""Have no end tag."""
+"""Elements without an end tag."""
 
 LINE_BREAK = "br"
-"""Ends a line, and the text in it."""
+"""Element that ends a line, and the text in it."""
 
 NO_ROOM = frozenset(["area", "param", "source", "track", "wbr", "script", "style"])
-"""Take no room in a line."""
+"""Zero-width elements."""
 
 BLOCKS = frozenset(
     [
@@ -99,7 +99,7 @@ BLOCKS = frozenset(
         "xmp",
     ]
 )
-"""Part texts."""
+"""Elements that separate texts."""
 
 IGNORED = frozenset(
     [
@@ -119,20 +119,20 @@ IGNORED = frozenset(
         "plaintext",
     ]
 )
-"""Hold no running text, or text that must stay as it is."""
+"""Elements without running text, or with text that must stay as it is."""
 
 KEEPS_SPACE = frozenset(["pre", "listing"])
 
 RAW_TEXT = frozenset(
     ["script", "style", "xmp", "iframe", "noembed", "noframes", "textarea", "title", "plaintext"]
 )
-"""Hold no tags but their own end tag."""
+"""Elements that hold no tags but their own end tag."""
 
 RAW_TEXT_WITH_SCRIPTS = RAW_TEXT | {"noscript"}
-"""The same for readers that run scripts."""
+"""`RAW_TEXT` for readers that run scripts."""
 
 FOREIGN = frozenset(["svg", "math"])
-"""Where `/>` ends an element and CDATA sections are known."""
+"""Elements in which `/>` ends an element and CDATA sections are recognised."""
 
 _ROWS = frozenset(["tr", "tbody", "thead", "tfoot"])
 _ENDS_P = frozenset(

@@ -1,4 +1,4 @@
-"""Which start tag of an HTML document belongs to which end tag, and where elements end that have none."""
+"""Pairs start tags and end tags of an HTML document, and finds where elements without an end tag end."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -10,33 +10,33 @@ from service.markup.html_names import ENDED_BY, VOID
 
 @dataclass(frozen=True, slots=True)
 class Nesting:
-    """Of lexemes, by their positions."""
+    """Pairs of tags and ends of elements, by positions of lexemes."""
 
     partners: dict[int, int]
-    """Start tags to their end tags, and the other way round."""
+    """Start tags to their end tags, and vice versa."""
     ends: dict[int, int]
-    """Start tags to where their elements end: the position after the end tag, or that of what ended them."""
+    """Start tags to where their elements end: after the end tag, or at the lexeme that ended the element."""
 
 
 @dataclass(slots=True)
 class _Block:
-    """An open element that parts texts, and the open elements in it that do not."""
+    """An open element that separates texts, and the open elements in it that do not."""
 
     name: str
     start: int
     inline: list[tuple[str, int]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    """Open elements in `inline` by name."""
+    """Number of open elements in `inline`, by name."""
 
 
 def nest(lexemes: Sequence[Lexeme], splits: Callable[[str], bool]) -> Nesting:
-    """Pair tags, each block for itself: an inline element ends with its block at the latest.
+    """Pair tags within each block: an inline element ends with its block at the latest.
 
-    Of crossed elements, `<b><i></b></i>`, the inner one ends where the outer one does; its end tag has no
-    start tag.
+    Of crossing elements, `<b><i></b></i>`, the inner one ends where the outer one does; its end tag stays
+    without a start tag.
 
     Args:
-        lexemes: of the whole document.
+        lexemes: lexemes of the whole document.
         splits: whether an element of this name is a block.
     """
     nester = _Nester(len(lexemes))
@@ -59,7 +59,7 @@ def nest(lexemes: Sequence[Lexeme], splits: Callable[[str], bool]) -> Nesting:
 
 
 class _Nester:
-    """Elements that are open."""
+    """Stack of open elements."""
 
     def __init__(self, num_lexemes: int) -> None:
         self.partners: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""HTML as tokens."""
+"""Converts HTML to tokens."""
 
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -13,7 +13,7 @@ _NOTHING = MarkupToken(Kind.POINT, "")
 
 
 def html_tokens(html: str, options: MarkupOptions) -> list[MarkupToken]:
-    """Tokens of a document or a fragment, however malformed."""
+    """Return the tokens of a document or a fragment, however malformed."""
     lexemes = list(lex(html))
     rules = _Rules(options)
     nesting = nest(lexemes, rules.splits)
@@ -36,7 +36,7 @@ def html_tokens(html: str, options: MarkupOptions) -> list[MarkupToken]:
 
 
 class _Rules:
-    """What tags do."""
+    """Roles of tags under the markup options."""
 
     def __init__(self, options: MarkupOptions) -> None:
         self._splitting = options.names(options.splitting_tags) | (
@@ -51,7 +51,7 @@ class _Rules:
         return name in self._splitting
 
     def ignores(self, lexeme: Lexeme) -> bool:
-        """Whether what the element holds is left alone."""
+        """Return whether the content of an element is not translated."""
         attributes = lexeme.attributes
         return lexeme.kind is LexemeKind.START and (
             lexeme.name in self._ignored
@@ -60,7 +60,7 @@ class _Rules:
         )
 
     def ignored(self, raw: str, name: str) -> MarkupToken:
-        """A whole element that is left alone."""
+        """Return the token of a whole element whose content is not translated."""
         if self.splits(name):
             return MarkupToken(Kind.BREAK, raw)
         if name == LINE_BREAK:
@@ -68,7 +68,7 @@ class _Rules:
         return MarkupToken(Kind.POINT if name in NO_ROOM else Kind.WORD, raw)
 
     def tag(self, lexeme: Lexeme, partner: int | None) -> MarkupToken:
-        """A tag by itself, or something that is none."""
+        """Return the token of a single tag, or of a lexeme that is not a tag."""
         if lexeme.kind is LexemeKind.OTHER:
             is_doctype = lexeme.raw[:9].lower() == "<!doctype"
             return MarkupToken(Kind.BREAK if is_doctype else Kind.POINT, lexeme.raw)
@@ -85,7 +85,7 @@ class _Rules:
 def _without_ignored(
     lexemes: Sequence[Lexeme], nesting: Nesting, rules: _Rules
 ) -> Iterator[tuple[int, MarkupToken]]:
-    """Positions of lexemes, each with the token that its element is, if that is left alone as a whole."""
+    """Yield positions of lexemes, each with the token of an ignored element that begins there, if any."""
     end = 0
     for i, lexeme in zip(count(), lexemes, strict=False):
         if i < end:

@@ -1,10 +1,10 @@
-"""The whole way on one page: markup to texts, texts' translations to markup.
+"""Complete processing of markup: from markup to texts, and from their translations back to markup.
 
 markup -- html_tokens (html_lexemes, html_nesting) or xml_tokens --> tokens
 tokens -- blocks --> running text with marks in it
-text and translation -- stretches --> what changed beside what did not
-what changed -- alignment, placing --> where its marks go
-all -- writing --> markup
+text and translation -- stretches --> changed and unchanged parts
+changed parts -- alignment, tag_placement --> positions of their marks
+all -- rendering --> markup
 """
 
 from collections.abc import Sequence
@@ -20,28 +20,28 @@ from service.markup.xml_tokens import xml_tokens
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarkedUp:
-    """Markup taken apart."""
+    """Parsed markup."""
 
     language: MarkupLanguage
     parts: tuple[Block | str, ...]
-    """Running text, and between it what stays as it is."""
+    """Running text, and the markup between, which stays as it is."""
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """Texts to be translated one by one: plain text, white space as a reader sees it."""
+        """Texts to translate one by one: plain text, with white space as a reader sees it."""
         return tuple(part.text for part in self.parts if isinstance(part, Block))
 
     def rejoin(self, translated: Sequence[Translation]) -> str:
-        """The markup with translations in it.
+        """Return the markup with translations in it.
 
-        What a segment of a translation left as it was is put back byte for byte. Markup within what changed
-        goes where the segments' links have it go.
+        Segments that the translation left unchanged come back byte for byte. Markup within changed ones goes
+        where the segments' links put it.
 
         Args:
-            translated: one for each of `blocks`, in order, best made with `return_alignment`.
+            translated: one translation for each of `blocks`, in order, preferably with `return_alignment`.
 
         Raises:
-            ValueError: `translated` has another number of items than `blocks`.
+            ValueError: the number of translations is not that of `blocks`.
         """
         num_blocks = len(self.blocks)
         if len(translated) != num_blocks:
@@ -58,11 +58,11 @@ def parse(markup: str, options: MarkupOptions) -> MarkedUp:
 
     Args:
         markup: a document or a fragment.
-        options: its language, and what tags mean.
+        options: markup language, and the meaning of tags.
 
     Raises:
-        MarkupError: XML that is not well-formed, declares entities or is nested too deeply. HTML is taken
-            as browsers take it, however malformed.
+        MarkupError: XML that is not well-formed, declares entities or is nested too deeply. HTML is read as
+            browsers read it, however malformed.
     """
     is_html = options.language is MarkupLanguage.HTML
     tokens = html_tokens(markup, options) if is_html else xml_tokens(markup, options)

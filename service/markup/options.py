@@ -1,11 +1,11 @@
-"""What a caller says about markup, and what is wrong with it."""
+"""Options for parsing markup, and the error for invalid markup."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class MarkupLanguage(StrEnum):
-    """How a text is marked up."""
+    """Markup language of a text."""
 
     HTML = "html"
     XML = "xml"
@@ -13,29 +13,29 @@ class MarkupLanguage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MarkupOptions:
-    """Which tags part texts, and what is left alone.
+    """Which tags separate texts, and which content is not translated.
 
-    Names of tags are compared as they are written in XML, in lower case in HTML.
+    Names of tags are compared as written in XML, in lower case in HTML.
     """
 
     language: MarkupLanguage
     ignore_tags: frozenset[str] = frozenset()
-    """What they hold is not translated."""
+    """Tags whose content is not translated."""
     splitting_tags: frozenset[str] = frozenset()
-    """Text before, in and after them is translated apart; they count for more than `non_splitting_tags`."""
+    """Tags that separate the texts before, in and after them, even if they are in `non_splitting_tags`."""
     non_splitting_tags: frozenset[str] = frozenset()
-    """They stand among words, whatever they look like."""
+    """Tags that belong to the sentence around them, whatever they look like."""
     finds_outline: bool = True
-    """In XML, whether elements with no text among their siblings part texts, beside `splitting_tags`."""
+    """In XML, whether elements without text among their siblings separate texts, like `splitting_tags`."""
 
     def names(self, tags: frozenset[str]) -> frozenset[str]:
-        """Tags as tokens spell them."""
+        """Return tags as tokens spell them."""
         return frozenset(map(str.lower, tags)) if self.language is MarkupLanguage.HTML else tags
 
 
 @dataclass(eq=False)
 class MarkupError(Exception):
-    """Markup that cannot be taken apart."""
+    """Raised when markup cannot be parsed."""
 
     problem: str
     """What is wrong, where, and what to do."""

@@ -11,14 +11,14 @@ _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
 class Characters(NamedTuple):
-    """A text and how each of its characters is written."""
+    """A text with the source form of each of its characters."""
 
     text: str
     raws: Sequence[str]
 
 
 def read_xml(raw: str) -> Characters:
-    """Text of well-formed XML that declares no entities."""
+    """Decode text of well-formed XML that declares no entities."""
     if "&" not in raw:
         return Characters(raw, raw)
     text: list[str] = []
@@ -37,5 +37,5 @@ def _character(reference: re.Match[str]) -> str:
     if reference["name"]:
         return _NAMED[reference["name"]]
     digits = reference["hexadecimal"] or reference["decimal"]
-    # Python reads no more than 4,300 digits, and any number of zeros may stand before a number.
+    # Python parses at most 4,300 digits, but a number may begin with any number of zeros.
     return chr(int(digits.lstrip("0") or "0", 16 if reference["hexadecimal"] else 10))

@@ -1,4 +1,4 @@
-"""A block written as markup again, with its translation in it."""
+"""Writes a block as markup, with its translation in it."""
 
 import re
 from bisect import bisect_left
@@ -18,7 +18,7 @@ _MAX_REFERENCE_CHARS = 40
 
 
 def write(block: Block, translation: Translation, language: MarkupLanguage) -> str:
-    """A block's markup around its translation; what the translation left as it was is written as it was."""
+    """Return a block's markup around its translation; what the translation left unchanged stays as it was."""
     placed, at_end = deal_out(block.marks, cut(block.text, translation))
     writer = _Writer(block, translation.text, language)
     for stretch in placed:
@@ -33,21 +33,21 @@ def write(block: Block, translation: Translation, language: MarkupLanguage) -> s
 
 @dataclass(slots=True, eq=False)
 class _Writer:
-    """Writes stretch by stretch."""
+    """Writes a block, stretch by stretch."""
 
     block: Block
     translated: str
     language: MarkupLanguage
     written: list[str] = field(default_factory=list)
     last: str = ""
-    """Character that was written last and is read; nothing at the start."""
+    """Last character written that a reader sees; empty at the start."""
     owes_space: bool = False
-    """Whether white space must come before what is read next."""
+    """Whether white space must precede the next text."""
     parts_letters: bool = False
-    """Whether it must if that begins with a letter: signs that parted a word from the next are gone."""
+    """The same for text that begins with a letter: punctuation that separated a word from it is gone."""
 
     def keep(self, marks: Iterable[int]) -> None:
-        """Write marks as they stand."""
+        """Write marks as they are."""
         for i in marks:
             mark = self.block.marks[i]
             if mark.kind is Kind.WORD:
@@ -56,7 +56,7 @@ class _Writer:
             self.written.append(mark.raw)
 
     def copy(self, placed: Placed) -> None:
-        """Write a stretch as it was."""
+        """Write an unchanged stretch."""
         block, source = self.block, placed.stretch.source
         self._begin(block.text[source.start])
         at = self._after_part(source)
@@ -66,7 +66,7 @@ class _Writer:
             at = mark.at
         end = source.end
         if end < len(block.text):
-            end = self._unsafe_from(Span(at, end))  # what comes next is not what came next
+            end = self._unsafe_from(Span(at, end))  # other text may follow than before
         self.written += (
             _raw(block, Span(at, end)),
             escape(block.text[end : source.end], self.language),
@@ -74,7 +74,7 @@ class _Writer:
         self.last = block.text[source.end - 1]
 
     def change(self, placed: Placed) -> None:
-        """Write a stretch's translation."""
+        """Write the translation of a changed stretch."""
         at, end = placed.stretch.target
         for put in place(self.block, self.translated, placed):
             self._say(at, put.at)
@@ -104,26 +104,26 @@ class _Writer:
             self.last, self.owes_space = "x", is_spaced(self.block, i, 1)
             self.parts_letters = not self._touches_letter(i, 1)
         elif mark.kind is Kind.OPEN and not self.translated[at : at + 1].isspace():
-            self._begin("x")  # white space that is owed goes outside
+            self._begin("x")  # pending white space goes outside
         if mark.kind is not Kind.TEXT or self._is_harmless(i, at):
             self.written.append(mark.raw)
 
     def _touches_letter(self, i: int, step: int) -> bool:
-        """Whether a word that is not read has a letter, or another such word, right before or after it."""
+        """Return whether a WORD mark has a letter, or another WORD mark, directly before or after it."""
         kind, at = neighbour(self.block.marks, i, step), self.block.marks[i].at
         if kind is not None:
             return kind is Kind.WORD
         return (self.block.text[at - 1 : at] if step < 0 else self.block.text[at : at + 1]).isalnum()
 
     def _is_harmless(self, i: int, at: int) -> bool:
-        """Whether white space beside a tag stands beside other white space again."""
+        """Return whether white space next to a tag is next to other white space in the translation too."""
         marks, text = self.block.marks, self.translated
         if any(neighbour(marks, i, step) is Kind.WORD for step in (-1, 1)):
-            return False  # the word has seen to it
+            return False  # the WORD mark handles the space
         return text[max(0, at - 1) : at + 1].strip() != text[max(0, at - 1) : at + 1]
 
     def _after_part(self, span: Span) -> int:
-        """Write the second of two characters that one reference says, if the first is not of the span."""
+        """Write second characters of a reference at the beginning of a span; return where the rest begins."""
         at = span.start
         while at < span.end and self._is_second(at):
             self.written.append(escape(self.block.text[at], self.language))
@@ -131,13 +131,13 @@ class _Writer:
         return at
 
     def _is_second(self, at: int) -> bool:
-        """Whether a character is written with the one before it."""
+        """Return whether a character is written together with the one before it."""
         return self.block.raws[at] == "" and not self.block.text[at].isspace()
 
     def _unsafe_from(self, span: Span) -> int:
-        """Where characters at the end begin that may mean something else before another text than their own.
+        """Return where the last characters begin that may change their meaning before other text.
 
-        That is a `<` or `&` that is no markup, a reference without its semicolon, and `]`, as in `]]>`.
+        These are a `<` or `&` that is not markup, a reference without its semicolon, and `]`, as in `]]>`.
         """
         raws, (start, end) = self.block.raws, span
         if start < end and self._is_second(end):
@@ -153,7 +153,7 @@ class _Writer:
 
 
 def _raw(block: Block, span: Span) -> str:
-    """How characters are written; CDATA sections of which a part is missing are written as plain text."""
+    """Return the source form of characters; CDATA sections with a missing part are written as plain text."""
     written: list[str] = []
     at = span.start
     first = bisect_left(block.sections, span.start, key=lambda section: section.start)

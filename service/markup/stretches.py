@@ -1,4 +1,4 @@
-"""A block and its translation cut, side by side, into segments and what lies between them."""
+"""Divides a block and its translation, in parallel, into segments and the gaps between them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from service.markup.tokens import Kind
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Part of a block's text and its translation."""
+    """Part of a block's text, with its translation."""
 
     source: Span
-    """Never empty."""
+    """Part of the source, never empty."""
     target: Span
     links: tuple[Link, ...]
-    """Within the two spans."""
+    """Links within the two spans."""
     is_unchanged: bool
-    """Whether the target says what the source says."""
+    """Whether the target is the same text as the source."""
 
 
 def cut(text: str, translation: Translation) -> list[Stretch]:
-    """Stretches that make up both texts; adjacent ones that are unchanged are one.
+    """Return stretches that make up both texts; adjacent unchanged ones are one.
 
-    Segments that stand in another order, or outside of the texts, say nothing: all is one stretch then.
+    If segments are out of order or outside the texts, everything is one stretch.
     """
     whole = Span(0, len(text)), Span(0, len(translation.text))
     segments = translation.segments if _are_in_order(translation.segments, whole) else ()
@@ -59,7 +59,7 @@ def _are_in_order(segments: Sequence[SegmentTranslation], whole: tuple[Span, Spa
 def _spans(
     segments: Sequence[SegmentTranslation], whole: tuple[Span, Span]
 ) -> Iterator[tuple[Span, Span, tuple[Link, ...]]]:
-    """Segments and gaps, less those that are empty on both sides."""
+    """Yield segments and gaps, except those that are empty on both sides."""
     source_at = target_at = 0
     for segment in segments:
         source, target = segment.source_span, segment.span
@@ -92,19 +92,19 @@ def _joined(left: Stretch, right: Stretch) -> Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A stretch with the block's marks that move in it; those before it stay where they are."""
+    """A stretch with the block's marks that move in it; the marks before it stay in place."""
 
     stretch: Stretch
     still: range
-    """Marks between the stretch before and this one."""
+    """Marks between the previous stretch and this one."""
     moving: range
 
 
 def deal_out(marks: Sequence[Mark], stretches: Sequence[Stretch]) -> tuple[list[Placed], range]:
-    """Marks to stretches, by position; the second value are those after the last stretch.
+    """Assign marks to stretches, by position; the second value is the range of marks after the last stretch.
 
-    Of marks between two stretches only tags move whose other half is inside of a stretch, and what stands
-    between such a tag and its stretch.
+    Of the marks between two stretches, only a tag moves whose other half is inside a stretch, with the marks
+    between the tag and that stretch.
     """
     placed: list[Placed] = []
     first = 0

@@ -1,8 +1,8 @@
-"""Where the marks of a stretch go in its translation.
+"""Finds where the marks of a stretch go in its translation.
 
-An element goes around the part of the target that word alignment gives it: parents first, children inside of
-them, the surest of siblings first, each in what the others have left. What stands between words goes next to
-the word that says what its neighbour says.
+An element goes around the part of the target that word alignment gives it: parents first, children inside
+them, siblings by score, each in what the others left. A mark between words goes next to the translation of
+its neighbour.
 """
 
 from bisect import bisect_left, insort
@@ -17,14 +17,14 @@ from service.markup.stretches import Placed
 from service.markup.tokens import Kind
 
 MAX_DEPTH = 64
-"""Most elements inside each other, within a sentence, that are placed one by one; with more, all marks stay
-in their order."""
+"""Maximum nesting of elements within a sentence that are placed one by one; with more, all marks stay in
+their order."""
 
 _NOWHERE = Span(0, 0)
 
 
 class Put(NamedTuple):
-    """A mark in the translation."""
+    """Position of a mark in the translation."""
 
     at: int
     mark: int
@@ -36,23 +36,23 @@ class _Node:
 
     source: Span
     order: int
-    """Place among the stretch's nodes in the markup."""
+    """Position among the stretch's nodes in the markup."""
     opens: int | None = None
-    """Mark; None where that stands before the stretch, and of a single mark."""
+    """Index of the mark; None if it is before the stretch, and for a single mark."""
     closes: int | None = None
-    """Mark; None where that stands after the stretch, and of a single mark."""
+    """Index of the mark; None if it is after the stretch, and for a single mark."""
     single: int | None = None
     children: list["_Node"] = field(default_factory=list)
     target: Span = _NOWHERE
 
 
 def place(block: Block, translated: str, placed: Placed) -> list[Put]:
-    """Marks of a stretch that changed, in the order in which they are written, never crossing.
+    """Return the marks of a changed stretch in the order of the output, properly nested.
 
     Args:
-        block: with the marks.
+        block: block with the marks.
         translated: translation of the whole block.
-        placed: the stretch and which marks move in it.
+        placed: the stretch, and the marks that move in it.
     """
     if not placed.moving:
         return []
@@ -72,7 +72,7 @@ def place(block: Block, translated: str, placed: Placed) -> list[Put]:
 
 
 def _in_order(marks: Sequence[Mark], placed: Placed, alignment: Alignment) -> Iterator[Put]:
-    """Marks in the order of the source, each next to its neighbour's translation or further on."""
+    """Yield marks in the order of the source, each next to its neighbour's translation or later."""
     at = placed.stretch.target.start
     for i in placed.moving:
         wanted = (
@@ -83,7 +83,7 @@ def _in_order(marks: Sequence[Mark], placed: Placed, alignment: Alignment) -> It
 
 
 def _tree(marks: Sequence[Mark], placed: Placed) -> tuple[_Node, int]:
-    """Elements in each other, and how deep."""
+    """Return the tree of elements, and its depth."""
     source, moving = placed.stretch.source, placed.moving
     root = _Node(source, -1)
     path = [root]
@@ -125,14 +125,14 @@ def _written(root: _Node) -> Iterator[Put]:
 
 
 def _free_span(parent: _Node, placed: Sequence[_Node]) -> Span:
-    """Where in its parent there is room: after what began before the stretch, before what ends after it."""
+    """Return the free part of a parent: after what began before the stretch, before what ends after it."""
     starts = [node.target.end for node in placed if node.opens is None]
     ends = [node.target.start for node in placed if node.closes is None]
     return Span(max(starts, default=parent.target.start), min(ends, default=parent.target.end))
 
 
 class _Arranger:
-    """Gives nodes their places in the target."""
+    """Assigns positions in the target to nodes."""
 
     def __init__(self, block: Block, translated: str, alignment: Alignment, moving: range) -> None:
         self._block = block
@@ -140,10 +140,10 @@ class _Arranger:
         self._translated = translated
         self._alignment = alignment
         self._last_spaces = {block.marks[i].at: i for i in moving if block.marks[i].kind is Kind.TEXT}
-        """Last mark of white space at a position: what comes before it has white space after it."""
+        """Last white space mark at each position: marks before it have white space after them."""
 
     def arrange(self, parent: _Node) -> None:
-        """Place the children of a node that has its place."""
+        """Place the children of a node that is already placed."""
         elements = [child for child in parent.children if child.single is None]
         placed, free = self._place_bound(parent, elements)
         candidates = []
@@ -168,7 +168,7 @@ class _Arranger:
                 node.target = Span(at, at)
 
     def _place_bound(self, parent: _Node, elements: Sequence[_Node]) -> tuple[list[_Node], list[_Node]]:
-        """Elements that reach to an edge of the stretch, or are all of their parent; and the others."""
+        """Place elements that reach an edge of the stretch or fill their parent; return these and others."""
         within = parent.target
         bound: list[_Node] = []
         free: list[_Node] = []
@@ -188,7 +188,7 @@ class _Arranger:
         return bound, free
 
     def _widen(self, parent: _Node, placed: Sequence[_Node]) -> None:
-        """Take in white space beside elements that had it inside."""
+        """Extend elements over adjacent white space if they had white space inside."""
         start = parent.target.start
         for i, node in enumerate(placed):
             if node.target.start == node.target.end:
@@ -213,7 +213,7 @@ class _Arranger:
         return at
 
     def _nearest_position(self, node: _Node, within: Span, placed: Sequence[_Node]) -> int:
-        """Next to what its neighbours say; not inside of its siblings."""
+        """Return a position next to the neighbours' translation, and not inside the node's siblings."""
         at = self._neighbour(node)
         at = within.start if at is None else min(max(at, within.start), within.end)
         i = bisect_left(placed, at, key=lambda sibling: sibling.target.end)
@@ -223,7 +223,7 @@ class _Arranger:
         return at
 
     def _neighbour(self, node: _Node) -> int | None:
-        """The neighbour without white space between goes first, then the one before."""
+        """Return the position of the neighbour after an attached node; of the one before, for other nodes."""
         after = self._alignment.after(node.source.start)
         before = self._alignment.before(node.source.end)
         if self._is_attached(node):
@@ -231,7 +231,7 @@ class _Arranger:
         return before if after is None else after
 
     def _is_attached(self, node: _Node) -> bool:
-        """Whether white space is before it, but none after it."""
+        """Return whether white space is before the node, but not after it."""
         start, end = node.source
         if self._last_spaces.get(end, -1) > node.order:
             return False

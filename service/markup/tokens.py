@@ -1,4 +1,4 @@
-"""Markup as a list of tokens: all that blocks need to know of HTML or XML."""
+"""Markup as a list of tokens: all that blocks need to know about HTML or XML."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,46 +6,46 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a token is to the text around it."""
+    """Role of a token in the text around it."""
 
     TEXT = "text"
     OPEN = "open"
-    """A start tag that stands among words, and whose end tag is there."""
+    """A start tag among words, whose end tag exists."""
     CLOSE = "close"
-    """Its end tag."""
+    """End tag of an OPEN."""
     WORD = "word"
-    """Stands like a word in its sentence: an empty element, content that is left alone."""
+    """Acts like a word in its sentence: an empty element, content that is not translated."""
     POINT = "point"
-    """Takes no room: a comment, a processing instruction, a tag without its other half."""
+    """Has no width: a comment, a processing instruction, a tag without its other half."""
     BREAK = "break"
-    """Texts before and after it have nothing to do with each other."""
+    """Separates the texts before and after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkupToken:
-    """Part of the markup; all parts together are the whole of it."""
+    """Part of the markup; concatenated, all parts are the markup."""
 
     kind: Kind
     raw: str
-    """As it stands in the markup."""
+    """Source form in the markup."""
     partner: int | None = None
-    """Of OPEN and CLOSE: position of the other half in the list."""
+    """For OPEN and CLOSE: index of the other half in the list."""
     text: str = ""
-    """Of TEXT: what it says."""
+    """For TEXT: its content."""
     raws: Sequence[str] = ()
-    """Of TEXT: how each character of `text` is written; together they are `raw`, but for CDATA sections,
-    whose characters are written here as they would be outside."""
+    """For TEXT: source form of each character of `text`. Concatenated, they are `raw`, except for CDATA
+    sections, whose characters have their form outside of one."""
     keeps_space: bool = False
-    """Of TEXT: whether its white space means what it is."""
+    """For TEXT: whether its white space is significant."""
     is_section: bool = False
-    """Of TEXT: whether it is a CDATA section, which must be written as a whole or not as one."""
+    """For TEXT: whether it is a CDATA section, which is written as a whole or as plain text."""
     ends_line: bool = False
-    """Whether a new line begins after it. A BREAK that ends a line may stand within elements, whose halves
-    are then in different texts; a WORD that does is one that must not part texts."""
+    """Whether a new line begins after it. A BREAK that ends a line may be inside elements, whose halves are
+    then in different texts; a WORD that ends a line must not separate texts."""
 
 
 def join_empty(tokens: Sequence[MarkupToken]) -> list[MarkupToken]:
-    """Start tags followed by their end tags become one word; tokens of nothing go."""
+    """Join start tags directly followed by their end tags into one WORD; drop empty tokens."""
     joined: list[MarkupToken] = []
     places: list[int] = []
     for i, token in enumerate(tokens):

@@ -1,7 +1,7 @@
-"""Links of words that have marks in them, cut at the marks: H<sub>2</sub>O.
+"""Links of words that contain marks, such as H<sub>2</sub>O, cut at the marks.
 
-A word that recurs in the translation is linked character by character, and so are the beginning and the end
-that a word has in common with its translation. Other parts of the word are linked to the rest of it.
+A word that recurs in the translation is linked character by character, and so are the common beginning and
+the common end of a word and its translation. Other parts of a word are linked to the rest of the translation.
 """
 
 import re
@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from dragoman.types import Link, Span
 
-_WORD = re.compile(r"\w+[-\u2212+]\d+|\w+")  # 10-3 may have been written as 10<sup>-3</sup>
+_WORD = re.compile(r"\w+[-\u2212+]\d+|\w+")  # 10-3 may come from 10<sup>-3</sup>
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class SplitLinks:
 
     links: tuple[Link, ...]
     whole_only: frozenset[int]
-    """Links that say nothing of a part of their source: signs that are not in the translation."""
+    """Indexes of links that hold for their whole source only: signs in it are not in the translation."""
 
 
 def split_links(
@@ -31,11 +31,11 @@ def split_links(
     """Cut links at marks.
 
     Args:
-        text: of the source.
+        text: source text.
         translated: its translation.
-        stretch: part of each that the links are in.
-        links: between words.
-        cuts: positions of marks in the source, in rising order.
+        stretch: parts of both that contain the links.
+        links: links between words.
+        cuts: positions of marks in the source, in ascending order.
     """
     copies = list(_copies(text, translated, stretch, cuts))
     copied = [source for source, _ in copies]
@@ -64,7 +64,7 @@ def _is_cut(span: Span, cuts: Sequence[int]) -> bool:
 
 
 def _parts(span: Span, cuts: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """What the cuts make of a part of the text, counted from its start."""
+    """Return the parts into which the cuts divide a span, counted from its start."""
     inner = cuts[bisect_right(cuts, span.start) : bisect_left(cuts, span.end)]
     return pairwise([0, *(cut - span.start for cut in inner), span.end - span.start])
 
@@ -72,7 +72,7 @@ def _parts(span: Span, cuts: Sequence[int]) -> Iterator[tuple[int, int]]:
 def _copies(
     text: str, translated: str, stretch: tuple[Span, Span], cuts: Sequence[int]
 ) -> Iterator[tuple[Span, Span]]:
-    """Words that are cut, each with the same word in the translation: the first with the first, and so on."""
+    """Yield the words that are cut, each with the same word in the translation, matched in order."""
     sources = _words(text, stretch[0])
     wanted = {text[span.start : span.end] for span in sources if _is_cut(span, cuts)}
     if not wanted:
@@ -93,14 +93,14 @@ def _words(text: str, span: Span) -> list[Span]:
 
 
 def _common_parts(text: str, translated: str, link: Link, cuts: Sequence[int]) -> tuple[list[Link], bool]:
-    """Links of the parts of a word, and whether signs in it are lost."""
+    """Return the links of the parts of a word, and whether a part without letters has no counterpart."""
     source, target = (
         text[link.source.start : link.source.end],
         translated[link.target.start : link.target.end],
     )
     num_first = _num_common(zip(source, target, strict=False))
     if num_first == 0 and source.isalpha() and link.source.start + 1 in cuts:
-        num_first = 1  # a large first letter
+        num_first = 1  # a large first letter, such as a drop cap
     most = min(len(source), len(target)) - num_first
     num_last = min(most, _num_common(zip(reversed(source), reversed(target), strict=False)))
     ends = len(source) - num_last, len(target) - num_last
@@ -119,7 +119,7 @@ def _common_parts(text: str, translated: str, link: Link, cuts: Sequence[int]) -
 
 
 def _linked(link: Link, source: tuple[int, int], target: tuple[int, int]) -> list[Link]:
-    """A link between parts, if there is something in both."""
+    """Return a link between two parts, or nothing if one is empty."""
     if source[0] >= source[1] or target[0] >= target[1]:
         return []
     spans = (
@@ -130,7 +130,7 @@ def _linked(link: Link, source: tuple[int, int], target: tuple[int, int]) -> lis
 
 
 def _num_common(pairs: Iterable[tuple[str, str]]) -> int:
-    """Characters that are the same, whatever their case, before the first that are not."""
+    """Return the number of leading characters that are equal, whatever their case."""
     num = 0
     for left, right in pairs:
         if left.lower() != right.lower():

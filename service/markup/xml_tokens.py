@@ -1,4 +1,4 @@
-"""XML as tokens: expat reads it and says where everything begins."""
+"""Converts XML to tokens: expat parses it and reports where everything begins."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from service.markup.references import Characters, read_xml
 from service.markup.tokens import Kind, MarkupToken, join_empty
 
 MAX_DEPTH = 1000
-"""Most elements inside each other."""
+"""Maximum nesting of elements."""
 
 _WRAPPER = "<r>", "</r>"
 _PROLOG = re.compile(r"\ufeff?(?:<\?xml\s|\s*+(?:(?><!--.*?-->|<\?.*?\?>)\s*+)*+<!DOCTYPE\b)", re.DOTALL)
@@ -27,7 +27,7 @@ class _EventKind(StrEnum):
     SECTION = "section"
     """A CDATA section."""
     ENTITY = "entity"
-    """A reference that nothing was declared for."""
+    """A reference to an entity that is not declared."""
     POINT = "point"
     BREAK = "break"
 
@@ -37,7 +37,7 @@ _OTHERS = {_EventKind.ENTITY: Kind.WORD, _EventKind.POINT: Kind.POINT, _EventKin
 
 @dataclass(slots=True)
 class _Event:
-    """Something that begins at a byte."""
+    """A parser event at a byte position."""
 
     kind: _EventKind
     start_byte: int
@@ -45,15 +45,15 @@ class _Event:
     partner: int | None = None
     keeps_space: bool = False
     has_text: bool = False
-    """Of START: whether there is text right in it."""
+    """For START: whether there is text directly in the element."""
     parent: int = -1
 
 
 def xml_tokens(xml: str, options: MarkupOptions) -> list[MarkupToken]:
-    """Tokens of a document, or of a fragment of any number of elements with text between them.
+    """Return the tokens of a document, or of a fragment of any number of elements with text between them.
 
     Raises:
-        MarkupError: not well-formed, nested too deeply, or entities are declared.
+        MarkupError: the XML is not well-formed, is nested too deeply, declares entities or is not Unicode.
     """
     before, after = ("", "") if _PROLOG.match(xml) else _WRAPPER
     try:
@@ -70,7 +70,7 @@ def xml_tokens(xml: str, options: MarkupOptions) -> list[MarkupToken]:
 
 
 class _Reader:
-    """Lists what expat sees."""
+    """Records the events of expat."""
 
     def __init__(self, num_before: int) -> None:
         self.events: list[_Event] = []
@@ -154,7 +154,7 @@ def _reject_entity(name: str, *_: object) -> None:
 
 
 def _tokens(events: list[_Event], raws: list[str], options: MarkupOptions) -> list[MarkupToken]:
-    """A token for every event; all of an element that is left alone is in its first one."""
+    """Return one token for each event; the first token of an ignored element contains all of it."""
     tokens: list[MarkupToken] = []
     ignored_until = -1
     for i, (event, raw) in enumerate(zip(events, raws, strict=True)):
@@ -185,14 +185,14 @@ def _token(event: _Event, raw: str, events: list[_Event], options: MarkupOptions
             if _splits(event, events, options):
                 return MarkupToken(Kind.BREAK, raw)
             kind = Kind.OPEN if event.kind is _EventKind.START else Kind.CLOSE
-            # One later than its event: a token stands before all of them.
+            # Plus one: a token precedes those of all events.
             return MarkupToken(kind, raw, None if event.partner is None else event.partner + 1)
         case other:
             return MarkupToken(_OTHERS[other], raw)
 
 
 def _is_line_break(event: _Event, i: int, options: MarkupOptions) -> bool:
-    """Whether an element of nothing, at a position, has the name that line breaks have in XHTML."""
+    """Return whether an element is empty and named like XHTML's line break."""
     return (
         event.partner == i + 1
         and event.name.rpartition(":")[2] == LINE_BREAK
@@ -202,7 +202,7 @@ def _is_line_break(event: _Event, i: int, options: MarkupOptions) -> bool:
 
 
 def _splits(event: _Event, events: list[_Event], options: MarkupOptions) -> bool:
-    """Whether an element parts texts: if it stands among no text, unless its name says otherwise."""
+    """Return whether an element separates texts: if its siblings include no text, unless its name decides."""
     if event.name in options.splitting_tags:
         return True
     if event.parent < 0:
@@ -212,7 +212,7 @@ def _splits(event: _Event, events: list[_Event], options: MarkupOptions) -> bool
 
 
 def _section(raw: str, *, keeps_space: bool) -> MarkupToken:
-    """White space of a section is never folded, as no marks may stand in it."""
+    """Return the token of a CDATA section. Its white space never collapses, as marks cannot be in it."""
     said = raw.removeprefix("<![CDATA[").removesuffix("]]>")
     if not said:
         return MarkupToken(Kind.POINT, raw)
