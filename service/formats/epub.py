@@ -49,7 +49,7 @@ class EpubFormat:
     """A book; an entry is a block of running text of a chapter, or a title of the book."""
 
     def __init__(self, options: FileOptions) -> None:
-        """Store the options, with the languages between which language tags change."""
+        """Store the options; their languages determine how language tags change."""
         self._options = options
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:

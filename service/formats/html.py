@@ -24,7 +24,7 @@ class HtmlFormat:
     """A page in any encoding that it declares; characters missing from that encoding become references."""
 
     def __init__(self, options: FileOptions) -> None:
-        """Store the options, with the languages between which the page's language tag changes."""
+        """Store the options; their languages determine how the page's language tag changes."""
         self._options = options
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:

@@ -110,7 +110,8 @@ def _with_spaces(items: Iterator[Item], prefix: str) -> Iterator[Item]:
     """Turn the first space of a space element into text, unless white space precedes the element."""
     is_after_space = True
     for item in items:
-        _, _, number = (item.note or "").partition(_SPACES_NOTE)
+        note = item.note or ""  # that of a bookmark holds its name, which may be anything
+        number = note.removeprefix(_SPACES_NOTE) if note.startswith(_SPACES_NOTE) else ""
         if number and not is_after_space:
             yield Item(Kind.TEXT, " ")
             if int(number) > 1:

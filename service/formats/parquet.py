@@ -33,7 +33,7 @@ class ParquetFormat:
     """
 
     def __init__(self, options: FileOptions) -> None:
-        """Store the columns, `options.columns`, of strings, large strings or dictionaries of these."""
+        """Store the columns, `options.columns`: strings of any Arrow type, or dictionaries of these."""
         self._columns = options.columns or (DEFAULT_COLUMN,)
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:

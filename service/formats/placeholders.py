@@ -24,7 +24,7 @@ PLACEHOLDER = re.compile(
 )
 """Placeholders of C, Python, Qt, Ruby, JavaScript, C#, Java and templates; tags and references of HTML.
 
-A percent sign and a letter are not one where the letter begins a word: "100% sure".
+A percent sign and a letter are no placeholder if the letter begins a word: "100% sure".
 """
 
 

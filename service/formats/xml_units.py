@@ -156,8 +156,7 @@ def xml_units(
         allows_doctype: whether a document type declaration is allowed; declarations of entities never are.
 
     Raises:
-        FileProblem: the document is not well-formed, in another encoding than declared, nested too deeply or
-            unsafe.
+        FileProblem: the document is not well-formed, is in another encoding, too deep or unsafe.
     """
     encoding = encoding_of(source)
     decoder = codecs.getincrementaldecoder(encoding)()

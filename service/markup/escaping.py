@@ -18,6 +18,6 @@ def escape_html(text: str) -> str:
 
 
 def escape_xml(text: str) -> str:
-    """Escape text for XML; forbidden characters become U+FFFD, a last `]` is escaped (`]]>` ends CDATA)."""
+    """Escape text for XML; forbidden characters become U+FFFD. Escape a last `]`: it may begin a `]]>`."""
     escaped = escape_html(_FORBIDDEN.sub("\ufffd", text)).replace("\r", "&#13;")
     return escaped.removesuffix("]") + "&#93;" if escaped.endswith("]") else escaped

@@ -123,7 +123,7 @@ class _Writer:
         return text[max(0, at - 1) : at + 1].strip() != text[max(0, at - 1) : at + 1]
 
     def _after_part(self, span: Span) -> int:
-        """Write second characters of a reference at the beginning of a span; return where the rest begins."""
+        """Write the second character of a two-character reference if the span begins with it."""
         at = span.start
         while at < span.end and self._is_second(at):
             self.written.append(escape(self.block.text[at], self.language))

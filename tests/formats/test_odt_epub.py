@@ -104,6 +104,11 @@ def _content(odt: bytes) -> str:
             ['a <g i="0">b</g> c'],
             "<text:p>A <text:bookmark-start text:name='m'/>B<text:bookmark-end text:name='m'/> C</text:p>",
         ),
+        (
+            "<text:p>a<text:bookmark-start text:name='spaces:x'/>b<text:bookmark-end text:name='spaces:x'/></text:p>",
+            ['a<g i="0">b</g>'],
+            "<text:p>A<text:bookmark-start text:name='spaces:x'/>B<text:bookmark-end text:name='spaces:x'/></text:p>",
+        ),
     ],
 )
 def test_paragraphs_of_a_text(inner: str, said: list[str], shouted_inner: str) -> None:
