@@ -1,1 +1,1 @@
-"""From a trained checkpoint to a bundle: the model, the graph writer, quantisation and validation."""
+"""Export of trained and imported models to bundles: model, graph writer, quantisation and validation."""

@@ -1,4 +1,4 @@
-"""`python -m export MODEL models/NAME`: read, write, validate, put in place."""
+"""`python -m export MODEL models/NAME`: read a model, write and validate a bundle, move it into place."""
 
 import argparse
 import json
@@ -43,12 +43,12 @@ SCORED_BEAM_SIZE = 4
 MAX_SOURCE_TOKENS = 200
 MAX_TARGET_TOKENS = 400
 MAX_SAMPLES = 1000
-"""More sentences than that make no range any better, only the export slower."""
+"""Maximum number of calibration sentences; more do not improve the ranges, they only slow the export."""
 UNSPECIFIED = "unspecified"
 
 
 def main() -> int:
-    """Exit status 0: the bundle stands. 1: it was refused. 2: wrong arguments or files."""
+    """Run the export. Exit status 0: the bundle is in place; 1: rejected; 2: wrong arguments or files."""
     arguments = _parser().parse_args()
     began_s = time.monotonic()
     try:
@@ -73,7 +73,7 @@ def main() -> int:
 
 
 def _write(staging: Path, files: Found, arguments: argparse.Namespace) -> list[Text]:
-    """Everything but the proof; returns the text for that. The original leaves memory with this call."""
+    """Write the bundle and return the text to validate it on; the original's memory is freed on return."""
     original = load_original(files.folder, _wanted(arguments))
     if files.revision is not None:
         original = original.with_origin({"hub": arguments.model, "revision": files.revision})
@@ -195,7 +195,7 @@ def _heads(listed: str) -> tuple[int, ...]:
 def chosen_alignment(
     layer: int | None, heads: tuple[int, ...] | None, step: AlignmentStep | None, original: Original
 ) -> AlignmentHeads:
-    """What was asked for, and for the rest what the model was trained to, or the default."""
+    """Return the requested alignment; what is not requested is as the model was trained, or the default."""
     config = original.model.config
     usual = original.alignment or default_alignment(config)
     every_head = tuple(range(config.heads))
@@ -235,7 +235,7 @@ def _known_limits(path: Path | None) -> str:
 def choose_limits(
     max_source_tokens: int | None, max_target_tokens: int | None, original: Original
 ) -> ModelLimits:
-    """What was asked for; else defaults, no more than the model has positions for."""
+    """Return the requested limits; by default, no more than the model has positions for."""
     longest = original.model.config.max_positions
     own = original.max_target_tokens or MAX_TARGET_TOKENS
     return ModelLimits(
@@ -245,7 +245,7 @@ def choose_limits(
 
 
 def read_scores(path: Path) -> Mapping[str, Any]:
-    """Beam 4 figures of a file that `python -m bench.quality` wrote, by test set."""
+    """Return the beam 4 scores in a file written by `python -m bench.quality`, by test set."""
     results = json.loads(path.read_text(encoding="utf8"))["results"]
     return {
         result["test_set"]: {
@@ -260,7 +260,7 @@ def read_scores(path: Path) -> Mapping[str, Any]:
 
 
 def _samples(original: Original, limits: ModelLimits, texts: Sequence[Text]) -> list[Sample]:
-    """Sources as the engine will read them, each with what its target begins with."""
+    """Return sources as the engine will read them, each with the ids that begin its target."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         files = write_tokenizer(folder, "source", original.source_tokenizer)

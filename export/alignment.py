@@ -1,22 +1,22 @@
-"""Which attention of a model tells what of the source a target token says, where nobody was told.
+"""Default attention for word alignment, for models that were not trained to align.
 
-docs/explanation/decisions/0012-alignment-from-attention.md tells what was measured.
+docs/explanation/decisions/0012-alignment-from-attention.md has the measurements.
 """
 
 from dragoman.manifest import AlignmentHeads
 from export.model import ModelConfig
 
 DEEP = 4
-"""From so many decoder layers on, those in the middle are neither busy with the token that was read last nor
-with the one to be said next."""
+"""Minimum number of decoder layers to use the middle one. In deep decoders it is occupied neither with the
+token that was read last nor with the next one."""
 
 
 def default_alignment(config: ModelConfig) -> AlignmentHeads:
-    """All heads of one layer: no head is known to be better than the others.
+    """Return all heads of one layer: no head is known to be better than the others.
 
-    Of a deep decoder the middle layer, at the step that reads the token: Chen et al. 2020, "Accurate Word
-    Alignment Induction from Neural Machine Translation", arXiv:2004.14837, read the third of six so. Of a
-    shallow one the last layer, at the step that says it: so our own model of two layers did better.
+    Deep decoders: the middle layer, at the step that reads the token. Chen et al. 2020, "Accurate Word
+    Alignment Induction from Neural Machine Translation", arXiv:2004.14837, used the third of six this way.
+    Shallow decoders: the last layer, at the step that predicts the token. Our model of two layers did better.
     """
     heads, layers = tuple(range(config.heads)), config.decoder_layers
     if layers < DEEP:
@@ -25,7 +25,7 @@ def default_alignment(config: ModelConfig) -> AlignmentHeads:
 
 
 def alignment_problems(alignment: AlignmentHeads, config: ModelConfig) -> list[str]:
-    """Why a model has no such attention."""
+    """Return the reasons why a model does not have this attention."""
     problems = []
     if not 0 <= alignment.layer < config.decoder_layers:
         problems.append(

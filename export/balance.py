@@ -1,15 +1,15 @@
-"""Ranges moved from one map of the model to the next, so that one step serves all channels between them.
+"""Scales moved between adjacent linear layers, so that one quantisation step fits all channels between them.
 
-- A score is the sum over channels of query times key, and attention's output is linear in the values. So a
-  channel's key may be divided by any number if its query is multiplied by it, and its value if the output
-  map's column is multiplied. K/V caches are then rounded with one step, and keep what a step per channel
-  would keep.
-- A ReLU lets any positive factor pass. So the rows of the feed-forward's inner map may all get the same
-  largest weight, if the outer map's columns are divided by what they were multiplied by: its weights then
-  need one step.
+- An attention score is the sum over channels of query times key, and attention's output is linear in the
+  values. So a channel's key may be divided by any number if its query is multiplied by it, and its value if
+  the output layer's column is multiplied. K/V caches are then rounded with one step, and are as precise as
+  with a step per channel.
+- ReLU commutes with any positive factor. So the rows of the feed-forward's inner layer may all get the same
+  largest weight, if the outer layer's columns are divided by the same factors: the inner weights then need
+  only one step.
 
-The model stays the same function. Nagel, van Baalen, Blankevoort and Welling, "Data-Free Quantization Through
-Weight Equalization and Bias Correction", ICCV 2019, arXiv:1906.04721, section 4.1.
+The model remains the same function. Nagel, van Baalen, Blankevoort and Welling, "Data-Free Quantization
+Through Weight Equalization and Bias Correction", ICCV 2019, arXiv:1906.04721, section 4.1.
 """
 
 import copy
@@ -27,15 +27,15 @@ from export.model.layers import FeedForward
 
 Steps = NDArray[np.float32]
 SMALLEST_ROW = 1e-3
-"""Largest weight of a row that is as good as zero: such a row is not blown up without bounds."""
+"""Lower bound on a row's largest weight: rows that are almost zero are not scaled without bounds."""
 
 
 def balance_caches(model: Transformer, steps: Mapping[str, Steps]) -> Transformer:
-    """A model that answers like `model`, whose decoder's keys and values are counted in steps.
+    """Return an equivalent model whose decoder keys and values are in units of quantisation steps.
 
     Args:
-        model: is left as it is; weights that are not changed are both models'.
-        steps: of the output of every key and value map in the decoder, [d], by the map's name.
+        model: stays unchanged; both models share the weights that do not change.
+        steps: steps of the outputs of every key and value layer in the decoder, [d], by layer name.
     """
     balanced = _copy(model, [attention for _, attention in cached_attentions(model)])
     for name, attention in cached_attentions(balanced):
@@ -46,10 +46,10 @@ def balance_caches(model: Transformer, steps: Mapping[str, Steps]) -> Transforme
 
 @torch.no_grad()
 def balance_feed_forward(model: Transformer) -> Transformer:
-    """A model that answers like `model`, whose inner maps have rows with the same largest weight.
+    """Return an equivalent model whose inner feed-forward layers have rows with the same largest weight.
 
     Args:
-        model: as for `balance_caches`; with another activation than ReLU its copy is, too.
+        model: as for `balance_caches`; with an activation other than ReLU, the copy is unchanged too.
     """
     if model.config.activation != "relu":
         return _copy(model, [])
@@ -64,13 +64,13 @@ def balance_feed_forward(model: Transformer) -> Transformer:
 
 
 def feed_forwards(model: Transformer) -> list[FeedForward]:
-    """The encoder's, then the decoder's."""
+    """Return the feed-forward blocks of the encoder, then of the decoder."""
     encoder = [layer.feed_forward for layer in model.encoder_layers()]
     return encoder + [layer.feed_forward for layer in model.decoder_layers()]
 
 
 def _copy(model: Transformer, changed: Iterable[nn.Module]) -> Transformer:
-    """A model with its own weights in the modules that will be changed, and the same ones elsewhere."""
+    """Copy a model; modules that will be changed get their own weights, all others share the model's."""
     own = {id(parameter) for module in changed for parameter in module.parameters()}
     shared = (tensor for tensor in (*model.parameters(), *model.buffers()) if id(tensor) not in own)
     return copy.deepcopy(model, {id(tensor): tensor for tensor in shared})

@@ -1,4 +1,4 @@
-"""Writes a bundle: graphs, tokenizers, manifest; first beside its place, then validated, then renamed."""
+"""Writing of bundles (graphs, tokenizers, manifest): staged next to the target, validated, then renamed."""
 
 import json
 import os
@@ -39,11 +39,11 @@ from export.original import Original, TokenizerSource
 PRODUCER = "dragoman export"
 CARD_FILE = "README.md"
 KIND_FIELD, SHAPE_FIELD = "kind", "shape"
-"""Fields of the manifest's `origin` that an export adds: what people call the original; its `ModelConfig`."""
+"""Fields that an export adds to the manifest's `origin`: kind of the original, and its `ModelConfig`."""
 EXTERNAL_DATA_FROM_BYTES = 1_500_000_000
-"""A protobuf message ends at 2 GiB; a graph above this keeps its weights in a file beside it."""
+"""Weight size from which a graph keeps its weights in a separate file; protobuf messages end at 2 GiB."""
 HEAD_SIZE_MULTIPLE = 8
-"""onnxruntime's in-place attention takes heads of a multiple of this."""
+"""Divisor of the head size that onnxruntime's in-place attention requires."""
 
 
 class ExportError(ValueError):
@@ -52,20 +52,20 @@ class ExportError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class BundleFacts:
-    """What the manifest says beyond the model's own shape, languages and origin."""
+    """Contents of the manifest beyond the model's own shape, languages and origin."""
 
     name: str
     licence: str
     limits: ModelLimits
     scores: Mapping[str, Any] = field(default_factory=dict)
     alignment: AlignmentHeads | None = None
-    """None: what the model was trained to, or the default."""
+    """None: the attention that the model was trained to align with, or the default."""
 
 
 def check_exportable(
     config: ModelConfig, languages: Languages, decoding: DecodingDefaults, limits: ModelLimits
 ) -> None:
-    """Raises ExportError with all reasons why this model cannot be exported."""
+    """Raise ExportError with all reasons why this model cannot be exported."""
     problems: list[str] = []
     if config.head_size % HEAD_SIZE_MULTIPLE:
         problems.append(f"head size {config.head_size} is not a multiple of {HEAD_SIZE_MULTIPLE}")
@@ -81,15 +81,15 @@ def check_exportable(
 
 
 def num_forced(languages: Languages) -> int:
-    """Most tokens that a target is made to begin with: they take positions beyond a caller's limit."""
+    """Return the largest number of forced first tokens; their positions come on top of a caller's limit."""
     return max(len(target.begin) for target in languages.targets.values()) - 1
 
 
 @contextmanager
 def staged_folder(target: Path) -> Iterator[Path]:
-    """A temporary folder beside `target` that takes its place if the block ends well, and goes if not.
+    """Yield a temporary folder next to `target`; rename it to `target` on success, else delete it.
 
-    A bundle that stood there before stays until the last moment.
+    An existing bundle stays until the last moment.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -112,15 +112,15 @@ def write_bundle(
     """Write every file into `folder`, the manifest last.
 
     Args:
-        folder: exists and is empty.
-        original: what to write.
+        folder: an existing empty folder.
+        original: the model to write.
         precision: one of `export.graph.precision.PRECISIONS`.
-        facts: what the manifest says beyond that.
-        samples: sources that int8 and int4 are measured on; others do not look at them.
-        external_from_bytes: a graph with so many bytes of weights keeps them in a file beside it.
+        facts: contents of the manifest beyond the model's own.
+        samples: sources to calibrate int8 and int4 on; other precisions ignore them.
+        external_from_bytes: weight size from which a graph keeps its weights in a separate file.
 
     Raises:
-        ExportError: the model cannot be exported, or ranges have nothing to be measured on.
+        ExportError: the model cannot be exported, or there are no usable samples to calibrate on.
     """
     config = original.model.config
     check_exportable(config, original.languages, original.decoding, facts.limits)
@@ -172,7 +172,7 @@ def _alignment(original: Original, facts: BundleFacts) -> AlignmentHeads:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How the graphs are written."""
+    """Settings of the graphs."""
 
     precision: str
     alignment_layer: int
@@ -180,7 +180,7 @@ class _Plan:
 
 
 def _write_graphs(folder: Path, model: Transformer, plan: _Plan, samples: Sequence[Sample]) -> CacheDType:
-    """Both; tells how K/V are kept."""
+    """Write both graphs and return the dtype of the K/V caches."""
     calibration = None
     if plan.precision in CALIBRATED:
         model, calibration = _calibrate(model, plan.precision, samples)
@@ -193,7 +193,7 @@ def _write_graphs(folder: Path, model: Transformer, plan: _Plan, samples: Sequen
 
 
 def write_tokenizer(folder: Path, side: str, tokenizer: TokenizerSource) -> TokenizerFiles:
-    """Copy a tokenizer; `side` is source or target, and names its files."""
+    """Copy a tokenizer; `side`, source or target, names its files."""
     model, vocabulary = f"{side}.spm", None
     shutil.copyfile(tokenizer.model, folder / model)
     if tokenizer.vocabulary is not None:
@@ -206,7 +206,7 @@ def write_tokenizer(folder: Path, side: str, tokenizer: TokenizerSource) -> Toke
 def _calibrate(
     model: Transformer, precision: str, samples: Sequence[Sample]
 ) -> tuple[Transformer, Calibration]:
-    """The model with its K/V in steps, and the ranges of that one."""
+    """Return the balanced model, with K/V in quantisation steps, and the calibration of that model."""
     longest = model.config.max_positions
     usable = [sample for sample in samples if len(sample.ids) <= longest]
     if not usable:
@@ -218,20 +218,20 @@ def _calibrate(
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """In the place of the old one, if there is one: it is there whole at any moment."""
+    """Write the manifest; an existing one is replaced atomically."""
     content = json.dumps(to_json_content(manifest), indent=2, ensure_ascii=False, allow_nan=False)
     _replace_file(folder / MANIFEST_FILE, content + "\n")
 
 
 def put_card(folder: Path, manifest: Manifest, card: str) -> None:
-    """Give a bundle its model card, and the manifest that vouches for it.
+    """Write a bundle's model card and list it in the manifest.
 
-    The manifest names no card while the file changes, as a file that is not listed is not looked at: after a
-    kill between any two writes the bundle opens, and the same call ends what was begun.
+    While the file changes, the manifest does not list it, because files that are not listed are not checked.
+    After a kill between any two writes, the bundle still opens, and the same call completes the update.
 
     Args:
-        folder: of the bundle; it may be in use.
-        manifest: what it is to say, with whatever card it lists.
+        folder: folder of the bundle, which may be in use.
+        manifest: manifest to write; its record of the card is replaced.
         card: Markdown.
     """
     others = {name: record for name, record in manifest.files.items() if name != CARD_FILE}
@@ -243,7 +243,7 @@ def put_card(folder: Path, manifest: Manifest, card: str) -> None:
 
 
 def _replace_file(path: Path, content: str) -> None:
-    """Old or new content, never half of it, also after a power cut."""
+    """Write a file so that it has either the old or the complete new content, even after a power failure."""
     partial = path.with_name(f".{path.name}.partial")
     with partial.open("w", encoding="utf8") as file:
         file.write(content)
@@ -253,7 +253,7 @@ def _replace_file(path: Path, content: str) -> None:
 
 
 def _put_in_place(staging: Path, target: Path) -> None:
-    """Rename over `target`; an old bundle is moved aside first, since a full folder cannot be replaced."""
+    """Rename to `target`; move an old bundle aside first, since a non-empty folder cannot be replaced."""
     if not target.exists():
         staging.rename(target)
         return

@@ -1,7 +1,7 @@
-"""What rounding needs to know of activations, measured on real text run through the model.
+"""Ranges of activations for quantisation, measured by running the model on real text.
 
-Every int8 projection reads its input through one range that never changes: a row's numbers then do not
-depend on the rows beside it, nor on anything seen at run time.
+Every int8 projection reads its input through one fixed range. A row's result then does not depend on the
+other rows of the batch, or on anything seen at run time.
 """
 
 import itertools
@@ -21,67 +21,67 @@ from export.model.attention import Attention
 from export.model.generate import generate_greedy, pad
 
 OUTPUT = "output"
-"""Stands for the output projection among the names of the model's linear maps."""
+"""Name of the output projection among the names of the model's linear layers."""
 NUM_BINS = 4096
 SIGNED_LEVELS = 127
 UNSIGNED_LEVELS = 255
 SMALLEST_CLIP = 1 / 64
-"""Of the largest magnitude seen; no outlier is worth cutting the range further."""
+"""Smallest clip, as a share of the largest magnitude: no outlier justifies a narrower range."""
 NUM_CLIPS = 256
 BATCH_SOURCES = 16
-"""That are read together."""
+"""Number of sources per batch."""
 
 Ids = Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A source to measure on."""
+    """A source to calibrate on."""
 
     ids: Ids
-    """As the encoder reads it: the end-of-sentence id, and those of languages, among them."""
+    """Ids that the encoder reads, including the end-of-sentence id and any language ids."""
     begin: Ids
-    """What its target begins with: the first id starts the decoder, the others are forced."""
+    """Ids that begin the target: the first starts the decoder, the others are forced."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActivationRange:
-    """What the input of a projection is cut to before it is rounded to 8 bits."""
+    """Range to which the input of a projection is clipped before it is rounded to 8 bits."""
 
     clip: float
     """Largest magnitude kept."""
     is_signed: bool
-    """Whether values below zero were seen; if none were, all 255 steps lie above zero."""
+    """Whether the levels cover negative values; if not, all 255 of them lie above zero."""
 
     @property
     def scale(self) -> float:
-        """Distance of two neighbouring steps."""
+        """Distance between neighbouring levels."""
         return self.clip / (SIGNED_LEVELS if self.is_signed else UNSIGNED_LEVELS)
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Everything that int8 and int4 graphs fix in advance."""
+    """Everything that int8 and int4 graphs fix at export."""
 
     ranges: Mapping[str, ActivationRange]
-    """Of the input of every linear map, by the map's name in the model, and of `OUTPUT`."""
+    """Range of the input of every linear layer, by the layer's name in the model, and of `OUTPUT`."""
     moments: Mapping[str, NDArray[np.float64]]
-    """Of the input x of the maps that were asked for: the mean of x xᵀ, [K, K]."""
+    """Mean of x xᵀ over the inputs x of the requested layers, [K, K]."""
 
 
 def calibrate(model: Transformer, samples: Sequence[Sample], moments_of: Sequence[str] = ()) -> Calibration:
-    """Measure every range.
+    """Measure the activation ranges of a model.
 
-    Padding is not counted, and the decoder reads the model's own greedy output. The clip of an activation
-    range minimises the mean squared error of rounding and cutting together.
+    Padding is not counted. The decoder reads the model's own greedy output. The clip of a range minimises the
+    mean squared error of rounding and clipping together.
 
     Args:
         model: in eval mode.
-        samples: a few hundred do.
-        moments_of: names of linear maps, or `OUTPUT`; a map of K inputs costs 8 K² bytes.
+        samples: sources to calibrate on; a few hundred are enough.
+        moments_of: names of linear layers, or `OUTPUT`, to compute moments for; K inputs cost 8 K² bytes.
 
     Raises:
-        ValueError: there is no sample.
+        ValueError: there are no samples.
     """
     texts = _texts(model, samples)
     extremes = {name: _Extremes() for name in _maps(model)}
@@ -99,17 +99,17 @@ def calibrate(model: Transformer, samples: Sequence[Sample], moments_of: Sequenc
 
 
 def cache_steps(model: Transformer, samples: Sequence[Sample]) -> dict[str, NDArray[np.float32]]:
-    """Steps in which K/V fit into 8 bits: the output of every key and value map in the decoder, by channel.
+    """Return the steps with which decoder keys and values fit into 8 bits, per output channel.
 
     Args:
         model: in eval mode.
         samples: as for `calibrate`.
 
     Returns:
-        By the map's name, float32 [d]: a 127th of the largest magnitude of each channel.
+        float32 [d] by name of the key or value layer: 1/127 of the largest magnitude of each channel.
 
     Raises:
-        ValueError: there is no sample.
+        ValueError: there are no samples.
     """
     caches = {name: _Channels(model.config.d_model) for name in _cached_maps(model)}
     _read_all(model, _texts(model, samples), {}, caches)
@@ -117,7 +117,7 @@ def cache_steps(model: Transformer, samples: Sequence[Sample]) -> dict[str, NDAr
 
 
 def _texts(model: Transformer, samples: Sequence[Sample]) -> list[tuple[Ids, Ids]]:
-    """Sources, each with the target that the decoder reads: the model's own output."""
+    """Return each source with the target that the decoder reads: the model's own greedy output."""
     if not samples:
         raise ValueError("calibration needs at least one source")
     order = sorted(range(len(samples)), key=lambda index: (samples[index].begin, len(samples[index].ids)))
@@ -132,8 +132,8 @@ def _texts(model: Transformer, samples: Sequence[Sample]) -> list[tuple[Ids, Ids
 
 
 def maps_of_a_step(model: Transformer) -> list[str]:
-    """Linear maps that a decoder step reads, by their first name: key and value are made with the query, a
-    recurrent unit's gate with its cell.
+    """Return the names of the linear layers in a decoder step. Joined layers have the name of the first:
+    query, key and value that of the query; cell and gate of a recurrent unit that of the cell.
     """
     return [
         name
@@ -145,17 +145,17 @@ def maps_of_a_step(model: Transformer) -> list[str]:
 
 
 def _range(found: "_Extremes", histogram: "_Histogram", *, is_signed: bool) -> ActivationRange:
-    """`OUTPUT` is signed whatever was seen: a shortlist's product reads it so."""
+    """Return a range. `OUTPUT` is always signed, because the product with a shortlist reads it as signed."""
     return ActivationRange(best_clip(histogram.counts, found.largest, is_signed=is_signed), is_signed)
 
 
 def best_clip(counts: NDArray[np.int64], largest: float, *, is_signed: bool) -> float:
-    """The clip with the least mean squared error: rounding errors shrink with it, cutting errors grow.
+    """Return the clip with the least mean squared error; a smaller clip rounds finer but cuts off more.
 
     Args:
         counts: int64 [N], a histogram of magnitudes over [0, largest].
         largest: the largest magnitude.
-        is_signed: whether the levels are shared with negative values.
+        is_signed: whether the levels also cover negative values.
     """
     levels = SIGNED_LEVELS if is_signed else UNSIGNED_LEVELS
     width = largest / len(counts)
@@ -163,7 +163,7 @@ def best_clip(counts: NDArray[np.int64], largest: float, *, is_signed: bool) -> 
     clips = np.geomspace(SMALLEST_CLIP, 1.0, NUM_CLIPS) * largest
     over = np.maximum(magnitudes - clips[:, None], 0.0)  # [clips, bins]
     cut = (over**2 * counts).sum(axis=1)
-    # An error between half a step below and half above, all alike, has the variance step ** 2 / 12.
+    # Errors spread evenly from minus half a step to plus half a step have the variance step ** 2 / 12.
     rounded = np.where(over > 0, 0, counts).sum(axis=1) * (clips / levels) ** 2 / 12
     return float(clips[np.argmin(cut + rounded)])
 
@@ -173,7 +173,7 @@ class _Reader(Protocol):
 
 
 class _Extremes:
-    """Smallest and largest value, and the largest magnitude."""
+    """Smallest value and largest magnitude."""
 
     def __init__(self) -> None:
         self.smallest = np.inf
@@ -185,7 +185,7 @@ class _Extremes:
 
 
 class _Channels:
-    """The largest magnitude of every channel."""
+    """Largest magnitude of every channel."""
 
     def __init__(self, num_channels: int) -> None:
         self.largest: NDArray[np.float32] = np.full(num_channels, 1e-6, np.float32)
@@ -199,20 +199,20 @@ class _Channels:
 
 
 class _Histogram:
-    """Counts of magnitudes over [0, largest]."""
+    """Histogram of magnitudes over [0, largest]."""
 
     def __init__(self, largest: float) -> None:
         self.largest = largest
         self.counts = np.zeros(NUM_BINS, np.int64)
 
     def read(self, values: Tensor) -> None:
-        """Zeros are left out: they are exact at any clip."""
+        """Count magnitudes, without zeros: they are exact at any clip."""
         magnitudes = values[values != 0].abs()
         self.counts += torch.histc(magnitudes, NUM_BINS, 0.0, self.largest).long().numpy()
 
 
 class _Moments:
-    """The mean of x xᵀ over all vectors x."""
+    """Mean of x xᵀ over all vectors x."""
 
     def __init__(self) -> None:
         self._sum: NDArray[np.float64] | None = None
@@ -237,7 +237,7 @@ def _read_all(
     inputs: Mapping[str, _Reader],
     outputs: Mapping[str, _Reader],
 ) -> None:
-    """Show every reader all that goes into, or comes out of, its map."""
+    """Run the model on all texts; pass each reader the inputs or outputs of its layer."""
     order = sorted(texts, key=lambda text: (len(text[0]), len(text[1])))
     shown = _Shown()
     with _watching(model, inputs, outputs, shown), torch.inference_mode():
@@ -249,13 +249,13 @@ def _read_all(
 
 
 class _Shown:
-    """Where a batch's tokens are, bool [B, S] and [B, T]: readers are not shown what lies beside them."""
+    """Token masks of a batch, bool [B, S] and [B, T], which hide padding from the readers."""
 
     source_mask: Tensor
     target_mask: Tensor
 
     def tokens(self, name: str, values: Tensor) -> Tensor:
-        """Of a map's input or output [B, S or T, K] the tokens' own, [tokens, K]."""
+        """Return the vectors of tokens, [tokens, K], in a layer's input or output [B, S or T, K]."""
         reads_source = name.startswith("encoder.") or name.endswith(
             ("cross_attention.key", "cross_attention.value")
         )
@@ -304,7 +304,7 @@ def _cached_maps(model: Transformer) -> list[str]:
 
 
 def cached_attentions(model: Transformer) -> list[tuple[str, Attention]]:
-    """The decoder's attentions, whose K/V are kept from step to step, by name."""
+    """Return name and module of each decoder attention whose K/V are cached between steps."""
     kinds = ("cross",) if model.config.autoregression == "ssru" else ("self", "cross")
     return [
         (f"decoder.{index}.{kind}_attention", getattr(layer, f"{kind}_attention"))
@@ -318,7 +318,7 @@ def _maps(model: Transformer) -> list[str]:
 
 
 def _greedy(model: Transformer, sources: Sequence[Ids], begin: Ids) -> list[Ids]:
-    """Of sources of like length; each stops where it would alone."""
+    """Translate sources of similar length; each target ends where it would alone."""
     most = [min(2 * len(source) + 10, model.config.max_positions - 1) for source in sources]
     source_ids, mask = pad(sources, model.config.pad_id)
     found = generate_greedy(model, source_ids, mask, max(most), begin)

@@ -1,9 +1,9 @@
-"""A trained model on disk: weights, shape, tokenizers, and the record of how it came to be.
+"""A trained model on disk: weights, shape, tokenizers and training record.
 
 checkpoint/
   model.safetensors   weights by their names in `Transformer`
   model.json          the `ModelConfig`
-  source.spm          SentencePiece; target.spm beside it where the vocabularies differ
+  source.spm          SentencePiece model; target.spm next to it if the vocabularies differ
   training.json       data, licences, steps, time, scores: for the model card
 """
 
@@ -27,12 +27,12 @@ TARGET_TOKENIZER_FILE = "target.spm"
 
 
 class CheckpointError(ValueError):
-    """A checkpoint folder is not complete or not readable; the message names the file and what is wrong."""
+    """A checkpoint folder is incomplete or unreadable; the message names the file and the problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A model in eval mode with what belongs to it."""
+    """A model in eval mode with its tokenizers and training record."""
 
     model: Transformer
     source_tokenizer: Path
@@ -41,7 +41,7 @@ class Checkpoint:
 
 
 def save_weights(folder: Path, model: Transformer, training: dict[str, Any]) -> None:
-    """Write weights, shape and record; tokenizers are the caller's to place beside them."""
+    """Write weights, shape and training record; the caller adds the tokenizers."""
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f"{WEIGHTS_FILE}.partial"
     save_file(untied_weights(model), str(partial))
@@ -75,7 +75,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
 
 
 def load_weights(model: Transformer, weights: dict[str, torch.Tensor], origin: str) -> None:
-    """Fill the model, every weight exactly once.
+    """Load weights into the model, each exactly once.
 
     Raises:
         CheckpointError: a weight is missing, left over or of another shape.
@@ -127,7 +127,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def untied_weights(model: Transformer) -> dict[str, torch.Tensor]:
-    """The state dict with tied tables under one name only, as a checkpoint stores it."""
+    """Return the state dict with tied tables under one name only, as a checkpoint stores it."""
     state = model.state_dict()
     if model.config.shared_vocab:
         del state["target_embedding.weight"]

@@ -1,4 +1,4 @@
-"""Models on the Hugging Face hub."""
+"""Download of models from the Hugging Face hub."""
 
 from pathlib import Path
 
@@ -15,20 +15,20 @@ from huggingface_hub.errors import (
 from export.original import ImportRejectedError
 
 PATTERNS = ("*.json", "*.safetensors", "pytorch_model*.bin", "*.spm", "*.model", "LICENSE*", "README.md")
-"""Files that an import reads; weights in other frameworks' formats stay where they are."""
+"""Files that an import reads; weights in formats of other frameworks are not downloaded."""
 
 
 def download(repository: str) -> tuple[Path, str]:
-    """Fetch a model, or what the local cache has of it when the hub cannot be reached.
+    """Download a model, or use the local cache if the hub cannot be reached.
 
     Args:
         repository: `OWNER/NAME`.
 
     Returns:
-        The folder, and the commit that its files are of.
+        The folder, and the commit of its files.
 
     Raises:
-        ImportRefusedError: there is no such model, it may not be read, or there is no network and no copy.
+        ImportRejectedError: no such model, no access, or the hub cannot be reached and nothing is cached.
     """
     try:
         folder = Path(huggingface_hub.snapshot_download(repository, allow_patterns=list(PATTERNS)))

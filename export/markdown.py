@@ -1,4 +1,4 @@
-"""Tables of Markdown whose cells show any text as it is."""
+"""Markdown tables whose cells show any text literally."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,15 +11,15 @@ _MEANS_SOMETHING = re.compile(
 
 
 def cell(value: object) -> str:
-    """A value as the text of a cell: on one line, with nothing that Markdown would act on.
+    """Return a value as the text of a cell: on one line, with Markdown's special characters escaped.
 
-    White space becomes single spaces, as no cell shows more.
+    White space becomes single spaces, since cells show no more than that.
     """
     return _MEANS_SOMETHING.sub(r"\\\g<0>", " ".join(str(value).split()))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table; `head` is Markdown, the rows' values are text."""
+    """Return a table; `head` is Markdown, the rows' values are plain text."""
     lines = [f"| {' | '.join(head)} |" if any(head) else "|" + " |" * len(head), "|" + "---|" * len(head)]
     lines += [f"| {' | '.join(map(cell, row))} |" for row in rows]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""A bundle's README: what the model is, how to try it, how good it is, what it was made from."""
+"""Model card (README) of a bundle: description, quick start, quality, and origin or training."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from export.quick_start import quick_start
 from export.shortlist.install import ORIGIN_FIELD
 
 TRAINING_TOOL = "dragoman training"
-"""What `origin` calls the tool of a checkpoint of ours."""
+"""Name of our training tool in a checkpoint's `origin`."""
 NOT_THE_ORIGIN = frozenset({KIND_FIELD, SHAPE_FIELD, ORIGIN_FIELD})
-"""What `origin` holds that the bundle's making added to what the model's own files say."""
+"""Fields of `origin` that the export added to what the model's own files say."""
 VARIANTS_FIELD = "variants"
-"""Field of a test set's scores: those of each precision and search that was measured."""
+"""Field of a test set's scores that lists those of each measured precision and search."""
 NO_LIMITS = "No known limits were written down for this model."
 GREEDY = 1
 NOT_MEASURED = "-"
@@ -44,19 +44,19 @@ Translates {languages}. {architecture}
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Of a card: a heading of the second level, and the Markdown below it."""
+    """Section of a card: a second-level heading and the Markdown below it."""
 
     heading: str
     content: str
 
 
 def render_card(manifest: Manifest, known_limits: str, more: Sequence[Section] = ()) -> str:
-    """The card as Markdown.
+    """Return the card as Markdown.
 
     Args:
-        manifest: of the bundle.
-        known_limits: Markdown; stands last, for `kept_limits` to find it again.
-        more: what else was measured, in order; it follows the quality.
+        manifest: manifest of the bundle.
+        known_limits: Markdown; placed last, so that `kept_limits` can find it.
+        more: further measurements, in order; they follow the quality.
     """
     languages = manifest.languages
     card = _CARD.format(
@@ -75,13 +75,13 @@ def render_card(manifest: Manifest, known_limits: str, more: Sequence[Section] =
 
 
 def kept_limits(card: str) -> str | None:
-    """The known limits that a card tells of, as Markdown; None where it has no such section."""
+    """Return the known limits in a card as Markdown; None if it has no such section."""
     _, heading, limits = card.partition(_LIMITS_HEADING)
     return limits.strip() if heading else None
 
 
 def architecture_line(manifest: Manifest) -> str:
-    """The shape in one sentence; what the manifest knows of it, where no `origin` tells the whole shape."""
+    """Return the shape in one sentence; only the sizes in the manifest if `origin` has no shape."""
     shape, sizes = manifest.origin.get(SHAPE_FIELD), manifest.sizes
     past = "" if manifest.autoregression == "attention" else f", {manifest.autoregression.upper()} decoder"
     if shape is None:
@@ -100,13 +100,13 @@ def architecture_line(manifest: Manifest) -> str:
 
 
 def training_runs(origin: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The record of a training and of those it started from, the first run first."""
+    """Return the records of a training and of those it started from, the first run first."""
     earlier = origin.get("started_from")
     return [*([] if earlier is None else training_runs(earlier)), origin]
 
 
 def score_table(scores: Mapping[str, Any]) -> str:
-    """A table of the manifest's `scores`: of every variant where they tell of it."""
+    """Return a table of the manifest's `scores`, with all variants if they are listed."""
     if not scores:
         return "Not measured."
     if all(VARIANTS_FIELD in score for score in scores.values()):
@@ -116,7 +116,7 @@ def score_table(scores: Mapping[str, Any]) -> str:
 
 
 def variant_name(variant: Mapping[str, Any]) -> str:
-    """Such as `int8` or `int8, shortlist`."""
+    """Return the name of a variant, such as `int8` or `int8, shortlist`."""
     return f"{variant['precision']}{', shortlist' * variant['shortlist']}"
 
 
@@ -125,7 +125,7 @@ def search_name(beam_size: int) -> str:
 
 
 def _variants_table(scores: Mapping[str, Any]) -> str:
-    """A row a test set and search; BLEU and chrF of each variant, and how far the last is from the first."""
+    """Return a row per test set and search: BLEU and chrF of each variant, and the change first to last."""
     names = list(
         dict.fromkeys(variant_name(one) for score in scores.values() for one in score[VARIANTS_FIELD])
     )
@@ -142,7 +142,7 @@ def _variants_table(scores: Mapping[str, Any]) -> str:
 
 
 def _values(variants: Sequence[Mapping[str, Any]], names: Sequence[str], beam_size: int) -> list[str]:
-    """Cells of one test set and search."""
+    """Return the cells of one test set and search."""
     found = {variant_name(one): one for one in variants if one["beam_size"] == beam_size}
     cells = []
     for metric in ("bleu", "chrf"):

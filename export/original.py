@@ -1,4 +1,4 @@
-"""A model as an importer hands it over, whatever format it came in."""
+"""A model as an importer returns it, whatever its format."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,13 +16,13 @@ class ImportRejectedError(ValueError):
     def __init__(self, origin: str, problems: tuple[str, ...]) -> None:
         super().__init__(f"{origin}: " + "; ".join(problems))
         self.origin = origin
-        """The folder or file."""
+        """Folder, file or hub id of the model."""
         self.problems = problems
 
 
 @dataclass(frozen=True, slots=True)
 class WantedLanguages:
-    """What the caller says of the model's languages, in any spelling; empty: what the files say."""
+    """Languages requested by the caller, in any spelling; empty: those that the files name."""
 
     sources: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
@@ -30,34 +30,34 @@ class WantedLanguages:
 
 @dataclass(frozen=True, slots=True)
 class TokenizerSource:
-    """A SentencePiece model and the ids that its pieces have."""
+    """A SentencePiece model and the ids of its pieces."""
 
     model: Path
     vocabulary: tuple[str, ...] | None
-    """Pieces in order of the model's ids; None where these are SentencePiece's own."""
+    """Pieces in order of the model's ids; None if these are SentencePiece's own ids."""
     normalises: bool
-    """Whether the text is normalised before SentencePiece sees it, as in our own training."""
+    """Whether text is normalised before SentencePiece reads it, as in our own training."""
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A model in eval mode with all that a bundle needs to know of it."""
+    """A model in eval mode with everything that a bundle needs."""
 
     kind: str
-    """As people call it: `dragoman checkpoint`, `MarianMTModel`, ..."""
+    """Common name of the format: `dragoman checkpoint`, `MarianMTModel`, ..."""
     model: Transformer
     source_tokenizer: TokenizerSource
     target_tokenizer: TokenizerSource
     languages: Languages
     decoding: DecodingDefaults
     max_target_tokens: int | None
-    """The longest target that its own settings allow; None where they do not say."""
+    """Maximum target length in the model's own settings; None if they do not set one."""
     licence: str | None
     origin: Mapping[str, Any]
-    """For the manifest: what it was made of, and the options that shaped it."""
+    """Record for the manifest: what the model was made from, and the options that shaped it."""
     alignment: AlignmentHeads | None = None
-    """The attention that was trained to align; None where none was."""
+    """Attention that was trained to align; None if there is none."""
 
     def with_origin(self, facts: Mapping[str, Any]) -> "Original":
-        """Knowing more of where it comes from."""
+        """Return a copy with more facts in its origin."""
         return replace(self, origin={**self.origin, **facts})

@@ -1,4 +1,4 @@
-"""How a bundle is tried: one command, and a few lines of Python."""
+"""Quick start of a bundle: one command, and a few lines of Python."""
 
 import json
 import shlex
@@ -10,11 +10,11 @@ from dragoman.types import Pair
 from export.samples import BUILT_IN
 
 NO_SENTENCE = "..."
-"""Stands where a sentence would, for a language that none is built in for."""
+"""Placeholder for a sentence in a language without a built-in one."""
 
 
 def quick_start(manifest: Manifest) -> str:
-    """Markdown: a shell's command and Python that translate a sentence, with a bundle in models/."""
+    """Return Markdown: a shell command and Python that translate a sentence with a bundle in models/."""
     pair = next(manifest.languages.pairs())
     sentence = _sentence(pair, manifest.languages.sources)
     folder = f"models/{manifest.name}"

@@ -1,8 +1,8 @@
-"""Writes the engine's own tiny graphs: `python -m export.row_graphs`. They move K/V on a device, and tell
-from queries and keys what of its source a row has read.
+"""Writer of the engine's own small graphs: `python -m export.row_graphs`. They move K/V on a device, and
+compute from queries and keys how much a row attends to each token of its source.
 
-The engine ships them as files, since it has no library to write graphs with. The opset is old on purpose:
-a kernel of onnxruntime serves the versions of an operator that it names, and CUDA's Pad names none after 18.
+The engine ships them as files, because it has no library to write graphs with. The opset is old on purpose:
+onnxruntime's kernels support the operator versions that they name, and CUDA's Pad names none after 18.
 """
 
 import sys
@@ -38,7 +38,7 @@ SOURCES = {
     }}""",
 }
 TYPES = {"float16": "float16", "float32": "float"}
-"""int8 K/V never lie on a device."""
+"""Element types of K/V on a device; int8 K/V are never there."""
 ATTENTION = """attention ({query}[R,1,N] queries, {key}[B,H,S,D] keys, int32[B] source_ends, int64[h] heads)
     => (float[R,S] attention)
     <int64[1] rest = {{-1}}, int64[1] one = {{1}}, int64[1] last = {{-1}}, int64[3] beside = {{1,2,3}},
@@ -78,23 +78,23 @@ ATTENTION = """attention ({query}[R,1,N] queries, {key}[B,H,S,D] keys, int32[B] 
         attention = Flatten<axis = 2>(mean)
     }}"""
 """Softmax over a source's own tokens of query times key over the square root of D (Vaswani et al. 2017,
-equation 1), the mean over h heads. Products are added up by ReduceSum, and shares from left to right: with
-MatMul and Softmax a row's sums would depend on how wide the others' sources are."""
+equation 1), averaged over h heads. ReduceSum adds up the products, and CumSum the shares from left to right:
+with MatMul and Softmax, a row's sums would depend on the widths of other sources."""
 ATTENTION_TYPES = {
     "int8": ("float", "int8"),
     "float16": ("float16", "float16"),
     "float32": ("float", "float"),
 }
-"""Of queries and keys, by that of K/V; int8 ones are in steps of one."""
+"""Element types of queries and keys, by dtype of K/V; int8 keys have a quantisation step of one."""
 
 
 def make(name: str, dtype: str) -> onnx.ModelProto:
-    """One of ROW_GRAPHS for one kind of numbers."""
+    """Return one of ROW_GRAPHS for one dtype."""
     return parser.parse_model(HEADER + SOURCES[name].format(type=TYPES[dtype]))
 
 
 def make_attention(dtype: str) -> onnx.ModelProto:
-    """For one kind of K/V."""
+    """Return the attention graph for one dtype of K/V."""
     query, key = ATTENTION_TYPES[dtype]
     return parser.parse_model(HEADER + ATTENTION.format(query=query, key=key))
 

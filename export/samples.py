@@ -1,4 +1,4 @@
-"""Source text that a bundle is measured on: to calibrate it, and to compare it with its original."""
+"""Source text on which a bundle is calibrated, and compared with its original."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,29 +13,29 @@ BUILT_IN = Path(__file__).parent / "sentences"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Sentences, and the pair they are translated for."""
+    """Sentences, and the language pair to translate them for."""
 
     pair: Pair
     path: Path
 
     def lines(self) -> list[str]:
-        """Those that are not blank."""
+        """Return the lines that are not blank."""
         return [line for line in self.path.read_text(encoding="utf8").splitlines() if line.strip()]
 
 
 def choose_texts(languages: Languages, given: Path | None, name: str) -> list[Text]:
-    """Which text for which pair.
+    """Choose texts and their language pairs.
 
-    A given file is in the first source language, for the first target language that is another one. Without
-    one, each built-in file is taken whose language is among the sources.
+    A given file is in the first source language, for the first target language other than that. Without one,
+    every built-in file is used whose language is a source language of the bundle.
 
     Args:
-        languages: of the bundle.
-        given: a sentence a line.
-        name: of the model, for errors.
+        languages: languages of the bundle.
+        given: file with one sentence per line.
+        name: name of the model, for errors.
 
     Raises:
-        ImportRefusedError: the file is not there, or nothing built in fits.
+        ImportRejectedError: the file does not exist, or no built-in file fits.
     """
     if given is not None:
         if not given.is_file():
@@ -58,7 +58,7 @@ def choose_texts(languages: Languages, given: Path | None, name: str) -> list[Te
 
 
 def _target_for(source: str | None, languages: Languages, preferred: Sequence[str]) -> str | None:
-    """One of the preferred targets if there is any, else the first that is not the source."""
+    """Return a preferred target if there is one, else the first target other than the source."""
     if source is None:
         return None
     targets = [pair.target for pair in languages.pairs() if pair.source == source]

@@ -1,4 +1,4 @@
-"""Where models come from: a folder, an archive or a hub; the kind is found from the files."""
+"""Sources of models: a folder, an archive or a hub; the files determine the kind of model."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 @dataclass(frozen=True, slots=True)
 class _Kind:
     what: str
-    """What is looked for, for people."""
+    """Description of the kind, for error messages."""
     recognises: Callable[[Path], bool]
     load: Callable[[Path, WantedLanguages], Original]
 
@@ -36,18 +36,18 @@ class Found:
 
     folder: Path
     revision: str | None = None
-    """Of the hub's repository; None for what lay here already."""
+    """Commit of the hub repository; None for local files."""
 
 
 @contextmanager
 def found(model: str) -> Iterator[Found]:
-    """Bring a model's files here: unpacked if they are an archive, downloaded if they are a hub's.
+    """Provide a model's files locally: unpack an archive, or download from the hub.
 
     Args:
-        model: a folder, a file of one, an archive, or `OWNER/NAME` on the Hugging Face hub.
+        model: a folder, an archive, or `OWNER/NAME` on the Hugging Face hub.
 
     Raises:
-        ImportRefusedError: there is nothing of that name, or it cannot be unpacked or downloaded.
+        ImportRejectedError: nothing has that name, or it cannot be unpacked or downloaded.
     """
     path = Path(model)
     if path.is_dir():
@@ -67,11 +67,11 @@ def found(model: str) -> Iterator[Found]:
 
 
 def load_original(folder: Path, wanted: WantedLanguages) -> Original:
-    """Read a model, of whatever kind its files are.
+    """Read a model of any supported kind.
 
     Raises:
-        ImportRefusedError: no kind is recognised, or several are, or it cannot be imported; with all reasons.
-        CheckpointError: a checkpoint of our own is not complete.
+        ImportRejectedError: the files match no kind or several, or cannot be imported; with all reasons.
+        CheckpointError: one of our own checkpoints is incomplete.
     """
     kinds = [kind for kind in KINDS if kind.recognises(folder)]
     if len(kinds) != 1:

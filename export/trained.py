@@ -1,4 +1,4 @@
-"""A checkpoint of `python -m training` as what is to be exported."""
+"""Import of checkpoints of `python -m training`."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ KIND = "dragoman checkpoint"
 
 
 def recognises(folder: Path) -> bool:
-    """Whether a folder is a checkpoint of ours, whole or not."""
+    """Return whether a folder is one of our checkpoints, complete or not."""
     return (folder / CONFIG_FILE).is_file() and (folder / WEIGHTS_FILE).is_file()
 
 
@@ -19,14 +19,14 @@ def load(folder: Path, wanted: WantedLanguages) -> Original:
     """Open a checkpoint folder.
 
     Raises:
-        CheckpointError: it is not complete or not readable.
-        ImportRefusedError: nobody says which languages it is for.
+        CheckpointError: it is incomplete or unreadable.
+        ImportRejectedError: its languages are unknown, or several are requested for one side.
     """
     return original_of(load_checkpoint(folder), wanted, str(folder))
 
 
 def original_of(checkpoint: Checkpoint, wanted: WantedLanguages, name: str) -> Original:
-    """A checkpoint in memory; `name` stands in errors."""
+    """Convert a checkpoint in memory; `name` appears in errors."""
     config, training = checkpoint.model.config, checkpoint.training
     source = _only("source", wanted.sources, training.get("source_language"), name)
     target = _only("target", wanted.targets, training.get("target_language"), name)

@@ -1,7 +1,7 @@
-"""Does a bundle answer like the model it was made from? Run in a fresh process, on the files as written.
+"""Comparison of a bundle with its original model, in a fresh process, on the files as written.
 
 `python -m export.validation BUNDLE MODEL --text SOURCE TARGET FILE...` prints a JSON report; exit status 1
-means refused.
+means rejected.
 """
 
 import argparse
@@ -36,9 +36,9 @@ from export.sources import load_original
 RANDOM_BATCHES = 8
 SEED = 7
 MAX_LOGPROB_DIFFERENCE = {"fp32": 1e-4, "fp16": 0.1, "int8": 1.5, "int4": 3.0}
-"""int8 and int4 round weights and activations; bounds only catch a broken graph, scores judge the rest."""
+"""By precision. int8 and int4 round much: their bounds only catch broken graphs, scores judge the rest."""
 MIN_EQUAL_SENTENCES = {"fp32": 1.0, "fp16": 0.9, "int8": 0.6, "int4": 0.4}
-"""Share of sentences whose greedy output must be the model's own, token by token."""
+"""Share of sentences whose greedy output must equal the model's, token by token."""
 MIN_SENTENCES = 200
 BATCH_SOURCES = 16
 
@@ -47,7 +47,7 @@ Ids = list[list[int]]
 
 @dataclass(slots=True)
 class Report:
-    """What was compared and what was found."""
+    """Results of the comparison."""
 
     max_logprob_difference: float = 0.0
     max_cross_difference: float = 0.0
@@ -59,7 +59,7 @@ class Report:
 def validate_in_fresh_process(
     bundle: Path, model: Path, wanted: WantedLanguages, texts: Sequence[Text]
 ) -> Report:
-    """Start this module on its own; a crash there is a problem in the report."""
+    """Run this module in a process of its own; a crash there is a problem in the report."""
     command = [sys.executable, "-m", "export.validation", str(bundle), str(model)]
     command += ["--source-lang", ",".join(wanted.sources), "--target-lang", ",".join(wanted.targets)]
     for text in texts:
@@ -113,7 +113,7 @@ def _compare_logprobs(encoder: Encoder, decoder: Decoder, model: Transformer, re
         ids, mask = pad(sources, model.config.pad_id)
         memory = model.encode(ids, mask)
         cross = encoder.run(sources)
-        if decoder.cache_dtype != "int8":  # those are in steps that only the decoder graph knows
+        if decoder.cache_dtype != "int8":  # int8 K/V are in steps that only the decoder graph knows
             for ours, theirs in zip(cross.memory, _flat(model.cross_keys_values(memory)), strict=True):
                 difference = np.abs(ours - theirs) * mask.numpy()[:, None, :, None]
                 report.max_cross_difference = _larger(report.max_cross_difference, difference)
@@ -166,7 +166,7 @@ def _compare_greedy(
 
 
 def _sources(preparer: Preparer, text: Text) -> Ids:
-    """Segments of all lines as ids, the shortest first."""
+    """Return the segments of all lines as ids, the shortest first."""
     sources: Ids = []
     for item, line in enumerate(text.lines()):
         with suppress(InputError):
@@ -176,13 +176,13 @@ def _sources(preparer: Preparer, text: Text) -> Ids:
 
 
 def _random_rows(rng: np.random.Generator, vocab_size: int, eos_id: int) -> Ids:
-    """One to eight sources of 1 to 40 tokens."""
+    """Return one to eight random sources of 1 to 40 tokens."""
     lengths = rng.integers(1, 41, int(rng.integers(1, 9)))
     return [[*rng.integers(eos_id + 1, vocab_size, length - 1).tolist(), eos_id] for length in lengths]
 
 
 def _larger(so_far: float, difference: NDArray[np.float32]) -> float:
-    """The larger of both; not a number if either is, so that a broken graph cannot hide behind one."""
+    """Return the larger value, or NaN if either is NaN, so that a broken graph cannot hide behind one."""
     return float(np.maximum(so_far, difference.max()))
 
 

@@ -1,1 +1,1 @@
-"""Writes the encoder and decoder graphs, node by node, from a model's weights."""
+"""Writer of the encoder and decoder graphs, node by node, from a model's weights."""

@@ -1,4 +1,4 @@
-"""The decoder's attentions: to what each row has said so far, and to its source.
+"""Attention in the decoder graph: over each row's target so far, and over its source.
 
 Shapes: R rows, B sources, T positions of the caches, S source tokens, H heads, D head size, d = H x D.
 """
@@ -11,14 +11,14 @@ from export.graph.builder import CONTRIB
 from export.model.attention import Attention
 
 CrossAttention = Callable[[str, int, Attention], str]
-"""From queries [R, 1, d], a layer's number and its attention to [R, 1, d]."""
+"""Writes cross-attention: queries [R, 1, d], layer number and attention module -> [R, 1, d]."""
 
 
 def self_attention(writer: Postprocessor, inputs: str, layer: int, attention: Attention) -> str:
-    """Write each row's new key and value into its cache, then read the row's own positions.
+    """Write each row's new key and value into its cache, then attend to the row's own positions.
 
-    `GroupQueryAttention` takes one length per row and works in place where the caches' inputs and
-    outputs are bound to the same memory.
+    `GroupQueryAttention` takes one length per row, and works in place if the inputs and outputs of the caches
+    are bound to the same memory.
     """
     name = f"decoder.{layer}.self_attention"
     maps = (attention.query, attention.key, attention.value or attention.key)
@@ -29,11 +29,11 @@ def self_attention(writer: Postprocessor, inputs: str, layer: int, attention: At
 
 
 def cross_attention(writer: Postprocessor, states: str) -> CrossAttention:
-    """How layers read the source.
+    """Return the cross-attention for the writer's precision.
 
     Args:
-        writer: whose precision tells how cross K/V are kept.
-        states: anything of shape [R, 1, d].
+        writer: its precision determines how cross K/V are kept.
+        states: any value of shape [R, 1, d].
     """
     if writer.precision.cache_dtype == "int8":
         return _own_to_each_row(writer, states)
@@ -41,7 +41,7 @@ def cross_attention(writer: Postprocessor, states: str) -> CrossAttention:
 
 
 def _shared_by_beams(writer: Postprocessor) -> CrossAttention:
-    """Beams of a source are query positions of that source, so they share its cross K/V."""
+    """Return cross-attention with a source's beams as its query positions, so they share its cross K/V."""
     graph = writer.graph
     width = writer.model.config.d_model
     num_sources = graph.op("Shape", "source_mask", attributes={"start": 0, "end": 1})
@@ -65,9 +65,9 @@ def _shared_by_beams(writer: Postprocessor) -> CrossAttention:
 
 
 def _own_to_each_row(writer: Postprocessor, states: str) -> CrossAttention:
-    """Like self-attention to a past that gets nothing new: only the source's own tokens are read.
+    """Return cross-attention in which each row reads only its own source's tokens.
 
-    `MultiHeadAttention` pays for the padding of every source beside a long one.
+    It is self-attention to a past that does not grow. `MultiHeadAttention` would also compute padding.
     """
     graph = writer.graph
     nothing = graph.op("Slice", states, graph.ints(1), graph.ints(1), graph.ints(1))  # [R, 0, d]
@@ -89,13 +89,13 @@ def _read_caches(
     caches: tuple[str, str],
     lengths: tuple[str, str],
 ) -> str:
-    """`GroupQueryAttention` with one query a row.
+    """Write `GroupQueryAttention` with one query per row.
 
     Args:
-        writer: of the graph.
-        named: the attention, with its name in the model.
-        projected: query, key and value; or all three in the first.
-        caches: key's and value's.
+        writer: writer of the graph.
+        named: name of the attention in the model, and its module.
+        projected: query, key and value; or all three joined in the first.
+        caches: caches of keys and values.
         lengths: positions before the new one in each row [R], and the most of any row, the new one included.
 
     Returns:
@@ -115,11 +115,11 @@ def _read_caches(
 
 
 def _rounding(writer: Postprocessor) -> tuple[tuple[str, ...], dict[str, str | int]]:
-    """Inputs and attributes with which `GroupQueryAttention` keeps K/V as int8; none where they are not."""
+    """Return inputs and attributes with which `GroupQueryAttention` keeps int8 K/V; none for other K/V."""
     step = writer.precision.cache_step(writer.graph)
     if step is None:
         return (), {}
-    unused = ("",) * 5  # rotary tables, positions, bias, sinks
+    unused = ("",) * 5  # inputs for rotary tables, positions, bias, sinks
     rounding: dict[str, str | int] = {
         "k_quant_type": "PER_TENSOR",
         "v_quant_type": "PER_TENSOR",

@@ -1,4 +1,4 @@
-"""The blocks that the encoder and the decoder graph share."""
+"""Blocks shared by the encoder and decoder graphs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Postprocessor:
-    """A graph in the making, the model it is made from, and how its weights are written."""
+    """A graph under construction, its model, and the precision that writes its weights."""
 
     graph: GraphBuilder
     model: Transformer
@@ -28,34 +28,34 @@ class Postprocessor:
         return self.precision.linear(self.graph, value, name, array(module.weight), _bias(module))
 
     def joined_linear(self, value: str, name: str, modules: Sequence[nn.Linear]) -> str:
-        """Several maps of one value as one product, their results side by side on the last axis.
+        """Write several linear layers of one value as one product; their outputs are joined on the last axis.
 
         Args:
-            value: what all of them read.
-            name: the first map's, under which its input was calibrated.
-            modules: in the order of their results.
+            value: input of all layers.
+            name: name of the first layer, under which the input was calibrated.
+            modules: layers in the order of their outputs.
         """
         weight = np.concatenate([array(module.weight) for module in modules])
         bias = np.concatenate([_bias(module) for module in modules])
         return self.precision.linear(self.graph, value, name, weight, bias)
 
     def cached_linear(self, value: str, maps: Sequence[tuple[str, nn.Linear]]) -> str:
-        """Like `joined_linear`, in the numbers that caches hold: [..., K] -> [..., maps x N]."""
+        """Write a `joined_linear` with the numbers that caches hold: [..., K] -> [..., maps x N]."""
         joined = [(name, array(module.weight), _bias(module)) for name, module in maps]
         return self.precision.cached_linear(self.graph, value, joined)
 
     def embed(self, ids: str, positions: str, embedding: nn.Embedding) -> str:
-        """Token vectors plus `positions` (broadcast over what it lacks)."""
+        """Write token vectors plus `positions`, which broadcast over the axes that they do not have."""
         graph, factor = self.graph, self.model.embedding_factor
         rows = self.precision.embedding(graph, ids, "embedding", array(embedding.weight), factor)
         return graph.op("Add", rows, positions)
 
     def position_table(self, table: Tensor) -> str:
-        """The graph's own."""
+        """Add the position table of the graph, and return its name."""
         return self.graph.weight("positions", self._constant(table))
 
     def norm(self, value: str, name: str, module: nn.Module) -> str:
-        """A LayerNorm, or nothing where the model has none."""
+        """Write a LayerNorm, or nothing if the model has none."""
         if not isinstance(module, nn.LayerNorm):
             return value
         scale, bias = self._constant(module.weight), self._constant(module.bias)
@@ -83,17 +83,17 @@ class Postprocessor:
         return graph.op("Mul", value, graph.op("Sigmoid", value))
 
     def _constant(self, tensor: Tensor) -> NDArray[np.floating[Any]]:
-        """Of the type that flows between the operators."""
+        """Return a constant in the type that flows between the operators."""
         return array(tensor).astype(self.precision.real, copy=False)
 
 
 def _bias(module: nn.Linear) -> Floats:
-    """Zeros where the map has none."""
+    """Return the bias; zeros if the layer has none."""
     bias: Tensor | None = module.bias
     return np.zeros(module.out_features, np.float32) if bias is None else array(bias)
 
 
 def array(tensor: Tensor) -> Floats:
-    """float32, on the CPU, detached; the tensor's own memory where it is that already."""
+    """Return float32 on the CPU, detached; this is the tensor's own memory if it is that already."""
     result: Floats = tensor.detach().float().cpu().numpy()
     return result

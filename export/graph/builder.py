@@ -1,4 +1,4 @@
-"""A growing ONNX graph: nodes, weights, and the few shapes of operators the model needs."""
+"""Builder of an ONNX graph: nodes, weights, and the few operator patterns that the model needs."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from export.graph.written import WrittenGraph
 
 OPSET = 20
 CONTRIB = "com.microsoft"
-"""onnxruntime's own operators: attention with caches, integer matrix products."""
+"""Domain of onnxruntime's own operators: attention with caches, integer matrix products."""
 IR_VERSION = 10
 
 ELEMENT_TYPES = {
@@ -29,20 +29,20 @@ ELEMENT_TYPES = {
 
 
 class GraphBuilder:
-    """Collects nodes in execution order. Every method that adds a node returns its output's name."""
+    """Collects nodes in execution order. Methods that choose the name of an output return it."""
 
     def __init__(self, name: str, outer: "GraphBuilder | None" = None) -> None:
-        """A graph, or a branch inside of `outer`, which sees all that stands there and shares its weights."""
+        """Create a graph, or a branch inside `outer`, which can read its values and shares its weights."""
         self.name = name
         self._outer = outer
-        self._prefix: str = "" if outer is None else f"{outer._prefix}{name}."  # noqa: SLF001 -- our own
+        self._prefix: str = "" if outer is None else f"{outer._prefix}{name}."  # noqa: SLF001 -- the same class
         self._nodes: list[onnx.NodeProto] = []
-        self._weights: dict[str, NDArray[Any]] = {} if outer is None else outer._weights  # noqa: SLF001 -- our own
+        self._weights: dict[str, NDArray[Any]] = {} if outer is None else outer._weights  # noqa: SLF001 -- the same class
         self._cuts: set[tuple[str, tuple[int, ...]]] = set()
         self._num_values = 0
 
     def weight(self, name: str, array: NDArray[Any]) -> str:
-        """A constant tensor; the same name twice is the same tensor. Not copied: it must stay as it is.
+        """Add a constant tensor; the same name means the same tensor. It is not copied, and must not change.
 
         A scalar becomes a vector of one element.
         """
@@ -51,15 +51,15 @@ class GraphBuilder:
 
     @property
     def outermost(self) -> "GraphBuilder":
-        """The graph itself, or the one that a branch is inside of: what stands there is there once."""
+        """The graph that contains all branches; its nodes exist only once."""
         return self if self._outer is None else self._outer.outermost
 
     def ints(self, *values: int) -> str:
-        """A constant int64 vector, shared by value."""
+        """Return a constant int64 vector, shared by value."""
         return self.weight("ints." + "_".join(map(str, values)), np.array(values, np.int64))
 
     def scalar(self, value: float) -> str:
-        """A constant float32 scalar, shared by value."""
+        """Return a constant float32 scalar, shared by value."""
         return self.weight(f"scalar.{value!r}", np.array(value, np.float32))
 
     def op(
@@ -76,7 +76,7 @@ class GraphBuilder:
         return output
 
     def split(self, value: str, sizes: Sequence[int]) -> list[str]:
-        """Cut a value's first axis into pieces; the same cut is made once."""
+        """Split a value's first axis into pieces; equal splits of a value share one node."""
         outputs = [self.named(f"{value}.from_{first}") for first in itertools.accumulate(sizes, initial=0)]
         if (value, tuple(sizes)) not in self._cuts:
             self._cuts.add((value, tuple(sizes)))
@@ -98,13 +98,13 @@ class GraphBuilder:
         self._nodes.append(node)
 
     def rename(self, value: str, name: str) -> str:
-        """Give the latest node's only output, which nothing reads yet, the name of a graph's output."""
+        """Rename the only output of the latest node, which nothing reads yet, to an output of the graph."""
         (node,) = (node for node in self._nodes[-1:] if list(node.output) == [value])
         node.output[0] = name
         return name
 
     def named(self, name: str) -> str:
-        """A value's name that no other branch has."""
+        """Return a value's name that no other branch has."""
         return f"{self._prefix}{name}"
 
     def choose(
@@ -114,19 +114,18 @@ class GraphBuilder:
 
         Args:
             condition: a scalar bool.
-            then: the branch where it is true.
-            otherwise: the branch where it is false.
-            outputs: names with their element types; the graph and both branches have a value `named` so for
-                each.
+            then: branch to run if it is true.
+            otherwise: branch to run if it is false.
+            outputs: element types by name; the graph and both branches have a value `named(name)` for each.
         """
         branches = {
-            "then_branch": then._branch(outputs),  # noqa: SLF001 -- our own
+            "then_branch": then._branch(outputs),  # noqa: SLF001 -- the same class
             "else_branch": otherwise._branch(outputs),  # noqa: SLF001
         }
         self.node("If", (condition,), [self.named(name) for name in outputs], attributes=branches)
 
     def leave_empty(self, outputs: Mapping[str, str]) -> None:
-        """Values [0, 0] of such names and element types."""
+        """Add an empty value [0, 0] for each name and element type."""
         for name, dtype in outputs.items():
             empty = helper.make_tensor(name, ELEMENT_TYPES[dtype], (0, 0), ())
             self.op("Constant", output=self.named(name), attributes={"value": empty})
@@ -139,13 +138,13 @@ class GraphBuilder:
         return helper.make_graph(self._nodes, self.name, [], values)
 
     def reshape(self, value: str, *shape: int) -> str:
-        """0 keeps a dimension, -1 takes what is left."""
+        """Add a Reshape; 0 keeps a dimension, -1 takes the rest."""
         return self.op("Reshape", value, self.ints(*shape))
 
     def layer_norm(
         self, value: str, name: str, scale: NDArray[Any], bias: NDArray[Any], epsilon: float
     ) -> str:
-        """Over the last axis."""
+        """Add a LayerNormalization over the last axis."""
         return self.op(
             "LayerNormalization",
             value,
@@ -157,12 +156,12 @@ class GraphBuilder:
     def finish(
         self, inputs: Sequence[Port], outputs: Sequence[Port], sizes: Mapping[str, int], producer: str
     ) -> WrittenGraph:
-        """The finished graph.
+        """Return the finished graph.
 
         Args:
-            inputs: in order.
-            outputs: in order; every one must be the output of a node.
-            sizes: the axes with a fixed size; the others stay symbolic.
+            inputs: inputs in order.
+            outputs: outputs in order; each must be the output of a node.
+            sizes: fixed sizes by axis; the other axes stay symbolic.
             producer: name and version of the exporting program.
         """
         graph = helper.make_graph(

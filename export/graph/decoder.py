@@ -1,4 +1,4 @@
-"""The decoder graph: one step for every row, from the last token to the K best next ones."""
+"""Decoder graph: one step for every row, from its last token to the K best next tokens."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from export.model.layers import DecoderLayer
 def write_decoder(
     model: Transformer, precision: Precision, alignment_layer: int, producer: str
 ) -> WrittenGraph:
-    """Shapes: R rows, d model width. `alignment_layer` is the one whose queries leave the graph."""
+    """Write the decoder graph with the queries of `alignment_layer` as output. R rows, d model width."""
     writer = Postprocessor(GraphBuilder("decoder"), model, precision)
     graph, config = writer.graph, model.config
     table = writer.position_table(model.target_positions)
@@ -42,7 +42,7 @@ def write_decoder(
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How layers read the source."""
+    """How layers attend to the source."""
 
     alignment_layer: int
     attend: CrossAttention

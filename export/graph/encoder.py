@@ -1,4 +1,4 @@
-"""The encoder graph: source ids to the cross K/V of every decoder layer, once per source."""
+"""Encoder graph: source ids to the cross K/V of every decoder layer, once per source."""
 
 from collections.abc import Callable
 
@@ -15,11 +15,11 @@ from export.model.attention import Attention
 from export.model.layers import EncoderLayer
 
 SelfAttention = Callable[[str, str, Attention], str]
-"""From states [B, S, d], an attention's name and the attention to [B, S, d]."""
+"""Writes self-attention: states [B, S, d], name and attention module -> [B, S, d]."""
 
 
 def write_encoder(model: Transformer, precision: Precision, producer: str) -> WrittenGraph:
-    """Shapes: B sources, S source tokens, H heads, D head size, d model width."""
+    """Write the encoder graph. B sources, S source tokens, H heads, D head size, d model width."""
     writer = Postprocessor(GraphBuilder("encoder"), model, precision)
     graph = writer.graph
     length = graph.op("Shape", "source_ids", attributes={"start": 1, "end": 2})
@@ -58,17 +58,17 @@ def _layer(
 
 
 def _self_attention(writer: Postprocessor, width: str) -> SelfAttention:
-    """How layers read the source's other tokens.
+    """Return the self-attention for the writer's precision.
 
     Args:
-        writer: whose precision tells what the graph is for.
+        writer: its precision determines the operator: float16 graphs are for GPUs.
         width: S, int64 [1].
     """
     return _masked(writer, width) if writer.precision.cache_dtype == "float16" else _unpadded(writer, width)
 
 
 def _unpadded(writer: Postprocessor, width: str) -> SelfAttention:
-    """`GroupQueryAttention` without a past leaves padding out; query, key and value are one product."""
+    """Use `GroupQueryAttention` without a past: it skips padding. Query, key and value are one product."""
     graph = writer.graph
     ends = graph.op("Sub", "source_lengths", graph.weight("int32.1", np.array(1, np.int32)))
     total = graph.op("Cast", graph.op("Squeeze", width), attributes={"to": onnx.TensorProto.INT32})
@@ -89,7 +89,7 @@ def _unpadded(writer: Postprocessor, width: str) -> SelfAttention:
 
 
 def _masked(writer: Postprocessor, width: str) -> SelfAttention:
-    """`MultiHeadAttention`: on a GPU, `GroupQueryAttention` is not known to look at what comes later."""
+    """Use `MultiHeadAttention`: on a GPU, `GroupQueryAttention` is not known to attend to later tokens."""
     graph = writer.graph
     zero, one = (graph.weight(f"int64.{value}", np.array(value, np.int64)) for value in (0, 1))
     places = graph.op("Range", zero, graph.op("Squeeze", width), one)
@@ -119,7 +119,7 @@ def _masked(writer: Postprocessor, width: str) -> SelfAttention:
 
 
 def _cross_keys_values(writer: Postprocessor, memory: str) -> None:
-    """The graph's output [L, B, H, S, D]: one product makes key and value of a decoder layer."""
+    """Write the output [L, B, H, S, D]: one product makes key and value of a decoder layer."""
     graph, config = writer.graph, writer.model.config
 
     def project(layer: int, attention: Attention) -> str:

@@ -1,7 +1,7 @@
-"""The end of a decoder step: from states to the K best tokens of each row, and to those asked about.
+"""End of a decoder step: from states to the K best tokens of each row, and to wanted tokens.
 
-Shapes: R rows, B sources, d model width, V target vocabulary, K candidates asked for, C tokens on the batch's
-shortlist, P tokens on the longest shortlist of a source, or without shortlists those that are wanted: 1 or 0.
+Shapes: R rows, B sources, d model width, V target vocabulary, K requested candidates, C tokens on the batch's
+shortlist, P tokens on the longest shortlist of a source, or without shortlists the wanted tokens: 1 or 0.
 """
 
 import itertools
@@ -17,22 +17,22 @@ from export.graph.builder import GraphBuilder
 from export.graph.precision import Output
 
 MAX_PART_TOKENS = 8192
-"""Logits of 32 rows and as many tokens are 1 MiB: what a core's own cache still holds beside the weights."""
+"""Maximum tokens per part: logits of 32 rows are then 1 MiB, which fits a core's cache with the weights."""
 BEST = {"best_logprobs": "float32", "best_ids": "int64"}
 WANTED = {"wanted_logprobs": "float32"}
 LISTED = {LISTED_ROWS: "uint8"}
 BLOCK_TOKENS = 64
-"""Side by side, of which the largest logit is found before the best of all are looked for."""
+"""Number of adjacent tokens per block; the largest logit of each is found before the best of all."""
 MANY_ROWS = 16
-"""From here on that takes half the time; below, the operators it needs take as long as they save."""
+"""Number of rows from which blocks halve the time; below, their operators take as long as they save."""
 HAS_MANY_ROWS = "has_many_rows"
 
 
 def write_logprobs(writer: Postprocessor, states: str) -> None:
-    """[R, d] -> best_logprobs, best_ids [R, K], wanted_logprobs [R, P], listed_rows [C, d].
+    """Write [R, d] -> best_logprobs, best_ids [R, K], wanted_logprobs [R, P], listed_rows [C, d].
 
-    Of its source's shortlist, or of all tokens without one; a precision without shortlists takes one as a
-    wish for nothing.
+    The best are of the source's shortlist, or of all tokens without one. A precision without shortlists
+    returns nothing for a shortlist.
     """
     graph = writer.graph
     num_rows = graph.op("Shape", states, attributes={"start": 0, "end": 1})
@@ -50,9 +50,9 @@ def write_logprobs(writer: Postprocessor, states: str) -> None:
 
 
 def _best_of_all(writer: Postprocessor, states: str) -> None:
-    """The vocabulary is projected in parts, each small enough for its logits to stay in a core's cache until
-    its best are picked. A part's own log-softmax gives its logsumexp, and those of the parts add up.
-    A wanted token is picked among the same numbers.
+    """Project the vocabulary in parts, each small enough for its logits to stay in a core's cache until its
+    best are picked. A part's own log-softmax gives its logsumexp; these combine to that of the vocabulary.
+    A wanted token is picked from the same numbers.
     """
     graph, parts = writer.graph, _parts(writer)
     num_best = graph.reshape("num_best", 1)
@@ -83,7 +83,7 @@ def _best_of_all(writer: Postprocessor, states: str) -> None:
 
 
 def _wanted_of_parts(writer: Postprocessor, found: Mapping[range, str]) -> str:
-    """Logits [R, P] of the wanted tokens, each from the part that it is in; [R, P] in every part."""
+    """Return logits [R, P] of the wanted tokens, each from its own part; all parts in `found` have [R, P]."""
     graph, parts = writer.graph, _parts(writer)
     if len(found) < len(parts):
         impossible = graph.weight("impossible", np.array([-np.inf], np.float32))
@@ -95,7 +95,7 @@ def _wanted_of_parts(writer: Postprocessor, found: Mapping[range, str]) -> str:
 
 
 def _parts(writer: Postprocessor) -> tuple[range, ...]:
-    """Of the vocabulary, all but the last of whole blocks and equally long."""
+    """Split the vocabulary into parts; all but the last have whole blocks and the same length."""
     num_tokens = writer.model.config.target_vocab_size
     num_parts = -(-num_tokens // MAX_PART_TOKENS)
     if num_parts == 1:
@@ -107,21 +107,21 @@ def _parts(writer: Postprocessor) -> tuple[range, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What is known of some tokens side by side."""
+    """Results for a part of the vocabulary."""
 
     tokens: range
     best_logits: str
-    """[R, K'], K' at most their number."""
+    """Best logits, [R, K'], with K' at most the number of tokens."""
     best_ids: str
-    """[R, K']."""
+    """Ids of these, [R, K']."""
     normaliser: str
-    """Logsumexp of all of them, [R, 1]."""
+    """Logsumexp of all tokens of the part, [R, 1]."""
     wanted_logits: str
-    """[R, P]; they mean something where the wanted token is one of these."""
+    """Logits of the wanted tokens, [R, P]; meaningful only for a wanted token in this part."""
 
 
 def _best_of_part(writer: Postprocessor, read: tuple[str, str], tokens: range) -> _Part:
-    """`read`: states [R, d], and [R, P] places of the wanted tokens, each in the part that it is in."""
+    """Project a part. `read`: states [R, d], and positions [R, P] of the wanted tokens within their parts."""
     graph, (states, own_places) = writer.graph, read
     first = tokens.start
     logits = _logits(writer, states, tokens)
@@ -141,7 +141,7 @@ def _best_of_part(writer: Postprocessor, read: tuple[str, str], tokens: range) -
     )
     if allowed == logprobs:
         best_logits = graph.op("GatherElements", logits, places, attributes={"axis": 1})
-        shifts = graph.op("Sub", best_logits, best_logprobs)  # all alike but for rounding
+        shifts = graph.op("Sub", best_logits, best_logprobs)  # equal except for rounding
         normaliser = graph.op("Slice", shifts, graph.ints(0), graph.ints(1), graph.ints(1))
     else:
         normaliser = _normaliser(writer, logits, logprobs, tokens)
@@ -151,9 +151,9 @@ def _best_of_part(writer: Postprocessor, read: tuple[str, str], tokens: range) -
 
 
 def _normaliser(writer: Postprocessor, logits: str, logprobs: str, tokens: range) -> str:
-    """Logsumexp [R, 1] of a part whose best token may be a suppressed one, and so not among the best.
+    """Return the logsumexp [R, 1] of a part whose best token may be suppressed, so that it has no best logit.
 
-    Any token shows it that is not impossible before the softmax: minus infinity less itself is no number.
+    Any token that is possible before the softmax gives it; minus infinity minus itself would be NaN.
     """
     graph, bias = writer.graph, array(writer.model.output_bias)[tokens.start : tokens.stop]
     place = int(np.isfinite(bias).argmax())
@@ -162,13 +162,13 @@ def _normaliser(writer: Postprocessor, logits: str, logprobs: str, tokens: range
 
 
 def _is_reachable(writer: Postprocessor, tokens: range) -> bool:
-    """Whether any of them is possible before the softmax; a part of others is left out, as it has no sum."""
+    """Return whether any token is possible before the softmax; a part without one is left out."""
     bias = array(writer.model.output_bias)[tokens.start : tokens.stop]
     return bool((bias > -np.inf).any())
 
 
 def _forbid(writer: Postprocessor, logprobs: str, tokens: range) -> str:
-    """Log-probabilities [R, len(tokens)], minus infinity for the suppressed ones; as they are without any."""
+    """Set log-probabilities [R, len(tokens)] of suppressed tokens to minus infinity, if there are any."""
     places = [token - tokens.start for token in writer.model.config.suppressed_ids if token in tokens]
     if not places:
         return logprobs
@@ -178,10 +178,10 @@ def _forbid(writer: Postprocessor, logprobs: str, tokens: range) -> str:
 
 
 def _best_of_shortlist(writer: Postprocessor, states: str) -> None:
-    """One product for the tokens on the batch's shortlist; then every row looks at its own source's only.
+    """Project the tokens on the batch's shortlist at once; each row then uses only its own source's.
 
-    A row's log-softmax runs over its own source's candidates, so its numbers do not depend on what others
-    brought to the batch.
+    A row's log-softmax runs over its own source's candidates, so its numbers do not depend on the other
+    sources in the batch.
     """
     graph = writer.graph
     logits = writer.precision.shortlisted(graph, states, _output(writer))  # [R, C]
@@ -197,7 +197,7 @@ def _best_of_shortlist(writer: Postprocessor, states: str) -> None:
 
 
 def _suppression(writer: Postprocessor) -> str:
-    """0 for the row's candidates that may be said, minus infinity for the suppressed ones, [R, P]."""
+    """Return 0 for the row's allowed candidates, minus infinity for the suppressed ones, [R, P]."""
     graph, config = writer.graph, writer.model.config
     bias = np.zeros(config.target_vocab_size, np.float32)
     bias[list(config.suppressed_ids)] = -np.inf
@@ -212,9 +212,9 @@ def _top(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str])
 def _top_of_many(
     graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str], num_values: int
 ) -> None:
-    """`_top` of values [R, num_values]; both ways find the same, equal values included.
+    """Write `_top` of values [R, num_values] in one of two ways with the same result, equal values included.
 
-    `outputs` are not yet `named`.
+    `outputs` do not have a branch's prefix yet (`named`).
     """
     if num_values % BLOCK_TOKENS:
         _top(graph, values, count, (graph.named(outputs[0]), graph.named(outputs[1])))
@@ -227,9 +227,9 @@ def _top_of_many(
 
 
 def _top_by_block(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str]) -> None:
-    """The K best lie in the K blocks with the largest maxima.
+    """Find the K best values in the K blocks with the largest maxima.
 
-    Of equal values the first counts as better, here as in `TopK`: so blocks are read in their order.
+    Of equal values the first is better, here as in `TopK`, so blocks are read in ascending order.
     """
     blocks = graph.reshape(values, 0, -1, BLOCK_TOKENS)
     maxima = graph.op("ReduceMax", blocks, graph.ints(-1), attributes={"keepdims": 0})
@@ -254,7 +254,7 @@ def _top_by_block(graph: GraphBuilder, values: str, count: str, outputs: tuple[s
 
 
 def _logits(writer: Postprocessor, states: str, tokens: range) -> str:
-    """[R, d] -> [R, len(tokens)]."""
+    """Project [R, d] to [R, len(tokens)]."""
     return writer.precision.output(writer.graph, states, _output(writer), tokens)
 
 

@@ -1,4 +1,4 @@
-"""The decoder's recurrent unit: what each row has said so far, as one vector a layer.
+"""SSRU in the decoder graph: each row's target so far is one vector per layer.
 
 Shapes: R rows, d model width.
 """
@@ -14,7 +14,7 @@ from export.model.recurrence import Ssru
 def self_recurrence(writer: Postprocessor, inputs: str, layer: int, unit: Ssru) -> str:
     """Write one step of `Ssru`: [R, 1, d] -> [R, 1, d].
 
-    The cell is float32 in every precision. It is read before it is written, and only once, so that input and
+    The cell is float32 in every precision. It is read only once, before it is written, so that input and
     output may be the same memory.
     """
     graph, width = writer.graph, writer.model.config.d_model
@@ -23,7 +23,7 @@ def self_recurrence(writer: Postprocessor, inputs: str, layer: int, unit: Ssru) 
     projected = _cast(writer, graph.reshape(joined, -1, 2 * width), TensorProto.FLOAT)
     new, forget = f"{name}.new", f"{name}.forget"
     graph.node("Split", (projected,), (new, forget), attributes={"axis": -1, "num_outputs": 2})
-    # f c + (1 - f) n is n + f (c - n), with one operator less
+    # n + f (c - n) is f c + (1 - f) n with one operator less
     change = graph.op("Sub", contract.cell(layer), new)
     kept = graph.op("Mul", graph.op("Sigmoid", forget), change)
     cell = graph.op("Add", new, kept, output=contract.NEW_PREFIX + contract.cell(layer))
@@ -32,12 +32,12 @@ def self_recurrence(writer: Postprocessor, inputs: str, layer: int, unit: Ssru) 
 
 
 def _cast(writer: Postprocessor, value: str, element_type: int) -> str:
-    """Nothing where all is float32."""
+    """Write a cast, or nothing if everything is float32."""
     if _real(writer) == TensorProto.FLOAT:
         return value
     return writer.graph.op("Cast", value, attributes={"to": element_type})
 
 
 def _real(writer: Postprocessor) -> int:
-    """What flows between the operators."""
+    """Return the element type that flows between the operators."""
     return TensorProto.FLOAT16 if writer.precision.real is np.float16 else TensorProto.FLOAT

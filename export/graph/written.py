@@ -1,5 +1,5 @@
-"""A finished graph and its weights, which go to the file one by one: the model's own memory is read, and
-no second copy of a large vocabulary's table is ever held.
+"""A finished graph. Its weights are written to the file one by one from the model's own memory, so there is
+never a second copy of a large embedding table.
 """
 
 from collections.abc import Mapping
@@ -13,27 +13,27 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 INLINE_BYTES = 1024
-"""A smaller weight stays in the graph's own file, where onnxruntime can see it while it optimises."""
+"""A smaller weight stays in the graph's own file, where onnxruntime can use it for optimisation."""
 ALIGNMENT = 4096
-"""Of a weight's place in a file beside the graph: a page, so that it can be mapped into memory."""
+"""Alignment of weights in a separate file, in bytes: a page, so that they can be mapped into memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenGraph:
-    """A graph that nothing is added to any more."""
+    """A complete graph and its weights."""
 
     model: onnx.ModelProto
-    """All but the weights."""
+    """The graph without its weights."""
     weights: Mapping[str, NDArray[Any]]
-    """By name; some are views of the model's own."""
+    """Weights by name; some are views of the model's own."""
 
     @property
     def size_bytes(self) -> int:
-        """Of all weights."""
+        """Total size of all weights."""
         return sum(weight.nbytes for weight in self.weights.values())
 
     def whole(self) -> onnx.ModelProto:
-        """Graph and weights as one message, which ends at 2 GiB."""
+        """Return graph and weights as one message, of at most 2 GiB."""
         model = onnx.ModelProto()
         model.CopyFrom(self.model)
         for name, weight in self.weights.items():
@@ -41,11 +41,11 @@ class WrittenGraph:
         return model
 
     def save(self, path: Path, external_from_bytes: int) -> None:
-        """Write to a file, the weights to PATH's stem + .weights beside it where they are too large.
+        """Write to a file; if the weights are too large, they go next to it to PATH's stem + .weights.
 
         Args:
-            path: of the graph.
-            external_from_bytes: how many bytes of weights are too large.
+            path: path of the graph.
+            external_from_bytes: total size from which weights are too large.
         """
         if self.size_bytes < external_from_bytes:
             onnx.save_model(self.whole(), str(path))
@@ -86,5 +86,5 @@ def _bytes(weight: NDArray[Any]) -> bytes:
 
 
 def _little_endian(weight: NDArray[Any]) -> NDArray[Any]:
-    """In one piece, copied only where it is not."""
+    """Return the weight contiguous and little-endian, copied only if it is not."""
     return np.ascontiguousarray(weight.astype(weight.dtype.newbyteorder("<"), copy=False))

@@ -1,4 +1,4 @@
-"""Multi-head attention, written out.
+"""Multi-head attention, written out step by step.
 
 Shapes: B sources, T query positions, S key positions, H heads, D head size, d = H x D the model width.
 """
@@ -11,9 +11,9 @@ from torch import Tensor, nn
 class Attention(nn.Module):
     """Scaled dot-product attention with H heads (Vaswani et al. 2017, section 3.2.2).
 
-    One linear map each takes d to all heads at once for queries, keys and values; the heads' results
-    are laid side by side and go through the output map. Every instance owns its weights: a decoder
-    layer's cross-attention has its own key and value maps over the encoder's output.
+    One linear layer each projects to the queries, keys and values of all heads at once. The results of the
+    heads are concatenated and go through the output layer. Every instance owns its weights: a decoder layer's
+    cross-attention has its own key and value layers over the encoder's output.
     """
 
     def __init__(self, d_model: int, heads: int, *, share_kv: bool, dropout: float) -> None:
@@ -27,26 +27,26 @@ class Attention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Project what is attended to.
+        """Project the sequence that is attended to.
 
         Args:
             memory: [B, S, d].
 
         Returns:
-            Keys and values, each [B, H, S, D]; the same tensor twice under `share_kv`.
+            Keys and values, each [B, H, S, D]; the same tensor twice with `share_kv`.
         """
         keys = self._split_heads(self.key(memory))
         values = keys if self.value is None else self._split_heads(self.value(memory))
         return keys, values
 
     def forward(self, states: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None) -> Tensor:
-        """Read from keys and values.
+        """Attend to keys and values.
 
         Args:
-            states: [B, T, d], what asks.
+            states: [B, T, d], from which the queries are made.
             keys: [B, H, S, D].
             values: [B, H, S, D].
-            bias: added to the scores, broadcast to [B, H, T, S]; -inf forbids a position.
+            bias: added to the scores, broadcast to [B, H, T, S]; -inf masks a position.
 
         Returns:
             [B, T, d].
@@ -61,6 +61,6 @@ class Attention(nn.Module):
         return result
 
     def _split_heads(self, projected: Tensor) -> Tensor:
-        """[B, T, d] -> [B, H, T, D]."""
+        """Reshape [B, T, d] to [B, H, T, D]."""
         rows, positions, _ = projected.shape
         return projected.view(rows, positions, self.heads, self.head_size).transpose(1, 2)

@@ -1,4 +1,4 @@
-"""What a model is made of: every size and choice that shapes its weights."""
+"""Configuration of the model: every size and choice that shapes its weights."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -6,8 +6,8 @@ from typing import Literal, get_args
 from dragoman.contract import Autoregression
 
 Activation = Literal["relu", "gelu", "gelu_tanh", "quick_gelu", "swish"]
-"""gelu: x times the normal distribution function of x, exact. gelu_tanh: approximated by a hyperbolic
-tangent. quick_gelu: x sigmoid(1.702 x). swish: x sigmoid(x)."""
+"""gelu: exact, x times the normal distribution function of x. gelu_tanh: its approximation with tanh.
+quick_gelu: x sigmoid(1.702 x). swish: x sigmoid(x)."""
 NormPlace = Literal["pre", "post"]
 Positions = Literal["sinusoidal", "tensor2tensor", "learned"]
 """sinusoidal: rates 10000^(-i / (d/2)), sines first, then cosines. tensor2tensor: d/2 - 1 in the denominator,
@@ -16,10 +16,10 @@ as in Marian and fairseq."""
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """Shape of an encoder-decoder Transformer. Sizes are counts of elements.
+    """Shape of an encoder-decoder Transformer. Sizes are numbers of elements.
 
     Raises:
-        ValueError: on construction, naming every field that cannot be.
+        ValueError: on construction, naming every invalid field.
     """
 
     source_vocab_size: int
@@ -30,41 +30,41 @@ class ModelConfig:
     heads: int = 8
     ffn: int = 1024
     decoder_ffn: int | None = None
-    """The decoder's; None: like the encoder's `ffn`."""
+    """Feed-forward size of the decoder; None: the encoder's `ffn`."""
     activation: Activation = "relu"
     norm: NormPlace = "pre"
     final_norm: bool | None = None
-    """Whether a norm follows the last layer; None: where `norm` is "pre"."""
+    """Whether a norm follows the last layer; None: if `norm` is "pre"."""
     embedding_norm: bool = False
-    """Whether a norm follows the sum of token and position, in the encoder and in the decoder."""
+    """Whether a norm follows the sum of token and position vectors, in encoder and decoder."""
     norm_epsilon: float = 1e-5
     scaled_embeddings: bool = True
-    """Token vectors are multiplied by the square root of `d_model`."""
+    """Whether token vectors are multiplied by the square root of `d_model`."""
     autoregression: Autoregression = "attention"
-    """What a decoder layer reads its own past with."""
+    """How a decoder layer reads its own past."""
     positions: Positions = "sinusoidal"
     first_position: int = 0
-    """Where in a table of sines the first token stands."""
+    """Position of the first token in a sinusoidal table."""
     shared_positions: bool = True
-    """Encoder and decoder read one table of learned positions."""
+    """Whether encoder and decoder share one table of learned positions."""
     max_positions: int = 512
-    """Longest source or target in tokens, special tokens included."""
+    """Maximum length of a source or target in tokens, special tokens included."""
     shared_vocab: bool = True
-    """Source and target read one embedding table."""
+    """Whether source and target share one embedding table."""
     tied_output: bool = True
-    """The target embedding table is also the output projection."""
+    """Whether the target embedding table is also the output projection."""
     share_kv: bool = False
-    """Keys serve as values too; exists to measure what separate values are worth."""
+    """Whether keys also serve as values; exists to measure what separate values gain."""
     dropout: float = 0.1
-    """After the embeddings and each sublayer."""
+    """Dropout after the embeddings and each sublayer."""
     inner_dropout: float = 0.0
-    """On attention weights and feed-forward activations."""
+    """Dropout on attention weights and feed-forward activations."""
     pad_id: int = 0
     unk_id: int = 1
     bos_id: int = 2
     eos_id: int = 3
     suppressed_ids: tuple[int, ...] = ()
-    """Target ids never said. Forbidden after the softmax: the others do not share their probability."""
+    """Target ids that are never produced. Masked after the softmax: others do not get their probability."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "suppressed_ids", tuple(self.suppressed_ids))  # JSON has no tuples
@@ -128,7 +128,7 @@ class ModelConfig:
         special_ids = {
             "pad_id": (self.pad_id, smallest_vocab),
             "unk_id": (self.unk_id, smallest_vocab),
-            "bos_id": (self.bos_id, self.target_vocab_size),  # only ever begins a target
+            "bos_id": (self.bos_id, self.target_vocab_size),  # it only begins targets
             "eos_id": (self.eos_id, smallest_vocab),
         }
         problems = [
@@ -154,7 +154,7 @@ class ModelConfig:
                 problems.append("first_position is for tables of sines; learned positions begin at 0")
         elif self.d_model % 2:
             problems.append(f"d_model {self.d_model} must be even for {self.positions} positions")
-        if self.positions == "tensor2tensor" and self.d_model == 2:  # noqa: PLR2004 -- one rate: 0 / 0
+        if self.positions == "tensor2tensor" and self.d_model == 2:  # noqa: PLR2004 -- its only rate would be 0 / 0
             problems.append("d_model 2 has no tensor2tensor positions")
         if self.shared_vocab and self.source_vocab_size != self.target_vocab_size:
             problems.append("shared_vocab needs source_vocab_size = target_vocab_size")

@@ -1,4 +1,4 @@
-"""Greedy search in PyTorch: what training validates with and what exported graphs must equal."""
+"""Greedy search in PyTorch: training validates with it, and exported graphs must equal it."""
 
 from collections.abc import Sequence
 
@@ -16,19 +16,19 @@ def generate_greedy(
     max_tokens: int,
     begin: Sequence[int] | None = None,
 ) -> list[list[int]]:
-    """Translate a batch, taking the best token at each step; finished rows leave the batch.
+    """Translate a batch greedily; finished rows leave the batch.
 
     Args:
         model: in eval mode.
         source_ids: int64 [B, S].
         source_mask: bool [B, S].
-        max_tokens: most tokens of a result, its end-of-sentence id included.
-        begin: ids that each target begins with: the first starts the decoder, the others are forced and
-            count as tokens; None for the model's own first id.
+        max_tokens: maximum number of tokens of a result, including its end-of-sentence id.
+        begin: ids that begin each target: the first starts the decoder, the others are forced and count as
+            tokens; None: the model's own first id.
 
     Returns:
-        B lists of target ids, without the end-of-sentence id and those of `begin`; one that does not end has
-        `max_tokens` ids, less those forced.
+        B lists of target ids, without the end-of-sentence id and those of `begin`. A target that does not end
+        has `max_tokens` ids, minus the forced ones.
 
     Raises:
         ValueError: `begin` is empty.
@@ -57,7 +57,7 @@ def generate_greedy(
 
 
 def pad(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
-    """int64 ids and bool mask, each [B, length of the longest]."""
+    """Return int64 ids and a bool mask, each [B, length of the longest row]."""
     width = max(map(len, rows))
     ids = torch.tensor([[*row, *[pad_id] * (width - len(row))] for row in rows])
     return ids, torch.arange(width) < torch.tensor([[len(row)] for row in rows])

@@ -1,4 +1,4 @@
-"""The blocks of the encoder and the decoder, pre- or post-norm."""
+"""Blocks of the encoder and the decoder, pre- or post-norm."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,13 +14,13 @@ from export.model.recurrence import Ssru
 KeyValue = tuple[Tensor, Tensor]
 """Keys and values of one attention, each [B, H, S, D]."""
 LayerState = tuple[Tensor, ...]
-"""What a decoder layer keeps of t target positions: self K/V, each [B, H, t, D], or SSRU's cell [B, d]."""
+"""State of a decoder layer after t target positions: self K/V, each [B, H, t, D], or SSRU's cell [B, d]."""
 
 QUICK_GELU = 1.702
 
 
 def quick_gelu(values: Tensor) -> Tensor:
-    """GELU by way of a sigmoid (Hendrycks and Gimpel 2016, "Gaussian Error Linear Units", section 2)."""
+    """Compute GELU by a sigmoid (Hendrycks and Gimpel 2016, "Gaussian Error Linear Units", section 2)."""
     return values * torch.sigmoid(QUICK_GELU * values)
 
 
@@ -34,7 +34,7 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 
 
 class FeedForward(nn.Module):
-    """Two maps with an activation between them: d -> ffn -> d."""
+    """Two linear layers with an activation between them: d -> ffn -> d."""
 
     def __init__(self, config: ModelConfig, ffn: int) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """A sublayer's residual connection with its norm before (pre) or after (post) the sum."""
+    """Residual connection of a sublayer, with a norm before the sublayer (pre) or after the sum (post)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Residual(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, states: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """[B, T, d] -> [B, T, d]."""
+        """Apply a sublayer: [B, T, d] -> [B, T, d]."""
         if self.is_pre:
             result: Tensor = states + self.dropout(sublayer(self.norm(states)))
         else:
@@ -77,7 +77,7 @@ class EncoderLayer(nn.Module):
         self.feed_forward_residual = Residual(config)
 
     def forward(self, states: Tensor, bias: Tensor) -> Tensor:
-        """From states [B, S, d] and bias [B, 1, 1, S], -inf on padding, to [B, S, d]."""
+        """Run the layer on states [B, S, d] with bias [B, 1, 1, S], -inf on padding -> [B, S, d]."""
 
         def attend(inputs: Tensor) -> Tensor:
             keys, values = self.self_attention.keys_values(inputs)
@@ -90,7 +90,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """A look at the target so far, cross-attention over the source, feed-forward."""
+    """Self-attention or SSRU over the target so far, cross-attention over the source, feed-forward."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -117,13 +117,13 @@ class DecoderLayer(nn.Module):
 
         Args:
             states: [B, T, d].
-            past: what was kept of the t positions before; None when there are none.
+            past: state after the t positions before; None if there are none.
             cross: cross K/V of the source, each [B, H, S, D].
-            self_bias: [T, t + T], -inf on later positions; None when T is 1.
+            self_bias: [T, t + T], -inf on later positions; None if T is 1.
             cross_bias: [B, 1, 1, S], -inf on padding.
 
         Returns:
-            States [B, T, d], and what to keep of t + T positions.
+            States [B, T, d], and the state after t + T positions.
         """
         present: list[LayerState] = []
 
@@ -156,12 +156,12 @@ class DecoderLayer(nn.Module):
 
 
 def layer_norm(config: ModelConfig) -> nn.LayerNorm:
-    """Over the last axis."""
+    """Return a LayerNorm over the last axis."""
     return nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
 
 
 def _append(past: Tensor, new: Tensor) -> Tensor:
-    """[B, H, t, D] and [B, H, T, D] -> [B, H, t + T, D]."""
+    """Concatenate [B, H, t, D] and [B, H, T, D] to [B, H, t + T, D]."""
     return torch.cat([past, new], dim=2)
 
 

@@ -1,4 +1,4 @@
-"""Where a token stands: sinusoidal or learned position vectors."""
+"""Position vectors of models whose positions are not learned."""
 
 import math
 
@@ -9,7 +9,7 @@ from export.model.config import ModelConfig
 
 
 def position_table(config: ModelConfig) -> Tensor:
-    """The vectors of a model whose positions are not learned, float32 [max_positions, d]."""
+    """Return the position vectors of a model without learned positions, float32 [max_positions, d]."""
     return sinusoidal_table(
         config.max_positions,
         config.d_model,
@@ -21,24 +21,24 @@ def position_table(config: ModelConfig) -> Tensor:
 def sinusoidal_table(
     num_positions: int, d_model: int, *, first_position: int = 0, ends_at_slowest: bool = False
 ) -> Tensor:
-    """Position vectors (Vaswani et al. 2017, section 3.5), sines first, then cosines.
+    """Return sinusoidal position vectors (Vaswani et al. 2017, section 3.5), sines first, then cosines.
 
-    The paper interleaves sines and cosines; halves side by side, as in tensor2tensor and Marian, are
-    the same map up to a permutation of channels.
+    The paper interleaves sines and cosines. Two halves, as in tensor2tensor and Marian, are the same up to a
+    permutation of channels.
 
     Args:
-        num_positions: of the table.
-        d_model: even; above 2 where it `ends_at_slowest`.
+        num_positions: number of positions in the table.
+        d_model: even; above 2 with `ends_at_slowest`.
         first_position: number of the table's first position.
         ends_at_slowest: whether the last rate is 1 / 10000 itself, as in tensor2tensor, Marian and fairseq;
-            in the paper it is one step before that.
+            in the paper, it is one step before that.
 
     Returns:
         float32 [num_positions, d_model], on the CPU.
     """
     half = d_model // 2
     num_steps = half - 1 if ends_at_slowest else half
-    cpu = torch.device("cpu")  # weights may be left out for the time being, this table never
+    cpu = torch.device("cpu")  # the table is computed even where weights are on the meta device
     rates = torch.exp(torch.arange(half, dtype=torch.float64, device=cpu) * (-math.log(10_000.0) / num_steps))
     places = torch.arange(first_position, first_position + num_positions, dtype=torch.float64, device=cpu)
     angles = places[:, None] * rates[None, :]

@@ -1,4 +1,4 @@
-"""The simpler simple recurrent unit, in place of a decoder's self-attention.
+"""Simpler simple recurrent unit (SSRU), which replaces a decoder's self-attention.
 
 Shapes: B sources, T new positions, d model width.
 """
@@ -8,14 +8,14 @@ from torch import Tensor, nn
 
 
 class Ssru(nn.Module):
-    """SSRU: a cell that forgets at a learned rate (Kim et al. 2019, "From Research to Production and Back:
+    """SSRU: a cell with a learned forget rate (Kim et al. 2019, "From Research to Production and Back:
     Ludicrously Fast Neural Machine Translation", section 3.1, after the SRU of Lei et al. 2018).
 
         f_t = sigmoid(W_f x_t + b_f)
         c_t = f_t c_(t-1) + (1 - f_t) W x_t
         y_t = relu(c_t)
 
-    All products of vectors are by element, and c before the first position is zero.
+    Vectors are multiplied element by element, and c is zero before the first position.
     """
 
     def __init__(self, d_model: int) -> None:
@@ -28,7 +28,7 @@ class Ssru(nn.Module):
 
         Args:
             inputs: [B, T, d].
-            past: the cell [B, d] after all positions before; None when there are none.
+            past: the cell [B, d] after all previous positions; None if there are none.
 
         Returns:
             [B, T, d], and the cell after the last position, [B, d].

@@ -1,4 +1,4 @@
-"""The encoder-decoder Transformer (Vaswani et al. 2017) and its kin, whole.
+"""The encoder-decoder Transformer (Vaswani et al. 2017) and its variants.
 
 Shapes: B sources, S source length, T target length, t target positions already decoded, H heads,
 D head size, d model width, V target vocabulary.
@@ -20,24 +20,24 @@ from export.model.positions import position_table
 
 @dataclass(frozen=True, slots=True)
 class DecoderState:
-    """What a decoder carries from the target positions it has run to those after."""
+    """State of a decoder after the target positions that it has run."""
 
     positions: int
-    """That it has run: t."""
+    """Number of positions run: t."""
     layers: tuple[LayerState, ...]
 
     def take(self, rows: Tensor) -> "DecoderState":
-        """Of some rows only; `rows` indexes or masks them."""
+        """Return the state of some rows; `rows` are indices or a mask."""
         layers = tuple(tuple(tensor[rows] for tensor in layer) for layer in self.layers)
         return DecoderState(self.positions, layers)
 
 
 class Transformer(nn.Module):
-    """Source ids in, target logits out; cross K/V are computed once per source."""
+    """Transformer from source ids to target logits; cross K/V are computed once per source."""
 
     position_table: Tensor
     target_position_table: nn.Parameter | None
-    """The decoder's, where it does not read `position_table`."""
+    """The decoder's position table, unless it shares `position_table`."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -72,38 +72,38 @@ class Transformer(nn.Module):
 
     @classmethod
     def without_weights(cls, config: ModelConfig) -> Self:
-        """A model that takes no memory yet: its weights are on PyTorch's meta device.
+        """Return a model whose weights take no memory yet: they are on PyTorch's meta device.
 
-        `load_state_dict(weights, assign=True)` puts tensors in their places as they are, with no copy.
+        `load_state_dict(weights, assign=True)` then assigns tensors as they are, without copying.
         """
         with torch.device("meta"):
             return cls(config)
 
     def encoder_layers(self) -> list[EncoderLayer]:
-        """First to last."""
+        """Return the layers, first to last."""
         return cast("list[EncoderLayer]", list(self.encoder))
 
     def decoder_layers(self) -> list[DecoderLayer]:
-        """First to last."""
+        """Return the layers, first to last."""
         return cast("list[DecoderLayer]", list(self.decoder))
 
     @property
     def output_projection(self) -> Tensor:
-        """[V, d]."""
+        """Output projection, [V, d]."""
         return self.target_embedding.weight if self.output_weight is None else self.output_weight
 
     @property
     def target_positions(self) -> Tensor:
-        """The decoder's position vectors, [max_positions, d]."""
+        """Position vectors of the decoder, [max_positions, d]."""
         return self.position_table if self.target_position_table is None else self.target_position_table
 
     @property
     def embedding_factor(self) -> float:
-        """What token vectors are multiplied by: sqrt(d) (section 3.4 of the paper), or 1."""
+        """Factor of token vectors: sqrt(d) (section 3.4 of the paper), or 1."""
         return math.sqrt(self.config.d_model) if self.config.scaled_embeddings else 1.0
 
     def encode(self, source_ids: Tensor, source_mask: Tensor) -> Tensor:
-        """Read the source.
+        """Encode the source.
 
         Args:
             source_ids: int64 [B, S], ending in the end-of-sentence id, padded on the right.
@@ -121,7 +121,7 @@ class Transformer(nn.Module):
         return memory
 
     def cross_keys_values(self, memory: Tensor) -> list[KeyValue]:
-        """Per decoder layer, that layer's own keys and values of the source, each [B, H, S, D]."""
+        """Return each decoder layer's own keys and values of the source, each [B, H, S, D]."""
         return [layer.cross_attention.keys_values(memory) for layer in self.decoder_layers()]
 
     def decode(
@@ -131,16 +131,16 @@ class Transformer(nn.Module):
         source_mask: Tensor,
         past: DecoderState | None = None,
     ) -> tuple[Tensor, DecoderState]:
-        """Run target positions t .. t + T - 1, where t positions are in `past`.
+        """Run target positions t .. t + T - 1, after the t positions in `past`.
 
         Args:
             target_ids: int64 [B, T].
             cross: per layer, from `cross_keys_values`.
             source_mask: bool [B, S].
-            past: what decoding the t positions before returned.
+            past: state returned for the t positions before.
 
         Returns:
-            States before the output projection [B, T, d], and what to go on from.
+            States before the output projection [B, T, d], and the state for the next call.
         """
         past_len = 0 if past is None else past.positions
         states = self._embed(self.target_embedding, target_ids, self.target_positions, past_len)
@@ -155,18 +155,18 @@ class Transformer(nn.Module):
         return self.decoder_norm(states), DecoderState(past_len + target_ids.shape[1], tuple(present))
 
     def logits(self, states: Tensor) -> Tensor:
-        """[..., d] -> [..., V]."""
+        """Project states [..., d] to logits [..., V]."""
         return functional.linear(states, self.output_projection, self.output_bias)
 
     def log_probabilities(self, states: Tensor) -> Tensor:
-        """[..., d] -> [..., V]; -inf for the ids that are suppressed, whose probability stays lost."""
+        """Return log-probabilities [..., d] -> [..., V]; -inf for suppressed ids, whose share is lost."""
         logprobs = self.logits(states).log_softmax(dim=-1)
         if self.config.suppressed_ids:
             logprobs[..., list(self.config.suppressed_ids)] = -math.inf
         return logprobs
 
     def forward(self, source_ids: Tensor, source_mask: Tensor, target_ids: Tensor) -> Tensor:
-        """All target positions at once, as training reads them: states [B, T, d]."""
+        """Run all target positions at once, as training does, and return states [B, T, d]."""
         memory = self.encode(source_ids, source_mask)
         states, _ = self.decode(target_ids, self.cross_keys_values(memory), source_mask)
         return states
@@ -174,10 +174,10 @@ class Transformer(nn.Module):
     def _embed(
         self, embedding: nn.Embedding, ids: Tensor, positions: Tensor, first_position: int = 0
     ) -> Tensor:
-        """[B, T] -> [B, T, d]: token vectors plus those of their positions.
+        """Return token vectors plus those of their positions: [B, T] -> [B, T, d].
 
         Raises:
-            ValueError: a token stands beyond the position table.
+            ValueError: a token is beyond the position table.
         """
         end = first_position + ids.shape[1]
         if end > self.config.max_positions:
@@ -200,18 +200,18 @@ class Transformer(nn.Module):
                 nn.init.normal_(table, std=self.config.d_model**-0.5)
 
 
-def _norm_if(is_there: bool, config: ModelConfig) -> nn.Module:  # noqa: FBT001 -- read with its call
+def _norm_if(is_there: bool, config: ModelConfig) -> nn.Module:  # noqa: FBT001 -- clear from its name
     return layer_norm(config) if is_there else nn.Identity()
 
 
 def mask_to_bias(mask: Tensor) -> Tensor:
-    """From bool [B, S], true on real tokens, to float32 [B, 1, 1, S], 0 there and -inf on padding."""
+    """Convert bool [B, S], true on real tokens, to float32 [B, 1, 1, S], 0 there and -inf on padding."""
     bias = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -math.inf)
     return bias[:, None, None, :]
 
 
 def causal_bias(new_len: int, past_len: int, device: torch.device) -> Tensor | None:
-    """[T, t + T] with -inf on positions later than the row's own; None when T is 1."""
+    """Return a mask [T, t + T] with -inf on positions later than the row's own; None if T is 1."""
     if new_len == 1:
         return None
     bias = torch.full((new_len, past_len + new_len), -math.inf, device=device)

@@ -1,4 +1,4 @@
-"""How weights meet activations: the precisions that a graph can be written in."""
+"""Precisions in which a graph can be written: how weights and activations are stored and multiplied."""
 
 from typing import NamedTuple
 
@@ -26,29 +26,29 @@ __all__ = [
 ]
 
 PRECISIONS = ("int8", "int4", "fp16", "fp32")
-"""What a bundle can be exported in; the first is the default."""
+"""Precisions of bundles; the first is the default."""
 CALIBRATED = ("int8", "int4")
-"""Those with ranges that are measured on text."""
+"""Precisions with ranges that are measured on text."""
 
 
 class Writers(NamedTuple):
-    """One for each graph of a bundle."""
+    """Writers of the two graphs of a bundle."""
 
     encoder: Precision
     decoder: Precision
 
 
 def make_writers(name: str, calibration: Calibration | None) -> Writers:
-    """Fresh writers for the two graphs of a bundle.
+    """Return new writers for the two graphs of a bundle.
 
-    int4 is for steps of few rows; the encoder reads all tokens of a source at once and stays int8.
+    int4 is for steps of few rows. The encoder reads all tokens of a source at once, so it stays int8.
 
     Args:
         name: one of `PRECISIONS`.
-        calibration: of the model, for those in `CALIBRATED`.
+        calibration: calibration of the model; required for `CALIBRATED`.
 
     Raises:
-        ValueError: an unknown name, or no calibration where there must be one.
+        ValueError: the name is unknown, or a required calibration is missing.
     """
     if name == "fp32":
         return Writers(Float32(), Float32())

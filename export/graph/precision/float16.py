@@ -1,4 +1,4 @@
-"""Half-width floats, for processors that multiply them natively: GPUs."""
+"""float16 graphs, for processors that multiply half-precision numbers natively: GPUs."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from export.graph.precision.protocol import Output
 
 
 class Float16(Float32):
-    """Weights, activations and caches in float16; log-probabilities are computed in float32.
+    """Weights, activations and caches in float16; log-probabilities in float32.
 
     onnxruntime's CPU provider runs it too, by casting to float32 and back around most operators.
     """

@@ -1,4 +1,4 @@
-"""Weights as they were trained."""
+"""float32 graphs: weights as they were trained."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,7 +46,7 @@ class Float32:
     def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
         raise NotImplementedError(f"{graph.name}, {value}, {output.name}: {self.name} takes no shortlists")
 
-    def cache_step(self, graph: GraphBuilder) -> str | None:  # noqa: ARG002 -- the protocol's
+    def cache_step(self, graph: GraphBuilder) -> str | None:  # noqa: ARG002 -- part of the protocol
         return None
 
     def _weight(self, graph: GraphBuilder, name: str, weight: Weights) -> str:

@@ -1,7 +1,7 @@
-"""Weights rounded to 4 bits in blocks that share a scale, as onnxruntime's `MatMulNBits` reads them.
+"""Weights rounded to 4 bits in blocks that share a scale, in the format of onnxruntime's `MatMulNBits`.
 
-A map's channels are rounded one after another, and what each loses is made up for by those that come after:
-GPTQ, Frantar et al. 2022 (arXiv 2210.17323). Shapes: N outputs, K inputs, B blocks of a row.
+A layer's input channels are rounded one after another, and later channels compensate for each error: GPTQ,
+Frantar et al. 2022 (arXiv 2210.17323). Shapes: N outputs, K inputs, B blocks of a row.
 """
 
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 BLOCK_SIZE = 32
-"""Neighbouring inputs that share a scale. In longer blocks `MatMulNBits` adds up a row that stands alone in
-another order than one in company, and the results differ in the last bit."""
+"""Number of neighbouring inputs that share a scale. With longer blocks, `MatMulNBits` sums up a single row in
+another order than one of several rows, and the results differ in the last bit."""
 ZERO = 8
-"""What stands for 0.0 among the 16 levels."""
+"""Level, of 0 to 15, that represents 0.0."""
 LOWEST, HIGHEST = -8, 7
 CLIPS = np.linspace(1.0, 0.4, 25)
-"""Shares of a block's largest magnitude that a scale may reach to."""
+"""Clips to try for a scale, as shares of a block's largest magnitude."""
 SMALLEST_SCALE = 1e-10
-"""Stands in for the scale of an all-zero block, which has none."""
+"""Replacement for the scale of an all-zero block, which has none."""
 DAMPING = 0.01
-"""Added to every channel's mean square, as a share of their mean: channels hardly ever seen stay bounded."""
+"""Share of the channels' average mean square that is added to each: keeps rarely active channels bounded."""
 
 Reals = NDArray[np.float64]
 
@@ -31,17 +31,17 @@ class Blocks:
     """A weight in 4 bits."""
 
     levels: NDArray[np.int8]
-    """[N, K], each from -8 to 7."""
+    """Levels from -8 to 7, [N, K]."""
     scales: NDArray[np.float32]
-    """[N, B]; negative where the largest magnitude of a block is a positive weight, as -8 reaches further."""
+    """Scales, [N, B]; a negative one puts positive weights on negative levels, which reach further."""
 
     def restored(self) -> NDArray[np.float32]:
-        """The weight that the levels stand for, [N, K]."""
+        """Return the weight that the levels represent, [N, K]."""
         scales = self.scales.repeat(BLOCK_SIZE, axis=1)[:, : self.levels.shape[1]]
         return self.levels * scales
 
     def packed(self) -> NDArray[np.uint8]:
-        """Two levels a byte, the earlier one in the lower half, [N, B, 16]; zeros fill up the last block."""
+        """Return two levels per byte, the first in the lower half, [N, B, 16]; zeros pad the last block."""
         num_rows, num_inputs = self.levels.shape
         filled = np.full((num_rows, self.scales.shape[1] * BLOCK_SIZE), ZERO, np.uint8)
         filled[:, :num_inputs] = self.levels + ZERO
@@ -51,15 +51,15 @@ class Blocks:
 
 
 def round_to_blocks(weight: NDArray[np.float32], moments: NDArray[np.floating[Any]]) -> Blocks:
-    """The levels and scales that change a map's results the least on inputs like those that were seen.
+    """Return the levels and scales that change a layer's results the least on inputs like those measured.
 
     Args:
         weight: [N, K].
-        moments: mean of x xᵀ over the map's inputs x, [K, K].
+        moments: mean of x xᵀ over the layer's inputs x, [K, K].
     """
     num_inputs = weight.shape[1]
     factor = _inverse_factor(moments.astype(np.float64))
-    importance = np.diag(factor) ** -2  # what an error costs once all later channels have made up for it
+    importance = np.diag(factor) ** -2  # cost of an error after all later channels have compensated for it
     remaining = weight.astype(np.float64)
     levels = np.zeros(weight.shape, np.int8)
     scales = []
@@ -78,7 +78,7 @@ def round_to_blocks(weight: NDArray[np.float32], moments: NDArray[np.floating[An
 
 
 def best_scales(block: Reals, importance: Reals) -> Reals:
-    """The scale of each row with the least squared error of rounding and cutting together, [N].
+    """Return the scale of each row with the least squared error of rounding and clipping, [N].
 
     Args:
         block: [N, channels of the block].
@@ -104,7 +104,7 @@ def _round(values: Reals, scale: Reals) -> Reals:
 
 
 def _inverse_factor(moments: Reals) -> Reals:
-    """Upper triangular U with Uᵀ U the inverse of the damped moments, [K, K]."""
+    """Return the upper triangular U with Uᵀ U the inverse of the damped moments, [K, K]."""
     damping = max(DAMPING * float(np.mean(np.diag(moments))), SMALLEST_SCALE)
     inverse = np.linalg.inv(moments + damping * np.eye(len(moments)))
     upper: Reals = np.linalg.cholesky(inverse).T

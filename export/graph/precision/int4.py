@@ -1,4 +1,4 @@
-"""Weights in 4 bits for decoder steps of few rows, which take as long as it takes to read the weights."""
+"""4-bit weights for decoder steps of few rows, which take as long as reading the weights takes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,9 +17,9 @@ INT8_PRODUCTS = 4
 
 
 class Int4:
-    """The decoder's linear maps in 4 bits; caches and the vocabulary's table as in `Int8`.
+    """The decoder's linear layers in 4 bits; caches and the embedding table as in `Int8`.
 
-    Inputs are rounded within their row, so a row's result depends on nothing but the row.
+    Inputs are rounded within their row, so a row's result depends only on the row.
     """
 
     name = "int4"

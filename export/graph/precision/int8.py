@@ -15,31 +15,31 @@ from export.graph.precision.protocol import Map, Output, Weights, some_rows
 INT8_MAX = 127
 UINT8_ZERO = 128
 EQUAL_SCALES = 1e-6
-"""Relative difference of scales that were made equal, and differ by rounding at most."""
+"""Maximum relative difference of scales that were made equal, and differ only by rounding."""
 CACHE_STEP = 1.0
-"""Of K/V: `export.balance` makes the model count them in steps."""
+"""Quantisation step of K/V, which `export.balance` has scaled to units of their steps."""
 SMALLEST_ROW = 1e-10
-"""Stands in for the maximum of an all-zero row, which has no scale."""
+"""Replacement for the maximum of an all-zero row, which has no scale."""
 
 ROWS_AT_ONCE = 8192
-"""Of a weight that is rounded: a large vocabulary's table alone takes a gigabyte, and rounding copies it."""
+"""Number of weight rows rounded at a time: rounding copies them, and a large table takes a gigabyte."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Constants:
-    """What a product of integers is brought back to real numbers with."""
+    """Constants that convert an integer product to real numbers."""
 
     name: str
     scales: Weights
-    """[N], or a scalar for all."""
+    """Scale of each output, [N], or one scalar for all."""
     bias: Weights
-    """[N]."""
+    """Bias of each output, [N]."""
 
 
 class Int8:
     """int8 weights with a scale per output channel; activations in 8 bits with a scale per projection.
 
-    Activations' scales were calibrated, so a row's result depends on nothing but the row.
+    Scales of activations are calibrated, so a row's result depends only on the row.
     """
 
     name = "int8"
@@ -56,7 +56,7 @@ class Int8:
     def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:
         quantised, scales = quantise_channels(weight)
         if np.allclose(scales, scales[0], rtol=EQUAL_SCALES, atol=0.0):
-            scales = scales[:1].reshape(())  # onnxruntime prepares one scale for each output at every product
+            scales = scales[:1].reshape(())  # onnxruntime prepares several at every product
         table = graph.weight(f"{name}.weight", quantised.T)
         constants = _Constants(name, scales, bias)
         return self._product(graph, value, table, self._calibration.ranges[name], constants)
@@ -77,7 +77,7 @@ class Int8:
 
     def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
         quantised, scales = self._table(output.name, output.table)
-        # Folded when the graph is loaded, so that the file holds the table once.
+        # Folded when the graph is loaded, so the file holds the table only once.
         rows = some_rows(graph, graph.weight(output.name, quantised), output.parts, tokens)
         transposed = graph.op("Transpose", rows, attributes={"perm": [1, 0]})
         part = slice(tokens.start, tokens.stop)
@@ -85,7 +85,7 @@ class Int8:
         return self._product(graph, value, transposed, self._calibration.ranges[OUTPUT], constants)
 
     def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
-        """The table's rows are the left factor: they are read as they lie, with nothing to pack."""
+        """Write the product with the table's rows as left factor: they are read without packing."""
         quantised, scales = self._table(output.name, output.table)
         found = self._calibration.ranges[OUTPUT]
         table = self._unsigned(graph, output.name, quantised)
@@ -120,13 +120,13 @@ class Int8:
         )
 
     def _table(self, name: str, table: Weights) -> tuple[NDArray[np.int8], Weights]:
-        """Rounded once, though embedding, every part of the projection and the shortlist read it."""
+        """Return the table, rounded once for embedding, shortlist and all parts of the projection."""
         if name not in self._tables:
             self._tables[name] = quantise_channels(table)
         return self._tables[name]
 
     def _unsigned(self, graph: GraphBuilder, name: str, table: NDArray[np.int8]) -> str:
-        """The table as uint8 around 128, made once when the graph is loaded: the file holds int8 only."""
+        """Return the table as uint8 around 128, computed when the graph is loaded: the file has only int8."""
         if name not in self._unsigned_tables:
             outermost = graph.outermost
             bits = outermost.op("Cast", graph.weight(name, table), attributes={"to": 2})
@@ -134,7 +134,7 @@ class Int8:
         return self._unsigned_tables[name]
 
     def _quantise(self, graph: GraphBuilder, value: str, found: ActivationRange) -> str:
-        """uint8 [..., K]; once for all projections that read the same value through the same range."""
+        """Return uint8 [..., K], computed once for all projections of a value with the same range."""
         if (value, found) not in self._quantised:
             self._quantised[value, found] = graph.op(
                 "QuantizeLinear", value, graph.scalar(found.scale), _zero_point(graph, found)
@@ -143,7 +143,7 @@ class Int8:
 
 
 def _listed_product(graph: GraphBuilder, table: str, columns: str) -> str:
-    """Rows of table [V, d] on the shortlist, kept ones if there are any, x columns [d, R] -> int32 [C, R]."""
+    """Multiply shortlisted rows of table [V, d], kept ones if any, by columns [d, R] -> int32 [C, R]."""
     kept, gathered = GraphBuilder("kept", graph), GraphBuilder("gathered", graph)
     zero = _uint8(graph, UINT8_ZERO)
     kept.op("MatMulInteger", KEPT_ROWS, columns, zero, output=kept.named("product"))
@@ -165,10 +165,10 @@ def _uint8(graph: GraphBuilder, value: int) -> str:
 
 
 def quantise_channels(weight: Weights) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Symmetric int8 with one scale per row of weight [N, K].
+    """Round weight [N, K] to symmetric int8 with one scale per row.
 
     Returns:
-        int8 [N, K] and float32 [N]; weight is about their product.
+        int8 [N, K] and float32 [N]; their product approximates the weight.
     """
     quantised = np.empty(weight.shape, np.int8)
     scales = np.empty(len(weight), np.float32)
