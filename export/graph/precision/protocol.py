@@ -12,7 +12,8 @@ from export.graph.builder import GraphBuilder
 
 MANY_PARTS = 16
 """Number of parts from which one operator makes all of them. onnxruntime folds constants when it loads a
-graph and copies the table for each operator that reads it: 31 parts of a gigabyte took 34 s to open, then 8 s."""
+graph and copies the table for each operator that reads it: 31 parts of a gigabyte took 34 s to open, then 8
+s."""
 Weights = NDArray[np.float32]
 Map = tuple[str, Weights, Weights]
 """Linear layer: name, weight [N, K] and bias [N]."""
