@@ -36,7 +36,7 @@ from export.sources import load_original
 RANDOM_BATCHES = 8
 SEED = 7
 MAX_LOGPROB_DIFFERENCE = {"fp32": 1e-4, "fp16": 0.1, "int8": 1.5, "int4": 3.0}
-"""By precision. int8 and int4 round much: their bounds only catch broken graphs, scores judge the rest."""
+"""int8 and int4 round weights and activations: bounds only catch a broken graph, scores judge the rest."""
 MIN_EQUAL_SENTENCES = {"fp32": 1.0, "fp16": 0.9, "int8": 0.6, "int4": 0.4}
 """Share of sentences whose greedy output must equal the model's, token by token."""
 MIN_SENTENCES = 200

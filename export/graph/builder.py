@@ -35,9 +35,9 @@ class GraphBuilder:
         """Create a graph, or a branch inside `outer`, which can read its values and shares its weights."""
         self.name = name
         self._outer = outer
-        self._prefix: str = "" if outer is None else f"{outer._prefix}{name}."  # noqa: SLF001 -- the same class
+        self._prefix: str = "" if outer is None else f"{outer._prefix}{name}."  # noqa: SLF001 -- same class
         self._nodes: list[onnx.NodeProto] = []
-        self._weights: dict[str, NDArray[Any]] = {} if outer is None else outer._weights  # noqa: SLF001 -- the same class
+        self._weights: dict[str, NDArray[Any]] = {} if outer is None else outer._weights  # noqa: SLF001 -- same class
         self._cuts: set[tuple[str, tuple[int, ...]]] = set()
         self._num_values = 0
 
@@ -119,7 +119,7 @@ class GraphBuilder:
             outputs: element types by name; the graph and both branches have a value `named(name)` for each.
         """
         branches = {
-            "then_branch": then._branch(outputs),  # noqa: SLF001 -- the same class
+            "then_branch": then._branch(outputs),  # noqa: SLF001 -- same class
             "else_branch": otherwise._branch(outputs),  # noqa: SLF001
         }
         self.node("If", (condition,), [self.named(name) for name in outputs], attributes=branches)

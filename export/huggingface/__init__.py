@@ -1,4 +1,4 @@
-"""Importer of Hugging Face folders: MarianMTModel, and the conditional generation of M2M100 and MBart."""
+"""Importer of Hugging Face folders: MarianMTModel, and M2M100 and MBart for conditional generation."""
 
 import dataclasses
 import shutil
@@ -22,23 +22,23 @@ from export.original import ImportRejectedError, Original, WantedLanguages
 __all__ = ["ARCHITECTURES", "load", "recognises"]
 
 NO_LIMIT = 2**31
-"""`transformers` writes 10^30 where a tokenizer has no longest text."""
+"""Lengths from here on mean no limit: `transformers` writes 10^30 for a tokenizer without one."""
 
 
 def recognises(folder: Path) -> bool:
-    """Whether this is a Hugging Face folder, of a class that is imported or of another."""
+    """Return whether this is a Hugging Face folder, of an imported class or of another."""
     return (folder / CONFIG_FILE).is_file()
 
 
 def load(folder: Path, wanted: WantedLanguages) -> Original:
     """Read a model with its tokenizers.
 
-    Weights in float32 stay in their files, and a SentencePiece model that had to be made of other files lives
-    as long as the model does.
+    float32 weights stay in their files. A SentencePiece model that had to be rebuilt exists as long as the
+    model does.
 
     Raises:
-        ImportRefusedError: it cannot be imported, with all reasons that its settings give, or that its
-            weights give.
+        ImportRejectedError: it cannot be imported; with all reasons in its settings, or all in its
+            weights.
     """
     settings = read_settings(folder)
     architecture = find_architecture(settings.config, str(folder))
@@ -75,7 +75,7 @@ def load(folder: Path, wanted: WantedLanguages) -> Original:
 
 
 def _start_id(settings: Settings, architecture: Architecture, shape: Shape, generation: Generation) -> int:
-    """As `generate` finds it: what is set, else the class's own, else the beginning of a sentence."""
+    """Return the start id that `generate` uses: the configured one, else the class's own or the BOS id."""
     own = {"marian": shape.pad_id, "m2m_100": shape.eos_id}.get(architecture.model_type)
     defaults = (generation.bos_id, own) if settings.generation is not None else (own, generation.bos_id)
     found = (each for each in (generation.decoder_start, *defaults) if each is not None)
@@ -85,7 +85,7 @@ def _start_id(settings: Settings, architecture: Architecture, shape: Shape, gene
 def _origin(
     settings: Settings, tokenizer_class: str, generation: Generation, weights: Weights
 ) -> Mapping[str, Any]:
-    """What the manifest keeps of it, a clean-up of texts among it that is not done here."""
+    """Return the record for the manifest, including a clean-up of texts that is not applied here."""
     longest = settings.tokenizer.get("model_max_length")
     return {
         "tool": "transformers",

@@ -1,4 +1,4 @@
-"""The model classes that can be imported, and what each fixes of a model's shape."""
+"""Model classes that can be imported, and what each of them fixes of a model's shape."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from export.original import ImportRejectedError
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """A class of `transformers`, described as its source has it.
+    """A class of `transformers`, as its source code defines it.
 
     Defaults are those of its configuration class, which leaves them out of config.json.
     """
@@ -20,20 +20,20 @@ class Architecture:
     norm: NormPlace
     positions: Positions
     activation: str
-    """Default."""
+    """Default activation."""
     vocab_size: int
-    """Default."""
+    """Default vocabulary size."""
     scales_embeddings: bool
-    """Default."""
+    """Default of whether token vectors are scaled."""
     has_embedding_norm: bool
-    """A norm after token and position, in the encoder and in the decoder."""
+    """Whether a norm follows the sum of token and position, in encoder and decoder."""
     has_output_bias: bool
     may_split_vocabulary: bool
-    """Encoder and decoder may have a vocabulary each."""
+    """Whether encoder and decoder may have separate vocabularies."""
     position_offset: int
-    """Rows of a table of learned positions before that of the first token."""
+    """Rows of a table of learned positions before the row of the first token."""
     counts_after_padding: bool
-    """The first token's number in a table of sines is one more than the padding id."""
+    """Whether the first token's position in a sinusoidal table is the padding id plus one."""
 
 
 MARIAN = Architecture(
@@ -82,10 +82,10 @@ ARCHITECTURES: tuple[Architecture, ...] = (MARIAN, M2M_100, MBART)
 
 
 def find_architecture(config: Mapping[str, Any], origin: str) -> Architecture:
-    """The class that a config.json names; its `architectures` say more than its `model_type`.
+    """Return the class that config.json names; `architectures` takes precedence over `model_type`.
 
     Raises:
-        ImportRefusedError: it names another, or none.
+        ImportRejectedError: it names a class that is not imported, or none.
     """
     named = config.get("architectures")
     if isinstance(named, list) and named:

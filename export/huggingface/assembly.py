@@ -1,4 +1,4 @@
-"""Tensors of a Hugging Face checkpoint put into our model, every one of them where it belongs."""
+"""Conversion of a Hugging Face checkpoint's tensors to our model; every tensor must have its place."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from export.original import ImportRejectedError
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 POSITION_TOLERANCE = 1e-3
-"""Between a stored table of sines and ours; in half precision they differ by 2e-4."""
+"""Tolerance between a stored sinusoidal table and ours; in half precision they differ by 2e-4."""
 
 SHARED = "model.shared.weight"
 ENCODER_TABLE = "model.encoder.embed_tokens.weight"
@@ -25,7 +25,7 @@ OUTPUT_TABLE = "lm_head.weight"
 OUTPUT_BIAS = "final_logits_bias"
 POSITION_TABLES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 COMPUTED_TABLES = ("model.encoder.embed_positions.weights", "model.decoder.embed_positions.weights")
-"""Sines that older releases of M2M-100 stored; the class computes them, whatever is stored."""
+"""Sinusoidal tables that older releases of M2M-100 stored; the class always computes its own."""
 
 ATTENTION = {"q_proj": "query", "k_proj": "key", "v_proj": "value", "out_proj": "output"}
 FEED_FORWARD = {
@@ -41,27 +41,27 @@ CROSS = {
     **{f"encoder_attn.{theirs}": f"cross_attention.{ours}" for theirs, ours in ATTENTION.items()},
     "encoder_attn_layer_norm": "cross_residual.norm",
 }
-"""Parts of a layer: their names, and ours."""
+"""Parts of a layer: their names to ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a model is, besides its tensors."""
+    """Everything about a model except its tensors."""
 
     architecture: Architecture
     shape: Shape
     generation: Generation
-    """What is never said is part of the model."""
+    """Search settings; the ids that they forbid become part of the model."""
     start_id: int
-    """Begins a target, where its language does not have a start of its own."""
+    """Id that begins a target, unless the target language has its own start."""
     unk_id: int
 
 
 def assemble(weights: Weights, plan: Plan, origin: str) -> Transformer:
-    """The model in eval mode, in float32; its weights stay in their file where that has float32.
+    """Return the model in eval mode, in float32; weights in float32 stay in their file.
 
     Raises:
-        ImportRefusedError: tensors are missing, left over, of another shape, or neither of 16 nor of 32 bits.
+        ImportRejectedError: tensors are missing, left over, of another shape, or not 16- or 32-bit floats.
     """
     tensors = {theirs: tensor for theirs, tensor in weights.tensors.items() if not _is_needless(theirs, plan)}
     tables = _find_tables(tensors, plan.shape)
@@ -100,13 +100,13 @@ def assemble(weights: Weights, plan: Plan, origin: str) -> Transformer:
 
 
 def _is_needless(name: str, plan: Plan) -> bool:
-    """What older releases stored and nothing reads."""
+    """Return whether older releases stored this tensor, which nothing reads."""
     is_m2m = plan.architecture.positions == "tensor2tensor"
     return is_m2m and (name in COMPUTED_TABLES or name.endswith(("._float_tensor", "coder.version")))
 
 
 def _names(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Their names and ours, of all but tables."""
+    """Yield their name and ours of every tensor except tables."""
     layers = (
         ("encoder", plan.shape.encoder_layers, SELF),
         ("decoder", plan.shape.decoder_layers, SELF | CROSS),
@@ -128,7 +128,7 @@ def _names(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _tables_of(plan: Plan) -> set[str]:
-    """Names that a table of this class may have."""
+    """Return the names that a table of this class may have."""
     names = {ENCODER_TABLE, DECODER_TABLE, OUTPUT_TABLE}
     if plan.shape.shares_embeddings:
         names.add(SHARED)
@@ -138,10 +138,10 @@ def _tables_of(plan: Plan) -> set[str]:
 
 
 def _find_tables(tensors: Mapping[str, Tensor], shape: Shape) -> dict[str, Tensor | None]:
-    """The source's, the target's and the output's table, by the names that these would have alone.
+    """Return the source, target and output tables, by the names that they have if stored separately.
 
-    One that a file does not have is the one that it is shared or tied with. A file may have two that its
-    settings say are one: then they are what the file has.
+    A table that the file lacks is the one that it is shared or tied with. If the file has two tables that the
+    settings call one, both are used.
     """
     shared = [SHARED] if shape.shares_embeddings else []
     source, target, output = [ENCODER_TABLE, *shared], [DECODER_TABLE, *shared], [OUTPUT_TABLE]
@@ -198,7 +198,7 @@ def _make_config(plan: Plan, *, is_shared: bool, is_tied: bool, origin: str) -> 
 
 
 def _output_bias(stored: Tensor | None, plan: Plan) -> Tensor:
-    """[1, V] or nothing -> [V]; ids whose probability goes to the others have -inf."""
+    """Convert [1, V] or None to [V]; ids whose probability is redistributed to the others have -inf."""
     bias = torch.zeros(plan.shape.target_vocab_size) if stored is None else stored.flatten().float()
     if plan.generation.is_renormalised and plan.generation.forbidden:
         bias = bias.clone()
@@ -207,7 +207,7 @@ def _output_bias(stored: Tensor | None, plan: Plan) -> Tensor:
 
 
 def _learned_positions(tensors: Mapping[str, Tensor], plan: Plan) -> dict[str, Tensor]:
-    """The encoder's and the decoder's, without the rows that no token stands on."""
+    """Return the encoder's and decoder's learned positions, without the rows that no token uses."""
     architecture = plan.architecture
     if architecture.positions != "learned":
         return {}
@@ -218,7 +218,7 @@ def _learned_positions(tensors: Mapping[str, Tensor], plan: Plan) -> dict[str, T
 
 
 def _fill(model: Transformer, placed: dict[str, Tensor], origin: str) -> None:
-    """Put tensors in their places as they are."""
+    """Assign tensors to the model's weights, without copying those in float32."""
     expected = model.state_dict()
     problems = [f"{name} is missing" for name in sorted(expected.keys() - placed.keys())]
     problems += [
@@ -235,7 +235,7 @@ def _fill(model: Transformer, placed: dict[str, Tensor], origin: str) -> None:
 
 
 def _sines_in_float32(config: ModelConfig) -> Tensor:
-    """The table as fairseq and `transformers` compute it, angles in float32: at position 1000, 3e-5 off.
+    """Return the table as fairseq and `transformers` compute it, with float32 angles: 3e-5 off at 1000.
 
     Returns:
         float32 [max_positions, d].
@@ -248,7 +248,7 @@ def _sines_in_float32(config: ModelConfig) -> Tensor:
 
 
 def _check_positions(tensors: Mapping[str, Tensor], model: Transformer, plan: Plan, origin: str) -> None:
-    """A class that computes its sines reads a table of them if there is one; it must be the same."""
+    """Reject a stored sinusoidal table that differs from ours; the class would read it instead of its own."""
     if plan.architecture.positions != "sinusoidal":
         return
     for name in POSITION_TABLES:

@@ -1,4 +1,4 @@
-"""Language codes of the multilingual models, in the order of their ids; and what is no single language."""
+"""Language codes of the multilingual models in the order of their ids, and codes of no single language."""
 
 
 def _split(codes: str) -> tuple[str, ...]:
@@ -13,13 +13,13 @@ M2M_100 = _split(
     xh yi yo zh zu
     """
 )
-"""Of M2M-100 (Fan et al. 2020, arXiv:2010.11125)."""
+"""Codes of M2M-100 (Fan et al. 2020, arXiv:2010.11125)."""
 WMT_21 = _split(
     """
     en ha is ja cs ru zh de
     """
 )
-"""Of the WMT21 models, which share its class."""
+"""Codes of the WMT21 models, which share the class of M2M-100."""
 NLLB_200 = _split(
     """
     ace_Arab ace_Latn acm_Arab acq_Arab aeb_Arab afr_Latn ajp_Arab aka_Latn amh_Ethi apc_Arab
@@ -45,21 +45,21 @@ NLLB_200 = _split(
     zho_Hant zul_Latn
     """
 )
-"""Of NLLB-200 (NLLB Team 2022, arXiv:2207.04672)."""
+"""Codes of NLLB-200 (NLLB Team 2022, arXiv:2207.04672)."""
 MBART_25 = _split(
     """
     ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV
     my_MM ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN
     """
 )
-"""Of MBart (Liu et al. 2020, arXiv:2001.08210)."""
+"""Codes of MBart (Liu et al. 2020, arXiv:2001.08210)."""
 MBART_50_MORE = _split(
     """
     af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX
     sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI
     """
 )
-"""Of MBart-50 (Tang et al. 2020, arXiv:2008.00401), behind those of MBart."""
+"""Codes that MBart-50 (Tang et al. 2020, arXiv:2008.00401) has after those of MBart."""
 MBART_50 = MBART_25 + MBART_50_MORE
 GROUPS = frozenset(
     _split(
@@ -72,4 +72,4 @@ GROUPS = frozenset(
         """
     )
 )
-"""Families of languages (ISO 639-5), and codes for several languages or none in particular."""
+"""Language families (ISO 639-5), and codes for several languages or none in particular."""

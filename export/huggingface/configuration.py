@@ -1,4 +1,4 @@
-"""config.json -> the model's shape, or every reason why it has none here."""
+"""Reader of config.json: the model's shape, or every reason why it cannot be imported."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from export.huggingface.files import CONFIG_FILE
 from export.model.config import Activation
 
 HEAD_SIZE_MULTIPLE = 8
-"""Of what the decoder's in-place attention takes."""
+"""Divisor of the head size that the decoder's in-place attention requires."""
 MAX_VOCABULARY = 2**22
 MAX_LAYERS = 1000
 MAX_POSITIONS = 2**16
-"""Beyond these, settings are taken for damaged before anything is made as large as they say."""
+"""Settings beyond these limits count as damaged, before anything of that size is allocated."""
 
 ACTIVATIONS: Mapping[str, Activation] = {
     "relu": "relu",
@@ -29,12 +29,12 @@ ACTIVATIONS: Mapping[str, Activation] = {
     "swish": "swish",
     "silu": "swish",
 }
-"""By the names of `transformers`; those of one function differ in the order of its operations at most."""
+"""Activations by their names in `transformers`; names of one function differ in operation order at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes and choices of an encoder-decoder, before its weights and its vocabulary were looked at."""
+    """Sizes and choices of an encoder-decoder, before its weights and vocabulary are read."""
 
     source_vocab_size: int
     target_vocab_size: int
@@ -48,15 +48,15 @@ class Shape:
     max_positions: int
     scaled_embeddings: bool
     shares_embeddings: bool
-    """Encoder and decoder read one table, where the weights do not have two."""
+    """Whether encoder and decoder share one table, unless the weights have two."""
     ties_output: bool
-    """The output projection is an embedding table, where the weights do not have it apart."""
+    """Whether the output projection is an embedding table, unless the weights have a separate one."""
     pad_id: int
     eos_id: int
 
 
 def read_shape(config: Mapping[str, Any], architecture: Architecture, problems: list[str]) -> Shape:
-    """Take the shape, and note all that cannot be imported; where something was, the shape means nothing."""
+    """Read the shape and add whatever cannot be imported to `problems`; then the shape is meaningless."""
     fields = Fields(config, CONFIG_FILE, problems)
     vocab_size = fields.count("vocab_size", architecture.vocab_size, MAX_VOCABULARY)
     shares = True
@@ -111,7 +111,7 @@ def _check_heads(shape: Shape, decoder_heads: int, problems: list[str]) -> None:
 
 
 def _named_features(config: Mapping[str, Any]) -> list[str]:
-    """What some models have and none of the imported classes does."""
+    """Return features of some models that none of the imported classes has."""
     problems: list[str] = []
     if config.get("quantization_config"):
         problems.append("quantised weights (quantization_config)")
@@ -130,7 +130,7 @@ def _named_features(config: Mapping[str, Any]) -> list[str]:
 
 
 def _other_structure(config: Mapping[str, Any], architecture: Architecture) -> list[str]:
-    """Fields of older releases that once chose between structures which are classes now."""
+    """Return fields of older releases that contradict the class; they chose what are classes now."""
     is_pre = architecture.norm == "pre"
     expected = {
         "normalize_before": is_pre,

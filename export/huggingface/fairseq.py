@@ -1,8 +1,8 @@
 """Tokenizers with the ids of fairseq: NLLB, MBart and MBart-50.
 
 Ids: `<s>`, `<pad>`, `</s>`, `<unk>`, then SentencePiece's own pieces, then languages, then `<mask>`. What
-stands behind the pieces may differ; tokenizer.json or tokenizer_config.json then says so. Folders that
-`transformers` 5 saved have no SentencePiece model: one is made of tokenizer.json.
+follows the pieces may differ; tokenizer.json or tokenizer_config.json then says so. Folders saved by
+`transformers` 5 have no SentencePiece model: it is rebuilt from tokenizer.json.
 """
 
 import re
@@ -25,17 +25,17 @@ MODEL = "sentencepiece.bpe.model"
 FIRST = {"<s>": 0, "<pad>": 1, "</s>": 2, UNKNOWN: 3}
 MASK = "<mask>"
 OWN_SPECIAL_IDS = (0, 1, 2)
-"""Of unknown, begin and end in SentencePiece's models of fairseq."""
+"""Ids of unknown, begin and end in fairseq's SentencePiece models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """What one class does with languages."""
+    """How one tokenizer class handles languages."""
 
     codes: tuple[str, ...]
-    """In the order of their ids."""
+    """Language codes in the order of their ids."""
     pattern: re.Pattern[str]
-    """What a code looks like; a model may have more of them."""
+    """Pattern of a language code; a model may have other codes than those listed."""
     source_code: Literal["before", "after"]
     target_code: Literal["start", "forced"]
     drops_regions: bool
@@ -52,7 +52,7 @@ CONVENTIONS: Mapping[str, Convention] = {
 
 
 def read_fairseq(settings: Settings, shape: Shape, named: str, problems: list[str]) -> Vocabularies | None:
-    """Read the files of one of `CONVENTIONS`; None, with problems noted, where they cannot be used."""
+    """Read the files of a class in `CONVENTIONS`; return None and add problems if they are unusable."""
     convention, size = CONVENTIONS[named], shape.source_vocab_size
     is_legacy = Fields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems).flag(
         "legacy_behaviour", default=False
@@ -105,7 +105,7 @@ def read_fairseq(settings: Settings, shape: Shape, named: str, problems: list[st
 def _ids_of_model(
     settings: Settings, convention: Convention, fast: FastTokenizer | None, problems: list[str]
 ) -> dict[str, int]:
-    """Ids of a SentencePiece model's pieces, and of what stands behind them."""
+    """Return the ids of a SentencePiece model's pieces, and of the tokens after them."""
     model = open_model(settings.folder / MODEL, problems)
     if model is None:
         return {}

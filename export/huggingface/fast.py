@@ -1,4 +1,4 @@
-"""tokenizer.json, which `transformers` 5 saves in place of a SentencePiece model."""
+"""Reader of tokenizer.json, which `transformers` 5 saves instead of a SentencePiece model."""
 
 import reprlib
 from collections.abc import Mapping
@@ -10,25 +10,25 @@ from export.huggingface.files import read_object
 
 FAST_FILE = "tokenizer.json"
 ENTRY = 2
-"""A piece and its score."""
+"""Length of an entry: a piece and its score."""
 
 
 @dataclass(frozen=True, slots=True)
 class FastTokenizer:
-    """What tokenizer.json says."""
+    """Contents of tokenizer.json."""
 
     ids: Mapping[str, int]
-    """Of all tokens."""
+    """Ids of all tokens."""
     special: frozenset[str]
-    """Tokens that stand for no text."""
+    """Tokens that represent no text."""
     model: Mapping[str, Any]
-    """How words are cut, as it was written; so are the rest."""
+    """How words are split, as stored; the fields below are as stored, too."""
     normaliser: object
     splitter: object
 
 
 def read_fast(path: Path, problems: list[str]) -> FastTokenizer | None:
-    """Read tokenizer.json; None, with problems noted, where it has no sound ids."""
+    """Read tokenizer.json; return None and add problems if it is unusable."""
     found: list[str] = []
     content = read_object(path, found)
     model = content.get("model")
@@ -47,7 +47,7 @@ def read_fast(path: Path, problems: list[str]) -> FastTokenizer | None:
 
 
 def _read_ids(vocab: object) -> dict[str, int] | None:
-    """Ids by pieces, as BPE models have them, or pieces with their scores in order of ids."""
+    """Return ids by piece, as in BPE models, or by the order of pieces with scores; None if neither."""
     if isinstance(vocab, dict) and all(type(index) is int for index in vocab.values()):
         return dict(vocab)
     if not isinstance(vocab, list) or not all(
@@ -59,7 +59,7 @@ def _read_ids(vocab: object) -> dict[str, int] | None:
 
 
 def _read_added(content: Mapping[str, Any], ids: dict[str, int], problems: list[str]) -> frozenset[str]:
-    """Tokens found in a text before all others; here text is text, so they may only be special."""
+    """Return the special added tokens; reject others, which would be matched before the text is split."""
     special: set[str] = set()
     for token in content.get("added_tokens") or []:
         name, index = (token.get("content"), token.get("id")) if isinstance(token, dict) else (None, None)

@@ -1,15 +1,15 @@
-"""Settings taken out of JSON with their types checked."""
+"""Reader of JSON settings that checks their types."""
 
 import reprlib
 from collections.abc import Mapping
 from typing import Any
 
 MOST = 2**20
-"""Of whatever is counted, where nothing else is said."""
+"""Default maximum of a count."""
 
 
 class Fields:
-    """One JSON object; what is wrong with a field is noted, so that all of it can be told at once."""
+    """One JSON object; problems with its fields are collected, so that all can be reported at once."""
 
     def __init__(self, content: Mapping[str, Any], name: str, problems: list[str]) -> None:
         self._content = content
@@ -17,17 +17,17 @@ class Fields:
         self._problems = problems
 
     def count(self, field: str, default: int, most: int = MOST) -> int:
-        """A number of something, from 1 to `most`."""
+        """Return a count from 1 to `most`."""
         value = self._content.get(field)
         if value is None:
             return default
-        if type(value) is not int or not 1 <= value <= most:  # not isinstance: true is no integer here
+        if type(value) is not int or not 1 <= value <= most:  # not isinstance: bool is a subclass of int
             self._reject(field, value, f"a whole number from 1 to {most}")
             return default
         return value
 
     def index(self, field: str) -> int | None:
-        """An id, also where it is the only one of a list; None where there is none."""
+        """Return an id, also if it is the only item of a list; None if there is none."""
         value = self._content.get(field)
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
@@ -37,7 +37,7 @@ class Fields:
         return value
 
     def number(self, field: str, default: float) -> float:
-        """A finite number."""
+        """Return a finite number."""
         value = self._content.get(field)
         if value is None:
             return default
@@ -47,7 +47,7 @@ class Fields:
         return float(value)
 
     def flag(self, field: str, *, default: bool) -> bool:
-        """True or false."""
+        """Return true or false."""
         value = self._content.get(field)
         if value is None:
             return default
@@ -57,7 +57,7 @@ class Fields:
         return value
 
     def text(self, field: str) -> str | None:
-        """A string, also where it is told with its properties, as tokens are; None where there is none."""
+        """Return a string, also if it is the `content` of an object, as for tokens; None if there is none."""
         value = self._content.get(field)
         if isinstance(value, dict):
             value = value.get("content")

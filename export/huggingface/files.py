@@ -1,4 +1,4 @@
-"""The small files of a Hugging Face folder, and what may be wrong with them."""
+"""Settings and model card of a Hugging Face folder, read with checks."""
 
 import json
 import re
@@ -14,7 +14,7 @@ GENERATION_FILE = "generation_config.json"
 TOKENIZER_CONFIG_FILE = "tokenizer_config.json"
 CARD_FILE = "README.md"
 MAX_JSON_BYTES = 256 * 2**20
-"""Of one file; the largest known, a tokenizer.json of 256,000 pieces with its merges, has 32 MiB."""
+"""Maximum size of a file; the largest known, a tokenizer.json of 256,000 pieces with merges, has 32 MiB."""
 MAX_CARD_BYTES = 1 * 2**20
 
 _LICENCE = re.compile(r"^license:\s*[\"']?([\w.+-]+)[\"']?\s*$", re.MULTILINE)
@@ -22,21 +22,21 @@ _LICENCE = re.compile(r"^license:\s*[\"']?([\w.+-]+)[\"']?\s*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The JSON files of a folder, as they were written."""
+    """JSON files of a folder, as stored."""
 
     folder: Path
     config: Mapping[str, Any]
     generation: Mapping[str, Any] | None
-    """None where the folder has no file of its own for it; older models keep such settings in `config`."""
+    """None if the folder has no separate file for it; older models keep such settings in `config`."""
     tokenizer: Mapping[str, Any]
-    """Empty where the folder has no such file."""
+    """Empty if the folder has no such file."""
 
 
 def read_settings(folder: Path) -> Settings:
     """Read the JSON files.
 
     Raises:
-        ImportRefusedError: config.json is missing, or a file is no JSON object; all of them are named.
+        ImportRejectedError: config.json is missing, or files are not JSON objects; all of them are named.
     """
     problems: list[str] = []
     config = read_object(folder / CONFIG_FILE, problems)
@@ -50,7 +50,7 @@ def read_settings(folder: Path) -> Settings:
 
 
 def read_object(path: Path, problems: list[str]) -> dict[str, Any]:
-    """A JSON object; an empty one, with a problem noted, where there is none to be had."""
+    """Return a JSON object; if the file has none or is unreadable, return {} and add a problem."""
     try:
         with path.open("rb") as file:
             encoded = file.read(MAX_JSON_BYTES + 1)
@@ -70,7 +70,7 @@ def read_object(path: Path, problems: list[str]) -> dict[str, Any]:
 
 
 def read_licence(folder: Path) -> str | None:
-    """As the model card's header names it; None where it does not."""
+    """Return the licence in the header of the model card; None if it names none."""
     path = folder / CARD_FILE
     if not path.is_file():
         return None

@@ -1,10 +1,10 @@
-"""How `generate` of `transformers` would search with a model's own settings.
+"""Search settings that `generate` of `transformers` would use for a model.
 
-generation_config.json has them, or, in older folders, config.json. Honoured: num_beams, length_penalty,
+They are in generation_config.json or, in older folders, in config.json. Supported: num_beams, length_penalty,
 early_stopping, decoder_start_token_id, forced_bos_token_id, bad_words_ids and suppress_tokens of single
-tokens, renormalize_logits, max_length and max_new_tokens. forced_eos_token_id says what stands last where
-`max_length` cuts a target; here such a target is cut, and says so. What does not change the output is left
-alone, and all else is refused by name.
+tokens, renormalize_logits, max_length and max_new_tokens. forced_eos_token_id sets the last token of a target
+that `max_length` cuts; here such a target is cut, and reported as cut. Settings that do not change the output
+are ignored, all others are rejected by name.
 """
 
 import reprlib
@@ -58,10 +58,10 @@ WITHOUT_EFFECT: Mapping[str, tuple[object, ...]] = {
     "use_mtp": (False,),
     "force_bos_token_to_be_generated": (False,),
 }
-"""Settings that change the output, and the values with which they do not; so does a missing one."""
+"""Settings that change the output, with the values that do not; a missing setting does not either."""
 IGNORED = frozenset(
     {
-        # Of sampling, which is refused.
+        # Sampling, which is rejected.
         "temperature",
         "top_k",
         "top_p",
@@ -70,14 +70,14 @@ IGNORED = frozenset(
         "typical_p",
         "epsilon_cutoff",
         "eta_cutoff",
-        # What else is handed back.
+        # Additional return values.
         "num_return_sequences",
         "output_attentions",
         "output_hidden_states",
         "output_scores",
         "output_logits",
         "return_dict_in_generate",
-        # How the work is done.
+        # Execution and memory.
         "use_cache",
         "cache_implementation",
         "cache_config",
@@ -88,7 +88,7 @@ IGNORED = frozenset(
         "disable_compile",
         "continuous_batching_config",
         "remove_invalid_values",
-        # Of a smaller model that drafts for this one.
+        # Smaller models that draft for this one.
         "is_assistant",
         "num_assistant_tokens",
         "num_assistant_tokens_schedule",
@@ -107,38 +107,38 @@ IGNORED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A search, in the terms of `generate`."""
+    """Search settings in the terms of `generate`."""
 
     beam_size: int
     length_penalty: float
     early_stopping: bool
     max_target_tokens: int | None
-    """The start is not counted, forced tokens and the end-of-sentence id are."""
+    """Maximum target length, with forced tokens and the end-of-sentence id, but without the start."""
     decoder_start: int | None
-    """What every target begins with; None where the settings leave that open."""
+    """Id that begins every target; None if the settings do not say."""
     bos_id: int | None
-    """What it begins with then."""
+    """Beginning-of-sentence id, a possible start if `decoder_start` is None."""
     forced_first: int | None
-    """Follows the start of every target."""
+    """Id that follows the start of every target."""
     eos_id: int
     pad_id: int
     forbidden: tuple[int, ...]
-    """Ids that are never said."""
+    """Ids that are never produced."""
     is_renormalised: bool
-    """Whether the others share the probability of those forbidden."""
+    """Whether the probability of forbidden ids goes to the other ids."""
 
 
 def read_generation(
     settings: Settings, eos_id: int, pad_id: int, vocab_size: int, problems: list[str]
 ) -> Generation:
-    """Take the settings, and note those that cannot be honoured.
+    """Read the settings and add unsupported ones to `problems`.
 
     Args:
-        settings: of the folder.
-        eos_id: the model's, where its generation does not have another.
+        settings: settings of the folder.
+        eos_id: the model's id, used if the search settings have none.
         pad_id: likewise.
-        vocab_size: of the target.
-        problems: what is wrong is added here.
+        vocab_size: size of the target vocabulary.
+        problems: problems are added here.
     """
     content, name = _settings_of(settings)
     problems += _unhonoured(content, name)
@@ -172,7 +172,7 @@ def read_generation(
 
 
 def _settings_of(settings: Settings) -> tuple[Mapping[str, Any], str]:
-    """Those of generation, and the file they are from."""
+    """Return the search settings, and the name of their file."""
     if settings.generation is not None:
         return settings.generation, GENERATION_FILE
     known = HONOURED | WITHOUT_EFFECT.keys() | IGNORED
@@ -180,7 +180,7 @@ def _settings_of(settings: Settings) -> tuple[Mapping[str, Any], str]:
 
 
 def _unhonoured(content: Mapping[str, Any], name: str) -> list[str]:
-    """Settings that would change the output, and those that nobody knows."""
+    """Return the settings that are unknown, or that would change the output without being supported."""
     problems: list[str] = []
     for setting, value in content.items():
         if value is None or setting in HONOURED or setting in IGNORED or setting.startswith("_"):
@@ -193,7 +193,7 @@ def _unhonoured(content: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _read_early_stopping(value: object, beam_size: int, name: str, problems: list[str]) -> bool:
-    """Whether a search ends with its beam full of finished hypotheses; without a beam that has no meaning."""
+    """Return whether a search ends once its beam is full of finished hypotheses; False without a beam."""
     if beam_size == 1 or value is None:
         return False
     if not isinstance(value, bool):
@@ -202,7 +202,7 @@ def _read_early_stopping(value: object, beam_size: int, name: str, problems: lis
 
 
 def _longest_target(fields: Fields, content: Mapping[str, Any]) -> int | None:
-    """`max_length` counts the start of the target, which `max_new_tokens` does not."""
+    """Return the limit without the start, which `max_length` counts and `max_new_tokens` does not."""
     if content.get("max_new_tokens") is not None:
         return fields.count("max_new_tokens", 1)
     if content.get("max_length") is not None:
@@ -213,7 +213,7 @@ def _longest_target(fields: Fields, content: Mapping[str, Any]) -> int | None:
 def _read_forbidden(
     content: Mapping[str, Any], name: str, eos_id: int, vocab_size: int, problems: list[str]
 ) -> tuple[int, ...]:
-    """Ids of `bad_words_ids` and `suppress_tokens`, each once; the end of a sentence is no bad word."""
+    """Return the ids of `bad_words_ids` and `suppress_tokens`, each once; EOS is never a bad word."""
     words, suppressed = content.get("bad_words_ids") or [], content.get("suppress_tokens") or []
     forbidden: list[int] = []
     if not _are_ids(suppressed, vocab_size):

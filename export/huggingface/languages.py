@@ -1,4 +1,4 @@
-"""Codes of a model's languages -> BCP-47, and what surrounds a text in each of them."""
+"""Language codes of a model as BCP-47, and the ids around a text in each language."""
 
 import re
 from collections import Counter
@@ -17,9 +17,9 @@ from export.huggingface.vocabularies import Vocabularies
 from export.original import WantedLanguages
 
 CORRECTED: Mapping[str, str] = {"ns": "nso"}
-"""Codes of M2M-100 that mean nothing elsewhere."""
+"""Replacements for codes of M2M-100 that mean nothing elsewhere."""
 ALSO_CALLED: Mapping[str, str] = {"fil": "tl", "nb": "no"}
-"""Older or wider codes that many write instead."""
+"""Older or broader codes that are often used instead."""
 TWO_LETTERS = 2
 
 _REGION = re.compile("[_-][A-Z]{2}$")
@@ -33,14 +33,14 @@ class Tagged:
 
     code: str
     names: tuple[str, ...]
-    """The model's own spelling, where it is another, and what else people call it."""
+    """The model's own spelling, if it differs, and other names of the language."""
     id: int
 
 
 def standard_code(own: str) -> str | None:
-    """`deu_Latn` -> `de`, `pt_br` -> `pt-BR`; None for what is no language tag.
+    """Return a BCP-47 code: `deu_Latn` -> `de`, `pt_br` -> `pt-BR`; None if it is not a language tag.
 
-    A code of three letters becomes that of the language whose usual form it is (`arb_Arab` -> `ar`).
+    A three-letter code becomes that of the language whose usual form it is (`arb_Arab` -> `ar`).
     """
     return _standardise(own, is_short=True)
 
@@ -48,15 +48,15 @@ def standard_code(own: str) -> str | None:
 def tag_languages(
     ids: Mapping[str, int], problems: list[str], *, drops_regions: bool = False
 ) -> list[Tagged]:
-    """BCP-47 codes of a model's languages, in its order.
+    """Return the BCP-47 codes of a model's languages, in the model's order.
 
-    Two that would have one code keep what sets them apart; what is no language, or cannot be told from
-    another, is noted.
+    Languages with the same short code keep what distinguishes them. Codes that are not language tags, or that
+    cannot be distinguished, are problems.
 
     Args:
-        ids: of the model's languages, by its own codes.
-        problems: what is wrong is added here.
-        drops_regions: whether codes have a region each that says nothing of the language (`de_DE`).
+        ids: language ids by the model's own codes.
+        problems: problems are added here.
+        drops_regions: whether each code has a region that says nothing about the language (`de_DE`).
     """
     short = {own: standard_code(_REGION.sub("", own) if drops_regions else own) for own in ids}
     times = Counter(short.values())
@@ -79,15 +79,15 @@ def find_languages(
     wanted: WantedLanguages,
     problems: list[str],
 ) -> Languages | None:
-    """The languages that a bundle is to serve; None, with problems noted, where that cannot be told.
+    """Return the languages that a bundle serves; None, with problems added, if they are unclear.
 
     Args:
-        vocabularies: with the ids of languages.
-        settings: say the pair of a model for one.
+        vocabularies: have the ids of languages.
+        settings: name the pair of a model with only one.
         generation: may force a target language.
-        start_id: begins a target, where its language does not have a start of its own.
-        wanted: by the caller.
-        problems: what is wrong is added here.
+        start_id: begins a target, unless its language has its own start.
+        wanted: languages requested by the caller.
+        problems: problems are added here.
     """
     if vocabularies.source_code == "none":
         sources = _named_sources(vocabularies, settings, wanted, problems)
@@ -112,7 +112,7 @@ def _source(vocabularies: Vocabularies, language: Tagged) -> SourceLanguage:
 def _named_sources(
     vocabularies: Vocabularies, settings: Settings, wanted: WantedLanguages, problems: list[str]
 ) -> dict[str, SourceLanguage]:
-    """Languages of a source that looks the same in all of them."""
+    """Return the source languages of a model without source language ids."""
     named = wanted.sources or _named_language("source", settings, problems)
     tagged = tag_languages(dict.fromkeys(named, 0), problems)
     return {each.code: SourceLanguage(each.names, (), (vocabularies.eos_id,)) for each in tagged}
@@ -125,7 +125,7 @@ def _named_target(
     wanted: WantedLanguages,
     problems: list[str],
 ) -> dict[str, TargetLanguage]:
-    """The one language of a model that is not told into which it translates."""
+    """Return the one target language of a model without target language ids."""
     named = wanted.targets or _named_language("target", settings, problems)
     if len(named) > 1:
         problems.append(f"{len(named)} target languages were asked for ({', '.join(named)}), it has one")
@@ -179,7 +179,7 @@ def _only_wanted(
     unclear: list[str],
     problems: list[str],
 ) -> dict[str, Language]:
-    """Those asked for, or all; `unclear` languages are a problem only where nobody chose others."""
+    """Return the requested languages, or all; `unclear` ones are problems only if none is requested."""
     names = tuple(requested)
     if not names:
         problems += [f"{problem}; leave it out with --{side}-lang" for problem in unclear]
@@ -194,7 +194,7 @@ def _only_wanted(
 
 
 def _named_language(side: str, settings: Settings, problems: list[str]) -> tuple[str, ...]:
-    """The language that the tokenizer's settings name, if it is one."""
+    """Return the language that the tokenizer's settings name, if it is a single language."""
     named = settings.tokenizer.get(f"{side}_lang")
     if not isinstance(named, str) or not named:
         problems.append(f"no file names its {side} language; give --{side}-lang")
@@ -211,18 +211,18 @@ def _named_language(side: str, settings: Settings, problems: list[str]) -> tuple
 
 
 def _names(code: str, own: str, taken: Container[str]) -> tuple[str, ...]:
-    """Other names of a language: the model's own, and what it is also called if no other language is."""
+    """Return other names: the model's own, and the common one unless it is another language's code."""
     also = ALSO_CALLED.get(code.split("-", maxsplit=1)[0])
     names = (own,) if also is None or also in taken else (own, also)
     return tuple(name for name in dict.fromkeys(names) if name != code)
 
 
 def _standardise(own: str, *, is_short: bool) -> str | None:
-    """A tag in its canonical form; None for what is no tag.
+    """Return the canonical form of a tag; None if it is not a tag.
 
     Args:
         own: the model's spelling.
-        is_short: whether the usual form of a language (`cmn`) is called like the language (`zh`).
+        is_short: whether the usual form of a language (`cmn`) gets the code of the language (`zh`).
     """
     try:
         tag = langcodes.Language.get(CORRECTED.get(own, own), normalize=True)

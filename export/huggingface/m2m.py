@@ -1,4 +1,4 @@
-"""The tokenizer of M2M-100: one SentencePiece model, its pieces' ids in vocab.json, languages behind them."""
+"""Tokenizer of M2M-100: one SentencePiece model, ids of its pieces in vocab.json, then language ids."""
 
 from export.huggingface.codes import M2M_100, WMT_21
 from export.huggingface.configuration import Shape
@@ -10,13 +10,13 @@ from export.original import TokenizerSource
 MODEL = "sentencepiece.bpe.model"
 VOCABULARY = "vocab.json"
 CODES = {"m2m100": M2M_100, "wmt21": WMT_21}
-"""By the name of their list in tokenizer_config.json."""
+"""Codes by the name of their list in tokenizer_config.json."""
 
 
 def read_m2m(settings: Settings, shape: Shape, problems: list[str]) -> Vocabularies | None:
-    """Read `M2M100Tokenizer`'s files; None, with problems noted, where they cannot be used.
+    """Read `M2M100Tokenizer`'s files; return None and add problems if they are unusable.
 
-    Behind the pieces come languages, and behind them made-up words that only fill the table.
+    Languages follow the pieces; after them come made-up words that only fill the table.
     """
     fields = Fields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems)
     size = shape.source_vocab_size

@@ -1,4 +1,4 @@
-"""The tokenizer of OPUS-MT models: two SentencePiece models, and their pieces' ids in vocab.json."""
+"""Tokenizer of OPUS-MT models: two SentencePiece models, and ids of their pieces in vocab.json."""
 
 import re
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ _CODE = re.compile(">>(.+)<<")
 
 
 def read_marian(settings: Settings, shape: Shape, problems: list[str]) -> Vocabularies | None:
-    """Read `MarianTokenizer`'s files; None, with problems noted, where they cannot be used.
+    """Read `MarianTokenizer`'s files; return None and add problems if they are unusable.
 
-    Codes of target languages, `>>deu<<`, are pieces of the source's vocabulary.
+    Codes of target languages, `>>deu<<`, are pieces of the source vocabulary.
     """
     fields = Fields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems)
     is_separate = fields.flag("separate_vocabs", default=False)
@@ -75,6 +75,6 @@ def read_marian(settings: Settings, shape: Shape, problems: list[str]) -> Vocabu
 
 
 def _codes(ids: Mapping[str, int]) -> dict[str, int]:
-    """`deu` for `>>deu<<`."""
+    """Return the ids of target languages by code: `deu` for `>>deu<<`."""
     found = ((_CODE.fullmatch(piece), index) for piece, index in ids.items())
     return {match.group(1): index for match, index in found if match is not None}

@@ -1,9 +1,9 @@
-"""A SentencePiece model made of tokenizer.json.
+"""SentencePiece model rebuilt from tokenizer.json.
 
-It is made only where it cuts every text as the original does. For BPE (Sennrich et al. 2016,
-arXiv:1508.07909) that is so where the merges are all pairs of pieces that make a piece together, in order of
-what they make: SentencePiece knows the order of pieces alone. Of unigram models (Kudo 2018, arXiv:1804.10959)
-scores are all there is.
+It is rebuilt only if it segments every text like the original. For BPE (Sennrich et al. 2016,
+arXiv:1508.07909), the merges must be all pairs of pieces that form a piece, in the order of the pieces that
+they form, because SentencePiece only knows the order of pieces. Unigram models (Kudo 2018, arXiv:1804.10959)
+consist of scores only.
 """
 
 import base64
@@ -20,13 +20,13 @@ from sentencepiece import sentencepiece_model_pb2
 
 from export.huggingface.fast import FAST_FILE, FastTokenizer
 
-ModelProto: Any = sentencepiece_model_pb2.ModelProto  # type: ignore[attr-defined] # made when it is imported
+ModelProto: Any = sentencepiece_model_pb2.ModelProto  # type: ignore[attr-defined] # created at import
 
 SPACES = (
     "\t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-"""White space of Unicode besides the space itself."""
+"""Unicode white space other than the space itself."""
 
 UNKNOWN = "<unk>"
 FIRST_PIECES = ((UNKNOWN, "UNKNOWN"), ("<s>", "CONTROL"), ("</s>", "CONTROL"))
@@ -37,18 +37,18 @@ BPE_OPTIONS = (
     "continuing_subword_prefix",
     "end_of_word_suffix",
 )
-"""That SentencePiece does not have, or other than here."""
+"""Options that SentencePiece does not have, or not in the same form."""
 SPACE_PATTERNS = ({"Regex": " {2,}"}, {"String": "  "})
 PAIR = 2
 
 
 def rebuild_model(fast: FastTokenizer, special: frozenset[str], problems: list[str]) -> bytes | None:
-    """A SentencePiece model that cuts text as `fast` does; None, with problems noted, where none could.
+    """Return a SentencePiece model that segments like `fast`; None, with problems added, if none does.
 
     Args:
-        fast: from `read_fast`.
+        fast: tokenizer from `read_fast`.
         special: tokens that text never becomes.
-        problems: what is wrong is added here.
+        problems: problems are added here.
     """
     found: list[str] = []
     pieces = sorted(fast.ids.keys() - special - {UNKNOWN}, key=fast.ids.__getitem__)
@@ -86,7 +86,7 @@ def rebuild_model(fast: FastTokenizer, special: frozenset[str], problems: list[s
 
 
 def _rank_pieces(model: Mapping[str, Any], pieces: list[str], problems: list[str]) -> dict[str, float]:
-    """Scores of a BPE model's pieces, if its merges are those that its pieces make."""
+    """Return the scores of a BPE model's pieces; its merges must be those that its pieces imply."""
     problems += [f"{option} {model[option]!r}" for option in BPE_OPTIONS if model.get(option)]
     listed, known = model.get("merges"), set(pieces)
     merges: list[tuple[str, str]] = []
@@ -119,7 +119,7 @@ def _rank_pieces(model: Mapping[str, Any], pieces: list[str], problems: list[str
 
 
 def _pair_of(merge: object) -> tuple[str, str] | None:
-    """As newer files write a merge, or, with a space between, older ones."""
+    """Return the two pieces of a merge: a list in newer files, a string with a space in older ones."""
     parts = merge.split(" ") if isinstance(merge, str) else merge
     if isinstance(parts, list) and len(parts) == PAIR and all(isinstance(part, str) for part in parts):
         return parts[0], parts[1]
@@ -127,7 +127,7 @@ def _pair_of(merge: object) -> tuple[str, str] | None:
 
 
 def _read_scores(model: Mapping[str, Any], problems: list[str]) -> dict[str, float]:
-    """Scores of a unigram model's pieces; SentencePiece prefers the higher."""
+    """Return the scores of a unigram model's pieces; SentencePiece prefers higher ones."""
     if model.get("byte_fallback"):
         problems.append("byte_fallback")
     listed: dict[str, Any] = dict(model["vocab"]) if isinstance(model.get("vocab"), list) else {}
@@ -138,7 +138,7 @@ def _read_scores(model: Mapping[str, Any], problems: list[str]) -> dict[str, flo
 
 
 def _read_normaliser(normaliser: object, problems: list[str]) -> bytes | None:
-    """SentencePiece's compiled rules; what else is done is what SentencePiece does by itself."""
+    """Return SentencePiece's compiled rules; other steps must be what SentencePiece does by itself."""
     charsmap: bytes | None = None
     for step in _steps(normaliser, "normalizers") if normaliser is not None else ():
         kind = step.get("type")
@@ -153,7 +153,7 @@ def _read_normaliser(normaliser: object, problems: list[str]) -> bytes | None:
 
 
 def _read_splits(splitter: object, problems: list[str]) -> bool:
-    """Whether words are cut at all white space of Unicode before spaces become SentencePiece's sign."""
+    """Return whether words end at all Unicode white space before spaces become SentencePiece's mark."""
     steps = _steps(splitter, "pretokenizers")
     kinds = [step.get("type") for step in steps]
     if kinds not in (["Metaspace"], ["WhitespaceSplit", "Metaspace"]):
@@ -165,13 +165,13 @@ def _read_splits(splitter: object, problems: list[str]) -> bool:
 
 
 def _steps(step: object, field: str) -> list[dict[str, Any]]:
-    """Of a sequence, or of a step by itself; one that is no object has no fields."""
+    """Return the steps of a sequence, or a single step; a step that is not an object has no fields."""
     listed = step.get(field) if isinstance(step, dict) and field in step else [step]
     return [each if isinstance(each, dict) else {} for each in listed] if isinstance(listed, list) else [{}]
 
 
 def _all_spaces_alike() -> bytes:
-    """Rules that make a space of every white space; SentencePiece compiles only what it trains with."""
+    """Return rules that make spaces of all white space; SentencePiece compiles rules only in training."""
     trained = io.BytesIO()
     with tempfile.TemporaryDirectory() as scratch:
         rules = Path(scratch) / "rules.tsv"

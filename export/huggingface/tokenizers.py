@@ -1,4 +1,4 @@
-"""Which tokenizer a Hugging Face folder has."""
+"""Choice of the tokenizer class for a Hugging Face folder."""
 
 import reprlib
 
@@ -12,14 +12,14 @@ from export.huggingface.marian import read_marian
 from export.huggingface.vocabularies import Vocabularies
 
 UNSPECIFIC = frozenset({"PreTrainedTokenizer", "PreTrainedTokenizerFast", "TokenizersBackend"})
-"""Classes that say nothing of what they read."""
+"""Class names that do not identify a tokenizer."""
 IMPORTED = ("MarianTokenizer", "M2M100Tokenizer", *CONVENTIONS)
 
 
 def read_vocabularies(
     settings: Settings, architecture: Architecture, shape: Shape, problems: list[str]
 ) -> Vocabularies | None:
-    """Read the tokenizer's files; None, with problems noted, where they cannot be used."""
+    """Read the tokenizer's files; return None and add problems if they are unusable."""
     named = find_class(settings, architecture, problems)
     if kwargs := settings.tokenizer.get("sp_model_kwargs"):
         problems.append(f"{TOKENIZER_CONFIG_FILE}: sp_model_kwargs {reprlib.repr(kwargs)}")
@@ -41,7 +41,7 @@ def _read(named: str, settings: Settings, shape: Shape, problems: list[str]) -> 
 
 
 def find_class(settings: Settings, architecture: Architecture, problems: list[str]) -> str:
-    """As the files name it, in the order in which `transformers` looks; else the architecture's own."""
+    """Return the class that the files name, in the lookup order of `transformers`; else the default."""
     for content, name in ((settings.tokenizer, TOKENIZER_CONFIG_FILE), (settings.config, CONFIG_FILE)):
         named = Fields(content, name, problems).text("tokenizer_class")
         if named and named not in UNSPECIFIC:

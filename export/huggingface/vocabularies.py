@@ -1,4 +1,4 @@
-"""What all tokenizers of a Hugging Face folder come to: SentencePiece models, ids, and ids of languages."""
+"""Common result of all tokenizers of Hugging Face folders: SentencePiece models, ids, and language ids."""
 
 import re
 import reprlib
@@ -13,35 +13,35 @@ from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings, read_objec
 from export.original import TokenizerSource
 
 ADDED_FILE = "added_tokens.json"
-"""Of older releases."""
+"""File of older releases."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabularies:
-    """How text becomes ids, and which ids stand for languages."""
+    """How text becomes ids, and which ids represent languages."""
 
     tokenizer_class: str
     source: TokenizerSource
     target: TokenizerSource
     unk_id: int
     eos_id: int
-    """That ends a source."""
+    """Id that ends a source."""
     languages: Mapping[str, int]
-    """Ids by the model's own codes; empty where it is not told of languages."""
+    """Language ids by the model's own codes; empty if the model has none."""
     source_code: Literal["none", "before", "after"]
-    """Where the id of a source's language stands: in front of its pieces, or behind the end of sentence."""
+    """Where the source language's id is: before the source's pieces, or after the end of sentence."""
     target_code: Literal["source", "start", "forced"]
-    """Where the id of the target's stands: in front of the source, first in the target, or second."""
+    """Where the target language's id is: before the source, first in the target, or second."""
     drops_regions: bool = False
-    """Codes of languages have a region each that says nothing of the language (`de_DE`)."""
+    """Whether each language code has a region that says nothing about the language (`de_DE`)."""
     scratch: Path | None = None
-    """A folder made for a SentencePiece model that the files did not have; to be removed after use."""
+    """Temporary folder with a rebuilt SentencePiece model; to be removed after use."""
 
 
 def open_model(path: Path, problems: list[str]) -> sentencepiece.SentencePieceProcessor | None:
-    """A SentencePiece model; None, with a problem noted, where it is missing or damaged."""
+    """Open a SentencePiece model; return None and add a problem if it is missing or damaged."""
     if not path.is_file():
         problems.append(f"{path.name} is missing")
         return None
@@ -55,14 +55,14 @@ def open_model(path: Path, problems: list[str]) -> sentencepiece.SentencePiecePr
 def list_pieces(
     ids: Mapping[str, int], *, size: int, textless: Iterable[str], unknown: str, unk_id: int
 ) -> tuple[str, ...]:
-    """Pieces in order of their ids, as a bundle keeps them.
+    """Return the pieces in order of their ids, as a bundle stores them.
 
     Args:
-        ids: of every piece.
-        size: of the model's vocabulary; ids that no piece has stand for no text.
-        textless: pieces that stand for no text.
-        unknown: SentencePiece's own name for what it does not know.
-        unk_id: the id of that.
+        ids: ids of all pieces.
+        size: size of the model's vocabulary; ids without a piece represent no text.
+        textless: pieces that represent no text.
+        unknown: SentencePiece's own name of the unknown piece.
+        unk_id: id of the unknown piece.
     """
     pieces = [""] * size
     left_out = {*textless, unknown}
@@ -74,7 +74,7 @@ def list_pieces(
 
 
 def check_ids(ids: Mapping[str, object], size: int, name: str, problems: list[str]) -> dict[str, int]:
-    """A vocabulary's ids, if they are ids: whole numbers below `size`, no two the same."""
+    """Return the valid ids of a vocabulary; add a problem unless all are below `size` and distinct."""
     sound = {piece: index for piece, index in ids.items() if type(index) is int and 0 <= index < size}
     if len(sound) < len(ids):
         wrong = next(piece for piece in ids if piece not in sound)
@@ -85,9 +85,9 @@ def check_ids(ids: Mapping[str, object], size: int, name: str, problems: list[st
 
 
 def added_tokens(settings: Settings, problems: list[str]) -> dict[str, int]:
-    """Tokens that the settings give an id, whether or not the vocabulary has them too.
+    """Return the tokens to which the settings give an id, whether or not the vocabulary has them too.
 
-    One that is not special would be found in a text before SentencePiece sees it: that is a problem.
+    A token that is not special is a problem: it would be matched before SentencePiece reads the text.
     """
     listed = settings.tokenizer.get("added_tokens_decoder") or {}
     found: dict[str, int] = {}
@@ -107,7 +107,7 @@ def added_tokens(settings: Settings, problems: list[str]) -> dict[str, int]:
 
 
 def check_added(settings: Settings, ids: Mapping[str, int], problems: list[str]) -> None:
-    """Note what the settings add to a vocabulary that is whole without."""
+    """Add problems for tokens that the settings add to a vocabulary that is complete without them."""
     problems += [
         f"added token {name!r}, with id {index}"
         for name, index in added_tokens(settings, problems).items()

@@ -1,7 +1,7 @@
-"""The weights of a Hugging Face folder: whatever files they are in, their names there, our names.
+"""Weights of a Hugging Face folder by their names there, from any of its file formats.
 
-Nothing of a file is run: safetensors has no code in it, and PyTorch's own files are read with `weights_only`.
-Tensors stay in their files (memory maps) until the model reads them; those in half precision become float32.
+No code in a file is run: safetensors has none, and PyTorch's own files are read with `weights_only`. Tensors
+stay in their files (memory maps) until the model reads them; those in half precision then become float32.
 """
 
 import pickle
@@ -18,7 +18,7 @@ from export.huggingface.files import read_object
 from export.original import ImportRejectedError
 
 MAX_NAMED = 12
-"""Tensors that an error names; of more it tells how many there are."""
+"""Number of tensors that an error names; further ones are only counted."""
 
 _ZIP_MAGIC = b"PK\x03\x04"
 
@@ -28,12 +28,12 @@ class Weights:
     """Tensors by their names in the file."""
 
     file: str
-    """The file, or the index of several."""
+    """Name of the file, or of the index of several files."""
     tensors: Mapping[str, Tensor]
 
     @property
     def dtype(self) -> str:
-        """Of the largest tensor, as PyTorch calls it."""
+        """Dtype of the largest tensor, by PyTorch's name."""
         largest = max(self.tensors.values(), key=Tensor.numel)
         return str(largest.dtype).removeprefix("torch.")
 
@@ -42,8 +42,8 @@ def read_weights(folder: Path) -> Weights:
     """Open the weights, in the order of preference of `transformers`.
 
     Raises:
-        ImportRefusedError: there are none, a file is damaged or would run code, an index names a file outside
-            the folder, or promises tensors that are not there.
+        ImportRejectedError: there are none, a file is damaged or would run code, or an index names a file
+            outside the folder or lists missing tensors.
     """
     for name, read in (("model.safetensors", _read_safetensors), ("pytorch_model.bin", _read_pytorch)):
         for file, read_all in ((name, _read_one), (f"{name}.index.json", _read_shards)):
@@ -98,7 +98,7 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
 
 def _read_pytorch(path: Path) -> dict[str, Tensor]:
     with path.open("rb") as file:
-        may_stay = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC  # older files have no zip archive to map
+        may_stay = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC  # older files are not zip: they cannot be mapped
     try:
         content = torch.load(path, map_location="cpu", weights_only=True, mmap=may_stay)
     except pickle.UnpicklingError as error:
@@ -121,7 +121,7 @@ def _first(error: Exception) -> str:
 
 
 def shorten(problems: list[str]) -> list[str]:
-    """All of a few; of many the first, and how many more there are."""
+    """Return a few problems as they are; of many the first ones, and how many more there are."""
     if len(problems) <= MAX_NAMED:
         return problems
     return [*problems[:MAX_NAMED], f"and {len(problems) - MAX_NAMED} more of that kind"]

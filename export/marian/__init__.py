@@ -1,4 +1,4 @@
-"""Models in Marian's own format become ours.
+"""Importer of models in Marian's own format.
 
 Junczys-Dowmunt et al., "Marian: Fast Neural Machine Translation in C++", ACL 2018, arXiv:1804.00344.
 """

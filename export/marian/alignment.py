@@ -1,9 +1,9 @@
-"""The attention that a Marian model was trained to align with (`--guided-alignment`).
+"""Attention head that a Marian model was trained to align with (`--guided-alignment`).
 
-Marian holds the first head of one decoder layer to given alignments, at the step that says the token (Chen et
-al. 2016, "Guided Alignment Training for Topic-Aware Neural Machine Translation", arXiv:1607.01628); its
-decoder's `alignment` tells the same head's. A model's own options name the layer, trained or not, and not
-whether there were alignments.
+Marian trains the first head of one decoder layer on given alignments, at the step that predicts the token
+(Chen et al. 2016, "Guided Alignment Training for Topic-Aware Neural Machine Translation", arXiv:1607.01628).
+The `alignment` option of its decoder returns the same head. A model's own options name the layer even if it
+was not trained, and do not say whether alignments were given.
 """
 
 from collections.abc import Mapping
@@ -13,19 +13,19 @@ from dragoman.manifest import AlignmentHeads
 
 LAYER = "transformer-guided-alignment-layer"
 LAST = "last"
-"""What Marian writes where nobody chose a layer."""
+"""Value that Marian writes if no layer was chosen."""
 FIRST_HEAD = 0
 
 
 def read_alignment(
     options: Mapping[str, Any], decoder_options: Mapping[str, Any], decoder_layers: int
 ) -> AlignmentHeads | None:
-    """The trained head; None where nothing says that one was, or the layer is none of the model's.
+    """Return the trained head; None if no option says that one was trained, or the layer does not exist.
 
     Args:
-        options: the model's own; those of a training among them where they were saved.
-        decoder_options: of decoder.yml.
-        decoder_layers: of the model.
+        options: options of the model, including those of its training if they were saved.
+        decoder_options: options in decoder.yml.
+        decoder_layers: number of decoder layers of the model.
     """
     layer = str(options.get(LAYER) or LAST)
     requested = (options.get("guided-alignment"), decoder_options.get("alignment"))

@@ -1,4 +1,4 @@
-"""Archives from elsewhere, unpacked where they can do no harm."""
+"""Safe unpacking of archives from untrusted sources."""
 
 import lzma
 import stat
@@ -16,42 +16,42 @@ from export.original import ImportRejectedError
 
 CHUNK_BYTES = 2**20
 MAX_NAMED = 8
-"""Members at fault that an error lists; of more it tells how many there are."""
+"""Number of rejected members that an error lists; further ones are only counted."""
 
 UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
-"""What `zipfile` raises for an archive that is damaged, or packed by means it does not know."""
+"""Errors of `zipfile` for an archive that is damaged, or packed by an unknown method."""
 _ENCRYPTED = 0x1
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """Of what an archive may hold. The defaults are several times what the largest models need."""
+    """Limits on the contents of an archive. The defaults are several times what the largest models need."""
 
     num_members: int = 10_000
     size_bytes: int = 64 * 2**30
-    """Unpacked, all members together."""
+    """Maximum unpacked size of all members together."""
     ratio: float = 100.0
-    """Unpacked size to the archive's own. Weights hardly shrink when they are packed."""
+    """Maximum ratio of unpacked size to archive size. Weights hardly shrink when packed."""
 
 
 @contextmanager
 def unpacked(archive: Path, limits: ArchiveLimits | None = None) -> Iterator[Path]:
-    """Unpack a .zip into a temporary folder, which is gone when the context ends.
+    """Unpack a .zip into a temporary folder, which is deleted when the context ends.
 
-    Nothing is written before every member's name and declared size was checked; while a member is written,
-    what it really unpacks to is counted as well.
+    Nothing is written before every member's name and declared size are checked. While a member is written,
+    its actual size is checked as well.
 
     Args:
         archive: the .zip.
         limits: None for the defaults.
 
     Yields:
-        The folder with its files, named like the archive; where the archive holds nothing but one folder,
-        that folder.
+        The folder with the files, named after the archive; if the archive holds nothing but one folder, that
+        folder.
 
     Raises:
-        ImportRefusedError: it is no readable .zip, a member would leave the folder, or there is too much of
-            something; with all reasons.
+        ImportRejectedError: it is not a readable .zip, a member would leave the folder, or a limit is
+            exceeded; with all reasons.
     """
     limits = limits or ArchiveLimits()
     with tempfile.TemporaryDirectory(prefix="dragoman-unpacked-") as temporary:
@@ -68,7 +68,7 @@ def unpacked(archive: Path, limits: ArchiveLimits | None = None) -> Iterator[Pat
 
 
 def size_problems(infos: Sequence[zipfile.ZipInfo], archive_bytes: int, limits: ArchiveLimits) -> list[str]:
-    """Too many members or bytes, by what the archive's directory declares."""
+    """Return problems with the members' number, sizes and encryption, as the archive's directory declares."""
     size_bytes = sum(info.file_size for info in infos)
     problems = []
     if len(infos) > limits.num_members:
@@ -86,7 +86,7 @@ def size_problems(infos: Sequence[zipfile.ZipInfo], archive_bytes: int, limits: 
 
 
 def duplicate_problems(names: Sequence[str]) -> list[str]:
-    """Names that stand twice; case does not tell them apart, as on some disks it does not."""
+    """Return a problem if names are the same, ignoring case as some file systems do."""
     counts = Counter(name.casefold() for name in names)
     twice = [name for name in names if counts[name.casefold()] > 1]
     return [f"members have the same name: {_listed(twice)}"] if twice else []
@@ -110,7 +110,7 @@ def _unpack(archive: Path, members: zipfile.ZipFile, root: Path, limits: Archive
 
 
 def _copy(packed: IO[bytes], file: IO[bytes], most_bytes: int, name: str) -> int:
-    """Write a member, but no more of it than it declared or than is left -> bytes written."""
+    """Write a member and return the bytes written; fail if they exceed `most_bytes`."""
     written = 0
     while chunk := packed.read(CHUNK_BYTES):
         written += len(chunk)
@@ -136,14 +136,14 @@ def _name_problems(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
 
 
 def _stays_inside(name: str) -> bool:
-    """Whether it names a path below the folder on every system: no `..`, no drive, no backslash."""
+    """Return whether a name is a path inside the folder on every system: no `..`, drive or backslash."""
     printable = all(character.isprintable() for character in name)
     parts = name.removesuffix("/").split("/")
     return printable and not set(name) & {"\\", ":"} and not any(part in {"", ".", ".."} for part in parts)
 
 
 def _is_plain(info: zipfile.ZipInfo) -> bool:
-    """Whether it is a file or a folder; archives from systems without Unix modes do not say."""
+    """Return whether a member is a file or a folder; archives without Unix modes do not say."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     return kind in {0, stat.S_IFREG, stat.S_IFDIR}
 

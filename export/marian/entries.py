@@ -1,8 +1,8 @@
-"""Marian's vocabulary files: a piece and its id on each line, in a corner of YAML, or JSON.
+"""Marian's vocabulary files: a piece and its id per line, in a subset of YAML, or JSON.
 
-The lines are read as Marian writes them and YAML means them. A general YAML reader is of no use here: it
-takes pieces such as `no`, `1_0` or `=` for something else than text, and breaks lines at U+2028, which is a
-piece too.
+Lines are read as Marian writes them and as YAML defines them. A general YAML parser does not work: it reads
+pieces such as `no`, `1_0` or `=` as other types than text, and breaks lines at U+2028, which is also a
+piece.
 """
 
 import json
@@ -27,11 +27,11 @@ _ESCAPED = dict(
         strict=True,
     )
 )
-"""YAML 1.2, section 5.7: letters after a backslash, and what they mean."""
+"""YAML 1.2, section 5.7: characters after a backslash, and their meanings."""
 
 
 def read_pieces(path: Path) -> tuple[str, ...]:
-    """A vocabulary's pieces in order of their ids.
+    """Return a vocabulary's pieces in order of their ids.
 
     Raises:
         ValueError: it cannot be read, or its ids are not 0, 1, 2 and so on, each for one piece.
@@ -99,7 +99,7 @@ def _yaml_entries(text: str) -> Iterator[Entry]:
 
 
 def _plain(key: str, line: int) -> str:
-    """A piece without the quotes and escapes of YAML."""
+    """Return a piece without the quotes and escapes of YAML."""
     if key.startswith("'"):
         piece = key[1:-1].replace("''", "'")
     elif key.startswith('"'):

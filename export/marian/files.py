@@ -1,4 +1,4 @@
-"""Which of a folder's files is what."""
+"""Role of each file in a Marian folder."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,32 +12,32 @@ from export.marian.vocabulary import SENTENCEPIECE_SUFFIX
 
 DECODER_FILE = "decoder.yml"
 DECODER_SUFFIX = ".decoder.yml"
-"""Marian writes one beside each model that it trains."""
+"""Suffix of the file that Marian writes next to each model that it trains."""
 VOCABULARY_SUFFIXES = (".yml", ".yaml", ".json", SENTENCEPIECE_SUFFIX)
 SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
 PREPROCESSING = ("preprocess.sh", "postprocess.sh")
 OTHER_SEGMENTATION = ("*.bpe", "*.tcmodel")
-"""Subwords by BPE files and truecasing, from before SentencePiece."""
+"""Files of BPE and truecasing, which were used before SentencePiece."""
 _SIDES = ((".src.", ".trg."), (".source.", ".target."))
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What a model is read from."""
+    """Files of one model."""
 
     model: Path
     vocabularies: tuple[Path, Path]
-    """Of source and target; often the same."""
+    """Vocabularies of source and target; often the same file."""
     tokenizers: tuple[Path | None, Path | None]
-    """SentencePiece models of source and target; None where the vocabulary is one itself."""
+    """SentencePiece models of source and target; None if the vocabulary is one itself."""
     decoder_options: Mapping[str, Any]
-    """How it is meant to be searched with; none where there is no such file."""
+    """Search options for the model; empty if there is no such file."""
     scripts: tuple[str, ...]
-    """That text would have gone through before and after; they are not run."""
+    """Scripts to process text before and after translation; they are not run."""
 
 
 def looks_like_marian(folder: Path) -> bool:
-    """Whether a folder has one of Marian's models, or options that name one."""
+    """Return whether a folder has a Marian model, or decoder options that name one."""
     if not folder.is_dir():
         return False
     if any(OPTIONS_ARRAY in array_names(path) for path in folder.glob("*.npz")):
@@ -46,10 +46,10 @@ def looks_like_marian(folder: Path) -> bool:
 
 
 def find_files(folder: Path, problems: list[str]) -> Files | None:
-    """Decide what is what; what is missing or not certain is added to `problems`.
+    """Find the files of a model; missing or ambiguous ones are added to `problems`.
 
     Returns:
-        None where there are problems.
+        The files; None if there are problems.
     """
     found: list[str] = []
     decoder_options = _decoder_options(folder, found)
@@ -77,7 +77,7 @@ def _decoder_options(folder: Path, problems: list[str]) -> Mapping[str, Any]:
 
 
 def _named(options: Mapping[str, Any], option: str) -> list[str]:
-    """Files that the options name, wherever they lay when these were written."""
+    """Return the names of files in an option, without the folders of the machine that wrote it."""
     names = options.get(option) or []
     listed = names if isinstance(names, list) else [names]
     return [PurePosixPath(str(name).replace("\\", "/")).name for name in listed]
@@ -137,7 +137,7 @@ def _tokenizers(
 
 
 def _which(paths: Sequence[Path], what: str, problems: list[str]) -> tuple[Path, Path] | None:
-    """The source's and the target's file: one for both, or two whose names say it."""
+    """Return the source's and the target's file: one for both, or two identified by their names."""
     if len(paths) == 1:
         return paths[0], paths[0]
     by_name = {path.name: path for path in paths}

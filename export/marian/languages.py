@@ -1,4 +1,4 @@
-"""A Marian model's languages: what it is told of them, in ids."""
+"""Languages of a Marian model, and the ids that select them."""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,7 +10,7 @@ from export.marian.vocabulary import Vocabulary
 from export.original import WantedLanguages
 
 NO_LANGUAGE = "xxx"
-"""Stands for text in none; some vocabularies have `>>xxx<<`."""
+"""Code for text in no language; some vocabularies have `>>xxx<<`."""
 
 
 def find_languages(
@@ -20,20 +20,20 @@ def find_languages(
     start_id: int,
     problems: list[str],
 ) -> Languages | None:
-    """Languages by code, as the caller names them or else the files.
+    """Return languages by code, as named by the caller or else by the files.
 
-    A source vocabulary with tokens such as `>>deu<<` is one of a model for several targets, which is told
-    the one by a token before the source.
+    A source vocabulary with tokens such as `>>deu<<` is one of a model for several targets. One such token
+    before the source selects the target.
 
     Args:
-        wanted: by the caller.
-        spoken: by the files.
-        vocabularies: of source and target.
+        wanted: languages requested by the caller.
+        spoken: languages named by the files.
+        vocabularies: vocabularies of source and target.
         start_id: begins every target.
-        problems: what is missing or contradicts is added here.
+        problems: missing and contradictory information is added here.
 
     Returns:
-        None where there are problems.
+        The languages; None if there are problems.
     """
     source, _ = vocabularies
     found: list[str] = []
@@ -83,7 +83,7 @@ def _targets(
 
 
 def _chosen(wanted: tuple[str, ...], tokens: Mapping[str, int], problems: list[str]) -> list[str]:
-    """Tokens of the targets that are wanted, in their order; all where none is named."""
+    """Return the tokens of the requested targets, in their order; of all targets if none is requested."""
     if not wanted:
         return list(tokens)
     codes = {token: code_of(token) for token in tokens}
@@ -100,7 +100,7 @@ def _chosen(wanted: tuple[str, ...], tokens: Mapping[str, int], problems: list[s
 
 
 def code_of(name: str) -> str:
-    """BCP-47 for a language in whatever spelling; what is none stays as it is."""
+    """Return the BCP-47 code of a language in any spelling; other names are returned as they are."""
     try:
         return langcodes.standardize_tag(name)
     except ValueError:
@@ -108,9 +108,9 @@ def code_of(name: str) -> str:
 
 
 def _by_code(names: Iterable[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """By code, the name each was given, and that name again if the code is another one.
+    """Return each name by its code, with the name as another name of the language if the code differs.
 
-    Where two names have the same code, as `zh` and `zho`, the later goes by its own name.
+    Of two names with the same code, such as `zh` and `zho`, the later one is its own code.
     """
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for name in dict.fromkeys(names):

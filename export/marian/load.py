@@ -1,4 +1,4 @@
-"""A folder of Marian's as what is to be exported."""
+"""Import of a folder with a Marian model."""
 
 import math
 import reprlib
@@ -21,27 +21,27 @@ from export.original import ImportRejectedError, Original, WantedLanguages
 
 KIND = "Marian npz"
 MAX_LISTED = 1000
-"""Entries, or characters, of an option that goes on record."""
+"""Maximum number of items, or characters, of an option that is recorded."""
 
 
 def recognises(path: Path) -> bool:
-    """Whether a folder holds a model of Marian's, whole or not."""
+    """Return whether a folder has a Marian model, complete or not."""
     return looks_like_marian(path)
 
 
 def load(path: Path, wanted: WantedLanguages) -> Original:
-    """Read a model of Marian's.
+    """Read a Marian model.
 
-    The SentencePiece models are read again when a bundle is written: a folder unpacked from an archive
-    (`export.marian.archive.unpacked`) must last until then.
+    Writing a bundle reads the SentencePiece models again: a folder unpacked from an archive
+    (`export.marian.archive.unpacked`) must exist until then.
 
     Args:
-        path: a folder with one .npz, its vocabularies (.yml, .yaml, .json or .spm), SentencePiece models, and
-            decoder.yml where there is one.
-        wanted: languages, where the files do not say.
+        path: folder with one .npz, its vocabularies (.yml, .yaml, .json or .spm), SentencePiece models, and
+            possibly decoder.yml.
+        wanted: languages requested by the caller; needed if the files do not name them.
 
     Raises:
-        ImportRefusedError: something in it is not imported, missing or damaged; with all reasons.
+        ImportRejectedError: something is unsupported, missing or damaged; with all reasons.
     """
     problems: list[str] = []
     files = find_files(path, problems)
@@ -86,7 +86,7 @@ def _read_vocabularies(
         read_vocabulary(path, model, found)
         for path, model in zip(files.vocabularies, files.tokenizers, strict=True)
     ]
-    problems += dict.fromkeys(found)  # often it is the same file twice
+    problems += dict.fromkeys(found)  # both are often the same file
     source, target = pair
     if source is None or target is None:
         return None
@@ -102,7 +102,7 @@ def _read_vocabularies(
 def _origin(
     files: Files, options: Mapping[str, Any], search: Search, *, has_learned_positions: bool
 ) -> dict[str, Any]:
-    """For the manifest."""
+    """Return the record for the manifest."""
     origin: dict[str, Any] = {
         "tool": "Marian",
         "version": str(options.get("version", "")),
@@ -121,7 +121,7 @@ def _origin(
 
 
 def _plain(value: object) -> object:
-    """An option as a manifest can hold it: what is no short text, number or list of these is described."""
+    """Return an option for the manifest; all but short texts, numbers and lists of these become text."""
     if isinstance(value, list) and len(value) <= MAX_LISTED:
         return [_plain(part) if not isinstance(part, list) else reprlib.repr(part) for part in value]
     if isinstance(value, str) and len(value) <= MAX_LISTED:

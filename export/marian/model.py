@@ -1,11 +1,11 @@
-"""A Marian model as our Transformer.
+"""Conversion of a Marian model to our Transformer.
 
 Marian starts a target with a vector of zeros instead of a token's, plus the first position. Here that is one
-more row of both tables, with an output bias of minus infinity: it is never said, and takes no probability
-from what is.
+more row of both tables, with an output bias of minus infinity: it is never produced, and takes no probability
+from other tokens.
 
-Learned positions are read by place, as Marian trains and scores with them. (When it translates, step by step,
-it reads the first one at every step of the target; that is not repeated here.)
+Learned positions are used in order, as in Marian's training and scoring. (Its step-by-step translation reads
+the first position at every step of the target; this is not imitated.)
 """
 
 import math
@@ -21,17 +21,17 @@ from export.marian.weights import take_weights
 from export.model import ModelConfig, Transformer
 
 MAX_POSITIONS = 512
-"""Of models whose positions are sines: Marian itself has no limit."""
+"""Maximum number of positions of models with sinusoidal positions; Marian itself has no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Of the tables, those that are no piece's included."""
+    """Numbers of rows of the tables, including rows without a piece."""
 
     source: int
     target: int
     start_id: int
-    """Begins every target; pads sources, where it may be a piece's: padding is not looked at."""
+    """Begins every target. Also pads sources, where a piece may have this id: padding is never read."""
 
     @classmethod
     def of(cls, source: Vocabulary, target: Vocabulary) -> "Rows":
@@ -46,17 +46,17 @@ def build_model(
     suppressed_ids: tuple[int, ...],
     problems: list[str],
 ) -> Transformer | None:
-    """Put a model together.
+    """Build the model.
 
     Args:
-        shape: by its options.
-        arrays: its weights, by Marian's names; taken out as they are read.
-        vocabularies: of source and target.
-        suppressed_ids: target ids that are never said; the others do not share their probability.
-        problems: arrays that do not fit, and sizes that cannot be, are added here.
+        shape: shape in the model's options.
+        arrays: weights by Marian's names; each is removed as it is read.
+        vocabularies: vocabularies of source and target.
+        suppressed_ids: target ids that are never produced; others do not get their probability.
+        problems: arrays that do not fit, and invalid sizes, are added here.
 
     Returns:
-        In eval mode; None where there are problems.
+        The model in eval mode; None if there are problems.
     """
     source, target = vocabularies
     found: list[str] = []
@@ -95,7 +95,7 @@ def _config(
         final_norm=shape.final_norm,
         embedding_norm=shape.embedding_norm,
         norm_epsilon=NORM_EPSILON,
-        # Token vectors that meet learned positions are not scaled.
+        # Marian does not scale token vectors if positions are learned.
         scaled_embeddings=positions is None,
         positions="tensor2tensor" if positions is None else "learned",
         max_positions=MAX_POSITIONS if positions is None else len(positions),
@@ -111,7 +111,7 @@ def _config(
 
 
 def _lengthen(weights: dict[str, Tensor], rows: Rows) -> None:
-    """Add the rows that are no piece's: zeros, and a bias that rules them out."""
+    """Add the rows without a piece: zeros, with a bias that excludes them."""
     weights["source_embedding.weight"] = _with_rows(weights["source_embedding.weight"], rows.source, 0.0)
     for name in ("target_embedding.weight", "output_weight"):
         if name in weights:

@@ -1,4 +1,4 @@
-"""Arrays of an .npz, read as numbers and nothing else."""
+"""Reader of .npz files that accepts only arrays of numbers."""
 
 import math
 import zipfile
@@ -17,7 +17,7 @@ _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0
 
 
 def array_names(path: Path) -> frozenset[str]:
-    """Of the arrays in a file; none of one that is no .npz."""
+    """Return the names of the arrays in a file; none if it is not an .npz."""
     try:
         with zipfile.ZipFile(path) as members:
             return frozenset(name.removesuffix(SUFFIX) for name in members.namelist())
@@ -26,13 +26,13 @@ def array_names(path: Path) -> frozenset[str]:
 
 
 def read_arrays(path: Path, limits: ArchiveLimits | None = None) -> dict[str, Array]:
-    """All arrays of an .npz by name.
+    """Return all arrays of an .npz by name.
 
-    Nothing in it is run: arrays of Python objects, which NumPy keeps as pickles, are refused. No memory is
-    taken for an array before its header was found to agree with the size of its data.
+    No code in it is run: arrays of Python objects, which NumPy stores as pickles, are rejected. Memory for an
+    array is allocated only once its header agrees with the size of its data.
 
     Raises:
-        ImportRefusedError: it is no readable .npz, or something in it is refused; with all reasons.
+        ImportRejectedError: it is not a readable .npz, or its contents are rejected; with all reasons.
     """
     try:
         with zipfile.ZipFile(path) as members:
@@ -63,7 +63,7 @@ def _read(path: Path, members: zipfile.ZipFile, limits: ArchiveLimits) -> dict[s
 
 
 def _header_problem(file: IO[bytes], info: zipfile.ZipInfo) -> str | None:
-    """What keeps a member from being an array of numbers."""
+    """Return why a member is not an array of numbers; None if it is one."""
     if not info.filename.endswith(SUFFIX):
         return "is not an array"
     try:

@@ -1,7 +1,7 @@
-"""What the papers of an OPUS-MT release say: languages and licence.
+"""Languages and licence of an OPUS-MT release, from its documents.
 
-A release is described in README.md, as lines of a list under a heading with its name, and in some in a YAML
-file (https://github.com/Helsinki-NLP/OPUS-MT-train).
+README.md describes a release in a list under a heading with its name; some releases also have a YAML file
+(https://github.com/Helsinki-NLP/OPUS-MT-train).
 """
 
 import re
@@ -20,7 +20,7 @@ LICENCES = {
     "Apache-2.0": r"Apache License\s+Version 2\.0",
     "MIT": r"Permission is hereby granted, free of charge",
 }
-"""What a licence's text has that no other's has."""
+"""Pattern of text that only this licence contains, by SPDX name."""
 MAX_TEXT_BYTES = 2**20
 
 _HEADING = re.compile(r"(?m)^# +")
@@ -33,14 +33,14 @@ _FOLDER = re.compile(r"(?:opus-mt-)?([a-z]{2,3})-([a-z]{2,3})")
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """Languages in the files' own spelling; empty where they do not say, or not with certainty."""
+    """Languages in the files' own spelling; empty if the files do not say, or are ambiguous."""
 
     sources: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
 
 
 def read_languages(folder: Path) -> Spoken:
-    """What the files, or at last the folder's name, say of the languages."""
+    """Return the languages in the files, or else in the folder's name."""
     for spoken in (_from_yaml(folder), _from_readme(folder), _from_name(folder.name)):
         if spoken.sources and spoken.targets:
             return spoken
@@ -48,7 +48,7 @@ def read_languages(folder: Path) -> Spoken:
 
 
 def read_licence(folder: Path) -> str | None:
-    """The SPDX name of the licence beside the model, where its text is a well-known one."""
+    """Return the SPDX name of the licence next to the model; None if its text is not well known."""
     for name in LICENCE_FILES:
         text = _read_text(folder / name)
         for licence, sign in LICENCES.items():
@@ -70,7 +70,7 @@ def _from_yaml(folder: Path) -> Spoken:
 
 
 def _from_readme(folder: Path) -> Spoken:
-    """Of the release that the folder is named after, or what all releases in the file agree on."""
+    """Return the languages of the folder's release, or those that all releases in the file agree on."""
     sections = _HEADING.split(_read_text(folder / README))
     named = [section for section in sections if section.startswith(f"{folder.name}.zip")]
     found = {spoken for section in named or sections if (spoken := _from_section(section)).sources}
@@ -91,7 +91,7 @@ def _split(listed: str) -> Iterator[str]:
 
 
 def _from_name(name: str) -> Spoken:
-    """`opus-mt-de-en` or `deu-eng`; families such as `roa` are no languages."""
+    """Parse `opus-mt-de-en` or `deu-eng`; families such as `roa` are not languages."""
     found = _FOLDER.fullmatch(name)
     if found is None or not all(_is_single(code) for code in found.groups()):
         return Spoken()
@@ -99,12 +99,12 @@ def _from_name(name: str) -> Spoken:
 
 
 def _is_single(code: str) -> bool:
-    """Whether a code is a language's beyond doubt: only single languages have one of two letters."""
+    """Return whether a code is certainly one language: only single languages have two-letter codes."""
     return langcodes.tag_is_valid(code) and len(langcodes.standardize_tag(code)) == 2  # noqa: PLR2004
 
 
 def _read_text(path: Path) -> str:
-    """The beginning of a text file; nothing where there is none."""
+    """Return the beginning of a text file; empty if there is none."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:

@@ -1,9 +1,9 @@
-"""How Marian would search, as far as the engine does the same.
+"""Search settings of Marian, as far as the engine supports them.
 
-Marian ranks a hypothesis by its log-probability divided by length ** `normalize`, where the end of sentence
-counts, as the engine does. Its beam narrows with each hypothesis that ends, until none is left; the engine's
-stays as wide as it was, and ends when no live hypothesis scores better than the worst of its best (that is,
-without `early_stopping`). The best one is the same almost always, but not always.
+Marian ranks a hypothesis by its log-probability divided by length ** `normalize`, counting the end of
+sentence, as the engine does. Marian's beam narrows with each hypothesis that ends, until none is left. The
+engine's keeps its width, and ends when no live hypothesis scores better than the worst of its best (that is,
+without `early_stopping`). The best hypothesis is almost always the same, but not always.
 """
 
 import reprlib
@@ -16,12 +16,12 @@ from dragoman.manifest import DecodingDefaults
 from export.marian.vocabulary import Vocabulary
 
 BEAM_SIZE = 12
-"""Marian's own default, where nothing says otherwise."""
+"""Marian's own default, if no option sets it."""
 NORMALIZE = 0.0
 """Marian's own default."""
 
 MUST_BE_OFF = ("word-penalty", "output-sampling", "skip-cost", "force-decode", "xml-input")
-"""Options that change what is said, and that the engine does not have."""
+"""Options that change the output and that the engine does not have."""
 WITHOUT_EFFECT = frozenset(
     {
         *("relative-paths", "models", "model", "vocabs", "mini-batch", "maxi-batch", "maxi-batch-sort"),
@@ -43,23 +43,23 @@ WITHOUT_EFFECT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Of one model, unless a caller wishes otherwise."""
+    """Default search of one model."""
 
     defaults: DecodingDefaults
     allows_unknown: bool
     allows_special: bool
     not_used: tuple[str, ...]
-    """Options that speak of speed, limits or shortlists, and that the engine settles by itself."""
+    """Options about speed, limits or shortlists, which the engine chooses itself."""
 
     def suppressed_ids(self, target: Vocabulary) -> tuple[int, ...]:
-        """What Marian never says: it takes the score away after the softmax."""
+        """Return the ids that Marian never produces; it removes their scores after the softmax."""
         unknown = () if self.allows_unknown else (target.unk_id,)
         special = () if self.allows_special else target.control_byte_ids
         return tuple(sorted({*unknown, *special}))
 
 
 def read_search(options: Mapping[str, Any], problems: list[str]) -> Search:
-    """Make sense of Marian's options for its decoder; what cannot be honoured is added to `problems`."""
+    """Read the options of Marian's decoder; unsupported ones are added to `problems`."""
     beam_size = options.get("beam-size", BEAM_SIZE)
     normalize = options.get("normalize", NORMALIZE)
     if type(beam_size) is not int or not 1 <= beam_size <= MAX_BEAM_SIZE:

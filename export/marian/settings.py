@@ -1,4 +1,4 @@
-"""Small YAML files and blocks: options by name."""
+"""Options by name, from small YAML files and blocks."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,22 +7,22 @@ from typing import Any
 import yaml
 
 MAX_YAML_BYTES = 2**20
-"""Of options; vocabularies are read by other means."""
+"""Maximum size of options; vocabularies have their own reader."""
 
 
 def parse_options(text: str, name: str, problems: list[str]) -> dict[str, Any]:
-    """A mapping's entries, read as plain data.
+    """Return the entries of a mapping, read as plain data.
 
     Args:
         text: YAML.
-        name: what it is, for problems.
-        problems: what keeps it from being read is added here.
+        name: name of the text, for problems.
+        problems: the reason why it cannot be read is added here.
 
     Returns:
-        Options by name; none where there is a problem.
+        Options by name; none if there is a problem.
     """
     try:
-        # A few of these can stand for more than any memory holds, and nobody writes options with them.
+        # A few aliases can expand to more than any memory holds, and nobody writes options with them.
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
             problems.append(f"{name} has aliases (*), which are not read")
             return {}
@@ -37,7 +37,7 @@ def parse_options(text: str, name: str, problems: list[str]) -> dict[str, Any]:
 
 
 def read_options(path: Path, problems: list[str]) -> Mapping[str, Any]:
-    """A file's entries; as `parse_options`."""
+    """Return the entries of a file, as `parse_options` does."""
     try:
         with path.open("rb") as file:
             encoded = file.read(MAX_YAML_BYTES + 1)

@@ -1,6 +1,6 @@
-"""What a Marian model is made of, by the options it carries with it.
+"""Shape of a Marian model, from the options stored in it.
 
-The options are Marian's command line (https://marian-nmt.github.io/docs/cmd/marian/), kept in the model.
+The options are Marian's command line (https://marian-nmt.github.io/docs/cmd/marian/).
 """
 
 import reprlib
@@ -15,48 +15,48 @@ from export.model.config import Activation, NormPlace
 
 OPTIONS_ARRAY = "special:model.yml"
 NORM_EPSILON = 1e-6
-"""Of every layer norm in Marian's transformer."""
+"""Epsilon of every layer norm in Marian's transformer."""
 
 ACTIVATIONS: Mapping[str, Activation] = {"relu": "relu", "swish": "swish", "gelu": "quick_gelu"}
-"""Marian's gelu is x times the sigmoid of 1.702 x."""
+"""Activations by Marian's names. Its gelu is x times the sigmoid of 1.702 x."""
 FFN_MAPS = 2
 MAX_LAYERS = 1000
 MAX_SIZE = 2**20
 
 WITHOUT_EFFECT = frozenset(
     {
-        # Of recurrent models, of average attention, of BERT, and of training.
+        # Recurrent models, average attention, BERT, and training.
         *("dim-rnn", "enc-type", "enc-cell", "enc-cell-depth", "dec-cell-base-depth", "dec-cell-high-depth"),
         *("skip", "best-deep", "transformer-dim-aan", "transformer-aan-depth", "transformer-aan-activation"),
         *("transformer-aan-nogate", "bert-train-type-embeddings", "bert-type-vocab-size"),
         *("transformer-guided-alignment-layer", "guided-alignment", "guided-alignment-cost"),
         *("guided-alignment-weight", "transformer-depth-scaling", "version"),
-        *("ulr-dim-emb", "ulr-trainable-transformation"),  # `ulr` itself says whether they matter
-        # Marian's translation models do not read it; those with learned positions have an array of them.
+        *("ulr-dim-emb", "ulr-trainable-transformation"),  # `ulr` itself determines whether they matter
+        # Marian's translation models ignore it; those with learned positions have an array of them.
         "transformer-train-position-embeddings",
     }
 )
-"""Options that do not change what a transformer says."""
+"""Options that do not change the output of a transformer."""
 MUST_BE_OFF = (
     *("right-left", "ulr", "lemma-dim-emb", "lemma-dependency", "factors-dim-emb", "special-vocab"),
     *("transformer-no-projection", "transformer-pool", "transformer-no-bias", "transformer-no-affine"),
     *("transformer-disable-position-embeddings", "transformer-alibi-shift", "transformer-alibi-trainable"),
     "separator-symbol",
 )
-"""Options that change it in ways that are not imported; false, 0 or empty they are welcome."""
+"""Options that change the output in unsupported ways; false, 0 and empty values are accepted."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Everything that decides which arrays a model has and what is done with them."""
+    """Everything that determines which arrays a model has and how they are used."""
 
     d_model: int
     heads: int
     encoder_layers: int
     decoder_layers: tuple[int, ...]
-    """For each layer, the number of the layer whose weights it has; these count from 1."""
+    """For each layer, the number of the layer whose weights it uses, counted from 1."""
     ffn: int
     decoder_ffn: int
     activation: Activation
@@ -65,15 +65,15 @@ class Shape:
     final_norm: bool
     autoregression: Autoregression
     shared_vocab: bool
-    """Source and target read one table."""
+    """Whether source and target share one embedding table."""
     tied_output: bool
     output_has_bias: bool
     vocab_sizes: tuple[int, int] | None
-    """Of source and target; None where Marian was to look at the vocabularies."""
+    """Sizes of source and target vocabulary; None if Marian was to take them from the vocabularies."""
 
 
 def model_options(arrays: Mapping[str, Array], problems: list[str]) -> dict[str, Any]:
-    """The options that a model carries with it, bytes of YAML with a NUL after them."""
+    """Return the options that a model stores as bytes of YAML with a NUL at the end."""
     array = arrays.get(OPTIONS_ARRAY)
     if array is None:
         problems.append(f"{OPTIONS_ARRAY} is missing: no Marian model, or one saved without its options")
@@ -90,14 +90,14 @@ def model_options(arrays: Mapping[str, Array], problems: list[str]) -> dict[str,
 
 
 def read_shape(options: Mapping[str, Any], problems: list[str]) -> Shape | None:
-    """Make sense of a model's options.
+    """Read the shape from a model's options.
 
     Args:
-        options: by name, without dashes before it.
-        problems: each option that cannot be imported is added here.
+        options: options by name, without leading dashes.
+        problems: each unsupported option is added here.
 
     Returns:
-        None where there are problems.
+        The shape; None if there are problems.
     """
     found: list[str] = []
     reader = _Reader(options, found)
@@ -135,9 +135,9 @@ def read_shape(options: Mapping[str, Any], problems: list[str]) -> Shape | None:
 
 
 def _norms(reader: "_Reader") -> tuple[NormPlace, bool, bool]:
-    """Where layer norms stand: in the layers, after the embeddings, and at the top.
+    """Return where layer norms are: in the layers, after the embeddings, and at the top.
 
-    Each letter is an operation in turn: d drops out (while it is trained), a adds the input, n normalises.
+    Each letter is an operation, in order: d is dropout (in training only), a adds the input, n normalises.
     """
     before, after = (
         reader.operations("transformer-preprocess", ""),
@@ -171,7 +171,7 @@ def _activation(reader: "_Reader") -> Activation:
 def _demand_two_maps(reader: "_Reader") -> None:
     for option, default in (
         ("transformer-ffn-depth", FFN_MAPS),
-        ("transformer-decoder-ffn-depth", 0),  # 0: as in the encoder
+        ("transformer-decoder-ffn-depth", 0),  # 0: the encoder's
     ):
         depth = reader.count(option, default)
         if (depth or FFN_MAPS) != FFN_MAPS:
@@ -179,7 +179,7 @@ def _demand_two_maps(reader: "_Reader") -> None:
 
 
 def _autoregression(reader: "_Reader") -> Autoregression:
-    """What a decoder layer reads its own past with; options of recurrent cells matter to those only."""
+    """Return how a decoder layer reads its own past; options of recurrent cells matter only to those."""
     name = reader.text("transformer-decoder-autoreg", "self-attention")
     cell = reader.text("dec-cell", "gru")
     has_norm, has_map = reader.flag("layer-normalization"), reader.flag("transformer-rnn-projection")
@@ -200,7 +200,7 @@ def _autoregression(reader: "_Reader") -> Autoregression:
 
 
 def _tied_layers(reader: "_Reader", depth: int) -> tuple[int, ...]:
-    """Numbers of the layers whose weights the decoder's layers have, one for each."""
+    """Return the numbers of the layers whose weights the decoder's layers use, one for each."""
     tied = reader.counts("transformer-tied-layers")
     if tied and len(tied) != depth:
         reader.problems.append(f"transformer-tied-layers names {len(tied)} layers of {depth}")
@@ -208,7 +208,7 @@ def _tied_layers(reader: "_Reader", depth: int) -> tuple[int, ...]:
 
 
 def _tying(reader: "_Reader") -> tuple[bool, bool]:
-    """Whether source and target share a table, and whether the output is the target's."""
+    """Return whether source and target share a table, and whether the output shares the target's."""
     every, source = reader.flag("tied-embeddings-all"), reader.flag("tied-embeddings-src")
     output = reader.flag("tied-embeddings")
     return every or source, every or output
@@ -228,7 +228,7 @@ def _vocab_sizes(reader: "_Reader") -> tuple[int, int] | None:
 
 
 class _Reader:
-    """Takes options one by one and collects what is wrong with them."""
+    """Reads options one by one and collects their problems."""
 
     def __init__(self, options: Mapping[str, Any], problems: list[str]) -> None:
         self.left = {name: value for name, value in options.items() if value is not None}
@@ -254,11 +254,11 @@ class _Reader:
         return self._list(option, str)
 
     def operations(self, option: str, default: str) -> str:
-        """The letters of a chain of operations, without dropout, which is for training."""
+        """Return the letters of a chain of operations, without dropout, which is for training only."""
         return self.text(option, default).replace("d", "")
 
     def demand(self, option: str, only: str) -> None:
-        """An option of which one value is imported; where it is not given it has that."""
+        """Reject an option unless it has its only supported value, which is also the default."""
         value = self.left.pop(option, only)
         if value not in (only, ""):
             self.problems.append(f"{option} {_shown(value)} is not imported, only {only!r} is")
@@ -269,7 +269,7 @@ class _Reader:
             self.problems.append(f"{option} {_shown(value)} is not imported")
 
     def finish(self) -> None:
-        """Refuse options that are on and that nobody took: they may matter."""
+        """Reject options that are on and were not read: they may matter."""
         self.problems += [
             f"{option} {_shown(value)} is not known to this release, so what it does is not imported"
             for option, value in self.left.items()
@@ -278,7 +278,7 @@ class _Reader:
 
     def _take(self, option: str, kind: type[T], default: T) -> T:
         value = self.left.pop(option, default)
-        if type(value) is not kind:  # not isinstance: true is no integer here
+        if type(value) is not kind:  # not isinstance: bool is a subclass of int
             self.problems.append(f"{option} is {reprlib.repr(value)}, not a value of its kind")
             return default
         return value

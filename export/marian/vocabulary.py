@@ -1,4 +1,4 @@
-"""A Marian model's vocabularies, and the tokenizers that speak them."""
+"""Vocabularies of a Marian model, and their tokenizers."""
 
 import re
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ END = "</s>"
 UNKNOWN = "<unk>"
 SENTENCEPIECE_SUFFIX = ".spm"
 TEXTLESS = ""
-"""Stands in a tokenizer's list for an id that is no text."""
+"""Entry of a tokenizer's list for an id that represents no text."""
 _TARGET_TOKEN = re.compile(r">>(.+)<<")
 _CONTROL_BYTES = tuple(f"<0x{byte:02X}>" for byte in range(0x20))
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Pieces by id, and what some of them mean."""
+    """Pieces by id, and ids with a special meaning."""
 
     pieces: tuple[str, ...]
     eos_id: int
     unk_id: int
     model: Path
-    """The SentencePiece model that takes text apart into them."""
+    """SentencePiece model that splits text into the pieces."""
     unknown_piece: str
-    """What that model calls what it does not know."""
+    """Name of the unknown piece in that model."""
 
     @property
     def size(self) -> int:
@@ -36,18 +36,18 @@ class Vocabulary:
 
     @property
     def target_tokens(self) -> dict[str, int]:
-        """Languages that a source can ask for, as in `>>deu<<`, with the ids that do."""
+        """Ids of the tokens that request a target language, such as `>>deu<<`, by language."""
         found = ((_TARGET_TOKEN.fullmatch(piece), index) for index, piece in enumerate(self.pieces))
         return {match[1]: index for match, index in found if match is not None}
 
     @property
     def control_byte_ids(self) -> tuple[int, ...]:
-        """Pieces for the bytes below the space, which Marian never says."""
+        """Ids of the pieces for bytes below the space, which Marian never produces."""
         ids = {piece: index for index, piece in enumerate(self.pieces)}
         return tuple(ids[piece] for piece in _CONTROL_BYTES if piece in ids)
 
     def tokenizer(self, num_ids: int) -> TokenizerSource:
-        """How text becomes ids of a model with `num_ids` rows; those after the pieces are no text."""
+        """Return the tokenizer of a model with `num_ids` rows; ids after the pieces represent no text."""
         textless = {self.eos_id, *self.target_tokens.values()}
         listed = [TEXTLESS if index in textless else piece for index, piece in enumerate(self.pieces)]
         listed[self.unk_id] = self.unknown_piece
@@ -59,12 +59,12 @@ def read_vocabulary(path: Path, model: Path | None, problems: list[str]) -> Voca
     """Read a vocabulary and its SentencePiece model.
 
     Args:
-        path: a YAML or JSON file of pieces and ids, or a SentencePiece model, whose own ids are meant then.
-        model: the SentencePiece model that goes with a file of pieces.
-        problems: what is wrong is added here.
+        path: a YAML or JSON file of pieces and ids, or a SentencePiece model, which then has its own ids.
+        model: the SentencePiece model for a file of pieces.
+        problems: problems are added here.
 
     Returns:
-        None where there are problems.
+        The vocabulary; None if there are problems.
     """
     is_own = path.suffix == SENTENCEPIECE_SUFFIX
     processor = _load_processor(path if is_own else model, problems)

@@ -1,7 +1,7 @@
-"""Marian's arrays under our names.
+"""Conversion of Marian's arrays to our weights.
 
-Marian keeps a linear map as [in, out] and multiplies from the right, PyTorch as [out, in]; biases and norms
-are rows [1, n]. Tables of tokens have a row for each.
+Marian stores a linear layer as [in, out] and multiplies from the right, PyTorch as [out, in]; biases and
+norms are rows [1, n]. Embedding tables have a row for each token.
 """
 
 from collections import Counter
@@ -17,21 +17,21 @@ from export.marian.shape import OPTIONS_ARRAY, Shape
 
 POSITIONS_ARRAY = "Wpos"
 QUANTISER_SUFFIX = "_QuantMultA"
-"""Ranges of activations, for Marian's own int8; the weights beside them are whole."""
+"""Suffix of activation ranges for Marian's own int8; the weights that they belong to are not quantised."""
 _MAPS = (("query", "q"), ("key", "k"), ("value", "v"), ("output", "o"))
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one weight comes from."""
+    """The array from which one weight is read."""
 
     ours: str
     theirs: str
     rows: int
-    """Of our tensor, [rows, columns] or, where `columns` is 0, [rows]."""
+    """Rows of our tensor, which is [rows, columns] or, if `columns` is 0, [rows]."""
     columns: int = 0
     is_map: bool = False
-    """Theirs is [columns, rows]."""
+    """Whether the array is transposed: [columns, rows]."""
 
     @property
     def their_shape(self) -> tuple[int, int]:
@@ -40,7 +40,7 @@ class Place:
         return (self.columns, self.rows) if self.is_map else (self.rows, self.columns)
 
     def read(self, array: Array) -> Tensor:
-        """Their array as our tensor, in memory of its own unless it is a table."""
+        """Return the array as our tensor, copied unless it is a table."""
         numbers = array.reshape(self.their_shape)
         if not self.columns:
             return torch.from_numpy(np.array(numbers[0], np.float32))
@@ -52,13 +52,13 @@ class Place:
 def take_weights(
     shape: Shape, arrays: dict[str, Array], vocab_sizes: tuple[int, int], problems: list[str]
 ) -> dict[str, Tensor]:
-    """Every weight by its name in `Transformer`, tables still as long as Marian's vocabularies.
+    """Return every weight by its name in `Transformer`; tables still have Marian's vocabulary sizes.
 
     Args:
-        shape: what the arrays are to be.
-        arrays: Marian's, by their names; each leaves the dictionary when it was read for the last time, so
-            that a model is not in memory twice.
-        vocab_sizes: of source and target.
+        shape: shape of the model, which determines its arrays.
+        arrays: Marian's arrays by name; each is removed from the dictionary after its last use, so that a
+            model is not in memory twice.
+        vocab_sizes: sizes of source and target vocabulary.
         problems: arrays that are missing, of another shape or left over are added here.
     """
     places = list(_places(shape, arrays, vocab_sizes))
@@ -66,12 +66,12 @@ def take_weights(
     known = {OPTIONS_ARRAY, *(place.theirs for place in places)}
     left_over = sorted(name for name in arrays if name not in known and not name.endswith(QUANTISER_SUFFIX))
     wrong += [f"array {name} is of a part that is not imported" for name in left_over]
-    problems += dict.fromkeys(wrong)  # tied layers would name the same ones again
+    problems += dict.fromkeys(wrong)  # tied layers would repeat the same ones
     return {} if wrong else _take(places, arrays)
 
 
 def _take(places: Sequence[Place], arrays: dict[str, Array]) -> dict[str, Tensor]:
-    times_left = Counter(place.theirs for place in places)  # layers may be tied
+    times_left = Counter(place.theirs for place in places)  # tied layers share arrays
     weights: dict[str, Tensor] = {}
     for place in places:
         weights[place.ours] = place.read(arrays[place.theirs])
@@ -82,7 +82,7 @@ def _take(places: Sequence[Place], arrays: dict[str, Array]) -> dict[str, Tensor
 
 
 def precision_problems(arrays: Mapping[str, Array]) -> list[str]:
-    """Arrays of other numbers than floating-point ones: packed or quantised."""
+    """Return a problem if arrays have other numbers than floating-point ones: packed or quantised."""
     others = {
         name: array.dtype
         for name, array in arrays.items()
@@ -137,7 +137,7 @@ def _tables(shape: Shape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, i
         yield Place("target_embedding.weight", "decoder_Wemb", targets, shape.d_model)
     output = "decoder_ff_logit_out"
     if not shape.tied_output:
-        is_map = f"{output}_W" in arrays  # of old models; later ones keep it as they would a table
+        is_map = f"{output}_W" in arrays  # old models; later ones store it like an embedding table
         name = f"{output}_W" if is_map else f"{output}_Wt"
         yield Place("output_weight", name, targets, shape.d_model, is_map)
     if shape.output_has_bias:
@@ -156,7 +156,7 @@ def _recurrence(ours: str, theirs: str, shape: Shape) -> Iterator[Place]:
     cell = f"{ours}.self_recurrence"
     yield Place(f"{cell}.cell.weight", f"{theirs}_W", shape.d_model, shape.d_model, is_map=True)
     yield from _linear(f"{cell}.forget", theirs, "f", (shape.d_model, shape.d_model))
-    # A norm after the sum is named as if it belonged to a feed-forward part.
+    # Marian names a norm after the sum as if it belonged to a feed-forward part.
     their_norm = theirs if shape.norm == "pre" else f"{theirs}_ffn"
     yield from _norm(f"{ours}.self_residual.norm", their_norm, _before(shape), shape)
 
@@ -168,7 +168,7 @@ def _feed_forward(ours: str, theirs: str, ffn: int, shape: Shape) -> Iterator[Pl
 
 
 def _linear(ours: str, theirs: str, suffix: str, sizes: tuple[int, int]) -> Iterator[Place]:
-    """A map from `sizes[0]` to `sizes[1]` numbers."""
+    """Yield the sources of a linear layer with `sizes[0]` inputs and `sizes[1]` outputs."""
     yield Place(f"{ours}.weight", f"{theirs}_W{suffix}", sizes[1], sizes[0], is_map=True)
     yield Place(f"{ours}.bias", f"{theirs}_b{suffix}", sizes[1])
 
@@ -179,5 +179,5 @@ def _norm(ours: str, theirs: str, suffix: str, shape: Shape) -> Iterator[Place]:
 
 
 def _before(shape: Shape) -> str:
-    """What Marian adds to the name of a norm that stands before its sublayer."""
+    """Return the suffix of Marian's name for a norm that precedes its sublayer; empty otherwise."""
     return "_pre" if shape.norm == "pre" else ""

@@ -154,7 +154,7 @@ class ModelConfig:
                 problems.append("first_position is for tables of sines; learned positions begin at 0")
         elif self.d_model % 2:
             problems.append(f"d_model {self.d_model} must be even for {self.positions} positions")
-        if self.positions == "tensor2tensor" and self.d_model == 2:  # noqa: PLR2004 -- its only rate would be 0 / 0
+        if self.positions == "tensor2tensor" and self.d_model == 2:  # noqa: PLR2004 -- one rate: 0 / 0
             problems.append("d_model 2 has no tensor2tensor positions")
         if self.shared_vocab and self.source_vocab_size != self.target_vocab_size:
             problems.append("shared_vocab needs source_vocab_size = target_vocab_size")

@@ -1,1 +1,1 @@
-"""Make a bundle's vocabulary shortlist from its own translations; see docs/explanation/shortlist.md."""
+"""Creation of a vocabulary shortlist from a bundle's own translations; see docs/explanation/shortlist.md."""

@@ -1,4 +1,4 @@
-"""`python -m export.shortlist models/NAME --pairs FILE...`: give a bundle a shortlist, or another one."""
+"""`python -m export.shortlist models/NAME --pairs FILE...`: add or replace the shortlist of a bundle."""
 
 import argparse
 import json
@@ -23,12 +23,12 @@ from export.shortlist.translate import tokenise, translate
 from export.shortlist.vocabularies import read_vocabularies
 
 CHOOSE_EVERY = 5
-"""Of the model's own translations, one in so many is kept from the alignment, to choose by."""
+"""One in this many of the model's own translations is held out from alignment, to choose candidates."""
 DEFAULTS = Settings()
 
 
 def main() -> int:
-    """Exit status 0: the bundle has its shortlist. 1: refused, it is as it was. 2: wrong arguments."""
+    """Run the command. Exit status 0: the shortlist is added; 1: rejected, unchanged; 2: wrong arguments."""
     arguments = _parser().parse_args()
     try:
         settings = Settings(arguments.listed_per_piece, arguments.min_tokens, arguments.num_always)
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def _make(folder: Path, arguments: argparse.Namespace, settings: Settings) -> None:
-    """Translate, align, select, measure, write."""
+    """Build the shortlist: translate, align, select, measure, write."""
     bundle = open_bundle(folder)
     if bundle.manifest.precision not in SHORTLIST_PRECISIONS:
         takers = " and ".join(SHORTLIST_PRECISIONS)

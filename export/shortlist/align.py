@@ -1,11 +1,11 @@
-"""Which source piece each target piece comes from: IBM Model 1, learned by EM, then one best link a token.
+"""Alignment of source and target pieces: IBM Model 1, learned by EM, then one best link per target token.
 
 Brown, Della Pietra, Della Pietra and Mercer, "The Mathematics of Statistical Machine Translation: Parameter
 Estimation", Computational Linguistics 19(2), 1993, section 4.1: every target piece is the translation of one
-piece of its source, or of none, whatever their places; t(target | source) is what EM estimates.
+piece of its source, or of none, whatever their positions. EM estimates t(target | source).
 
-Occurrences (see `occurrences`) are held in memory at four bytes each: 300 million of them, half a million
-pairs of mixed text, take 3.5 GB at the peak and four minutes.
+Occurrences (see `occurrences`) take four bytes each in memory. 300 million of them, half a million pairs of
+mixed text, take 3.5 GB at the peak and four minutes.
 """
 
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ class Links:
     source_ids: NDArray[np.int64]
     target_ids: NDArray[np.int64]
     num_tokens: NDArray[np.int64]
-    """Target tokens that this link explains best of all in their sentence; at least 1."""
+    """Number of target tokens that this link explains best in their sentence; at least 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Occurrences of some pairs, those of a target token side by side."""
+    """Occurrences in some pairs; those of one target token are adjacent."""
 
     link: NDArray[np.int32]
-    """Which of the distinct links each occurrence is."""
+    """Index of the distinct link of each occurrence."""
     starts: NDArray[np.int64]
-    """Where each target token's occurrences begin."""
+    """Index of each target token's first occurrence."""
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -42,15 +42,15 @@ class _Chunk:
 
 
 def link_pieces(pairs: TokenPairs, source_vocab: int, target_vocab: int, iterations: int) -> Links:
-    """Learn t(target | source), then give each target token to one piece of its source.
+    """Learn t(target | source), then assign each target token to one piece of its source.
 
-    That piece is the one that brings most of this target piece an occurrence, by expected counts: one list
-    is enough to hold a candidate, so a token must not be shared out.
+    It is the source piece with the highest expected count of the target piece per occurrence. A candidate has
+    to be on one list only, so a token is not shared among pieces.
 
     Args:
-        pairs: ids below the vocabularies' sizes.
-        source_vocab: pieces of the source's vocabulary.
-        target_vocab: pieces of the target's vocabulary.
+        pairs: pairs with ids below the vocabulary sizes.
+        source_vocab: size of the source vocabulary.
+        target_vocab: size of the target vocabulary.
         iterations: rounds of EM.
     """
     keys, chunks = _index(pairs, source_vocab, target_vocab)
@@ -77,14 +77,14 @@ def link_pieces(pairs: TokenPairs, source_vocab: int, target_vocab: int, iterati
 
 
 def _add_expected(chunk: _Chunk, probabilities: NDArray[np.float64], expected: NDArray[np.float64]) -> None:
-    """E step: each target token is shared out among its source's pieces."""
+    """Run the E step: share each target token among its source's pieces."""
     shares = probabilities[chunk.link]
     shares /= np.repeat(np.add.reduceat(shares, chunk.starts), chunk.lengths)
     np.add.at(expected, chunk.link, shares)
 
 
 def _best_links(chunk: _Chunk, rates: NDArray[np.float64]) -> NDArray[np.int32]:
-    """The best link of each target token, the first where several are."""
+    """Return the best link of each target token, the first one of several."""
     of_occurrence = rates[chunk.link]
     best = np.repeat(np.maximum.reduceat(of_occurrence, chunk.starts), chunk.lengths)
     places = np.flatnonzero(of_occurrence == best)
@@ -94,7 +94,7 @@ def _best_links(chunk: _Chunk, rates: NDArray[np.float64]) -> NDArray[np.int32]:
 
 
 def _index(pairs: TokenPairs, source_vocab: int, target_vocab: int) -> tuple[NDArray[np.int64], list[_Chunk]]:
-    """Distinct links as source * target_vocab + target, ascending, and all occurrences by link."""
+    """Return distinct links as source * target_vocab + target, ascending, and all occurrences by link."""
     found: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]] = []
     for start, stop in tqdm(spans(pairs), desc="indexing", unit="chunk", mininterval=1):
         keys, starts = occurrences(pairs, start, stop, source_vocab, target_vocab)
@@ -102,7 +102,7 @@ def _index(pairs: TokenPairs, source_vocab: int, target_vocab: int) -> tuple[NDA
         found.append((distinct, inverse.astype(np.int32), starts))
     all_keys = np.unique(np.concatenate([np.empty(0, np.int64), *(distinct for distinct, _, _ in found)]))
     chunks: list[_Chunk] = []
-    while found:  # each is let go of as it is done with: they are most of the memory
+    while found:  # frees each one after its use: they are most of the memory
         own_keys, place, token_starts = found.pop(0)
         chunks.append(_Chunk(np.searchsorted(all_keys, own_keys).astype(np.int32)[place], token_starts))
     return all_keys, chunks

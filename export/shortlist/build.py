@@ -1,4 +1,4 @@
-"""From pairs to a shortlist: what each source piece lists, and what is a candidate of every source."""
+"""Construction of a shortlist from pairs: the lists of source pieces, and candidates of every source."""
 
 from dataclasses import dataclass
 
@@ -14,18 +14,18 @@ from export.shortlist.vocabularies import Vocabularies
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How long the lists are; docs/explanation/shortlist.md has what other values cost and gain.
+    """Lengths of the lists; docs/explanation/shortlist.md has the costs and gains of other values.
 
     Raises:
-        ValueError: a setting below its least.
+        ValueError: a setting is below its minimum.
     """
 
     listed_per_piece: int = 10
-    """Most target pieces that a source piece lists, not counting itself."""
+    """Maximum number of target pieces that a source piece lists, not counting itself."""
     min_tokens: int = 2
-    """Target tokens that a source piece must explain of a piece to list it."""
+    """Minimum number of a target piece's tokens that a source piece must explain to list it."""
     num_always: int = 1200
-    """Target pieces that are candidates of every source."""
+    """Number of target pieces that are candidates of every source."""
     iterations: int = 5
     """Rounds of EM."""
 
@@ -39,20 +39,20 @@ class Settings:
 def build_shortlist(
     learning: TokenPairs, choosing: TokenPairs, vocabularies: Vocabularies, settings: Settings
 ) -> Shortlist:
-    """Lists learned from one set of pairs, the rest made up for by what another set shows to be missing.
+    """Learn lists from one set of pairs, and add what another set shows to be missing.
 
-    Every source piece lists the target pieces that it explains most tokens of. Candidates of every source
-    are the pieces that a name or number may need, then those that the lists leave out most often: pieces
-    from inside words, which no source piece foretells, more than frequent words, which are listed anyway.
+    Every source piece lists the target pieces whose tokens it explains most. Candidates of every source
+    are the pieces that names and numbers may need, then those that the lists miss most often: pieces from
+    inside words, which no source piece predicts, more than frequent words, which are listed anyway.
 
     Args:
         learning: pairs to align; the model's own translations, parallel text, or both.
-        choosing: other pairs, with the model's own translations as targets if at all possible.
-        vocabularies: the bundle's.
+        choosing: other pairs, preferably with the model's own translations as targets.
+        vocabularies: vocabularies of the bundle.
         settings: lengths of the lists.
 
     Raises:
-        ValueError: no pair to choose by: the shortlist would be sure to leave out what is needed.
+        ValueError: there are no pairs to learn from or to choose by: needed tokens would be missing.
     """
     if not len(learning) or not len(choosing):
         raise ValueError(f"{len(learning)} pairs to learn from and {len(choosing)} to choose by: too few")
@@ -63,7 +63,7 @@ def build_shortlist(
 def select_candidates(
     links: Links, learning: TokenPairs, choosing: TokenPairs, vocabularies: Vocabularies, settings: Settings
 ) -> Shortlist:
-    """`build_shortlist` after the alignment, which is what takes time."""
+    """Build a shortlist from an alignment, which is the slow part of `build_shortlist`."""
     copied = _copied_pieces(learning, choosing, vocabularies)
     spelling = np.array(vocabularies.spelling, np.int64)
     draft = _assemble(_best_of_each(links, spelling, vocabularies, settings), copied, spelling, vocabularies)
@@ -79,9 +79,9 @@ def select_candidates(
 def _copied_pieces(
     learning: TokenPairs, choosing: TokenPairs, vocabularies: Vocabularies
 ) -> NDArray[np.int64]:
-    """Pieces that list themselves: those that targets are known to hold, and bytes.
+    """Return the pieces that list themselves: those that are known to occur in targets, and bytes.
 
-    The words of the source's language would make a batch's candidates a tenth more, and are never said.
+    Words of the source language would increase a batch's candidates by a tenth, and are never produced.
     """
     if not vocabularies.is_shared:
         return np.empty(0, np.int64)
@@ -92,7 +92,7 @@ def _copied_pieces(
 def _best_of_each(
     links: Links, always: NDArray[np.int64], vocabularies: Vocabularies, settings: Settings
 ) -> Links:
-    """The links that explain most tokens, of each source piece, to pieces that need to be listed."""
+    """Return, for each source piece, its links that explain most tokens, to pieces that must be listed."""
     is_open = ~np.isin(links.target_ids, [*always.tolist(), *vocabularies.never])
     is_open &= links.num_tokens >= settings.min_tokens
     sources, targets = links.source_ids[is_open], links.target_ids[is_open]
@@ -106,7 +106,7 @@ def _best_of_each(
 def _assemble(
     links: Links, copied: NDArray[np.int64], always: NDArray[np.int64], vocabularies: Vocabularies
 ) -> Shortlist:
-    """A shortlist of these links and copies; what is always a candidate is not listed too."""
+    """Return a shortlist of these links and copies; pieces in `always` are not listed too."""
     sources = np.concatenate([links.source_ids, copied])
     targets = np.concatenate([links.target_ids, copied])
     is_listed = ~np.isin(targets, always)

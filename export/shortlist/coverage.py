@@ -1,4 +1,4 @@
-"""How much of what a model says a shortlist lets it say."""
+"""Coverage of a model's own translations by a shortlist."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,27 +14,27 @@ BATCH_SIZES = (8, 32)
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Of N pairs, the targets being the model's own translations with its full vocabulary.
+    """Coverage of N pairs, whose targets are the model's own translations with its full vocabulary.
 
-    A greedy translation that is covered is the same with the shortlist and without.
+    A greedy translation that is covered is the same with and without the shortlist.
     """
 
     token_share: float
-    """Target tokens that are candidates of their source; the end of sentence, always one, is not counted."""
+    """Share of target tokens that are candidates of their source, end of sentence (always one) excluded."""
     sentence_share: float
-    """Sentences whose tokens all are."""
+    """Share of sentences whose tokens all are candidates."""
     mean_candidates: float
-    """Of a source."""
+    """Mean number of candidates of a source."""
     mean_union: dict[int, float]
-    """Candidates of so many neighbouring sources together, by their number."""
+    """Mean number of candidates of several neighbouring sources together, by number of sources."""
 
 
 def measure_coverage(shortlist: Shortlist, pairs: TokenPairs) -> Coverage:
-    """Compare translations with their sources' candidates.
+    """Compare translations with the candidates of their sources.
 
     Args:
-        shortlist: of the pairs' vocabularies.
-        pairs: one or more, not those that the shortlist was made from, ids without end of sentence.
+        shortlist: shortlist for the pairs' vocabularies.
+        pairs: at least one, not those that the shortlist was made from, ids without end of sentence.
     """
     covered = is_covered(shortlist, pairs)
     of_token = np.repeat(np.arange(len(pairs)), pairs.targets.lengths)
@@ -49,7 +49,7 @@ def measure_coverage(shortlist: Shortlist, pairs: TokenPairs) -> Coverage:
 
 
 def is_covered(shortlist: Shortlist, pairs: TokenPairs) -> NDArray[np.bool_]:
-    """Whether each target token is a candidate of its source, bool [target tokens]."""
+    """Return whether each target token is a candidate of its source, bool [target tokens]."""
     covered = np.empty(len(pairs.targets.ids), np.bool_)
     is_candidate = np.zeros(shortlist.target_vocab, np.bool_)
     place = 0
@@ -63,6 +63,6 @@ def is_covered(shortlist: Shortlist, pairs: TokenPairs) -> NDArray[np.bool_]:
 
 
 def _mean_union(candidates: Sequence[NDArray[np.int64]], size: int) -> float:
-    """Over whole batches; over all sources in one where they do not fill a batch."""
+    """Return the mean over whole batches; over all sources together if they do not fill one."""
     starts = range(0, max(1, len(candidates) - size + 1), size)
     return float(np.mean([len(np.unique(np.concatenate(candidates[at : at + size]))) for at in starts]))

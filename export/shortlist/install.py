@@ -1,4 +1,4 @@
-"""A bundle without its shortlist, and with a new one."""
+"""Removal, copying and installation of a bundle's shortlist."""
 
 import dataclasses
 import shutil
@@ -13,11 +13,11 @@ from dragoman.shortlist import SHORTLIST_FILE, Shortlist
 from export.bundle import write_manifest
 
 ORIGIN_FIELD = "shortlist"
-"""Field of the manifest's `origin` that tells how the shortlist was made."""
+"""Field of the manifest's `origin` that records how the shortlist was made."""
 
 
 def copy_without_shortlist(bundle: Path, folder: Path) -> None:
-    """Copy a bundle into an empty folder; what it says there, it says with its full vocabulary.
+    """Copy a bundle without its shortlist into an empty folder; the copy uses the full vocabulary.
 
     Raises:
         BundleError: the bundle cannot be opened.
@@ -31,10 +31,10 @@ def copy_without_shortlist(bundle: Path, folder: Path) -> None:
 
 
 def take_shortlist(folder: Path, bundle: Path) -> None:
-    """Give a bundle the shortlist of another one of the same vocabularies, and the record of how it was made.
+    """Copy the shortlist of a bundle with the same vocabularies, and the record of how it was made.
 
     Raises:
-        BundleError: the other bundle cannot be opened, has no shortlist, or one for other vocabularies.
+        BundleError: the other bundle cannot be opened, or has no shortlist for these vocabularies.
     """
     manifest, other = open_bundle(folder).manifest, open_bundle(bundle).manifest
     if SHORTLIST_FILE not in other.files:
@@ -45,11 +45,11 @@ def take_shortlist(folder: Path, bundle: Path) -> None:
 
 
 def write_shortlist(folder: Path, shortlist: Shortlist, origin: Mapping[str, Any]) -> None:
-    """Put a shortlist into a bundle that nobody else uses yet, and vouch for it in the manifest.
+    """Add a shortlist to a bundle that nobody else uses yet, and list it in the manifest.
 
     Args:
-        folder: the bundle; see `staged_folder` for how to replace one that is in use.
-        shortlist: of the bundle's vocabularies.
+        folder: folder of the bundle; `staged_folder` replaces one that is in use.
+        shortlist: shortlist for the bundle's vocabularies.
         origin: how it was made and what it covers, for the manifest.
     """
     path = folder / SHORTLIST_FILE

@@ -1,4 +1,4 @@
-"""Sources and targets as token ids in flat arrays, many at once."""
+"""Many sources and targets as token ids in flat arrays."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 CHUNK_OCCURRENCES = 4_000_000
-"""Occurrences worked on at a time: they take some 200 MB while they are."""
+"""Number of occurrences processed at a time; they take about 200 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +17,11 @@ class Sequences:
 
     ids: NDArray[np.int32]
     offsets: NDArray[np.int64]
-    """int64 [N + 1], from 0 upwards."""
+    """int64 [N + 1], ascending from 0."""
 
     @classmethod
     def of(cls, sequences: Iterable[Sequence[int]]) -> "Sequences":
-        """Join sequences of ids into one."""
+        """Concatenate sequences of ids."""
         parts = [np.asarray(sequence, np.int32) for sequence in sequences]
         lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
         ids = np.concatenate(parts) if parts else np.empty(0, np.int32)
@@ -43,7 +43,7 @@ class TokenPairs:
     """Sources and their targets.
 
     Raises:
-        ValueError: not as many targets as sources.
+        ValueError: the numbers of sources and targets differ.
     """
 
     sources: Sequences
@@ -55,7 +55,7 @@ class TokenPairs:
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> "TokenPairs":
-        """Join pairs of a source's ids and its target's."""
+        """Concatenate pairs of source ids and target ids."""
         return cls(
             Sequences.of(source for source, _ in pairs),
             Sequences.of(target for _, target in pairs),
@@ -66,7 +66,7 @@ class TokenPairs:
 
 
 def spans(pairs: TokenPairs) -> list[tuple[int, int]]:
-    """Runs of pairs, start to stop, of about CHUNK_OCCURRENCES each; a pair is never divided."""
+    """Return runs of pairs, start to stop, of about CHUNK_OCCURRENCES each; a pair is never split."""
     sizes = (pairs.sources.lengths + 1) * pairs.targets.lengths
     chunk = np.cumsum(sizes) // CHUNK_OCCURRENCES
     bounds = np.flatnonzero(np.diff(chunk, prepend=-1)).tolist()
@@ -76,13 +76,13 @@ def spans(pairs: TokenPairs) -> list[tuple[int, int]]:
 def occurrences(
     pairs: TokenPairs, start: int, stop: int, source_vocab: int, target_vocab: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every target token of pairs start to stop beside every piece of its source.
+    """Return every target token of pairs start to stop with every piece of its source.
 
-    Each source begins with one piece more, the empty one, with the id `source_vocab`.
+    Each source begins with one extra piece, the empty one, with the id `source_vocab`.
 
     Returns:
-        Per occurrence source piece * target_vocab + target piece, those of a target token side by side, and
-        per target token where its own begin.
+        Per occurrence: source piece * target_vocab + target piece; those of a target token are adjacent. Per
+        target token: the index of its first occurrence.
     """
     num_pieces = pairs.sources.lengths[start:stop] + 1
     first = pairs.sources.offsets[start]
@@ -92,7 +92,7 @@ def occurrences(
 
     num_tokens = pairs.targets.lengths[start:stop]
     tokens = pairs.targets.ids[pairs.targets.offsets[start] : pairs.targets.offsets[stop]]
-    pieces_per_token = np.repeat(num_pieces, num_tokens)  # of each target token: pieces of its source
+    pieces_per_token = np.repeat(num_pieces, num_tokens)  # per target token: pieces of its source
     starts = np.cumsum(pieces_per_token) - pieces_per_token
     shift = np.repeat(np.repeat(piece_starts, num_tokens) - starts, pieces_per_token)
     return pieces[np.arange(len(shift)) + shift] * target_vocab + np.repeat(tokens, pieces_per_token), starts

@@ -1,4 +1,4 @@
-"""Text on disk, plain or parallel, as lines."""
+"""Lines of plain or parallel text files."""
 
 import bz2
 import gzip
@@ -14,13 +14,13 @@ from export.bundle import ExportError
 
 COLUMNS = (2, 3)
 OPENERS: dict[str, Callable[[Path], object]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
-"""By a file's ending; each gives the bytes inside."""
+"""Openers by file suffix; each returns the uncompressed bytes."""
 
 Item = TypeVar("Item")
 
 
 def read_lines(paths: Sequence[Path]) -> list[str]:
-    """Lines of UTF-8 files, unpacked by their endings, those with nothing but white space left out.
+    """Return the lines of UTF-8 files, uncompressed by their suffixes, without blank lines.
 
     Raises:
         ExportError: a file cannot be read or is not UTF-8.
@@ -29,10 +29,10 @@ def read_lines(paths: Sequence[Path]) -> list[str]:
 
 
 def read_pairs(paths: Sequence[Path]) -> list[tuple[str, str]]:
-    """Sources and targets: a pair a line, tabs between the columns, a tag before them or not.
+    """Return sources and targets: a pair per line, columns separated by tabs, optionally a tag first.
 
     Raises:
-        ExportError: a file cannot be read or is not UTF-8, or a line has not two or three columns.
+        ExportError: a file cannot be read or is not UTF-8, or a line does not have two or three columns.
     """
     pairs: list[tuple[str, str]] = []
     for path in paths:
@@ -45,7 +45,7 @@ def read_pairs(paths: Sequence[Path]) -> list[tuple[str, str]]:
 
 
 def evenly_spaced(items: Sequence[Item], most: int) -> list[Item]:
-    """At most so many of the items, from all over, in their order."""
+    """Return at most `most` items, evenly spaced, in their order."""
     places = np.linspace(0, len(items), min(most, len(items)), endpoint=False).astype(np.int64)
     return [items[place] for place in places.tolist()]
 

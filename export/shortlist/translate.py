@@ -1,4 +1,4 @@
-"""Lines to ids: with the translations that a bundle gives them, or those that came with them."""
+"""Conversion of lines to ids, with a bundle's translations or those of parallel text."""
 
 from collections.abc import Sequence
 
@@ -21,17 +21,17 @@ IdPair = tuple[list[int], list[int]]
 def translate(
     translator: Translator, preparer: Preparer, tokenizer: Tokenizer, lines: Sequence[str]
 ) -> list[IdPair]:
-    """Greedy translations of lines that the model can take whole.
+    """Translate lines greedily, if they are within the model's limit.
 
     Args:
-        translator: of a bundle of one pair, without a shortlist.
-        preparer: of the same bundle.
-        tokenizer: of its sources.
-        lines: a sentence each.
+        translator: translator of a bundle with one pair, without a shortlist.
+        preparer: preparer of the same bundle.
+        tokenizer: source tokenizer of the bundle.
+        lines: one sentence each.
 
     Returns:
-        Sources and targets, the pieces alone. Lines over the model's limit and translations that were cut are
-        left out.
+        Sources and targets, their pieces only. Lines over the model's limit and translations that were cut
+        are left out.
     """
     manifest = translator.manifest
     pair = manifest.languages.pair(None, None)
@@ -57,7 +57,7 @@ def translate(
 
 
 def tokenise(bundle: Bundle, pairs: Sequence[tuple[str, str]]) -> list[IdPair]:
-    """Ids of parallel text, the pieces alone; pairs over the model's limits are left out."""
+    """Return ids of parallel text, pieces only; pairs over the model's limits are left out."""
     limits = bundle.manifest.limits
     source_tokenizer, target_tokenizer = open_tokenizers(bundle)
     sources = source_tokenizer.encode([source for source, _ in pairs])

@@ -1,4 +1,4 @@
-"""What building a shortlist must know of a bundle's vocabularies."""
+"""Properties of a bundle's vocabularies that are needed to build a shortlist."""
 
 import json
 import re
@@ -14,29 +14,29 @@ from dragoman.manifest import SpecialIds
 WORD_START = "\N{LOWER ONE EIGHTH BLOCK}"
 """SentencePiece's mark of a piece that begins a word."""
 SPELLING_CATEGORIES = ("N", "P", "S", "Lu", "Ll", "Lt")
-"""Numbers, punctuation, symbols, cased letters. Not the scripts with thousands of characters."""
+"""Numbers, punctuation, symbols, cased letters; not the scripts with thousands of characters."""
 
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabularies:
-    """Sizes, and pieces that are treated unlike the others."""
+    """Sizes of the vocabularies, and pieces that need special treatment."""
 
     source_size: int
     target_size: int
     is_shared: bool
-    """An id means the same piece in source and target, so that a name can be copied."""
+    """Whether an id means the same piece in source and target, so that names can be copied."""
     spelling: tuple[int, ...]
     """Candidates of every source: the end of sentence, the unknown piece, single characters."""
     bytes: tuple[int, ...]
-    """Pieces of the target that stand for one byte of a character outside the vocabulary."""
+    """Target pieces for one byte of a character outside the vocabulary."""
     never: tuple[int, ...]
-    """Never candidates: no translation holds them."""
+    """Pieces that are never candidates: no translation contains them."""
 
 
 def read_vocabularies(bundle: Bundle) -> Vocabularies:
-    """Of a bundle that can be opened."""
+    """Read the vocabularies of a bundle that can be opened."""
     manifest = bundle.manifest
     special_ids = manifest.special_ids
     pieces = _pieces(bundle)
@@ -52,7 +52,7 @@ def read_vocabularies(bundle: Bundle) -> Vocabularies:
 
 
 def _pieces(bundle: Bundle) -> list[str]:
-    """Of the target, by id."""
+    """Return the target pieces by id."""
     files = bundle.manifest.target_tokenizer
     if files.vocabulary is not None:
         listed: list[str] = json.loads(bundle.file(files.vocabulary).read_bytes())
@@ -62,7 +62,7 @@ def _pieces(bundle: Bundle) -> list[str]:
 
 
 def spelling_pieces(pieces: Sequence[str], special_ids: SpecialIds) -> tuple[int, ...]:
-    """End of sentence, unknown piece, the bare word start, and every digit, sign and cased letter."""
+    """Return end of sentence, unknown piece, the bare word start, and all digits, signs and cased letters."""
     singles = {number for number, piece in enumerate(pieces) if _is_spelling(piece)}
     return tuple(sorted(singles | {special_ids.eos, special_ids.unk}))
 

@@ -11,9 +11,8 @@ from dragoman.contract import CacheDType
 from export.graph.builder import GraphBuilder
 
 MANY_PARTS = 16
-"""Number of parts from which one operator makes all of them. onnxruntime folds constants when it loads a
-graph and copies the table for each operator that reads it: 31 parts of a gigabyte took 34 s to open, then 8
-s."""
+"""Number of parts from which one operator makes them all. onnxruntime folds constants when it loads a graph
+and copies the table for each operator that reads it: 31 parts of a gigabyte took 34 s to open, then 8 s."""
 Weights = NDArray[np.float32]
 Map = tuple[str, Weights, Weights]
 """Linear layer: name, weight [N, K] and bias [N]."""
