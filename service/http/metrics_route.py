@@ -8,24 +8,12 @@ from starlette.responses import Response
 
 from service.accounts.keys import Scope
 from service.http.authentication import Authenticator
-from service.http.errors import ErrorKind
-from service.http.openapi_parts import WITH_KEY, error_responses
+from service.http.openapi import KEY_ERRORS, WITH_KEY, error_responses
 from service.http.threads import run_in_thread
 from service.telemetry.metrics import Metrics
 
 Access = Literal["open", "key", "off"]
 """Who may read metrics: anybody, callers with a key of the scope `admin`, or nobody."""
-REASONS = {
-    ErrorKind.UNAUTHENTICATED: "There is no API key, and metrics want one; or there is none like it",
-    ErrorKind.FORBIDDEN: "The API key is not for this",
-    ErrorKind.RATE_LIMITED: "Too many requests came; `Retry-After` says when to come back",
-    ErrorKind.STORE_UNAVAILABLE: "The key cannot be looked up",
-}
-
-EXAMPLE = """# HELP dragoman_segments_waiting Segments that wait for a replica
-# TYPE dragoman_segments_waiting gauge
-dragoman_segments_waiting 0.0
-"""
 
 
 def metrics_routes(metrics: Metrics, authenticator: Authenticator, access: Access) -> APIRouter:
@@ -42,10 +30,10 @@ def metrics_routes(metrics: Metrics, authenticator: Authenticator, access: Acces
         response_class=Response,
         responses={
             200: {
-                "description": "All of them, in Prometheus's text format",
-                "content": {CONTENT_TYPE_PLAIN_0_0_4: {"schema": {"type": "string"}, "example": EXAMPLE}},
+                "description": "All metrics in Prometheus's text format",
+                "content": {CONTENT_TYPE_PLAIN_0_0_4: {"schema": {"type": "string"}}},
             },
-            **(error_responses(REASONS) if requires_key else {}),
+            **(error_responses(KEY_ERRORS) if requires_key else {}),
         },
         dependencies=WITH_KEY if requires_key else (),
     )

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from itertools import chain
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
@@ -15,20 +16,66 @@ from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, SafeJSONRespon
 from service.http.fields import Fields, field_error
 from service.http.forms import read_urlencoded
 from service.http.multipart import FormError
-from service.http.openapi_parts import WITH_KEY
-from service.jobs import openapi_parts
+from service.http.openapi import (
+    BODY_ERRORS,
+    KEY_ERRORS,
+    MULTIPART,
+    OCTETS,
+    WITH_KEY,
+    error_responses,
+    event_stream,
+    file_response,
+    header_parameter,
+    path_parameter,
+    query_parameters,
+    reference_to,
+    request_of,
+)
 from service.jobs.errors import FileRejected, JobUnfinished, NoResult, UnknownJob
 from service.jobs.events import MAX_STREAMS, EventStream, job_events
 from service.jobs.job import ID_LENGTH, Job, JobState, Kept, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
 from service.jobs.ranges import Unsatisfiable, is_known, wanted_part
 from service.jobs.request_fields import read_job_request
+from service.jobs.requests import CreateJobForm, JobOptionsIn, ListJobsQuery
 from service.jobs.responses import JobOut, JobsResponse, present_job, present_page
 from service.jobs.storage import stored_bytes_of_key
-from service.jobs.upload_form import receive
+from service.jobs.upload_form import JSON_LINES, receive
 
 ONE = "/jobs/{job_id}"
 PAGE_LENGTH, MAX_PAGE_LENGTH = 20, 100
+JSON_LINES_OUT = "application/jsonl"
+READ_ERRORS = (*KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE)
+ERRORS = error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND])
+UPLOAD_ERRORS = (
+    *KEY_ERRORS,
+    *BODY_ERRORS,
+    ErrorKind.QUOTA_EXCEEDED,
+    ErrorKind.OVERLOADED,
+    ErrorKind.NO_ROOM,
+)
+JOB_ID = path_parameter("job_id", "From the response to its creation.")
+RANGE = header_parameter("Range", "The bytes to return, as in `bytes=1000-1999`; one range only.")
+UPLOAD = request_of(CreateJobForm, [MULTIPART], query_parameters(JobOptionsIn))
+UPLOAD["requestBody"]["content"][JSON_LINES[0]] = {
+    "schema": {
+        "type": "string",
+        "description": "JSON lines; `application/jsonl` is accepted as well. The options are in the URL.",
+        "examples": ['{"text": "Ein Hund rennt."}\n{"text": "Zwei Kinder spielen."}\n'],
+        "properties": {},
+    }
+}
+
+
+def file_responses(description: str, media_type: str) -> dict[int | str, dict[str, Any]]:
+    """Return the documentation of the responses of a route that returns a file of a job."""
+    return {
+        200: file_response(description, media_type),
+        206: file_response("A part of the file", media_type),
+        304: {"description": "The client has the current version"},
+        **ERRORS,
+        **error_responses([ErrorKind.CONFLICT, ErrorKind.RANGE_NOT_SATISFIABLE]),
+    }
 
 
 class JobAuthenticator:
@@ -82,14 +129,12 @@ def _add_sending(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int) -> N
     @routes.post(
         "/jobs",
         operation_id="create_job",
-        summary="Have a file translated",
+        summary="Translate a file",
         status_code=202,
         response_model=JobOut,
-        responses=openapi_parts.responses(
-            {202: openapi_parts.job_answer("The job that was made", openapi_parts.RUNNING)},
-            openapi_parts.OF_UPLOAD,
-        ),
-        openapi_extra=dict(openapi_parts.UPLOAD),
+        response_description="The new job",
+        responses=error_responses(UPLOAD_ERRORS),
+        openapi_extra=UPLOAD,
     )
     async def create(connection: Request) -> Response:
         """Accept a form with the file and its options, or JSON lines with the options in the URL. The whole
@@ -105,14 +150,9 @@ def _add_sending(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int) -> N
         summary="Cancel a job, or remove one that has ended",
         status_code=202,
         response_model=JobOut,
-        responses=openapi_parts.responses(
-            {
-                202: openapi_parts.job_answer("It is cancelled, or about to be", openapi_parts.RUNNING),
-                204: {"description": "It had ended, and is gone with its files"},
-            },
-            openapi_parts.OF_ONE,
-        ),
-        openapi_extra=dict(openapi_parts.ONE),
+        response_description="The job is cancelled, or will be soon",
+        responses={204: {"description": "The job had ended; it is deleted"}, **ERRORS},
+        openapi_extra=request_of(parameters=[JOB_ID]),
     )
     async def delete(connection: Request) -> Response:
         """Refund what was charged for texts that were not translated."""
@@ -130,14 +170,11 @@ def _add_asking(routes: APIRouter, jobs: JobAuthenticator) -> None:
     @routes.get(
         "/jobs",
         operation_id="list_jobs",
-        summary="The caller's own jobs",
+        summary="List the caller's jobs",
         response_model=JobsResponse,
-        response_description="A page of them, the latest first",
-        responses=openapi_parts.responses(
-            {200: {"content": {"application/json": {"example": dict(openapi_parts.PAGE)}}}},
-            openapi_parts.OF_LIST,
-        ),
-        openapi_extra=dict(openapi_parts.LISTED),
+        response_description="One page of jobs, the latest first",
+        responses=error_responses([*READ_ERRORS, ErrorKind.INVALID_INPUT]),
+        openapi_extra=request_of(parameters=query_parameters(ListJobsQuery)),
     )
     async def list_jobs(connection: Request) -> Response:
         """Return one page of jobs. All callers without a key share their jobs."""
@@ -151,14 +188,11 @@ def _add_asking(routes: APIRouter, jobs: JobAuthenticator) -> None:
     @routes.get(
         ONE,
         operation_id="get_job",
-        summary="How far a job is",
+        summary="Return a job",
         response_model=JobOut,
         response_description="The job as it is now",
-        responses=openapi_parts.responses(
-            {200: {"content": {"application/json": {"example": dict(openapi_parts.DONE)}}}},
-            openapi_parts.OF_ONE,
-        ),
-        openapi_extra=dict(openapi_parts.ONE),
+        responses=ERRORS,
+        openapi_extra=request_of(parameters=[JOB_ID]),
     )
     async def get(connection: Request) -> Response:
         """Return the job's state, progress, time left, and what went wrong."""
@@ -169,8 +203,13 @@ def _add_asking(routes: APIRouter, jobs: JobAuthenticator) -> None:
         operation_id="follow_job",
         summary="Follow a job",
         response_class=Response,
-        responses=openapi_parts.responses({200: openapi_parts.events_answer()}, openapi_parts.OF_STREAM),
-        openapi_extra=dict(openapi_parts.ONE),
+        response_description="`progress`: the job, at first and whenever it changes. `end`: it has ended",
+        responses={
+            200: event_stream(dict.fromkeys(("progress", "end"), reference_to(JobOut))),
+            **ERRORS,
+            **error_responses([ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED]),
+        },
+        openapi_extra=request_of(parameters=[JOB_ID]),
     )
     async def follow(connection: Request) -> StreamingResponse:
         """Stream server-sent events until the job ends. If the server stops before that, follow it again."""
@@ -195,54 +234,35 @@ def _add_fetching(routes: APIRouter, jobs: JobAuthenticator) -> None:
     @routes.get(
         f"{ONE}/result",
         operation_id="get_job_result",
-        summary="Fetch the translated file",
+        summary="Download the translated file",
         response_class=Response,
-        responses=openapi_parts.responses(
-            {
-                200: openapi_parts.file_answer("The file", openapi_parts.OCTETS, "A dog runs."),
-                206: openapi_parts.file_answer("A part of it", openapi_parts.OCTETS, "A dog"),
-                304: {"description": "The client has it already"},
-            },
-            openapi_parts.OF_RESULT,
-        ),
-        openapi_extra=dict(openapi_parts.RANGED),
+        responses=file_responses("The translated file", OCTETS),
+        openapi_extra=request_of(parameters=[JOB_ID, RANGE]),
     )
     async def result(connection: Request) -> Response:
         """Return the file in its original format. Its `ETag` is its SHA-256; it can be fetched in parts."""
         job = await jobs.find(connection)
-        return await _file(connection, jobs, _result_of(job), job.job_request.file_name, openapi_parts.OCTETS)
+        return await _file(connection, jobs, _result_of(job), job.job_request.file_name, OCTETS)
 
     @routes.get(
         f"{ONE}/errors",
         operation_id="get_job_errors",
-        summary="What could not be translated",
+        summary="List the texts that were not translated",
         response_class=Response,
-        responses=openapi_parts.responses(
-            {
-                200: openapi_parts.file_answer(
-                    "A JSON object a line: `file`, `place`, `outcome` (`untranslated`, or `cut` where a "
-                    "length limit was reached), `problem`, `text`",
-                    openapi_parts.JSON_LINES_OUT,
-                    openapi_parts.PROBLEMS,
-                ),
-                304: {"description": "The client has it already"},
-                206: openapi_parts.file_answer(
-                    "A part of it", openapi_parts.JSON_LINES_OUT, openapi_parts.PROBLEMS
-                ),
-            },
-            openapi_parts.OF_RESULT,
+        responses=file_responses(
+            "A JSON object per line: `file`, `place`, `outcome` (`untranslated`, or `cut` at a length "
+            "limit), `problem`, `text`",
+            JSON_LINES_OUT,
         ),
-        openapi_extra=dict(openapi_parts.RANGED),
+        openapi_extra=request_of(parameters=[JOB_ID, RANGE]),
     )
     async def errors(connection: Request) -> Response:
         """Return the list for a job that is done; it is empty if all texts were translated."""
         job = await jobs.find(connection)
         _result_of(job)
         if job.errors is None:
-            return Response(media_type=openapi_parts.JSON_LINES_OUT)
-        return await _file(
-            connection, jobs, job.errors, f"{job.id}.errors.jsonl", openapi_parts.JSON_LINES_OUT
-        )
+            return Response(media_type=JSON_LINES_OUT)
+        return await _file(connection, jobs, job.errors, f"{job.id}.errors.jsonl", JSON_LINES_OUT)
 
 
 def _result_of(job: Job) -> Kept:

@@ -9,7 +9,7 @@ from service.api.deepl.glossaries import glossary_routes
 from service.api.deepl.responses import FORM, ROOT
 from service.api.deepl.translation import translation_routes
 from service.api.deepl.unsupported import unserved_routes
-from service.http.openapi_parts import operation_ids
+from service.http.openapi import operation_ids
 from service.services import ApiDefinition, Services
 
 DOCUMENT_PATHS = frozenset({f"{ROOT}/document", f"{ROOT}/glossaries"})
@@ -34,6 +34,7 @@ def deepl_api(services: Services) -> ApiDefinition:
     translation_service, authenticator = services.translation_service, services.authenticator
     routes = APIRouter(
         prefix=ROOT,
+        tags=["deepl"],
         dependencies=[Depends(KEY_HEADER), Depends(KEY_IN_QUERY)],
         generate_unique_id_function=operation_ids("deepl"),
     )

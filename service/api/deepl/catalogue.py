@@ -7,11 +7,12 @@ from fastapi.responses import Response
 
 from service.api.deepl.authentication import enter
 from service.api.deepl.languages import name_of, source_codes, target_codes
-from service.api.deepl.openapi_parts import LANGUAGES, USAGE
 from service.api.deepl.responses import DeepLRoute
+from service.api.deepl.schemas import DeepLLanguage, LanguagesQuery, Usage, UsageQuery, errors_of
 from service.http.authentication import Authenticator
 from service.http.errors import SafeJSONResponse
 from service.http.fields import field_error
+from service.http.openapi import query_parameters, request_of
 from service.http.threads import run_in_thread
 from service.translation.translation_service import TranslationService
 
@@ -24,7 +25,14 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
     """Return the routes for languages and usage; any key may use them."""
     router = APIRouter(route_class=DeepLRoute)
 
-    @router.get("/languages", summary="The languages served", openapi_extra=LANGUAGES)
+    @router.get(
+        "/languages",
+        summary="List the languages",
+        response_model=list[DeepLLanguage],
+        response_description="The languages of one side",
+        responses=errors_of(),
+        openapi_extra=request_of(parameters=query_parameters(LanguagesQuery)),
+    )
     async def languages(connection: Request) -> Response:
         """Return the source languages, or the target ones if `type`, in the URL or in a form, is `target`."""
         _, fields = await enter(connection, authenticator, scope=None)
@@ -35,7 +43,14 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
         codes = target_codes(routes) if side == TARGET else source_codes(routes)
         return SafeJSONResponse([_present(code, side) for code in codes])
 
-    @router.get("/usage", summary="Characters used this month", openapi_extra=USAGE)
+    @router.get(
+        "/usage",
+        summary="Characters used this month",
+        response_model=Usage,
+        response_description="The usage of the request's key",
+        responses=errors_of(),
+        openapi_extra=request_of(parameters=query_parameters(UsageQuery)),
+    )
     async def usage(connection: Request) -> Response:
         """Return the usage of the request's key. Months are calendar months in UTC."""
         caller, _ = await enter(connection, authenticator, scope=None)

@@ -11,15 +11,30 @@ from service.accounts.callers import Caller
 from service.accounts.keys import Scope
 from service.api.deepl.authentication import enter
 from service.api.deepl.languages import are_variants
-from service.api.deepl.openapi_parts import DOCUMENT_RESULT, DOCUMENT_STATUS, UPLOAD
 from service.api.deepl.parameters import read_document_parameters
 from service.api.deepl.responses import DeepLRoute, WordedError
+from service.api.deepl.schemas import (
+    DocumentKeyIn,
+    DocumentStatus,
+    UploadDocumentForm,
+    UploadedDocument,
+    errors_of,
+)
 from service.formats.errors import FileProblem
 from service.formats.known import are_alike
 from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields, field_error
 from service.http.forms import Upload
+from service.http.openapi import (
+    FORM,
+    JSON,
+    MULTIPART,
+    OCTETS,
+    file_response,
+    path_parameter,
+    request_of,
+)
 from service.jobs.documents import Documents, Handed, unknown_document
 from service.jobs.errors import FileRejected
 from service.jobs.job import Job, JobRequest, JobState
@@ -32,7 +47,6 @@ INVALID_FILE = "Invalid file data."
 ASSUMED_CHARACTERS_PER_S = 500
 """Rate until a document's own is measured: about that of one core with a small model."""
 ONE = "/document/{document_id}"
-OCTETS = "application/octet-stream"
 STATUSES = {
     JobState.QUEUED: "queued",
     JobState.RUNNING: "translating",
@@ -56,7 +70,14 @@ def document_routes(
     if documents is None:
         return router
 
-    @router.post("/document", summary="Send a document in", openapi_extra=UPLOAD)
+    @router.post(
+        "/document",
+        summary="Upload a document",
+        response_model=UploadedDocument,
+        response_description="The document is queued",
+        responses=errors_of(ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM),
+        openapi_extra=request_of(UploadDocumentForm, [MULTIPART]),
+    )
     async def upload(connection: Request) -> Response:
         """Queue a document for translation; the response does not wait for it."""
         require_ready(translation_service.inference)
@@ -65,6 +86,10 @@ def document_routes(
         return SafeJSONResponse(
             {"document_id": handed.job.id.upper(), "document_key": handed.document_key.upper()}
         )
+
+    errors = errors_of(ErrorKind.NOT_FOUND)
+    document_id = path_parameter("document_id", "From the response to the upload.")
+    of_one = request_of(DocumentKeyIn, [JSON, FORM], [document_id])
 
     async def find(connection: Request) -> Job:
         caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
@@ -76,13 +101,24 @@ def document_routes(
             raise unknown_document()
         return job
 
-    @router.post(ONE, summary="Ask after a document", openapi_extra=DOCUMENT_STATUS)
+    @router.post(
+        ONE,
+        summary="Return the state of a document",
+        response_model=DocumentStatus,
+        response_description="The state",
+        responses=errors,
+        openapi_extra=of_one,
+    )
     async def status(connection: Request) -> Response:
         """Return whether the document is done, failed or still in progress."""
         return SafeJSONResponse(_present(await find(connection)))
 
     @router.post(
-        f"{ONE}/result", summary="Fetch a document", response_class=Response, openapi_extra=DOCUMENT_RESULT
+        f"{ONE}/result",
+        summary="Download a document",
+        response_class=Response,
+        responses={**errors, 200: file_response("The translated document")},
+        openapi_extra=of_one,
     )
     async def result(connection: Request) -> Response:
         """Return the translated document once, and delete it."""

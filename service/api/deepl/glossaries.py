@@ -18,18 +18,18 @@ from service.accounts.glossary_entries import EntriesFormat
 from service.accounts.keys import Scope
 from service.api.deepl.authentication import enter
 from service.api.deepl.languages import PairsServed, base_of
-from service.api.deepl.openapi_parts import (
-    CREATE_GLOSSARY,
-    DELETE_GLOSSARY,
-    GLOSSARY,
-    GLOSSARY_ENTRIES,
-    GLOSSARY_LANGUAGE_PAIRS,
-    LIST_GLOSSARIES,
-)
 from service.api.deepl.responses import DeepLRoute, WordedError
+from service.api.deepl.schemas import (
+    CreateGlossaryIn,
+    DeepLGlossary,
+    Glossaries,
+    GlossaryPairs,
+    errors_of,
+)
 from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields, field_error
+from service.http.openapi import FORM, JSON, file_response, path_parameter, request_of
 from service.http.threads import run_in_thread
 from service.translation.translation_service import TranslationService
 
@@ -60,7 +60,12 @@ def glossary_routes(
     pairs = PairsServed(translation_service.inference)
 
     @router.get(
-        "/glossary-language-pairs", summary="Pairs of glossaries", openapi_extra=GLOSSARY_LANGUAGE_PAIRS
+        "/glossary-language-pairs",
+        summary="List the language pairs of glossaries",
+        response_model=GlossaryPairs,
+        response_description="The pairs",
+        responses=errors_of(),
+        openapi_extra=request_of(),
     )
     async def language_pairs(connection: Request) -> Response:
         """Return all pairs that the server translates if it stores glossaries, otherwise none."""
@@ -70,7 +75,15 @@ def glossary_routes(
         served = [{"source_lang": source, "target_lang": target} for source, target in await pairs.current()]
         return SafeJSONResponse({"supported_languages": served})
 
-    @router.post("/glossaries", status_code=CREATED, summary="Keep a glossary", openapi_extra=CREATE_GLOSSARY)
+    @router.post(
+        "/glossaries",
+        status_code=CREATED,
+        summary="Store a glossary",
+        response_model=DeepLGlossary,
+        response_description="The stored glossary",
+        responses=errors_of(),
+        openapi_extra=request_of(CreateGlossaryIn, [JSON, FORM]),
+    )
     async def create(connection: Request) -> Response:
         """Store terms of one language with their translations into another."""
         caller, fields = await enter(connection, authenticator, Scope.GLOSSARIES)
@@ -84,7 +97,14 @@ def glossary_routes(
         made = await run_in_thread(lambda: authenticator.accounts.add_glossary(caller, new))
         return SafeJSONResponse(_present(made), CREATED)
 
-    @router.get("/glossaries", summary="All glossaries", openapi_extra=LIST_GLOSSARIES)
+    @router.get(
+        "/glossaries",
+        summary="List all glossaries",
+        response_model=Glossaries,
+        response_description="The key's glossaries",
+        responses=errors_of(),
+        openapi_extra=request_of(),
+    )
     async def all_glossaries(connection: Request) -> Response:
         """List the key's glossaries, the oldest first."""
         caller, _ = await enter(connection, authenticator, Scope.GLOSSARIES)
@@ -96,28 +116,46 @@ def glossary_routes(
 
 
 def _add_routes_of_one(router: APIRouter, authenticator: Authenticator) -> None:
+    errors = errors_of(ErrorKind.NOT_FOUND)
+    of_one = request_of(parameters=[path_parameter("glossary_id", "From the response to its creation.")])
+
     async def find(connection: Request, look: Callable[[Caller, str], Result]) -> Result:
         caller, _ = await enter(connection, authenticator, Scope.GLOSSARIES)
         glossary_id = str(connection.path_params["glossary_id"])
         return await _known(lambda: look(caller, glossary_id), glossary_id)
 
-    @router.get(ONE, summary="One glossary", openapi_extra=GLOSSARY)
+    @router.get(
+        ONE,
+        summary="Return one glossary",
+        response_model=DeepLGlossary,
+        response_description="The glossary",
+        responses=errors,
+        openapi_extra=of_one,
+    )
     async def one(connection: Request) -> Response:
         """Return everything about a glossary but its entries."""
         return SafeJSONResponse(_present(await find(connection, authenticator.accounts.get_glossary)))
 
     @router.get(
         f"{ONE}/entries",
-        summary="A glossary's entries",
+        summary="Return a glossary's entries",
         response_class=Response,
-        openapi_extra=GLOSSARY_ENTRIES,
+        responses={**errors, 200: file_response("The entries", TSV)},
+        openapi_extra=of_one,
     )
     async def entries(connection: Request) -> Response:
         """Return lines of source term, tab, target term and line feed."""
         _require_tsv(connection)
         return Response(await find(connection, authenticator.accounts.glossary_tsv), media_type=TSV)
 
-    @router.delete(ONE, status_code=NO_CONTENT, summary="Delete a glossary", openapi_extra=DELETE_GLOSSARY)
+    @router.delete(
+        ONE,
+        status_code=NO_CONTENT,
+        summary="Delete a glossary",
+        response_description="The glossary is deleted",
+        responses=errors,
+        openapi_extra=of_one,
+    )
     async def delete(connection: Request) -> Response:
         """Delete a glossary permanently."""
         await find(connection, authenticator.accounts.delete_glossary)

@@ -1,6 +1,7 @@
 """Parsing of the fields of a translation, of texts or of a document, into a request."""
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from dragoman import DecodingOptions
 from dragoman.types import Splitting
@@ -16,12 +17,15 @@ LINGER_S = 15.0
 """Seconds for which work continues after its client has disconnected. DeepL's own clients time out after 10 s
 and retry up to five times, at most 12.9 s later: 1.6 ** 5 s of back-off, and 23 % of jitter."""
 GREEDY = 1
-FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
+Formality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
+FORMALITIES: tuple[Formality, ...] = get_args(Formality)
 NO_FORMALITY = "'formality' is not supported for given 'target_lang'."
 FORMAL_ONLY = frozenset({"more", "less"})
-MODEL_TYPES = ("quality_optimized", "prefer_quality_optimized", "latency_optimized")
+ModelType = Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"]
+MODEL_TYPES: tuple[ModelType, ...] = get_args(ModelType)
 LATENCY = "latency_optimized"
-TAG_HANDLING_VERSIONS = ("v1", "v2")
+TagHandlingVersion = Literal["v1", "v2"]
+TAG_HANDLING_VERSIONS: tuple[TagHandlingVersion, ...] = get_args(TagHandlingVersion)
 SPLITTINGS = {"0": Splitting.OFF, "1": Splitting.SENTENCES, "nonewlines": Splitting.NO_NEWLINES}
 GLOSSARIES = "glossaries are not used in translations here; send the request without one"
 UNSERVED = {

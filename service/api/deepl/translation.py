@@ -10,12 +10,13 @@ from service.accounts.callers import Caller
 from service.accounts.keys import Scope
 from service.api.deepl.authentication import enter
 from service.api.deepl.languages import are_variants, base_of
-from service.api.deepl.openapi_parts import TRANSLATE_BY_URL, TRANSLATE_IN_BODY
 from service.api.deepl.parameters import DeepLParameters, read_parameters
 from service.api.deepl.responses import DeepLRoute
+from service.api.deepl.schemas import TranslateIn, Translations, errors_of
 from service.http.authentication import Authenticator
 from service.http.disconnection import cancel_on_disconnect
-from service.http.errors import FieldProblem, SafeJSONResponse, invalid_input
+from service.http.errors import ErrorKind, FieldProblem, SafeJSONResponse, invalid_input
+from service.http.openapi import FORM, JSON, query_parameters, request_of
 from service.readiness import require_ready
 from service.translation.request import UNDETERMINED, TranslationRequest, TranslationResult
 from service.translation.translation_service import TextsRejectedError, TranslationService
@@ -24,6 +25,7 @@ from service.translation.translation_service import TextsRejectedError, Translat
 def translation_routes(translation_service: TranslationService, authenticator: Authenticator) -> APIRouter:
     """Return the routes: POST, and GET for the oldest clients."""
     router = APIRouter(route_class=DeepLRoute)
+    errors = errors_of(ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM, ErrorKind.TIMEOUT)
 
     async def translate(connection: Request) -> Response:
         require_ready(translation_service.inference)
@@ -41,12 +43,26 @@ def translation_routes(translation_service: TranslationService, authenticator: A
             raise invalid_input(problems, total=len(problems)) from error
         return SafeJSONResponse({"translations": present(answers, parameters)})
 
-    @router.post("/translate", summary="Translate texts", openapi_extra=TRANSLATE_IN_BODY)
+    @router.post(
+        "/translate",
+        summary="Translate texts",
+        response_model=Translations,
+        response_description="The translations",
+        responses=errors,
+        openapi_extra=request_of(TranslateIn, [JSON, FORM]),
+    )
     async def translate_posted(connection: Request) -> Response:
         """Translate each text on its own, in order; if any cannot be translated, the request fails."""
         return await translate(connection)
 
-    @router.get("/translate", summary="Translate texts in the URL", openapi_extra=TRANSLATE_BY_URL)
+    @router.get(
+        "/translate",
+        summary="Translate texts in the URL",
+        response_model=Translations,
+        response_description="The translations",
+        responses=errors,
+        openapi_extra=request_of(parameters=query_parameters(TranslateIn)),
+    )
     async def translate_got(connection: Request) -> Response:
         """Translate as the POST does."""
         return await translate(connection)

@@ -10,11 +10,11 @@ from starlette.responses import Response
 from service.api.libretranslate.errors import PATHS, TRANSLATE_FILE, error_form
 from service.api.libretranslate.files import file_routes
 from service.api.libretranslate.languages import Catalogues
-from service.api.libretranslate.openapi_parts import answered, responses
+from service.api.libretranslate.schemas import errors_of
 from service.api.libretranslate.server_info import server_routes
 from service.api.libretranslate.texts import text_routes
 from service.http.errors import ErrorKind, SafeJSONResponse
-from service.http.openapi_parts import operation_ids
+from service.http.openapi import operation_ids
 from service.services import ApiDefinition, Services
 from service.versions import installed_version
 
@@ -45,11 +45,10 @@ def _add_specification(routes: APIRouter, headers: Mapping[str, str]) -> None:
 
     @routes.get(
         "/spec",
-        summary="This API as OpenAPI",
-        responses=responses(
-            answered(dict[str, Any], "The document", {"its beginning": {"openapi": "3.1.0"}}),
-            [ErrorKind.INTERNAL],
-        ),
+        summary="Return this API's OpenAPI document",
+        response_model=dict[str, Any],
+        response_description="The document",
+        responses=errors_of([ErrorKind.INTERNAL]),
     )
     async def specification() -> Response:
         """Return the specification of these routes alone; `/openapi.json` has all routes of the server."""

@@ -19,23 +19,15 @@ from service.api.libretranslate.errors import (
     required,
 )
 from service.api.libretranslate.languages import Catalogues
-from service.api.libretranslate.openapi_parts import (
-    BYTES,
-    FILE_NAME,
-    FILE_TO_TRANSLATE,
-    OF_WORK,
-    WITH_ANY_KEY,
-    answered,
-    file_body,
-    responses,
-)
 from service.api.libretranslate.requests import Pair, find_pair
 from service.api.libretranslate.responses import TranslatedFile
+from service.api.libretranslate.schemas import WITH_ANY_KEY, TranslateFileForm, errors_of
 from service.formats.known import installed_suffixes, is_known
 from service.http.disconnection import cancel_on_disconnect
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
 from service.http.forms import Upload
+from service.http.openapi import MULTIPART, OCTETS, file_response, path_parameter, request_of
 from service.jobs.documents import Documents, Handed
 from service.jobs.errors import FileRejected
 from service.jobs.job import ID_LENGTH, Job, JobRequest, JobState
@@ -47,11 +39,6 @@ from service.services import Services
 MAX_NAME_LENGTH = 150
 """Maximum characters of a file name, from its end, in URLs and downloads; quoting may make 12 of each."""
 
-FETCHED_FROM = {
-    "a letter": {"translatedFileUrl": f"http://127.0.0.1:8000/download_file/019ab7c1{'0' * 88}.letter.txt"}
-}
-FILE = {"type": "string", "contentMediaType": BYTES}
-
 
 def file_routes(services: Services, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
     """Return the routes that translate files; arguments are those of `text_routes`."""
@@ -62,8 +49,10 @@ def file_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
         TRANSLATE_FILE,
         summary="Translate a file",
         dependencies=WITH_ANY_KEY,
-        responses=responses(answered(TranslatedFile, "Where it can be fetched", FETCHED_FROM), OF_WORK),
-        openapi_extra=file_body(FILE_TO_TRANSLATE),
+        response_model=TranslatedFile,
+        response_description="The URL of the translated file",
+        responses=errors_of(),
+        openapi_extra=request_of(TranslateFileForm, [MULTIPART]),
     )
     async def translate_file(request: Request) -> Response:
         """Translate a file of a kind that `/frontend/settings` lists. The response waits until it is done."""
@@ -81,13 +70,13 @@ def file_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
 
     @routes.get(
         f"{DOWNLOADS}/{{name:path}}",
-        summary="Fetch a translated file",
+        summary="Download a translated file",
         response_class=Response,
-        responses=responses(
-            {"description": "The file", "content": {BYTES: {"schema": FILE, "example": "A dog runs."}}},
-            (ErrorKind.FORBIDDEN, ErrorKind.NOT_FOUND, ErrorKind.INTERNAL),
-        ),
-        openapi_extra={"parameters": [FILE_NAME]},
+        responses={
+            200: file_response("The file"),
+            **errors_of((ErrorKind.FORBIDDEN, ErrorKind.NOT_FOUND, ErrorKind.INTERNAL)),
+        },
+        openapi_extra={"parameters": [path_parameter("name", "The last part of `translatedFileUrl`.")]},
     )
     async def download_file(request: Request) -> Response:
         """Return a translated file to anyone who has its URL, until it is deleted."""
@@ -102,7 +91,7 @@ def file_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
             "Content-Disposition": f"attachment; filename*=UTF-8''{file_name}",
             "X-Content-Type-Options": "nosniff",
         }
-        return StreamingResponse(pieces, media_type=BYTES, headers={**headers, **own})
+        return StreamingResponse(pieces, media_type=OCTETS, headers={**headers, **own})
 
     return routes
 

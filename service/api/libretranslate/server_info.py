@@ -8,15 +8,6 @@ from starlette.responses import Response
 from service.accounts.keys import Scope
 from service.api.libretranslate.errors import disabled, enter
 from service.api.libretranslate.languages import Catalogues
-from service.api.libretranslate.openapi_parts import (
-    OF_WORK,
-    SUGGEST,
-    WITH_ANY_KEY,
-    answered,
-    failures,
-    form_body,
-    responses,
-)
 from service.api.libretranslate.responses import (
     FrontendSettings,
     Health,
@@ -24,32 +15,11 @@ from service.api.libretranslate.responses import (
     present_languages,
     present_settings,
 )
+from service.api.libretranslate.schemas import FORMS, WITH_ANY_KEY, SuggestIn, errors_of
 from service.http.errors import ErrorKind, SafeJSONResponse
+from service.http.openapi import MODEL_ERRORS, request_of
 from service.readiness import require_ready
 from service.services import Services
-
-LISTED = {
-    "two": [
-        {"code": "en", "name": "English", "targets": ["en"]},
-        {"code": "de", "name": "German", "targets": ["de", "en"]},
-    ]
-}
-SETTINGS = {
-    "with files, without keys": {
-        "charLimit": 100000,
-        "frontendTimeout": 500,
-        "apiKeys": False,
-        "keyRequired": False,
-        "suggestions": False,
-        "filesTranslation": True,
-        "supportedFilesFormat": [".txt", ".html", ".docx"],
-        "language": {
-            "source": {"code": "auto", "name": "Auto Detect"},
-            "target": {"code": "en", "name": "English"},
-        },
-    }
-}
-OF_SUGGESTING = [kind for kind in OF_WORK if kind is not ErrorKind.TIMEOUT]
 
 
 def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
@@ -58,8 +28,10 @@ def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[s
 
     @routes.get(
         "/languages",
-        summary="The languages there are",
-        responses=responses(answered(list[ListedLanguage], "By their names", LISTED), [ErrorKind.INTERNAL]),
+        summary="List the languages",
+        response_model=list[ListedLanguage],
+        response_description="The languages, sorted by name",
+        responses=errors_of([ErrorKind.INTERNAL]),
     )
     async def languages() -> Response:
         """Return each language with its target languages. This needs no API key, and ignores a body."""
@@ -68,8 +40,10 @@ def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[s
 
     @routes.get(
         "/frontend/settings",
-        summary="What a page in front of the server needs to know",
-        responses=responses(answered(FrontendSettings, "The settings", SETTINGS), [ErrorKind.INTERNAL]),
+        summary="Return settings for a web page",
+        response_model=FrontendSettings,
+        response_description="The settings",
+        responses=errors_of([ErrorKind.INTERNAL]),
     )
     async def frontend_settings() -> Response:
         """Return limits and available features. This needs no API key."""
@@ -81,10 +55,9 @@ def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[s
     @routes.get(
         "/health",
         summary="Whether the server can translate",
-        responses=responses(
-            answered(Health, "It can", {"it can": {"status": "ok"}}),
-            (ErrorKind.INTERNAL, ErrorKind.NOT_READY),
-        ),
+        response_model=Health,
+        response_description="It can",
+        responses=errors_of((ErrorKind.INTERNAL, ErrorKind.NOT_READY)),
     )
     async def health() -> Response:
         """Return 200 once every model that is loaded at the start has translated a warm-up sentence."""
@@ -96,10 +69,8 @@ def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[s
         status_code=403,
         summary="Suggest a better translation",
         dependencies=WITH_ANY_KEY,
-        responses=failures(OF_SUGGESTING),
-        openapi_extra=form_body(
-            SUGGEST, {"q": "Good night", "s": "Gute Nacht", "source": "en", "target": "de"}
-        ),
+        responses=errors_of([kind for kind in MODEL_ERRORS if kind is not ErrorKind.TIMEOUT]),
+        openapi_extra=request_of(SuggestIn, FORMS),
     )
     async def suggest(request: Request) -> Response:
         """Return 403 always: this server does not store suggestions."""

@@ -8,15 +8,6 @@ from starlette.responses import Response
 from service.accounts.keys import Scope
 from service.api.libretranslate.errors import check_detection, enter, required, texts_rejected
 from service.api.libretranslate.languages import Catalogues
-from service.api.libretranslate.openapi_parts import (
-    DETECT,
-    OF_WORK,
-    TRANSLATE,
-    WITH_ANY_KEY,
-    answered,
-    form_body,
-    responses,
-)
 from service.api.libretranslate.requests import check_limits, read_parameters, single_line_ends
 from service.api.libretranslate.responses import (
     DetectedLanguage,
@@ -25,8 +16,10 @@ from service.api.libretranslate.responses import (
     present_copies,
     present_detected,
 )
+from service.api.libretranslate.schemas import FORMS, WITH_ANY_KEY, DetectIn, TranslateIn, errors_of
 from service.http.disconnection import cancel_on_disconnect
 from service.http.errors import SafeJSONResponse
+from service.http.openapi import request_of
 from service.readiness import require_ready
 from service.services import Services
 from service.translation.detection import detect, detectable
@@ -34,18 +27,6 @@ from service.translation.translation_service import TextsRejectedError
 
 MAX_DETECTED = 3
 """Maximum number of languages in the response for a text."""
-TRANSLATED = {
-    "a text": {
-        "translatedText": "A dog runs.",
-        "alternatives": ["A dog is running."],
-        "detectedLanguage": {"confidence": 96.6, "language": "de"},
-    },
-    "an array": {"translatedText": ["A dog runs.", "Two children are playing."]},
-}
-FOUND = {
-    "French": [{"confidence": 97.0, "language": "fr"}, {"confidence": 3.0, "language": "en"}],
-    "no letters": [{"confidence": 0.0, "language": "en"}],
-}
 
 
 def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
@@ -61,12 +42,12 @@ def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
 
     @routes.post(
         "/translate",
-        summary="Translate a text, or an array of them",
+        summary="Translate one text or several",
         dependencies=WITH_ANY_KEY,
-        responses=responses(answered(TranslateOut, "The translations", TRANSLATED), OF_WORK),
-        openapi_extra=form_body(
-            TRANSLATE, {"q": "Ein Hund rennt.", "source": "auto", "target": "en", "alternatives": 1}
-        ),
+        response_model=TranslateOut,
+        response_description="The translations",
+        responses=errors_of(),
+        openapi_extra=request_of(TranslateIn, FORMS),
     )
     async def translate(request: Request) -> Response:
         """Translate a text or an array of texts. Fields may be in JSON, in a form or in the URL's query."""
@@ -87,10 +68,10 @@ def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
         "/detect",
         summary="Detect the language of a text",
         dependencies=WITH_ANY_KEY,
-        responses=responses(
-            answered(list[DetectedLanguage], "Up to three, the most likely first", FOUND), OF_WORK
-        ),
-        openapi_extra=form_body(DETECT, {"q": "Bonjour tout le monde"}),
+        response_model=list[DetectedLanguage],
+        response_description="Up to three languages, the most likely first",
+        responses=errors_of(),
+        openapi_extra=request_of(DetectIn, FORMS),
     )
     async def detect_language(request: Request) -> Response:
         """Detect which served language a text is in. Fields may be in JSON, a form or the URL's query."""

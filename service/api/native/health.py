@@ -2,10 +2,9 @@
 
 from fastapi import APIRouter
 
-from service.api.native.examples import ALIVE, READY, shown
 from service.api.native.responses import Status
 from service.http.errors import ErrorKind
-from service.http.openapi_parts import error_responses
+from service.http.openapi import error_responses
 from service.readiness import Readiness
 
 
@@ -17,8 +16,7 @@ def health_routes(readiness: Readiness) -> APIRouter:
         "/healthz",
         operation_id="healthz",
         summary="Whether the process is alive",
-        response_description="It is",
-        responses=shown(ALIVE),
+        response_description="The process is alive",
     )
     async def healthz() -> Status:
         """Return 200 even while a model is loading or busy; this says nothing about the models."""
@@ -27,20 +25,16 @@ def health_routes(readiness: Readiness) -> APIRouter:
     @router.get(
         "/readyz",
         operation_id="readyz",
-        summary="Whether the server can take more",
+        summary="Whether the server accepts requests",
         response_description="Every model that is loaded at the start has translated a warm-up sentence",
-        responses={
-            **shown(READY),
-            **error_responses(
-                {
-                    ErrorKind.NOT_READY: "One has not done so yet, the queue is nearly full, a job worker is "
-                    "stuck, or the server stops"
-                }
-            ),
-        },
+        responses=error_responses([ErrorKind.NOT_READY]),
     )
     async def readyz() -> Status:
-        """Return 200 while load balancers should send requests here."""
+        """Return 200 while load balancers should send requests here.
+
+        The server is not ready until the models loaded at the start have translated a warm-up sentence, while
+        the queue is nearly full, while a job worker is stuck, and when it stops.
+        """
         readiness.require()
         return Status(status="ready")
 

@@ -5,7 +5,6 @@ from fastapi import APIRouter, Request
 
 from dragoman.routing.router import Router
 from service.accounts.keys import Scope
-from service.api.native.examples import LANGUAGES, MODELS, RELOADED, shown
 from service.api.native.listings import (
     LanguagesResponse,
     ModelsResponse,
@@ -16,25 +15,8 @@ from service.api.native.listings import (
 )
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ErrorKind
-from service.http.openapi_parts import REASONS, WITH_KEY, WITHOUT_KEY, error_responses
+from service.http.openapi import KEY_ERRORS, WITH_KEY, WITHOUT_KEY, error_responses
 from service.model_watcher import ModelWatcher
-
-OF_OPEN = {ErrorKind.INTERNAL: "The server failed"}
-OF_CLOSED = {
-    **OF_OPEN,
-    ErrorKind.UNAUTHENTICATED: REASONS[ErrorKind.UNAUTHENTICATED],
-    ErrorKind.RATE_LIMITED: REASONS[ErrorKind.RATE_LIMITED],
-    ErrorKind.STORE_UNAVAILABLE: REASONS[ErrorKind.STORE_UNAVAILABLE],
-}
-OF_RELOADING = {
-    ErrorKind.UNAUTHENTICATED: REASONS[ErrorKind.UNAUTHENTICATED],
-    ErrorKind.FORBIDDEN: "The API key has not the scope `admin`",
-    ErrorKind.CLIENT_TIMEOUT: REASONS[ErrorKind.CLIENT_TIMEOUT],
-    ErrorKind.TOO_LARGE: "The body, of which none is needed, passes a limit",
-    ErrorKind.RATE_LIMITED: REASONS[ErrorKind.RATE_LIMITED],
-    ErrorKind.INTERNAL: "The server failed",
-    ErrorKind.STORE_UNAVAILABLE: REASONS[ErrorKind.STORE_UNAVAILABLE],
-}
 
 
 def model_routes(
@@ -49,17 +31,17 @@ def model_routes(
         requires_key: whether the lists need a key; any key will do.
     """
     routes = APIRouter(prefix="/v1", tags=["models"])
-    failing = error_responses(OF_CLOSED if requires_key else OF_OPEN)
+    errors = error_responses(KEY_ERRORS if requires_key else [ErrorKind.INTERNAL])
     with_key = WITH_KEY if requires_key else ()
     known: list[tuple[object, LanguagesResponse]] = []
 
     @routes.get(
         "/models",
         operation_id="list_models",
-        summary="The models served",
+        summary="List the models",
         response_description="Each as its manifest describes it",
         dependencies=with_key,
-        responses={**shown(MODELS), **failing},
+        responses=errors,
     )
     async def models(connection: Request) -> ModelsResponse:
         """Return languages, limits, measured quality and licence of each model, and whether it is loaded."""
@@ -70,10 +52,10 @@ def model_routes(
     @routes.get(
         "/languages",
         operation_id="list_languages",
-        summary="Which languages reach which",
-        response_description="For each language what it is translated into, and how",
+        summary="List the language pairs",
+        response_description="The targets of each source language, with their models",
         dependencies=with_key,
-        responses={**shown(LANGUAGES), **failing},
+        responses=errors,
     )
     async def languages(connection: Request) -> LanguagesResponse:
         """List each source's targets: by a model for the pair, a multilingual one, or two through a third."""
@@ -92,7 +74,7 @@ def model_routes(
             summary="Look for new, changed and removed models",
             response_description="What has changed",
             dependencies=WITH_KEY,
-            responses={**shown(RELOADED), **error_responses(OF_RELOADING)},
+            responses=error_responses([*KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE]),
             openapi_extra=dict(WITHOUT_KEY),
         )
         async def reload(connection: Request) -> ReloadResponse:

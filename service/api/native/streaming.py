@@ -10,24 +10,44 @@ from fastapi.sse import format_sse_event
 
 from dragoman import DecodingOptions
 from service.accounts.keys import Scope
-from service.api.native.examples import STREAMED, shown_events
 from service.api.native.requests import StreamRequest
-from service.api.native.responses import SegmentEvent, present_answers, present_progress
+from service.api.native.responses import (
+    SegmentEvent,
+    TokensEvent,
+    TranslateResponse,
+    present_answers,
+    present_progress,
+)
 from service.api.native.translation import naming_texts
 from service.http.authentication import Authenticator
 from service.http.disconnection import cancel_on_disconnect
-from service.http.errors import error_body, to_any_api_error
+from service.http.errors import ErrorResponse, error_body, to_any_api_error
 from service.http.json_route import AuthenticatedRequest, json_route_for
-from service.http.openapi_parts import EVENTS, REASONS, WITH_KEY, WITHOUT_KEY, error_responses
+from service.http.openapi import (
+    EVENTS,
+    MODEL_ERRORS,
+    WITH_KEY,
+    WITHOUT_KEY,
+    error_responses,
+    event_stream,
+    reference_to,
+    schema_of,
+)
 from service.readiness import require_ready
 from service.translation.request import TranslationResult
 from service.translation.translation_service import Progress, StreamDetail, TranslationService
 
-DESCRIPTION = """Server-sent events, each with a name and JSON. `segment`: a segment is done, and so are all
-before it in its text: `item`, `number`, `source`, `text`, `source_span`, `span`, `score`, `finish_reason`.
-`tokens`: the beginning of a segment, only with `stream_tokens`: `item`, `number`, `text`. `done`: everything,
-as `/v1/translate` answers, and the last event. `error`: the body of an error, and the last event. What is at
-fault before the first event is answered with a status."""
+DESCRIPTION = """Server-sent events, each with a name and JSON data. `segment`: a finished segment, in the
+order of its text. `tokens`: the beginning of a segment; only with `stream_tokens`. `done`: all translations,
+as the response of `/v1/translate`; the last event. `error`: an error after the first event; the last event.
+An error before the first event has an HTTP status."""
+EVENT_DATA = {
+    "segment": schema_of(SegmentEvent),
+    "tokens": schema_of(TokensEvent),
+    "done": reference_to(TranslateResponse),
+    "error": reference_to(ErrorResponse),
+}
+"""Schema of each event's data, by the event's name."""
 
 
 class EventStream(StreamingResponse):
@@ -44,11 +64,11 @@ def streaming_routes(translation_service: TranslationService, authenticator: Aut
     @router.post(
         "/translate/stream",
         operation_id="translate_stream",
-        summary="Translate, and tell of it on the way",
+        summary="Translate and stream the segments",
         response_description=DESCRIPTION,
         response_class=Response,  # else FastAPI documents every response as a stream
         dependencies=WITH_KEY,
-        responses={**shown_events(STREAMED), **error_responses(REASONS)},
+        responses={200: event_stream(EVENT_DATA), **error_responses(MODEL_ERRORS)},
         openapi_extra=dict(WITHOUT_KEY),
     )
     async def stream(request: StreamRequest, connection: AuthenticatedRequest) -> StreamingResponse:

@@ -6,14 +6,13 @@ from contextlib import contextmanager
 from fastapi import APIRouter
 
 from service.accounts.keys import Scope
-from service.api.native.examples import TRANSLATED, shown_as
 from service.api.native.requests import TranslateRequest
 from service.api.native.responses import TranslateResponse, present_answers
 from service.http.authentication import Authenticator
 from service.http.disconnection import cancel_on_disconnect
 from service.http.errors import FieldProblem, invalid_input
 from service.http.json_route import AuthenticatedRequest, json_route_for
-from service.http.openapi_parts import REASONS, WITH_KEY, WITHOUT_KEY, error_responses
+from service.http.openapi import MODEL_ERRORS, WITH_KEY, WITHOUT_KEY, error_responses
 from service.readiness import require_ready
 from service.translation.translation_service import TextsRejectedError, TranslationService
 
@@ -30,7 +29,7 @@ def translation_routes(translation_service: TranslationService, authenticator: A
         response_description="The translations, in the order of the texts",
         response_model_exclude_unset=True,
         dependencies=WITH_KEY,
-        responses={**shown_as(TRANSLATED), **error_responses(REASONS)},
+        responses=error_responses(MODEL_ERRORS),
         openapi_extra=dict(WITHOUT_KEY),
     )
     async def translate(request: TranslateRequest, connection: AuthenticatedRequest) -> TranslateResponse:

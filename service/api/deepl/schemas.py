@@ -1,0 +1,227 @@
+"""Requests and responses as the OpenAPI document describes them; the routes parse requests field by field."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.api.deepl.parameters import Formality, ModelType, TagHandlingVersion
+from service.api.deepl.responses import OWN_STATUSES, URL_TOO_LONG
+from service.http.errors import STATUSES, ErrorKind
+from service.http.openapi import BODY_ERRORS, KEY_ERRORS, error_responses
+
+ApiKey = Annotated[
+    str | None, Field(description="API key, unless the header `Authorization: DeepL-Auth-Key KEY` has it.")
+]
+SourceLanguage = Annotated[
+    str, Field(description="Language of the text; omitted or empty: detected for each text.")
+]
+TargetLanguage = Annotated[
+    str, Field(min_length=1, description="Target language, as in `EN-GB` or `DE`, in any case.")
+]
+FormalityIn = Annotated[
+    Formality, Field(description="`more` and `less` are rejected: no model supports them.")
+]
+Tags = list[str] | str
+Flag = bool | Literal["0", "1"]
+
+
+class TranslateIn(BaseModel):
+    """Texts to translate."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"text": ["Guten Morgen.", "Ein Hund rennt."], "target_lang": "EN-GB"}]
+        }
+    )
+
+    text: Annotated[list[str], Field(min_length=1)] | str = Field(
+        description="One text or several; forms and URLs repeat the field."
+    )
+    target_lang: TargetLanguage
+    source_lang: SourceLanguage = ""
+    split_sentences: Literal["0", "1", "nonewlines"] = Field(
+        "1",
+        description="`1`: split at line breaks and sentence ends. `nonewlines`: at sentence ends, the "
+        "default for HTML. `0`: never, except where the text is too long for the model.",
+    )
+    preserve_formatting: Flag = Field(default=False, description="No effect: formatting is always kept.")
+    formality: FormalityIn = "default"
+    model_type: ModelType = Field(
+        "quality_optimized", description="`latency_optimized`: greedy search. Others: the model's own beam."
+    )
+    context: str = Field("", description="No effect: each text is translated on its own.")
+    show_billed_characters: Flag = Field(
+        default=False, description="Whether the response has the number of charged characters."
+    )
+    tag_handling: Literal["xml", "html"] = Field(
+        "xml", description="Markup language of the texts; omitted: plain text."
+    )
+    tag_handling_version: TagHandlingVersion = Field("v1", description="No effect; returned unchanged.")
+    outline_detection: Flag = Field(
+        default=True, description="Whether to find the XML tags that separate texts."
+    )
+    ignore_tags: Tags = Field([], description="Tags whose content is not translated; a list or commas.")
+    splitting_tags: Tags = Field([], description="Tags that separate texts.")
+    non_splitting_tags: Tags = Field([], description="Tags that stand within a sentence.")
+    auth_key: ApiKey = None
+
+
+class Translation(BaseModel):
+    """The translation of one text."""
+
+    detected_source_language: str
+    text: str
+    billed_characters: int = Field(0, ge=0)
+    model_type_used: str = ""
+    tag_handling_version: str = ""
+
+
+class Translations(BaseModel):
+    """Translations in the order of the texts."""
+
+    translations: list[Translation]
+
+
+class LanguagesQuery(BaseModel):
+    """Which languages to list."""
+
+    type: Literal["source", "target", ""] = Field("source", description="Side of the translation.")
+    auth_key: ApiKey = None
+
+
+class DeepLLanguage(BaseModel):
+    """A language that the server translates from or into."""
+
+    language: str
+    name: str
+    supports_formality: bool = Field(default=False, description="Only of target languages.")
+
+
+class UsageQuery(BaseModel):
+    """A key in the URL."""
+
+    auth_key: ApiKey = None
+
+
+class Usage(BaseModel):
+    """Characters of this calendar month (UTC)."""
+
+    character_count: int = Field(ge=0)
+    character_limit: int = Field(ge=0)
+
+
+class GlossaryPair(BaseModel):
+    """A pair of languages that a glossary may have."""
+
+    source_lang: str
+    target_lang: str
+
+
+class GlossaryPairs(BaseModel):
+    """All pairs of languages that a glossary may have."""
+
+    supported_languages: list[GlossaryPair]
+
+
+class CreateGlossaryIn(BaseModel):
+    """A new glossary."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "Products",
+                    "source_lang": "de",
+                    "target_lang": "en",
+                    "entries": "Hund\tdog\nKatze\tcat",
+                    "entries_format": "tsv",
+                }
+            ]
+        }
+    )
+
+    name: str = Field(description="Name of the glossary.")
+    source_lang: str = Field(description="Language of the terms, as in `de`, with all its regions.")
+    target_lang: str = Field(description="Language of their translations.")
+    entries: str = Field(description="One term with its translation per line.")
+    entries_format: Literal["tsv", "csv"] = Field(description="Separator of a term and its translation.")
+    auth_key: ApiKey = None
+
+
+class DeepLGlossary(BaseModel):
+    """A stored glossary, without its entries."""
+
+    glossary_id: str
+    name: str
+    ready: bool = Field(description="Whether translations may use it; always false.")
+    source_lang: str
+    target_lang: str
+    creation_time: datetime
+    entry_count: int = Field(ge=0)
+
+
+class Glossaries(BaseModel):
+    """All glossaries of a key."""
+
+    glossaries: list[DeepLGlossary]
+
+
+class UploadDocumentForm(BaseModel):
+    """A document to translate."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"file": "Ein Hund rennt.", "target_lang": "EN-GB", "filename": "letter.txt"}]
+        }
+    )
+
+    file: bytes = Field(description="The document; the suffix of its name tells the format.")
+    target_lang: TargetLanguage
+    source_lang: SourceLanguage = ""
+    filename: str = Field("", description="Replaces the file's own name.")
+    output_format: str = Field("", description="The document's own format; no other is supported.")
+    formality: FormalityIn = "default"
+    auth_key: ApiKey = None
+
+
+class UploadedDocument(BaseModel):
+    """ID and key of an uploaded document; both are needed to fetch it."""
+
+    document_id: str
+    document_key: str
+
+
+class DocumentKeyIn(BaseModel):
+    """The key of an uploaded document."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"document_key": "0" * 64}]})
+
+    document_key: str = Field(description="From the response to the upload.")
+    auth_key: ApiKey = None
+
+
+class DocumentStatus(BaseModel):
+    """The state of an uploaded document."""
+
+    document_id: str
+    status: Literal["queued", "translating", "done", "error"]
+    seconds_remaining: int = Field(0, ge=0, description="Estimate; only until it has ended.")
+    billed_characters: int = Field(0, ge=0, description="Only if it is done.")
+    error_message: str = Field("", description="Only if it failed.")
+    message: str = Field("", description="The same as `error_message`.")
+
+
+class DeepLError(BaseModel):
+    """The form of every error."""
+
+    message: str
+    detail: str = ""
+
+
+def errors_of(*more: ErrorKind) -> dict[int | str, dict[str, Any]]:
+    """Return the documentation of a route's errors in DeepL's form: those of every route, and more."""
+    kinds = (*KEY_ERRORS, *BODY_ERRORS, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, *more)
+    documented = error_responses(dict.fromkeys(kinds), DeepLError, {**STATUSES, **OWN_STATUSES})
+    documented[URL_TOO_LONG] = {"model": DeepLError, "description": "The URL's query is too long"}
+    return documented

@@ -1,0 +1,215 @@
+"""Parts of the OpenAPI document that FastAPI cannot derive: errors, keys, and requests that routes parse."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from fastapi import Security
+from fastapi.params import Depends
+from fastapi.routing import APIRoute
+from fastapi.security import APIKeyHeader, HTTPBearer
+from pydantic import BaseModel
+
+from service.http.errors import STATUSES, ErrorKind, ErrorResponse
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+OCTETS = "application/octet-stream"
+EVENTS = "text/event-stream"
+BINARY: Mapping[str, Any] = {"type": "string", "contentMediaType": OCTETS}
+SCHEMA = "#/components/schemas/{model}"
+"""Where the document has the schemas of responses."""
+
+REASONS: Mapping[ErrorKind, str] = {
+    ErrorKind.MALFORMED: "The body or the URL cannot be parsed",
+    ErrorKind.UNAUTHENTICATED: "The server requires an API key and there is none, or the key is not valid",
+    ErrorKind.FORBIDDEN: "The API key lacks the scope, or the server has disabled the feature",
+    ErrorKind.NOT_FOUND: "It does not exist, or no longer",
+    ErrorKind.CLIENT_TIMEOUT: "The body arrived too slowly",
+    ErrorKind.CONFLICT: "The job has not ended",
+    ErrorKind.TOO_LARGE: "The body, the number of texts or the number of characters exceeds a limit",
+    ErrorKind.UNSUPPORTED_MEDIA_TYPE: "The media type is not supported",
+    ErrorKind.RANGE_NOT_SATISFIABLE: "The file has none of the requested bytes",
+    ErrorKind.INVALID_INPUT: "A field is unknown or invalid, the language pair is not served, or a text or "
+    "file cannot be translated",
+    ErrorKind.RATE_LIMITED: "Too many requests; `Retry-After` says when to retry",
+    ErrorKind.QUOTA_EXCEEDED: "The API key's characters of this month, or its stored bytes, are used up",
+    ErrorKind.OVERLOADED: "The queue is full, or the client has too much in progress; `Retry-After` says "
+    "when to retry",
+    ErrorKind.INTERNAL: "The server failed, or a model cannot be loaded",
+    ErrorKind.NO_ROOM: "Memory or disk is full; `Retry-After` says when to retry",
+    ErrorKind.STORE_UNAVAILABLE: "The database or the file storage is not available",
+    ErrorKind.NOT_READY: "The server is starting or stopping",
+    ErrorKind.TIMEOUT: "The translation exceeded the server's time limit",
+}
+KEY_ERRORS = (
+    ErrorKind.UNAUTHENTICATED,
+    ErrorKind.FORBIDDEN,
+    ErrorKind.RATE_LIMITED,
+    ErrorKind.STORE_UNAVAILABLE,
+    ErrorKind.INTERNAL,
+)
+"""Kinds that every route with API keys may return."""
+BODY_ERRORS = (
+    ErrorKind.MALFORMED,
+    ErrorKind.CLIENT_TIMEOUT,
+    ErrorKind.TOO_LARGE,
+    ErrorKind.UNSUPPORTED_MEDIA_TYPE,
+    ErrorKind.INVALID_INPUT,
+)
+"""Kinds that every route with a body may return."""
+TEXT_ERRORS = (*KEY_ERRORS, *BODY_ERRORS, ErrorKind.QUOTA_EXCEEDED, ErrorKind.OVERLOADED)
+"""Kinds that every route may return that analyses texts."""
+MODEL_ERRORS = (*TEXT_ERRORS, ErrorKind.NO_ROOM, ErrorKind.NOT_READY, ErrorKind.TIMEOUT)
+"""Kinds that every route may return that runs a model."""
+
+_RETRY_AFTER: Mapping[str, Any] = {
+    "description": "Seconds after which to retry; absent if the month's quota is used up.",
+    "schema": {"type": "integer", "minimum": 1},
+}
+_CHALLENGE: Mapping[str, Any] = {"description": "How to send a key.", "schema": {"type": "string"}}
+HEADERS: Mapping[int, Mapping[str, Any]] = {
+    401: {"WWW-Authenticate": _CHALLENGE},
+    429: {"Retry-After": _RETRY_AFTER},
+    503: {"Retry-After": _RETRY_AFTER},
+}
+"""Headers of error responses, by status."""
+
+BEARER = HTTPBearer(
+    scheme_name="Bearer",
+    description="`Authorization: Bearer KEY`, if the server requires a key; `dragoman keys create` creates "
+    "one.",
+    auto_error=False,
+)
+KEY = APIKeyHeader(
+    name="X-API-Key", scheme_name="Key", description="The same key in another header.", auto_error=False
+)
+WITH_KEY: Sequence[Depends] = (Security(BEARER), Security(KEY))
+"""`dependencies` of a route that accepts keys. They only serve the document: `Authenticator` reads keys."""
+WITHOUT_KEY: Mapping[str, Any] = {"security": [{}]}
+"""`openapi_extra` of a route that accepts keys, and needs none on servers that require none."""
+
+
+def operation_ids(api: str) -> Callable[[APIRoute], str]:
+    """Return a function that names an API's routes for generated clients: API, then name of the route."""
+    return lambda route: f"{api}_{route.name}"
+
+
+def error_responses(
+    kinds: Iterable[ErrorKind],
+    model: type[BaseModel] = ErrorResponse,
+    statuses: Mapping[ErrorKind, int] = STATUSES,
+) -> dict[int | str, dict[str, Any]]:
+    """Return the documentation of the errors that a route may respond with.
+
+    Args:
+        kinds: kinds of errors.
+        model: body of every error.
+        statuses: HTTP status of each kind.
+    """
+    by_status: dict[int | str, list[str]] = {}
+    for kind in kinds:
+        reason = f"`{kind.value}`: {REASONS[kind]}" if model is ErrorResponse else REASONS[kind]
+        by_status.setdefault(statuses[kind], []).append(reason)
+    return {
+        status: {
+            "model": model,
+            "description": ". ".join(reasons),
+            **({"headers": dict(HEADERS[int(status)])} if int(status) in HEADERS else {}),
+        }
+        for status, reasons in by_status.items()
+    }
+
+
+def request_of(
+    model: type[BaseModel] | None = None,
+    media_types: Iterable[str] = (),
+    parameters: Iterable[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """Return the `openapi_extra` of a route that parses its request itself and accepts keys.
+
+    Args:
+        model: fields of the body; None if the route takes no body.
+        media_types: formats of the body.
+        parameters: parameters in the path, the query and the headers.
+    """
+    operation: dict[str, Any] = {**WITHOUT_KEY, "parameters": [dict(each) for each in parameters]}
+    if model is not None:
+        content = {each: {"schema": schema_of(model)} for each in media_types}
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
+
+
+def query_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
+    """Return the fields of a model as parameters of the URL's query; arrays are repeated."""
+    schema = schema_of(model)
+    return [
+        {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": field}
+        for name, field in schema["properties"].items()
+    ]
+
+
+def path_parameter(name: str, description: str) -> dict[str, Any]:
+    return _text_parameter(name, description, "path")
+
+
+def header_parameter(name: str, description: str) -> dict[str, Any]:
+    return _text_parameter(name, description, "header")
+
+
+def _text_parameter(name: str, description: str, kind: str) -> dict[str, Any]:
+    schema = {"type": "string"}
+    is_required = kind == "path"
+    return {"name": name, "in": kind, "required": is_required, "description": description, "schema": schema}
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """Return a model's JSON schema without references, so that it can stand anywhere in the document."""
+    schema = model.model_json_schema()
+    definitions = schema.pop("$defs", {})
+
+    def resolve(part: Any) -> Any:
+        if isinstance(part, list):
+            return [resolve(each) for each in part]
+        if not isinstance(part, dict):
+            return part
+        if "$ref" in part:
+            part = {**definitions[part["$ref"].rpartition("/")[2]], **part}
+            del part["$ref"]
+        return {name: resolve(each) for name, each in part.items()}
+
+    resolved: dict[str, Any] = resolve(schema)
+    return resolved
+
+
+def file_response(description: str, media_type: str = OCTETS) -> dict[str, Any]:
+    """Return the documentation of a response with a file."""
+    return {
+        "description": description,
+        "content": {media_type: {"schema": {**BINARY, "contentMediaType": media_type}}},
+    }
+
+
+def event_stream(data: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the documentation of a response of server-sent events.
+
+    Args:
+        data: schema of each event's JSON, by the event's name.
+    """
+    events = [
+        {
+            "type": "object",
+            "required": ["event", "data"],
+            "properties": {
+                "event": {"const": name},
+                "data": {"type": "string", "contentMediaType": JSON, "contentSchema": dict(schema)},
+            },
+        }
+        for name, schema in data.items()
+    ]
+    return {"content": {EVENTS: {"itemSchema": {"oneOf": events}}}}
+
+
+def reference_to(model: type[BaseModel]) -> dict[str, Any]:
+    """Return a reference to the schema of a model that some route returns."""
+    return {"$ref": SCHEMA.format(model=model.__name__)}
