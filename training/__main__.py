@@ -24,7 +24,7 @@ The same command after Ctrl-C, SIGTERM or a kill goes on from the newest resume 
 exit status: 0 the checkpoint is written; 2 config or data must be fixed first, the message says where;
 130 or 143 stopped by Ctrl-C or SIGTERM, to be gone on with.
 
-docs/guides/training.md explains a recipe key by key.
+docs/guides/training.md explains a recipe.
 """
 
 
