@@ -103,7 +103,7 @@ bench-page: $(VENV)/.development ## Tables and plots of docs/reports/performance
 	$(BIN)/python -m bench.plots
 
 experiments: $(VENV)/.development ## Train and compare models of a PLAN on TRAIN, DEV and TEST; writes docs/reports/experiments.md
-	$(BIN)/python -m bench.experiments --plan $(PLAN) --train $(TRAIN) --dev $(DEV) --test $(TEST) $(ARGUMENTS)
+	$(BIN)/python -m bench.experiments $(PLAN) --train $(TRAIN) --dev $(DEV) --test $(TEST) $(ARGUMENTS)
 
 image-test: $(VENV)/.development ## Build the container image with buildah, start it, translate over HTTP
 	./deploy/image-test

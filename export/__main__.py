@@ -53,40 +53,40 @@ def main() -> int:
     began_s = time.monotonic()
     try:
         if arguments.shortlist_of:
-            _check_takes_shortlists(arguments.precision)
+            _check_shortlist_precision(arguments.precision)
         with found(arguments.model) as files, staged_folder(arguments.bundle) as staging:
             texts = _write(staging, files, arguments)
-            _say("validating in a fresh process")
-            report = validate_in_fresh_process(staging, files.folder, _wanted(arguments), texts)
-            _say(json.dumps(asdict(report), indent=2))
+            _log("validating in a fresh process")
+            report = validate_in_fresh_process(staging, files.folder, _requested_languages(arguments), texts)
+            _log(json.dumps(asdict(report), indent=2))
             _reject_if_different(report)
     except (ExportError, ImportRejectedError, BundleError) as error:
-        _say(f"refused: {error}")
+        _log(f"refused: {error}")
         return 1
     except (CheckpointError, FileNotFoundError, json.JSONDecodeError, KeyError) as error:
-        _say(f"error: {error}")
+        _log(f"error: {error}")
         return 2
     size, took_s = _size_bytes(arguments.bundle) / 1e6, time.monotonic() - began_s
     peak = peak_bytes() / 2**20
-    _say(f"{arguments.bundle}: {size:.1f} MB, in {took_s:.0f} s with at most {peak:.0f} MiB of memory")
+    _log(f"{arguments.bundle}: {size:.1f} MB, in {took_s:.0f} s with at most {peak:.0f} MiB of memory")
     return 0
 
 
 def _write(staging: Path, files: Found, arguments: argparse.Namespace) -> list[Text]:
     """Write the bundle and return the text to validate it on; the original's memory is freed on return."""
-    original = load_original(files.folder, _wanted(arguments))
+    original = load_original(files.folder, _requested_languages(arguments))
     if files.revision is not None:
         original = original.with_origin({"hub": arguments.model, "revision": files.revision})
-    _say(f"{arguments.model} is a {original.kind}")
-    facts, known_limits = _facts(arguments, original), _known_limits(arguments.known_limits)
+    _log(f"{arguments.model} is a {original.kind}")
+    facts, known_limits = _bundle_metadata(arguments, original), _read_known_limits(arguments.known_limits)
     texts = choose_texts(original.languages, arguments.sentences, arguments.model)
     samples: list[Sample] = []
     if arguments.precision in CALIBRATED:
         calibration = choose_texts(
             original.languages, arguments.calibration or arguments.sentences, arguments.model
         )
-        samples = _samples(original, facts.limits, calibration)
-    _say(f"writing {facts.name} ({arguments.precision})")
+        samples = _make_samples(original, facts.limits, calibration)
+    _log(f"writing {facts.name} ({arguments.precision})")
     write_bundle(staging, original, arguments.precision, facts, samples)
     if arguments.shortlist_of:
         take_shortlist(staging, arguments.shortlist_of)
@@ -100,7 +100,7 @@ def _reject_if_different(report: Report) -> None:
         raise ExportError("the bundle does not answer like its model; see problems above")
 
 
-def _check_takes_shortlists(precision: str) -> None:
+def _check_shortlist_precision(precision: str) -> None:
     if precision not in SHORTLIST_PRECISIONS:
         raise ExportError(
             f"--shortlist-of: {precision} bundles take none, {' and '.join(SHORTLIST_PRECISIONS)} do"
@@ -131,7 +131,7 @@ def _parser() -> argparse.ArgumentParser:
             f"--{side}-lang",
             f"--{side}-language",
             dest=f"{side}_languages",
-            type=_codes,
+            type=_parse_codes,
             default=(),
             metavar="CODE[,CODE...]",
             help="default: what the model's files say; of a model of many languages, those to be served",
@@ -177,7 +177,10 @@ def _add_alignment(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--alignment-layer", type=int, metavar="L", help="of the decoder; 0 is the first")
     group.add_argument(
-        "--alignment-heads", type=_heads, metavar="H[,H...]", help="averaged; 0 is the first; default: all"
+        "--alignment-heads",
+        type=_parse_heads,
+        metavar="H[,H...]",
+        help="averaged; 0 is the first; default: all",
     )
     group.add_argument(
         "--alignment-step",
@@ -186,13 +189,13 @@ def _add_alignment(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _heads(listed: str) -> tuple[int, ...]:
+def _parse_heads(listed: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d+(,\d+)*", listed):
         raise argparse.ArgumentTypeError(f"{listed!r} is no list of heads such as 0,3")
     return tuple(map(int, listed.split(",")))
 
 
-def chosen_alignment(
+def choose_alignment(
     layer: int | None, heads: tuple[int, ...] | None, step: AlignmentStep | None, original: Original
 ) -> AlignmentHeads:
     """Return the requested alignment; what is not requested is as the model was trained, or the default."""
@@ -206,29 +209,29 @@ def chosen_alignment(
     )
 
 
-def _codes(listed: str) -> tuple[str, ...]:
+def _parse_codes(listed: str) -> tuple[str, ...]:
     codes = tuple(code.strip() for code in listed.split(","))
     if not all(codes):
         raise argparse.ArgumentTypeError(f"{listed!r} is no list of languages such as de,en")
     return codes
 
 
-def _wanted(arguments: argparse.Namespace) -> WantedLanguages:
+def _requested_languages(arguments: argparse.Namespace) -> WantedLanguages:
     return WantedLanguages(arguments.source_languages, arguments.target_languages)
 
 
-def _facts(arguments: argparse.Namespace, original: Original) -> BundleFacts:
+def _bundle_metadata(arguments: argparse.Namespace, original: Original) -> BundleFacts:
     scores = read_scores(arguments.scores) if arguments.scores else {}
     limits = choose_limits(arguments.max_source_tokens, arguments.max_target_tokens, original)
     name = arguments.name or arguments.bundle.name
     licence = arguments.licence or original.licence or UNSPECIFIED
-    alignment = chosen_alignment(
+    alignment = choose_alignment(
         arguments.alignment_layer, arguments.alignment_heads, arguments.alignment_step, original
     )
     return BundleFacts(name, licence, limits, scores, alignment)
 
 
-def _known_limits(path: Path | None) -> str:
+def _read_known_limits(path: Path | None) -> str:
     return NO_LIMITS if path is None else path.read_text(encoding="utf8")
 
 
@@ -259,7 +262,7 @@ def read_scores(path: Path) -> Mapping[str, Any]:
     }
 
 
-def _samples(original: Original, limits: ModelLimits, texts: Sequence[Text]) -> list[Sample]:
+def _make_samples(original: Original, limits: ModelLimits, texts: Sequence[Text]) -> list[Sample]:
     """Return sources as the engine will read them, each with the ids that begin its target."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -278,7 +281,7 @@ def _size_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def _say(message: str) -> None:
+def _log(message: str) -> None:
     sys.stderr.write(message + "\n")
 
 

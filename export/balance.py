@@ -40,7 +40,7 @@ def balance_caches(model: Transformer, steps: Mapping[str, Steps]) -> Transforme
     balanced = _copy(model, [attention for _, attention in cached_attentions(model)])
     for name, attention in cached_attentions(balanced):
         key = steps[f"{name}.key"]
-        _balance(attention, torch.from_numpy(key), torch.from_numpy(steps.get(f"{name}.value", key)))
+        _scale_attention(attention, torch.from_numpy(key), torch.from_numpy(steps.get(f"{name}.value", key)))
     return balanced
 
 
@@ -77,7 +77,7 @@ def _copy(model: Transformer, changed: Iterable[nn.Module]) -> Transformer:
 
 
 @torch.no_grad()
-def _balance(attention: Attention, key: torch.Tensor, value: torch.Tensor) -> None:
+def _scale_attention(attention: Attention, key: torch.Tensor, value: torch.Tensor) -> None:
     _scale_outputs(attention.query, key)
     _scale_outputs(attention.key, 1 / key)
     if attention.value is not None:

@@ -96,7 +96,7 @@ def staged_folder(target: Path) -> Iterator[Path]:
     try:
         yield staging
         staging.chmod(0o755)
-        _put_in_place(staging, target)
+        _replace_folder(staging, target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
@@ -105,7 +105,7 @@ def write_bundle(
     folder: Path,
     original: Original,
     precision: str,
-    facts: BundleFacts,
+    metadata: BundleFacts,
     samples: Sequence[Sample],
     external_from_bytes: int = EXTERNAL_DATA_FROM_BYTES,
 ) -> Manifest:
@@ -115,7 +115,7 @@ def write_bundle(
         folder: an existing empty folder.
         original: the model to write.
         precision: one of `export.graph.precision.PRECISIONS`.
-        facts: contents of the manifest beyond the model's own.
+        metadata: contents of the manifest beyond the model's own.
         samples: sources to calibrate int8 and int4 on; other precisions ignore them.
         external_from_bytes: weight size from which a graph keeps its weights in a separate file.
 
@@ -123,9 +123,9 @@ def write_bundle(
         ExportError: the model cannot be exported, or there are no usable samples to calibrate on.
     """
     config = original.model.config
-    check_exportable(config, original.languages, original.decoding, facts.limits)
-    alignment = _alignment(original, facts)
-    plan = _Plan(precision, alignment.layer, external_from_bytes)
+    check_exportable(config, original.languages, original.decoding, metadata.limits)
+    alignment = _alignment(original, metadata)
+    plan = _GraphOptions(precision, alignment.layer, external_from_bytes)
     cache_dtype = _write_graphs(folder, original.model, plan, samples)
     source_tokenizer = write_tokenizer(folder, "source", original.source_tokenizer)
     target_tokenizer = source_tokenizer
@@ -133,7 +133,7 @@ def write_bundle(
         target_tokenizer = write_tokenizer(folder, "target", original.target_tokenizer)
     manifest = Manifest(
         format_version=FORMAT_VERSION,
-        name=facts.name,
+        name=metadata.name,
         languages=original.languages,
         precision=precision,
         cache_dtype=cache_dtype,
@@ -146,7 +146,7 @@ def write_bundle(
             target_vocab=config.target_vocab_size,
         ),
         special_ids=SpecialIds(config.pad_id, config.unk_id, config.eos_id),
-        limits=facts.limits,
+        limits=metadata.limits,
         source_tokenizer=source_tokenizer,
         target_tokenizer=target_tokenizer,
         decoding=original.decoding,
@@ -154,24 +154,24 @@ def write_bundle(
         files={
             path.name: FileRecord(file_sha256(path), path.stat().st_size) for path in sorted(folder.iterdir())
         },
-        licence=facts.licence,
+        licence=metadata.licence,
         origin={**original.origin, KIND_FIELD: original.kind, SHAPE_FIELD: asdict(config)},
-        scores=facts.scores,
+        scores=metadata.scores,
     )
     write_manifest(folder, manifest)
     return manifest
 
 
-def _alignment(original: Original, facts: BundleFacts) -> AlignmentHeads:
+def _alignment(original: Original, metadata: BundleFacts) -> AlignmentHeads:
     config = original.model.config
-    alignment = facts.alignment or original.alignment or default_alignment(config)
+    alignment = metadata.alignment or original.alignment or default_alignment(config)
     if problems := alignment_problems(alignment, config):
         raise ExportError("; ".join(problems))
     return alignment
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _GraphOptions:
     """Settings of the graphs."""
 
     precision: str
@@ -179,11 +179,13 @@ class _Plan:
     external_from_bytes: int
 
 
-def _write_graphs(folder: Path, model: Transformer, plan: _Plan, samples: Sequence[Sample]) -> CacheDType:
+def _write_graphs(
+    folder: Path, model: Transformer, plan: _GraphOptions, samples: Sequence[Sample]
+) -> CacheDType:
     """Write both graphs and return the dtype of the K/V caches."""
     calibration = None
     if plan.precision in CALIBRATED:
-        model, calibration = _calibrate(model, plan.precision, samples)
+        model, calibration = _balance_and_calibrate(model, plan.precision, samples)
     writers = make_writers(plan.precision, calibration)
     write_encoder(model, writers.encoder, PRODUCER).save(folder / ENCODER_FILE, plan.external_from_bytes)
     write_decoder(model, writers.decoder, plan.alignment_layer, PRODUCER).save(
@@ -203,7 +205,7 @@ def write_tokenizer(folder: Path, side: str, tokenizer: TokenizerSource) -> Toke
     return TokenizerFiles(model, vocabulary, tokenizer.normalises)
 
 
-def _calibrate(
+def _balance_and_calibrate(
     model: Transformer, precision: str, samples: Sequence[Sample]
 ) -> tuple[Transformer, Calibration]:
     """Return the balanced model, with K/V in quantisation steps, and the calibration of that model."""
@@ -252,7 +254,7 @@ def _replace_file(path: Path, content: str) -> None:
     partial.replace(path)
 
 
-def _put_in_place(staging: Path, target: Path) -> None:
+def _replace_folder(staging: Path, target: Path) -> None:
     """Rename to `target`; move an old bundle aside first, since a non-empty folder cannot be replaced."""
     if not target.exists():
         staging.rename(target)

@@ -25,7 +25,7 @@ OUTPUT = "output"
 NUM_BINS = 4096
 SIGNED_LEVELS = 127
 UNSIGNED_LEVELS = 255
-SMALLEST_CLIP = 1 / 64
+MIN_CLIP_RATIO = 1 / 64
 """Smallest clip, as a share of the largest magnitude: no outlier justifies a narrower range."""
 NUM_CLIPS = 256
 BATCH_SOURCES = 16
@@ -69,7 +69,9 @@ class Calibration:
     """Mean of x xᵀ over the inputs x of the requested layers, [K, K]."""
 
 
-def calibrate(model: Transformer, samples: Sequence[Sample], moments_of: Sequence[str] = ()) -> Calibration:
+def calibrate(
+    model: Transformer, samples: Sequence[Sample], moment_layers: Sequence[str] = ()
+) -> Calibration:
     """Measure the activation ranges of a model.
 
     Padding is not counted. The decoder reads the model's own greedy output. The clip of a range minimises the
@@ -78,19 +80,19 @@ def calibrate(model: Transformer, samples: Sequence[Sample], moments_of: Sequenc
     Args:
         model: in eval mode.
         samples: sources to calibrate on; a few hundred are enough.
-        moments_of: names of linear layers, or `OUTPUT`, to compute moments for; K inputs cost 8 K² bytes.
+        moment_layers: names of linear layers, or `OUTPUT`, to compute moments for; K inputs cost 8 K² bytes.
 
     Raises:
         ValueError: there are no samples.
     """
-    texts = _texts(model, samples)
-    extremes = {name: _Extremes() for name in _maps(model)}
-    _read_all(model, texts, extremes, {})
+    texts = _with_greedy_targets(model, samples)
+    extremes = {name: _ExtremeValues() for name in _linear_layers(model)}
+    _collect(model, texts, extremes, {})
     histograms = {name: _Histogram(found.largest) for name, found in extremes.items()}
-    _read_all(model, texts, histograms, {})
-    moments = {name: _Moments() for name in moments_of}
+    _collect(model, texts, histograms, {})
+    moments = {name: _Moments() for name in moment_layers}
     if moments:
-        _read_all(model, texts, moments, {})
+        _collect(model, texts, moments, {})
     ranges = {
         name: _range(found, histograms[name], is_signed=found.smallest < 0 or name == OUTPUT)
         for name, found in extremes.items()
@@ -111,19 +113,19 @@ def cache_steps(model: Transformer, samples: Sequence[Sample]) -> dict[str, NDAr
     Raises:
         ValueError: there are no samples.
     """
-    caches = {name: _Channels(model.config.d_model) for name in _cached_maps(model)}
-    _read_all(model, _texts(model, samples), {}, caches)
+    caches = {name: _ChannelMaxima(model.config.d_model) for name in _cached_layers(model)}
+    _collect(model, _with_greedy_targets(model, samples), {}, caches)
     return {name: found.scales for name, found in caches.items()}
 
 
-def _texts(model: Transformer, samples: Sequence[Sample]) -> list[tuple[Ids, Ids]]:
+def _with_greedy_targets(model: Transformer, samples: Sequence[Sample]) -> list[tuple[Ids, Ids]]:
     """Return each source with the target that the decoder reads: the model's own greedy output."""
     if not samples:
         raise ValueError("calibration needs at least one source")
     order = sorted(range(len(samples)), key=lambda index: (samples[index].begin, len(samples[index].ids)))
     targets: dict[int, Ids] = {}
-    for begin, alike in itertools.groupby(order, key=lambda index: samples[index].begin):
-        indices = list(alike)
+    for begin, group in itertools.groupby(order, key=lambda index: samples[index].begin):
+        indices = list(group)
         for first in range(0, len(indices), BATCH_SOURCES):
             batch = indices[first : first + BATCH_SOURCES]
             found = _greedy(model, [samples[index].ids for index in batch], begin)
@@ -144,7 +146,7 @@ def maps_of_a_step(model: Transformer) -> list[str]:
     ]
 
 
-def _range(found: "_Extremes", histogram: "_Histogram", *, is_signed: bool) -> ActivationRange:
+def _range(found: "_ExtremeValues", histogram: "_Histogram", *, is_signed: bool) -> ActivationRange:
     """Return a range. `OUTPUT` is always signed, because the product with a shortlist reads it as signed."""
     return ActivationRange(best_clip(histogram.counts, found.largest, is_signed=is_signed), is_signed)
 
@@ -160,7 +162,7 @@ def best_clip(counts: NDArray[np.int64], largest: float, *, is_signed: bool) -> 
     levels = SIGNED_LEVELS if is_signed else UNSIGNED_LEVELS
     width = largest / len(counts)
     magnitudes = (np.arange(len(counts)) + 0.5) * width
-    clips = np.geomspace(SMALLEST_CLIP, 1.0, NUM_CLIPS) * largest
+    clips = np.geomspace(MIN_CLIP_RATIO, 1.0, NUM_CLIPS) * largest
     over = np.maximum(magnitudes - clips[:, None], 0.0)  # [clips, bins]
     cut = (over**2 * counts).sum(axis=1)
     # Errors spread evenly from minus half a step to plus half a step have the variance step ** 2 / 12.
@@ -168,11 +170,11 @@ def best_clip(counts: NDArray[np.int64], largest: float, *, is_signed: bool) -> 
     return float(clips[np.argmin(cut + rounded)])
 
 
-class _Reader(Protocol):
+class _Collector(Protocol):
     def read(self, values: Tensor) -> None: ...
 
 
-class _Extremes:
+class _ExtremeValues:
     """Smallest value and largest magnitude."""
 
     def __init__(self) -> None:
@@ -184,7 +186,7 @@ class _Extremes:
         self.largest = max(self.largest, float(values.abs().max()))
 
 
-class _Channels:
+class _ChannelMaxima:
     """Largest magnitude of every channel."""
 
     def __init__(self, num_channels: int) -> None:
@@ -231,24 +233,24 @@ class _Moments:
         return self._sum / self._count
 
 
-def _read_all(
+def _collect(
     model: Transformer,
     texts: Sequence[tuple[Ids, Ids]],
-    inputs: Mapping[str, _Reader],
-    outputs: Mapping[str, _Reader],
+    inputs: Mapping[str, _Collector],
+    outputs: Mapping[str, _Collector],
 ) -> None:
     """Run the model on all texts; pass each reader the inputs or outputs of its layer."""
     order = sorted(texts, key=lambda text: (len(text[0]), len(text[1])))
-    shown = _Shown()
-    with _watching(model, inputs, outputs, shown), torch.inference_mode():
+    masks = _TokenMasks()
+    with _register_hooks(model, inputs, outputs, masks), torch.inference_mode():
         for first in range(0, len(order), BATCH_SOURCES):
             sources, targets = zip(*order[first : first + BATCH_SOURCES], strict=True)
-            source_ids, shown.source_mask = pad(sources, model.config.pad_id)
-            target_ids, shown.target_mask = pad(targets, model.config.pad_id)
-            model(source_ids, shown.source_mask, target_ids)
+            source_ids, masks.source_mask = pad(sources, model.config.pad_id)
+            target_ids, masks.target_mask = pad(targets, model.config.pad_id)
+            model(source_ids, masks.source_mask, target_ids)
 
 
-class _Shown:
+class _TokenMasks:
     """Token masks of a batch, bool [B, S] and [B, T], which hide padding from the readers."""
 
     source_mask: Tensor
@@ -263,20 +265,23 @@ class _Shown:
 
 
 @contextmanager
-def _watching(
-    model: Transformer, inputs: Mapping[str, _Reader], outputs: Mapping[str, _Reader], shown: _Shown
+def _register_hooks(
+    model: Transformer,
+    inputs: Mapping[str, _Collector],
+    outputs: Mapping[str, _Collector],
+    masks: _TokenMasks,
 ) -> Iterator[None]:
     def read_input(name: str, _module: nn.Module, values: tuple[Tensor, ...]) -> None:
-        inputs[name].read(shown.tokens(name, values[0]))
+        inputs[name].read(masks.tokens(name, values[0]))
 
     def read_output(
-        readers: Mapping[str, _Reader],
+        readers: Mapping[str, _Collector],
         name: str,
         _module: nn.Module,
         _values: tuple[Tensor, ...],
         output: Tensor,
     ) -> None:
-        readers[name].read(shown.tokens(name, output))
+        readers[name].read(masks.tokens(name, output))
 
     modules = dict(model.named_modules())
     handles = [
@@ -294,7 +299,7 @@ def _watching(
             handle.remove()
 
 
-def _cached_maps(model: Transformer) -> list[str]:
+def _cached_layers(model: Transformer) -> list[str]:
     return [
         f"{name}.{part}"
         for name, attention in cached_attentions(model)
@@ -313,7 +318,7 @@ def cached_attentions(model: Transformer) -> list[tuple[str, Attention]]:
     ]
 
 
-def _maps(model: Transformer) -> list[str]:
+def _linear_layers(model: Transformer) -> list[str]:
     return [*(name for name, module in model.named_modules() if isinstance(module, nn.Linear)), OUTPUT]
 
 

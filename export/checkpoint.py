@@ -59,10 +59,10 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         CheckpointError: a file is missing or unreadable, or the weights do not fit the shape.
     """
     source, target = folder / SOURCE_TOKENIZER_FILE, folder / TARGET_TOKENIZER_FILE
-    _demand(folder / WEIGHTS_FILE, folder / CONFIG_FILE, source)
+    _require_files(folder / WEIGHTS_FILE, folder / CONFIG_FILE, source)
     config = _read_config(folder / CONFIG_FILE)
     if config.source_vocab_size != config.target_vocab_size:
-        _demand(target)
+        _require_files(target)
     model = Transformer(config)
     load_weights(model, _read_weights(folder / WEIGHTS_FILE), str(folder / WEIGHTS_FILE))
     record = folder / TRAINING_FILE
@@ -93,7 +93,7 @@ def load_weights(model: Transformer, weights: dict[str, torch.Tensor], origin: s
     model.load_state_dict(weights, strict=False)
 
 
-def _demand(*paths: Path) -> None:
+def _require_files(*paths: Path) -> None:
     if missing := [str(path) for path in paths if not path.is_file()]:
         raise CheckpointError(f"not a checkpoint folder: {', '.join(missing)} not found")
 

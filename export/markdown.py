@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-_MEANS_SOMETHING = re.compile(
+_SPECIAL_CHARACTERS = re.compile(
     r"[\\`*\[\]<>|~&$]"
     r"|(?<![^\W_])_|_(?![^\W_])"  # inside a word it is a plain character
     r"|:(?=[\w+-]+:)"  # GitHub's :emoji:
@@ -15,7 +15,7 @@ def cell(value: object) -> str:
 
     White space becomes single spaces, since cells show no more than that.
     """
-    return _MEANS_SOMETHING.sub(r"\\\g<0>", " ".join(str(value).split()))
+    return _SPECIAL_CHARACTERS.sub(r"\\\g<0>", " ".join(str(value).split()))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

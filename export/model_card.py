@@ -14,7 +14,7 @@ from export.shortlist.install import ORIGIN_FIELD
 
 TRAINING_TOOL = "dragoman training"
 """Name of our training tool in a checkpoint's `origin`."""
-NOT_THE_ORIGIN = frozenset({KIND_FIELD, SHAPE_FIELD, ORIGIN_FIELD})
+EXPORT_FIELDS = frozenset({KIND_FIELD, SHAPE_FIELD, ORIGIN_FIELD})
 """Fields of `origin` that the export added to what the model's own files say."""
 VARIANTS_FIELD = "variants"
 """Field of a test set's scores that lists those of each measured precision and search."""
@@ -38,7 +38,7 @@ Translates {languages}. {architecture}
 
 {quality}
 
-{more}{origin}
+{extra_sections}{origin}
 """
 
 
@@ -50,13 +50,13 @@ class Section:
     content: str
 
 
-def render_card(manifest: Manifest, known_limits: str, more: Sequence[Section] = ()) -> str:
+def render_card(manifest: Manifest, known_limits: str, extra_sections: Sequence[Section] = ()) -> str:
     """Return the card as Markdown.
 
     Args:
         manifest: manifest of the bundle.
         known_limits: Markdown; placed last, so that `kept_limits` can find it.
-        more: further measurements, in order; they follow the quality.
+        extra_sections: further measurements, in order; they follow the quality.
     """
     languages = manifest.languages
     card = _CARD.format(
@@ -66,7 +66,9 @@ def render_card(manifest: Manifest, known_limits: str, more: Sequence[Section] =
         facts=table(("", ""), _facts(manifest)),
         start=quick_start(manifest),
         quality=score_table(manifest.scores),
-        more="".join(f"## {section.heading}\n\n{section.content}\n\n" for section in more),
+        extra_sections="".join(
+            f"## {section.heading}\n\n{section.content}\n\n" for section in extra_sections
+        ),
         origin=_training(manifest.origin)
         if manifest.origin.get("tool") == TRAINING_TOOL
         else _imported(manifest),
@@ -172,18 +174,18 @@ def _facts(manifest: Manifest) -> list[tuple[str, object]]:
 
 
 def _training(training: Mapping[str, Any]) -> str:
-    data, runs = _each_run(training, _data_table), _each_run(training, _training_table)
+    data, runs = _render_runs(training, _data_table), _render_runs(training, _training_table)
     return f"## Training data\n\n{data}\n\n## Training\n\n{runs}"
 
 
 def _imported(manifest: Manifest) -> str:
     origin = manifest.origin
-    rows = [(key, value) for key, value in origin.items() if key not in NOT_THE_ORIGIN]
+    rows = [(key, value) for key, value in origin.items() if key not in EXPORT_FIELDS]
     kind = cell(origin.get(KIND_FIELD, origin.get("tool", "from elsewhere")))
     return f"## Origin\n\nImported: {kind}.\n\n{table(('', ''), rows)}"
 
 
-def _each_run(training: Mapping[str, Any], show: Callable[[Mapping[str, Any]], str]) -> str:
+def _render_runs(training: Mapping[str, Any], show: Callable[[Mapping[str, Any]], str]) -> str:
     runs = training_runs(training)
     if len(runs) == 1:
         return show(training)

@@ -9,7 +9,7 @@ from dragoman.manifest import Manifest
 from dragoman.types import Pair
 from export.samples import BUILT_IN
 
-NO_SENTENCE = "..."
+PLACEHOLDER_SENTENCE = "..."
 """Placeholder for a sentence in a language without a built-in one."""
 
 
@@ -19,10 +19,13 @@ def quick_start(manifest: Manifest) -> str:
     sentence = _sentence(pair, manifest.languages.sources)
     folder = f"models/{manifest.name}"
     command = f"echo {shlex.quote(sentence)} | dragoman translate --model {shlex.quote(folder)}"
-    names, given = "Translator", ""
+    names, pair_argument = "Translator", ""
     if not manifest.languages.is_single_pair:
         command += f" --source {pair.source} --target {pair.target}"
-        names, given = "Pair, Translator", f", pair=Pair({_quoted(pair.source)}, {_quoted(pair.target)})"
+        names, pair_argument = (
+            "Pair, Translator",
+            f", pair=Pair({_quoted(pair.source)}, {_quoted(pair.target)})",
+        )
     return "\n".join(
         [
             "```sh",
@@ -33,7 +36,7 @@ def quick_start(manifest: Manifest) -> str:
             f"from dragoman import {names}",
             "",
             f"translator = Translator.open({_quoted(folder)})",
-            f"print(translator.translate({_quoted(sentence)}{given}).text)",
+            f"print(translator.translate({_quoted(sentence)}{pair_argument}).text)",
             "```",
         ]
     )
@@ -43,7 +46,7 @@ def _sentence(pair: Pair, sources: Mapping[str, SourceLanguage]) -> str:
     for path in sorted(BUILT_IN.glob("*.txt")):
         if find_language(path.stem, sources) == pair.source:
             return path.read_text(encoding="utf8").splitlines()[0]
-    return NO_SENTENCE
+    return PLACEHOLDER_SENTENCE
 
 
 def _quoted(text: str) -> str:

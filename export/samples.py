@@ -23,7 +23,7 @@ class Text:
         return [line for line in self.path.read_text(encoding="utf8").splitlines() if line.strip()]
 
 
-def choose_texts(languages: Languages, given: Path | None, name: str) -> list[Text]:
+def choose_texts(languages: Languages, sentences_file: Path | None, name: str) -> list[Text]:
     """Choose texts and their language pairs.
 
     A given file is in the first source language, for the first target language other than that. Without one,
@@ -31,21 +31,21 @@ def choose_texts(languages: Languages, given: Path | None, name: str) -> list[Te
 
     Args:
         languages: languages of the bundle.
-        given: file with one sentence per line.
+        sentences_file: file with one sentence per line.
         name: name of the model, for errors.
 
     Raises:
         ImportRejectedError: the file does not exist, or no built-in file fits.
     """
-    if given is not None:
-        if not given.is_file():
-            raise ImportRejectedError(name, (f"{given} not found",))
-        return [Text(next(languages.pairs()), given)]
+    if sentences_file is not None:
+        if not sentences_file.is_file():
+            raise ImportRejectedError(name, (f"{sentences_file} not found",))
+        return [Text(next(languages.pairs()), sentences_file)]
     built_in = {path.stem: path for path in sorted(BUILT_IN.glob("*.txt"))}
     texts: list[Text] = []
     for language, path in built_in.items():
         source = find_language(language, languages.sources)
-        target = _target_for(source, languages, [other for other in built_in if other != language])
+        target = _choose_target(source, languages, [other for other in built_in if other != language])
         if source is not None and target is not None:
             texts.append(Text(Pair(source, target), path))
     if not texts:
@@ -57,7 +57,7 @@ def choose_texts(languages: Languages, given: Path | None, name: str) -> list[Te
     return texts
 
 
-def _target_for(source: str | None, languages: Languages, preferred: Sequence[str]) -> str | None:
+def _choose_target(source: str | None, languages: Languages, preferred: Sequence[str]) -> str | None:
     """Return a preferred target if there is one, else the first target other than the source."""
     if source is None:
         return None

@@ -16,7 +16,7 @@ _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _ModelFormat:
     what: str
     """Description of the kind, for error messages."""
     recognises: Callable[[Path], bool]
@@ -24,9 +24,9 @@ class _Kind:
 
 
 KINDS = (
-    _Kind("a checkpoint of `python -m training` (model.json)", trained.recognises, trained.load),
-    _Kind("a Hugging Face folder (config.json)", huggingface.recognises, huggingface.load),
-    _Kind("a Marian model (.npz)", marian.recognises, marian.load),
+    _ModelFormat("a checkpoint of `python -m training` (model.json)", trained.recognises, trained.load),
+    _ModelFormat("a Hugging Face folder (config.json)", huggingface.recognises, huggingface.load),
+    _ModelFormat("a Marian model (.npz)", marian.recognises, marian.load),
 )
 
 
@@ -75,11 +75,11 @@ def load_original(folder: Path, wanted: WantedLanguages) -> Original:
     """
     kinds = [kind for kind in KINDS if kind.recognises(folder)]
     if len(kinds) != 1:
-        raise ImportRejectedError(str(folder), (_which(kinds),))
+        raise ImportRejectedError(str(folder), (_describe_mismatch(kinds),))
     return kinds[0].load(folder, wanted)
 
 
-def _which(kinds: Sequence[_Kind]) -> str:
+def _describe_mismatch(kinds: Sequence[_ModelFormat]) -> str:
     if kinds:
         both = " and ".join(kind.what for kind in kinds)
         return f"is {both}; leave the files of one in a folder of their own"

@@ -22,14 +22,14 @@ def load(folder: Path, wanted: WantedLanguages) -> Original:
         CheckpointError: it is incomplete or unreadable.
         ImportRejectedError: its languages are unknown, or several are requested for one side.
     """
-    return original_of(load_checkpoint(folder), wanted, str(folder))
+    return import_checkpoint(load_checkpoint(folder), wanted, str(folder))
 
 
-def original_of(checkpoint: Checkpoint, wanted: WantedLanguages, name: str) -> Original:
+def import_checkpoint(checkpoint: Checkpoint, wanted: WantedLanguages, name: str) -> Original:
     """Convert a checkpoint in memory; `name` appears in errors."""
     config, training = checkpoint.model.config, checkpoint.training
-    source = _only("source", wanted.sources, training.get("source_language"), name)
-    target = _only("target", wanted.targets, training.get("target_language"), name)
+    source = _choose_single("source", wanted.sources, training.get("source_language"), name)
+    target = _choose_single("target", wanted.targets, training.get("target_language"), name)
     return Original(
         kind=KIND,
         model=checkpoint.model,
@@ -46,7 +46,7 @@ def original_of(checkpoint: Checkpoint, wanted: WantedLanguages, name: str) -> O
     )
 
 
-def _only(side: str, wanted: tuple[str, ...], recorded: object, name: str) -> str:
+def _choose_single(side: str, wanted: tuple[str, ...], recorded: object, name: str) -> str:
     if len(wanted) > 1:
         problem = f"{len(wanted)} {side} languages were asked for ({', '.join(wanted)}), it has one"
         raise ImportRejectedError(name, (problem,))

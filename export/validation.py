@@ -114,9 +114,9 @@ def _compare_logprobs(encoder: Encoder, decoder: Decoder, model: Transformer, re
         memory = model.encode(ids, mask)
         cross = encoder.run(sources)
         if decoder.cache_dtype != "int8":  # int8 K/V are in steps that only the decoder graph knows
-            for ours, theirs in zip(cross.memory, _flat(model.cross_keys_values(memory)), strict=True):
+            for ours, theirs in zip(cross.memory, _flatten(model.cross_keys_values(memory)), strict=True):
                 difference = np.abs(ours - theirs) * mask.numpy()[:, None, :, None]
-                report.max_cross_difference = _larger(report.max_cross_difference, difference)
+                report.max_cross_difference = _max_or_nan(report.max_cross_difference, difference)
         beams = int(rng.integers(1, 4))
         targets = rng.integers(
             model.config.eos_id + 1, model.config.target_vocab_size, (len(ids) * beams, 12)
@@ -127,7 +127,7 @@ def _compare_logprobs(encoder: Encoder, decoder: Decoder, model: Transformer, re
         expected = model.log_probabilities(states).numpy()
         is_forbidden = (expected == found) & np.isneginf(expected)
         difference = np.abs(np.subtract(found, expected, where=~is_forbidden, out=np.zeros_like(found)))
-        report.max_logprob_difference = _larger(report.max_logprob_difference, difference)
+        report.max_logprob_difference = _max_or_nan(report.max_logprob_difference, difference)
 
 
 def _logprobs_by_steps(
@@ -181,12 +181,12 @@ def _random_rows(rng: np.random.Generator, vocab_size: int, eos_id: int) -> Ids:
     return [[*rng.integers(eos_id + 1, vocab_size, length - 1).tolist(), eos_id] for length in lengths]
 
 
-def _larger(so_far: float, difference: NDArray[np.float32]) -> float:
+def _max_or_nan(so_far: float, difference: NDArray[np.float32]) -> float:
     """Return the larger value, or NaN if either is NaN, so that a broken graph cannot hide behind one."""
     return float(np.maximum(so_far, difference.max()))
 
 
-def _flat(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> list[NDArray[np.float32]]:
+def _flatten(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> list[NDArray[np.float32]]:
     return [tensor.numpy() for pair in pairs for tensor in pair]
 
 
@@ -200,14 +200,14 @@ def main() -> int:
         "--text", nargs=3, action="append", metavar=("SOURCE", "TARGET", "FILE"), help="a sentence a line"
     )
     arguments = parser.parse_args()
-    wanted = WantedLanguages(_codes(arguments.source_lang), _codes(arguments.target_lang))
+    wanted = WantedLanguages(_split_codes(arguments.source_lang), _split_codes(arguments.target_lang))
     texts = [Text(Pair(source, target), Path(file)) for source, target, file in arguments.text]
     report = validate(arguments.bundle, load_original(arguments.model, wanted).model, texts)
     sys.stdout.write(json.dumps(asdict(report)) + "\n")
     return 1 if report.problems else 0
 
 
-def _codes(listed: str) -> tuple[str, ...]:
+def _split_codes(listed: str) -> tuple[str, ...]:
     return tuple(listed.split(",")) if listed else ()
 
 

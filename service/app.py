@@ -58,9 +58,9 @@ def create_app(
     rates = RateLimiter.open(settings.rate_storage_url, settings.rate_limit)
     inference = Inference(router, settings.request_timeout_s, preloaded)
     limits = TextLimits(settings.max_texts, settings.max_characters)
-    sharing = CachePartitioning(settings.segment_cache)
+    cache_partitioning = CachePartitioning(settings.segment_cache)
     translation_service = TranslationService(
-        inference, accounts, limits, DetectionMode(settings.detection), sharing
+        inference, accounts, limits, DetectionMode(settings.detection), cache_partitioning
     )
     watcher = ModelWatcher(router)
 

@@ -48,10 +48,10 @@ def find_models(settings: Settings) -> dict[str, Path]:
         SettingsError: no model is named, or two have the same name.
         BundleError: one does not exist.
     """
-    given = settings.model or ""
-    names = (given,) if Path(given).is_dir() else split_names(given)
+    names_setting = settings.model or ""
+    names = (names_setting,) if Path(names_setting).is_dir() else split_names(names_setting)
     if not names:
-        raise SettingsError(f"model: {given!r} names no bundle")
+        raise SettingsError(f"model: {names_setting!r} names no bundle")
     found: dict[str, Path] = {}
     for name in names:
         path = find_bundle(name, settings.models_dir)

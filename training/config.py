@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from export.model.config import Activation, ModelConfig, NormPlace, Positions
+from export.model.config import Activation, ModelConfig, NormPosition, Positions
 from training.errors import ConfigError
 
 Count = Annotated[int, Field(ge=1)]
@@ -31,7 +31,7 @@ class Variants(Section):
     """Modified copies of a corpus's pairs, which make the model robust against odd input.
 
     Each share counts only the pairs that the variant fits: no copy is made that would equal its pair or that
-    may be wrong. `docs/guides/training.md` shows an example of each.
+    may be wrong. `docs/guides/training-text.md` shows an example of each.
     """
 
     # Noise: the source changes, the target does not.
@@ -168,7 +168,7 @@ class Model(Section):
     heads: Count = 8
     ffn: Count = 1024
     activation: Activation = "relu"
-    norm: NormPlace = "pre"
+    norm: NormPosition = "pre"
     positions: Positions = "sinusoidal"
     max_positions: Count = 512
     tied_output: bool = True

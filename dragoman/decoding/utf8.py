@@ -30,7 +30,7 @@ _MAY_END = 9
 _MAY_REPLACE = 10
 _AUTOMATON: tuple[tuple[tuple[int, int, int], ...], ...] = (
     (
-        (0x09, 0x0A, BETWEEN),  # other control characters are not allowed in XML
+        (0x09, 0x0A, BETWEEN),  # other ASCII control characters are not allowed in XML
         (0x0D, 0x0D, BETWEEN),
         (0x20, 0x7E, BETWEEN),
         (0xC2, 0xDF, 1),

@@ -6,15 +6,15 @@ Shapes: R rows, B sources, T positions of the caches, S source tokens, H heads, 
 from collections.abc import Callable
 
 from dragoman import contract
-from export.graph.blocks import Postprocessor
+from export.graph.blocks import GraphWriter
 from export.graph.builder import CONTRIB
 from export.model.attention import Attention
 
-CrossAttention = Callable[[str, int, Attention], str]
+CrossAttentionWriter = Callable[[str, int, Attention], str]
 """Writes cross-attention: queries [R, 1, d], layer number and attention module -> [R, 1, d]."""
 
 
-def self_attention(writer: Postprocessor, inputs: str, layer: int, attention: Attention) -> str:
+def self_attention(writer: GraphWriter, inputs: str, layer: int, attention: Attention) -> str:
     """Write each row's new key and value into its cache, then attend to the row's own positions.
 
     `GroupQueryAttention` takes one length per row, and works in place if the inputs and outputs of the caches
@@ -28,7 +28,7 @@ def self_attention(writer: Postprocessor, inputs: str, layer: int, attention: At
     return writer.linear(mixed, f"{name}.output", attention.output)
 
 
-def cross_attention(writer: Postprocessor, states: str) -> CrossAttention:
+def cross_attention(writer: GraphWriter, states: str) -> CrossAttentionWriter:
     """Return the cross-attention for the writer's precision.
 
     Args:
@@ -36,11 +36,11 @@ def cross_attention(writer: Postprocessor, states: str) -> CrossAttention:
         states: any value of shape [R, 1, d].
     """
     if writer.precision.cache_dtype == "int8":
-        return _own_to_each_row(writer, states)
-    return _shared_by_beams(writer)
+        return _cross_attention_by_row(writer, states)
+    return _cross_attention_by_source(writer)
 
 
-def _shared_by_beams(writer: Postprocessor) -> CrossAttention:
+def _cross_attention_by_source(writer: GraphWriter) -> CrossAttentionWriter:
     """Return cross-attention with a source's beams as its query positions, so they share its cross K/V."""
     graph = writer.graph
     width = writer.model.config.d_model
@@ -64,7 +64,7 @@ def _shared_by_beams(writer: Postprocessor) -> CrossAttention:
     return attend
 
 
-def _own_to_each_row(writer: Postprocessor, states: str) -> CrossAttention:
+def _cross_attention_by_row(writer: GraphWriter, states: str) -> CrossAttentionWriter:
     """Return cross-attention in which each row reads only its own source's tokens.
 
     It is self-attention to a past that does not grow. `MultiHeadAttention` would also compute padding.
@@ -83,8 +83,8 @@ def _own_to_each_row(writer: Postprocessor, states: str) -> CrossAttention:
 
 
 def _read_caches(
-    writer: Postprocessor,
-    named: tuple[str, Attention],
+    writer: GraphWriter,
+    named_attention: tuple[str, Attention],
     projected: tuple[str, str, str],
     caches: tuple[str, str],
     lengths: tuple[str, str],
@@ -93,7 +93,7 @@ def _read_caches(
 
     Args:
         writer: writer of the graph.
-        named: name of the attention in the model, and its module.
+        named_attention: name of the attention in the model, and its module.
         projected: query, key and value; or all three joined in the first.
         caches: caches of keys and values.
         lengths: positions before the new one in each row [R], and the most of any row, the new one included.
@@ -101,8 +101,8 @@ def _read_caches(
     Returns:
         [R, 1, d].
     """
-    name, attention = named
-    steps, rounding = _rounding(writer)
+    name, attention = named_attention
+    steps, rounding = _quantisation(writer)
     mixed = f"{name}.mixed"
     writer.graph.node(
         "GroupQueryAttention",
@@ -114,7 +114,7 @@ def _read_caches(
     return mixed
 
 
-def _rounding(writer: Postprocessor) -> tuple[tuple[str, ...], dict[str, str | int]]:
+def _quantisation(writer: GraphWriter) -> tuple[tuple[str, ...], dict[str, str | int]]:
     """Return inputs and attributes with which `GroupQueryAttention` keeps int8 K/V; none for other K/V."""
     step = writer.precision.cache_step(writer.graph)
     if step is None:

@@ -17,7 +17,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Postprocessor:
+class GraphWriter:
     """A graph under construction, its model, and the precision that writes its weights."""
 
     graph: GraphBuilder

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from dragoman.contract import Port
-from export.graph.written import WrittenGraph
+from export.graph.written import ExportedGraph
 
 OPSET = 20
 CONTRIB = "com.microsoft"
@@ -38,7 +38,7 @@ class GraphBuilder:
         self._prefix: str = "" if outer is None else f"{outer._prefix}{name}."  # noqa: SLF001 -- same class
         self._nodes: list[onnx.NodeProto] = []
         self._weights: dict[str, NDArray[Any]] = {} if outer is None else outer._weights  # noqa: SLF001 -- same class
-        self._cuts: set[tuple[str, tuple[int, ...]]] = set()
+        self._splits: set[tuple[str, tuple[int, ...]]] = set()
         self._num_values = 0
 
     def weight(self, name: str, array: NDArray[Any]) -> str:
@@ -71,15 +71,15 @@ class GraphBuilder:
         attributes: Mapping[str, Any] | None = None,
     ) -> str:
         """Add a node with one output."""
-        output = output or self._fresh(op_type)
+        output = output or self._new_name(op_type)
         self.node(op_type, inputs, (output,), domain=domain, attributes=attributes)
         return output
 
     def split(self, value: str, sizes: Sequence[int]) -> list[str]:
         """Split a value's first axis into pieces; equal splits of a value share one node."""
         outputs = [self.named(f"{value}.from_{first}") for first in itertools.accumulate(sizes, initial=0)]
-        if (value, tuple(sizes)) not in self._cuts:
-            self._cuts.add((value, tuple(sizes)))
+        if (value, tuple(sizes)) not in self._splits:
+            self._splits.add((value, tuple(sizes)))
             self.node("Split", (value, self.ints(*sizes)), outputs[:-1], attributes={"axis": 0})
         return outputs[:-1]
 
@@ -124,7 +124,7 @@ class GraphBuilder:
         }
         self.node("If", (condition,), [self.named(name) for name in outputs], attributes=branches)
 
-    def leave_empty(self, outputs: Mapping[str, str]) -> None:
+    def add_empty(self, outputs: Mapping[str, str]) -> None:
         """Add an empty value [0, 0] for each name and element type."""
         for name, dtype in outputs.items():
             empty = helper.make_tensor(name, ELEMENT_TYPES[dtype], (0, 0), ())
@@ -155,7 +155,7 @@ class GraphBuilder:
 
     def finish(
         self, inputs: Sequence[Port], outputs: Sequence[Port], sizes: Mapping[str, int], producer: str
-    ) -> WrittenGraph:
+    ) -> ExportedGraph:
         """Return the finished graph.
 
         Args:
@@ -172,9 +172,9 @@ class GraphBuilder:
         )
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name=producer)
-        return WrittenGraph(model, self._weights)
+        return ExportedGraph(model, self._weights)
 
-    def _fresh(self, op_type: str) -> str:
+    def _new_name(self, op_type: str) -> str:
         self._num_values += 1
         return f"{self._prefix}v{self._num_values}.{op_type}"
 

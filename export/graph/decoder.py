@@ -3,22 +3,22 @@
 from dataclasses import dataclass
 
 from dragoman import contract
-from export.graph.attention import CrossAttention, cross_attention, self_attention
-from export.graph.blocks import Postprocessor
+from export.graph.attention import CrossAttentionWriter, cross_attention, self_attention
+from export.graph.blocks import GraphWriter
 from export.graph.builder import GraphBuilder
 from export.graph.precision import Precision
 from export.graph.projection import write_logprobs
 from export.graph.recurrence import self_recurrence
-from export.graph.written import WrittenGraph
+from export.graph.written import ExportedGraph
 from export.model import Transformer
 from export.model.layers import DecoderLayer
 
 
 def write_decoder(
     model: Transformer, precision: Precision, alignment_layer: int, producer: str
-) -> WrittenGraph:
+) -> ExportedGraph:
     """Write the decoder graph with the queries of `alignment_layer` as output. R rows, d model width."""
-    writer = Postprocessor(GraphBuilder("decoder"), model, precision)
+    writer = GraphWriter(GraphBuilder("decoder"), model, precision)
     graph, config = writer.graph, model.config
     table = writer.position_table(model.target_positions)
     positions = graph.op("Gather", table, graph.op("Unsqueeze", "lengths", graph.ints(1)))
@@ -26,7 +26,7 @@ def write_decoder(
     states = writer.embed(last_ids, positions, model.target_embedding)  # [R, 1, d] from here on
     states = writer.norm(states, "decoder.embedding_norm", model.decoder_embedding_norm)
     attend_to_source = cross_attention(writer, states)
-    reading = _Reading(alignment_layer, attend_to_source)
+    reading = _CrossAttention(alignment_layer, attend_to_source)
     for index, layer in enumerate(model.decoder_layers()):
         states = _layer(writer, states, (index, layer), reading)
     states = writer.norm(states, "decoder.norm", model.decoder_norm)
@@ -41,14 +41,16 @@ def write_decoder(
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _CrossAttention:
     """How layers attend to the source."""
 
     alignment_layer: int
-    attend: CrossAttention
+    attend: CrossAttentionWriter
 
 
-def _layer(writer: Postprocessor, states: str, indexed: tuple[int, DecoderLayer], reading: _Reading) -> str:
+def _layer(
+    writer: GraphWriter, states: str, indexed: tuple[int, DecoderLayer], reading: _CrossAttention
+) -> str:
     index, layer = indexed
     name = f"decoder.{index}"
 

@@ -6,21 +6,21 @@ import numpy as np
 import onnx
 
 from dragoman import contract
-from export.graph.blocks import Postprocessor
+from export.graph.blocks import GraphWriter
 from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision import Precision
-from export.graph.written import WrittenGraph
+from export.graph.written import ExportedGraph
 from export.model import Transformer
 from export.model.attention import Attention
 from export.model.layers import EncoderLayer
 
-SelfAttention = Callable[[str, str, Attention], str]
+SelfAttentionWriter = Callable[[str, str, Attention], str]
 """Writes self-attention: states [B, S, d], name and attention module -> [B, S, d]."""
 
 
-def write_encoder(model: Transformer, precision: Precision, producer: str) -> WrittenGraph:
+def write_encoder(model: Transformer, precision: Precision, producer: str) -> ExportedGraph:
     """Write the encoder graph. B sources, S source tokens, H heads, D head size, d model width."""
-    writer = Postprocessor(GraphBuilder("encoder"), model, precision)
+    writer = GraphWriter(GraphBuilder("encoder"), model, precision)
     graph = writer.graph
     length = graph.op("Shape", "source_ids", attributes={"start": 1, "end": 2})
     table = writer.position_table(model.position_table)
@@ -42,7 +42,7 @@ def write_encoder(model: Transformer, precision: Precision, producer: str) -> Wr
 
 
 def _layer(
-    writer: Postprocessor, states: str, indexed: tuple[int, EncoderLayer], attend: SelfAttention
+    writer: GraphWriter, states: str, indexed: tuple[int, EncoderLayer], attend: SelfAttentionWriter
 ) -> str:
     index, layer = indexed
     name = f"encoder.{index}"
@@ -57,17 +57,21 @@ def _layer(
     return writer.residual(states, f"{name}.feed_forward", layer.feed_forward_residual, feed_forward)
 
 
-def _self_attention(writer: Postprocessor, width: str) -> SelfAttention:
+def _self_attention(writer: GraphWriter, width: str) -> SelfAttentionWriter:
     """Return the self-attention for the writer's precision.
 
     Args:
         writer: its precision determines the operator: float16 graphs are for GPUs.
         width: S, int64 [1].
     """
-    return _masked(writer, width) if writer.precision.cache_dtype == "float16" else _unpadded(writer, width)
+    return (
+        _masked_self_attention(writer, width)
+        if writer.precision.cache_dtype == "float16"
+        else _unpadded_self_attention(writer, width)
+    )
 
 
-def _unpadded(writer: Postprocessor, width: str) -> SelfAttention:
+def _unpadded_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWriter:
     """Use `GroupQueryAttention` without a past: it skips padding. Query, key and value are one product."""
     graph = writer.graph
     ends = graph.op("Sub", "source_lengths", graph.weight("int32.1", np.array(1, np.int32)))
@@ -88,7 +92,7 @@ def _unpadded(writer: Postprocessor, width: str) -> SelfAttention:
     return attend
 
 
-def _masked(writer: Postprocessor, width: str) -> SelfAttention:
+def _masked_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWriter:
     """Use `MultiHeadAttention`: on a GPU, `GroupQueryAttention` is not known to attend to later tokens."""
     graph = writer.graph
     zero, one = (graph.weight(f"int64.{value}", np.array(value, np.int64)) for value in (0, 1))
@@ -118,7 +122,7 @@ def _masked(writer: Postprocessor, width: str) -> SelfAttention:
     return attend
 
 
-def _cross_keys_values(writer: Postprocessor, memory: str) -> None:
+def _cross_keys_values(writer: GraphWriter, memory: str) -> None:
     """Write the output [L, B, H, S, D]: one product makes key and value of a decoder layer."""
     graph, config = writer.graph, writer.model.config
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dragoman.contract import LISTED_ROWS
 from export.calibration import OUTPUT
-from export.graph.blocks import Postprocessor, array
+from export.graph.blocks import GraphWriter, array
 from export.graph.builder import GraphBuilder
 from export.graph.precision import Output
 
@@ -23,12 +23,12 @@ WANTED = {"wanted_logprobs": "float32"}
 LISTED = {LISTED_ROWS: "uint8"}
 BLOCK_TOKENS = 64
 """Number of adjacent tokens per block; the largest logit of each is found before the best of all."""
-MANY_ROWS = 16
+MIN_BLOCK_ROWS = 16
 """Number of rows from which blocks halve the time; below, their operators take as long as they save."""
 HAS_MANY_ROWS = "has_many_rows"
 
 
-def write_logprobs(writer: Postprocessor, states: str) -> None:
+def write_logprobs(writer: GraphWriter, states: str) -> None:
     """Write [R, d] -> best_logprobs, best_ids [R, K], wanted_logprobs [R, P], listed_rows [C, d].
 
     The best are of the source's shortlist, or of all tokens without one. A precision without shortlists
@@ -36,33 +36,33 @@ def write_logprobs(writer: Postprocessor, states: str) -> None:
     """
     graph = writer.graph
     num_rows = graph.op("Shape", states, attributes={"start": 0, "end": 1})
-    few = graph.weight("few_rows", np.array([MANY_ROWS - 1], np.int64))
-    graph.op("Squeeze", graph.op("Greater", num_rows, few), output=HAS_MANY_ROWS)
-    shortlisted, complete = GraphBuilder("shortlisted", graph), GraphBuilder("complete", graph)
+    max_few_rows = graph.weight("few_rows", np.array([MIN_BLOCK_ROWS - 1], np.int64))
+    graph.op("Squeeze", graph.op("Greater", num_rows, max_few_rows), output=HAS_MANY_ROWS)
+    shortlist_output, complete = GraphBuilder("shortlisted", graph), GraphBuilder("complete", graph)
     if writer.precision.takes_shortlists:
-        _best_of_shortlist(replace(writer, graph=shortlisted), states)
-        shortlisted.leave_empty(WANTED)
+        _best_of_shortlist(replace(writer, graph=shortlist_output), states)
+        shortlist_output.add_empty(WANTED)
     else:
-        shortlisted.leave_empty(BEST | WANTED | LISTED)
+        shortlist_output.add_empty(BEST | WANTED | LISTED)
     _best_of_all(replace(writer, graph=complete), states)
-    complete.leave_empty(LISTED)
-    graph.choose("has_shortlist", shortlisted, complete, BEST | WANTED | LISTED)
+    complete.add_empty(LISTED)
+    graph.choose("has_shortlist", shortlist_output, complete, BEST | WANTED | LISTED)
 
 
-def _best_of_all(writer: Postprocessor, states: str) -> None:
+def _best_of_all(writer: GraphWriter, states: str) -> None:
     """Project the vocabulary in parts, each small enough for its logits to stay in a core's cache until its
     best are picked. A part's own log-softmax gives its logsumexp; these combine to that of the vocabulary.
     A wanted token is picked from the same numbers.
     """
-    graph, parts = writer.graph, _parts(writer)
+    graph, parts = writer.graph, _vocabulary_parts(writer)
     num_best = graph.reshape("num_best", 1)
     if len(parts) == 1:
         (tokens,) = parts
         logprobs = graph.op("LogSoftmax", _logits(writer, states, tokens), attributes={"axis": -1})
-        allowed = _forbid(writer, logprobs, tokens)
-        _top_of_many(graph, allowed, num_best, ("best_logprobs", "best_ids"), len(tokens))
+        masked_logprobs = _mask_suppressed(writer, logprobs, tokens)
+        _top_k_of_vocabulary(graph, masked_logprobs, num_best, ("best_logprobs", "best_ids"), len(tokens))
         wanted = graph.named("wanted_logprobs")
-        graph.op("GatherElements", allowed, "candidates", output=wanted, attributes={"axis": 1})
+        graph.op("GatherElements", masked_logprobs, "candidates", output=wanted, attributes={"axis": 1})
         return
     own_places = graph.op("Mod", "candidates", graph.ints(len(parts[0])))
     found = [
@@ -75,26 +75,26 @@ def _best_of_all(writer: Postprocessor, states: str) -> None:
         for name in ("best_logits", "best_ids", "normaliser")
     )
     normaliser = graph.op("ReduceLogSumExp", normalisers, graph.ints(1))
-    places = graph.named("places")
-    _top(graph, graph.op("Sub", logits, normaliser), num_best, (graph.named("best_logprobs"), places))
-    graph.op("GatherElements", ids, places, output=graph.named("best_ids"), attributes={"axis": 1})
+    positions = graph.named("places")
+    _top_k(graph, graph.op("Sub", logits, normaliser), num_best, (graph.named("best_logprobs"), positions))
+    graph.op("GatherElements", ids, positions, output=graph.named("best_ids"), attributes={"axis": 1})
     wanted = _wanted_of_parts(writer, {part.tokens: part.wanted_logits for part in found})
     graph.op("Sub", wanted, normaliser, output=graph.named("wanted_logprobs"))
 
 
-def _wanted_of_parts(writer: Postprocessor, found: Mapping[range, str]) -> str:
+def _wanted_of_parts(writer: GraphWriter, found: Mapping[range, str]) -> str:
     """Return logits [R, P] of the wanted tokens, each from its own part; all parts in `found` have [R, P]."""
-    graph, parts = writer.graph, _parts(writer)
+    graph, parts = writer.graph, _vocabulary_parts(writer)
     if len(found) < len(parts):
         impossible = graph.weight("impossible", np.array([-np.inf], np.float32))
-        nowhere = graph.op("Expand", impossible, graph.op("Shape", "candidates"))
-        found = {tokens: found.get(tokens, nowhere) for tokens in parts}
+        unreachable_logits = graph.op("Expand", impossible, graph.op("Shape", "candidates"))
+        found = {tokens: found.get(tokens, unreachable_logits) for tokens in parts}
     joined = graph.op("Concat", *(found[tokens] for tokens in parts), attributes={"axis": 1})
     part = graph.op("Div", "candidates", graph.ints(len(parts[0])))
     return graph.op("GatherElements", joined, part, attributes={"axis": 1})
 
 
-def _parts(writer: Postprocessor) -> tuple[range, ...]:
+def _vocabulary_parts(writer: GraphWriter) -> tuple[range, ...]:
     """Split the vocabulary into parts; all but the last have whole blocks and the same length."""
     num_tokens = writer.model.config.target_vocab_size
     num_parts = -(-num_tokens // MAX_PART_TOKENS)
@@ -106,7 +106,7 @@ def _parts(writer: Postprocessor) -> tuple[range, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _PartResult:
     """Results for a part of the vocabulary."""
 
     tokens: range
@@ -120,37 +120,37 @@ class _Part:
     """Logits of the wanted tokens, [R, P]; meaningful only for a wanted token in this part."""
 
 
-def _best_of_part(writer: Postprocessor, read: tuple[str, str], tokens: range) -> _Part:
+def _best_of_part(writer: GraphWriter, read: tuple[str, str], tokens: range) -> _PartResult:
     """Project a part. `read`: states [R, d], and positions [R, P] of the wanted tokens within their parts."""
     graph, (states, own_places) = writer.graph, read
     first = tokens.start
     logits = _logits(writer, states, tokens)
     names = (f"{first}.logprobs", f"{first}.places")
-    best_logprobs, places = map(graph.named, names)
+    best_logprobs, positions = map(graph.named, names)
     num_best = graph.op("Min", graph.reshape("num_best", 1), graph.ints(len(tokens)))
     logprobs = graph.op("LogSoftmax", logits, attributes={"axis": -1})
-    allowed = _forbid(writer, logprobs, tokens)
-    _top_of_many(graph, allowed, num_best, names, len(tokens))
-    if len(tokens) < len(_parts(writer)[0]):
+    masked_logprobs = _mask_suppressed(writer, logprobs, tokens)
+    _top_k_of_vocabulary(graph, masked_logprobs, num_best, names, len(tokens))
+    if len(tokens) < len(_vocabulary_parts(writer)[0]):
         own_places = graph.op("Min", own_places, graph.ints(len(tokens) - 1))
     wanted = graph.op(
         "GatherElements",
-        logits if allowed == logprobs else allowed,
+        logits if masked_logprobs == logprobs else masked_logprobs,
         own_places,
         attributes={"axis": 1},
     )
-    if allowed == logprobs:
-        best_logits = graph.op("GatherElements", logits, places, attributes={"axis": 1})
+    if masked_logprobs == logprobs:
+        best_logits = graph.op("GatherElements", logits, positions, attributes={"axis": 1})
         shifts = graph.op("Sub", best_logits, best_logprobs)  # equal except for rounding
         normaliser = graph.op("Slice", shifts, graph.ints(0), graph.ints(1), graph.ints(1))
     else:
         normaliser = _normaliser(writer, logits, logprobs, tokens)
         best_logits = graph.op("Add", best_logprobs, normaliser)
         wanted = graph.op("Add", wanted, normaliser)
-    return _Part(tokens, best_logits, graph.op("Add", places, graph.ints(first)), normaliser, wanted)
+    return _PartResult(tokens, best_logits, graph.op("Add", positions, graph.ints(first)), normaliser, wanted)
 
 
-def _normaliser(writer: Postprocessor, logits: str, logprobs: str, tokens: range) -> str:
+def _normaliser(writer: GraphWriter, logits: str, logprobs: str, tokens: range) -> str:
     """Return the logsumexp [R, 1] of a part whose best token may be suppressed, so that it has no best logit.
 
     Any token that is possible before the softmax gives it; minus infinity minus itself would be NaN.
@@ -161,42 +161,42 @@ def _normaliser(writer: Postprocessor, logits: str, logprobs: str, tokens: range
     return graph.op("Sub", graph.op("Slice", logits, *ends), graph.op("Slice", logprobs, *ends))
 
 
-def _is_reachable(writer: Postprocessor, tokens: range) -> bool:
+def _is_reachable(writer: GraphWriter, tokens: range) -> bool:
     """Return whether any token is possible before the softmax; a part without one is left out."""
     bias = array(writer.model.output_bias)[tokens.start : tokens.stop]
     return bool((bias > -np.inf).any())
 
 
-def _forbid(writer: Postprocessor, logprobs: str, tokens: range) -> str:
+def _mask_suppressed(writer: GraphWriter, logprobs: str, tokens: range) -> str:
     """Set log-probabilities [R, len(tokens)] of suppressed tokens to minus infinity, if there are any."""
-    places = [token - tokens.start for token in writer.model.config.suppressed_ids if token in tokens]
-    if not places:
+    positions = [token - tokens.start for token in writer.model.config.suppressed_ids if token in tokens]
+    if not positions:
         return logprobs
     bias = np.zeros(len(tokens), np.float32)
-    bias[places] = -np.inf
+    bias[positions] = -np.inf
     return writer.graph.op("Add", logprobs, writer.graph.weight(f"suppressed.{tokens.start}", bias))
 
 
-def _best_of_shortlist(writer: Postprocessor, states: str) -> None:
+def _best_of_shortlist(writer: GraphWriter, states: str) -> None:
     """Project the tokens on the batch's shortlist at once; each row then uses only its own source's.
 
     A row's log-softmax runs over its own source's candidates, so its numbers do not depend on the other
     sources in the batch.
     """
     graph = writer.graph
-    logits = writer.precision.shortlisted(graph, states, _output(writer))  # [R, C]
+    logits = writer.precision.shortlist_output(graph, states, _output(writer))  # [R, C]
     own_logits = graph.op("GatherElements", logits, "candidates", attributes={"axis": 1})  # [R, P]
-    allowed = graph.op("Add", own_logits, "candidate_bias")
-    logprobs = graph.op("LogSoftmax", allowed, attributes={"axis": -1})
+    masked_logprobs = graph.op("Add", own_logits, "candidate_bias")
+    logprobs = graph.op("LogSoftmax", masked_logprobs, attributes={"axis": -1})
     if writer.model.config.suppressed_ids:
         logprobs = graph.op("Add", logprobs, _suppression(writer))
-    places = graph.named("places")
-    _top(graph, logprobs, graph.reshape("num_best", 1), (graph.named("best_logprobs"), places))
-    listed = graph.op("GatherElements", "candidates", places, attributes={"axis": 1})
+    positions = graph.named("places")
+    _top_k(graph, logprobs, graph.reshape("num_best", 1), (graph.named("best_logprobs"), positions))
+    listed = graph.op("GatherElements", "candidates", positions, attributes={"axis": 1})
     graph.op("Gather", "shortlist", listed, output=graph.named("best_ids"))
 
 
-def _suppression(writer: Postprocessor) -> str:
+def _suppression(writer: GraphWriter) -> str:
     """Return 0 for the row's allowed candidates, minus infinity for the suppressed ones, [R, P]."""
     graph, config = writer.graph, writer.model.config
     bias = np.zeros(config.target_vocab_size, np.float32)
@@ -205,28 +205,28 @@ def _suppression(writer: Postprocessor) -> str:
     return graph.op("Gather", listed, "candidates")
 
 
-def _top(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str]) -> None:
+def _top_k(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str]) -> None:
     graph.node("TopK", (values, count), outputs, attributes={"axis": -1, "sorted": 1})
 
 
-def _top_of_many(
+def _top_k_of_vocabulary(
     graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str], num_values: int
 ) -> None:
-    """Write `_top` of values [R, num_values] in one of two ways with the same result, equal values included.
+    """Write `_top_k` of values [R, num_values] in one of two ways with the same result, ties included.
 
     `outputs` do not have a branch's prefix yet (`named`).
     """
     if num_values % BLOCK_TOKENS:
-        _top(graph, values, count, (graph.named(outputs[0]), graph.named(outputs[1])))
+        _top_k(graph, values, count, (graph.named(outputs[0]), graph.named(outputs[1])))
         return
     by_value, by_block = (GraphBuilder(f"{outputs[0]}.{way}", graph) for way in ("by_value", "by_block"))
-    _top(by_value, values, count, (by_value.named(outputs[0]), by_value.named(outputs[1])))
-    _top_by_block(by_block, values, count, (by_block.named(outputs[0]), by_block.named(outputs[1])))
+    _top_k(by_value, values, count, (by_value.named(outputs[0]), by_value.named(outputs[1])))
+    _top_k_by_block(by_block, values, count, (by_block.named(outputs[0]), by_block.named(outputs[1])))
     types = dict(zip(outputs, BEST.values(), strict=True))
     graph.choose(HAS_MANY_ROWS, by_block, by_value, types)
 
 
-def _top_by_block(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str]) -> None:
+def _top_k_by_block(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str]) -> None:
     """Find the K best values in the K blocks with the largest maxima.
 
     Of equal values the first is better, here as in `TopK`, so blocks are read in ascending order.
@@ -235,7 +235,7 @@ def _top_by_block(graph: GraphBuilder, values: str, count: str, outputs: tuple[s
     maxima = graph.op("ReduceMax", blocks, graph.ints(-1), attributes={"keepdims": 0})
     num_blocks = graph.op("Min", count, graph.op("Shape", maxima, attributes={"start": 1, "end": 2}))
     best_blocks, in_order = graph.named("best_blocks"), graph.named("blocks_in_order")
-    _top(graph, maxima, num_blocks, (graph.named("best_maxima"), best_blocks))
+    _top_k(graph, maxima, num_blocks, (graph.named("best_maxima"), best_blocks))
     graph.node(
         "TopK",
         (best_blocks, num_blocks),
@@ -244,21 +244,21 @@ def _top_by_block(graph: GraphBuilder, values: str, count: str, outputs: tuple[s
     )
     rows = graph.op("Unsqueeze", in_order, graph.ints(-1))
     candidates = graph.reshape(graph.op("GatherND", blocks, rows, attributes={"batch_dims": 1}), 0, -1)
-    places = graph.named("places")
-    _top(graph, candidates, count, (outputs[0], places))
+    positions = graph.named("places")
+    _top_k(graph, candidates, count, (outputs[0], positions))
     size = graph.weight("block_tokens", np.array(BLOCK_TOKENS, np.int64))
-    nth = graph.op("Div", places, size)
+    nth = graph.op("Div", positions, size)
     block = graph.op("GatherElements", in_order, nth, attributes={"axis": 1})
     shift = graph.op("Mul", graph.op("Sub", block, nth), size)
-    graph.op("Add", places, shift, output=outputs[1])
+    graph.op("Add", positions, shift, output=outputs[1])
 
 
-def _logits(writer: Postprocessor, states: str, tokens: range) -> str:
+def _logits(writer: GraphWriter, states: str, tokens: range) -> str:
     """Project [R, d] to [R, len(tokens)]."""
     return writer.precision.output(writer.graph, states, _output(writer), tokens)
 
 
-def _output(writer: Postprocessor) -> Output:
+def _output(writer: GraphWriter) -> Output:
     model = writer.model
     name = "embedding" if model.output_weight is None else f"{OUTPUT}.weight"
-    return Output(name, array(model.output_projection), array(model.output_bias), _parts(writer))
+    return Output(name, array(model.output_projection), array(model.output_bias), _vocabulary_parts(writer))

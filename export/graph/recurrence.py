@@ -7,11 +7,11 @@ import numpy as np
 from onnx import TensorProto
 
 from dragoman import contract
-from export.graph.blocks import Postprocessor
+from export.graph.blocks import GraphWriter
 from export.model.recurrence import Ssru
 
 
-def self_recurrence(writer: Postprocessor, inputs: str, layer: int, unit: Ssru) -> str:
+def self_recurrence(writer: GraphWriter, inputs: str, layer: int, unit: Ssru) -> str:
     """Write one step of `Ssru`: [R, 1, d] -> [R, 1, d].
 
     The cell is float32 in every precision. It is read only once, before it is written, so that input and
@@ -27,17 +27,17 @@ def self_recurrence(writer: Postprocessor, inputs: str, layer: int, unit: Ssru) 
     change = graph.op("Sub", contract.cell(layer), new)
     kept = graph.op("Mul", graph.op("Sigmoid", forget), change)
     cell = graph.op("Add", new, kept, output=contract.NEW_PREFIX + contract.cell(layer))
-    said = _cast(writer, graph.op("Relu", cell), _real(writer))
-    return graph.reshape(said, -1, 1, width)
+    outputs = _cast(writer, graph.op("Relu", cell), _real(writer))
+    return graph.reshape(outputs, -1, 1, width)
 
 
-def _cast(writer: Postprocessor, value: str, element_type: int) -> str:
+def _cast(writer: GraphWriter, value: str, element_type: int) -> str:
     """Write a cast, or nothing if everything is float32."""
     if _real(writer) == TensorProto.FLOAT:
         return value
     return writer.graph.op("Cast", value, attributes={"to": element_type})
 
 
-def _real(writer: Postprocessor) -> int:
+def _real(writer: GraphWriter) -> int:
     """Return the element type that flows between the operators."""
     return TensorProto.FLOAT16 if writer.precision.real is np.float16 else TensorProto.FLOAT

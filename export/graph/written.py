@@ -19,7 +19,7 @@ ALIGNMENT = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenGraph:
+class ExportedGraph:
     """A complete graph and its weights."""
 
     model: onnx.ModelProto

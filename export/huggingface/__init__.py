@@ -13,7 +13,7 @@ from export.huggingface.architectures import ARCHITECTURES, Architecture, find_a
 from export.huggingface.assembly import Plan, assemble
 from export.huggingface.configuration import Shape, read_shape
 from export.huggingface.files import CONFIG_FILE, Settings, read_licence, read_settings
-from export.huggingface.generation import Generation, read_generation
+from export.huggingface.generation import GenerationSettings, read_generation
 from export.huggingface.languages import find_languages
 from export.huggingface.tokenizers import read_vocabularies
 from export.huggingface.weights import Weights, read_weights
@@ -74,7 +74,9 @@ def load(folder: Path, wanted: WantedLanguages) -> Original:
     )
 
 
-def _start_id(settings: Settings, architecture: Architecture, shape: Shape, generation: Generation) -> int:
+def _start_id(
+    settings: Settings, architecture: Architecture, shape: Shape, generation: GenerationSettings
+) -> int:
     """Return the start id that `generate` uses: the configured one, else the class's own or the BOS id."""
     own = {"marian": shape.pad_id, "m2m_100": shape.eos_id}.get(architecture.model_type)
     defaults = (generation.bos_id, own) if settings.generation is not None else (own, generation.bos_id)
@@ -83,7 +85,7 @@ def _start_id(settings: Settings, architecture: Architecture, shape: Shape, gene
 
 
 def _origin(
-    settings: Settings, tokenizer_class: str, generation: Generation, weights: Weights
+    settings: Settings, tokenizer_class: str, generation: GenerationSettings, weights: Weights
 ) -> Mapping[str, Any]:
     """Return the record for the manifest, including a clean-up of texts that is not applied here."""
     longest = settings.tokenizer.get("model_max_length")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from export.model.config import NormPlace, Positions
+from export.model.config import NormPosition, Positions
 from export.original import ImportRejectedError
 
 
@@ -17,7 +17,7 @@ class Architecture:
 
     name: str
     model_type: str
-    norm: NormPlace
+    norm: NormPosition
     positions: Positions
     activation: str
     """Default activation."""

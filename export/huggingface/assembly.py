@@ -9,8 +9,8 @@ from torch import Tensor
 
 from export.huggingface.architectures import Architecture
 from export.huggingface.configuration import Shape
-from export.huggingface.generation import Generation
-from export.huggingface.weights import Weights, shorten
+from export.huggingface.generation import GenerationSettings
+from export.huggingface.weights import Weights, limit_problems
 from export.model import ModelConfig, Transformer
 from export.original import ImportRejectedError
 
@@ -50,7 +50,7 @@ class Plan:
 
     architecture: Architecture
     shape: Shape
-    generation: Generation
+    generation: GenerationSettings
     """Search settings; the ids that they forbid become part of the model."""
     start_id: int
     """Id that begins a target, unless the target language has its own start."""
@@ -63,9 +63,9 @@ def assemble(weights: Weights, plan: Plan, origin: str) -> Transformer:
     Raises:
         ImportRejectedError: tensors are missing, left over, of another shape, or not 16- or 32-bit floats.
     """
-    tensors = {theirs: tensor for theirs, tensor in weights.tensors.items() if not _is_needless(theirs, plan)}
+    tensors = {theirs: tensor for theirs, tensor in weights.tensors.items() if not _is_unused(theirs, plan)}
     tables = _find_tables(tensors, plan.shape)
-    ours = dict(_names(plan))
+    ours = dict(_weight_names(plan))
     problems = [f"{table} is missing" for table, tensor in tables.items() if tensor is None]
     problems += [f"{theirs} is missing" for theirs in ours if theirs not in tensors]
     problems += [
@@ -79,7 +79,7 @@ def assemble(weights: Weights, plan: Plan, origin: str) -> Transformer:
     ]
     source, target, output = tables.values()
     if problems or source is None or target is None or output is None:
-        raise ImportRejectedError(origin, tuple(shorten(sorted(problems))))
+        raise ImportRejectedError(origin, tuple(limit_problems(sorted(problems))))
     config = _make_config(
         plan, is_shared=_are_equal(source, target), is_tied=_are_equal(target, output), origin=origin
     )
@@ -92,20 +92,20 @@ def assemble(weights: Weights, plan: Plan, origin: str) -> Transformer:
     }
     placed |= {name: tensors[theirs] for theirs, name in ours.items()}
     placed |= _learned_positions(tensors, plan)
-    _fill(model, placed, origin)
+    _assign_weights(model, placed, origin)
     _check_positions(tensors, model, plan, origin)
     if plan.architecture.positions == "tensor2tensor":
-        model.position_table = _sines_in_float32(config)
+        model.position_table = _float32_sinusoids(config)
     return model.eval()
 
 
-def _is_needless(name: str, plan: Plan) -> bool:
+def _is_unused(name: str, plan: Plan) -> bool:
     """Return whether older releases stored this tensor, which nothing reads."""
     is_m2m = plan.architecture.positions == "tensor2tensor"
     return is_m2m and (name in COMPUTED_TABLES or name.endswith(("._float_tensor", "coder.version")))
 
 
-def _names(plan: Plan) -> Iterator[tuple[str, str]]:
+def _weight_names(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield their name and ours of every tensor except tables."""
     layers = (
         ("encoder", plan.shape.encoder_layers, SELF),
@@ -217,7 +217,7 @@ def _learned_positions(tensors: Mapping[str, Tensor], plan: Plan) -> dict[str, T
     }
 
 
-def _fill(model: Transformer, placed: dict[str, Tensor], origin: str) -> None:
+def _assign_weights(model: Transformer, placed: dict[str, Tensor], origin: str) -> None:
     """Assign tensors to the model's weights, without copying those in float32."""
     expected = model.state_dict()
     problems = [f"{name} is missing" for name in sorted(expected.keys() - placed.keys())]
@@ -227,14 +227,14 @@ def _fill(model: Transformer, placed: dict[str, Tensor], origin: str) -> None:
         if name in placed and placed[name].shape != tensor.shape
     ]
     if problems:
-        raise ImportRejectedError(origin, tuple(shorten(problems)))
+        raise ImportRejectedError(origin, tuple(limit_problems(problems)))
     twice = {"target_embedding.weight"} if model.config.shared_vocab else set()
     weights = {name: placed[name].float().contiguous() for name in expected.keys() - twice}
     weights |= dict.fromkeys(twice, weights["source_embedding.weight"])
     model.load_state_dict(weights, assign=True)
 
 
-def _sines_in_float32(config: ModelConfig) -> Tensor:
+def _float32_sinusoids(config: ModelConfig) -> Tensor:
     """Return the table as fairseq and `transformers` compute it, with float32 angles: 3e-5 off at 1000.
 
     Returns:

@@ -85,7 +85,7 @@ def read_shape(config: Mapping[str, Any], architecture: Architecture, problems: 
         eos_id=_read_id(fields, "eos_token_id", 0 if architecture.model_type == "marian" else 2),
     )
     _check_heads(shape, fields.count("decoder_attention_heads", 16), problems)
-    problems += _named_features(config) + _other_structure(config, architecture)
+    problems += _unsupported_features(config) + _contradicting_fields(config, architecture)
     return shape
 
 
@@ -110,7 +110,7 @@ def _check_heads(shape: Shape, decoder_heads: int, problems: list[str]) -> None:
         problems.append(f"head size {shape.d_model // shape.heads} is not a multiple of {HEAD_SIZE_MULTIPLE}")
 
 
-def _named_features(config: Mapping[str, Any]) -> list[str]:
+def _unsupported_features(config: Mapping[str, Any]) -> list[str]:
     """Return features of some models that none of the imported classes has."""
     problems: list[str] = []
     if config.get("quantization_config"):
@@ -129,7 +129,7 @@ def _named_features(config: Mapping[str, Any]) -> list[str]:
     return problems
 
 
-def _other_structure(config: Mapping[str, Any], architecture: Architecture) -> list[str]:
+def _contradicting_fields(config: Mapping[str, Any], architecture: Architecture) -> list[str]:
     """Return fields of older releases that contradict the class; they chose what are classes now."""
     is_pre = architecture.norm == "pre"
     expected = {

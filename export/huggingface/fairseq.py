@@ -18,7 +18,13 @@ from export.huggingface.fast import FAST_FILE, FastTokenizer, read_fast
 from export.huggingface.fields import Fields
 from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings
 from export.huggingface.rebuilt import UNKNOWN, rebuild_model
-from export.huggingface.vocabularies import Vocabularies, added_tokens, check_ids, list_pieces, open_model
+from export.huggingface.vocabularies import (
+    Vocabularies,
+    check_ids,
+    list_pieces,
+    open_model,
+    read_added_tokens,
+)
 from export.original import TokenizerSource
 
 MODEL = "sentencepiece.bpe.model"
@@ -29,7 +35,7 @@ OWN_SPECIAL_IDS = (0, 1, 2)
 
 
 @dataclass(frozen=True, slots=True)
-class Convention:
+class LanguageConvention:
     """How one tokenizer class handles languages."""
 
     codes: tuple[str, ...]
@@ -42,25 +48,27 @@ class Convention:
 
 
 _REGIONAL = re.compile("[a-z]{2,3}_[A-Z]{2}")
-CONVENTIONS: Mapping[str, Convention] = {
-    "NllbTokenizer": Convention(
+CONVENTIONS: Mapping[str, LanguageConvention] = {
+    "NllbTokenizer": LanguageConvention(
         NLLB_200, re.compile("[a-z]{3}_[A-Z][a-z]{3}"), "before", "forced", drops_regions=False
     ),
-    "MBartTokenizer": Convention(MBART_25, _REGIONAL, "after", "start", drops_regions=True),
-    "MBart50Tokenizer": Convention(MBART_50, _REGIONAL, "before", "forced", drops_regions=True),
+    "MBartTokenizer": LanguageConvention(MBART_25, _REGIONAL, "after", "start", drops_regions=True),
+    "MBart50Tokenizer": LanguageConvention(MBART_50, _REGIONAL, "before", "forced", drops_regions=True),
 }
 
 
-def read_fairseq(settings: Settings, shape: Shape, named: str, problems: list[str]) -> Vocabularies | None:
+def read_fairseq(
+    settings: Settings, shape: Shape, class_name: str, problems: list[str]
+) -> Vocabularies | None:
     """Read the files of a class in `CONVENTIONS`; return None and add problems if they are unusable."""
-    convention, size = CONVENTIONS[named], shape.source_vocab_size
+    convention, size = CONVENTIONS[class_name], shape.source_vocab_size
     is_legacy = Fields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems).flag(
         "legacy_behaviour", default=False
     )
     path, fast_path = settings.folder / MODEL, settings.folder / FAST_FILE
     fast = read_fast(fast_path, problems) if fast_path.is_file() else None
     if path.is_file() or not fast_path.is_file():
-        ids = _ids_of_model(settings, convention, fast, problems)
+        ids = _model_ids(settings, convention, fast, problems)
     else:
         ids = dict(fast.ids) if fast is not None else {}
     ids = check_ids(ids, size, FAST_FILE if fast is not None else MODEL, problems)
@@ -89,21 +97,21 @@ def read_fairseq(settings: Settings, shape: Shape, named: str, problems: list[st
         normalises=False,
     )
     return Vocabularies(
-        tokenizer_class=named,
+        tokenizer_class=class_name,
         source=pieces,
         target=pieces,
         unk_id=FIRST[UNKNOWN],
         eos_id=FIRST["</s>"],
         languages=languages,
-        source_code="after" if is_legacy and named == "NllbTokenizer" else convention.source_code,
+        source_code="after" if is_legacy and class_name == "NllbTokenizer" else convention.source_code,
         target_code=convention.target_code,
         drops_regions=convention.drops_regions,
         scratch=scratch,
     )
 
 
-def _ids_of_model(
-    settings: Settings, convention: Convention, fast: FastTokenizer | None, problems: list[str]
+def _model_ids(
+    settings: Settings, convention: LanguageConvention, fast: FastTokenizer | None, problems: list[str]
 ) -> dict[str, int]:
     """Return the ids of a SentencePiece model's pieces, and of the tokens after them."""
     model = open_model(settings.folder / MODEL, problems)
@@ -114,12 +122,12 @@ def _ids_of_model(
         return {}
     own = range(len(OWN_SPECIAL_IDS), model.vocab_size())
     ids = FIRST | {model.id_to_piece(index): index + 1 for index in own}
-    others = fast.ids if fast is not None else added_tokens(settings, problems)
+    others = fast.ids if fast is not None else read_added_tokens(settings, problems)
     differing = [token for token, index in ids.items() if fast is not None and others.get(token) != index]
     if differing:
         token = differing[0]
         problems.append(f"{token!r} has id {ids[token]} by {MODEL}, {others.get(token)} by {FAST_FILE}")
-    behind = {token: index for token, index in others.items() if token not in ids}
-    if not any(convention.pattern.fullmatch(token) for token in behind):
-        behind = {token: len(ids) + index for index, token in enumerate((*convention.codes, MASK))}
-    return ids | behind
+    added_ids = {token: index for token, index in others.items() if token not in ids}
+    if not any(convention.pattern.fullmatch(token) for token in added_ids):
+        added_ids = {token: len(ids) + index for index, token in enumerate((*convention.codes, MASK))}
+    return ids | added_ids

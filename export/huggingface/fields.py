@@ -4,7 +4,7 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any
 
-MOST = 2**20
+MAX_COUNT = 2**20
 """Default maximum of a count."""
 
 
@@ -16,13 +16,13 @@ class Fields:
         self._name = name
         self._problems = problems
 
-    def count(self, field: str, default: int, most: int = MOST) -> int:
-        """Return a count from 1 to `most`."""
+    def count(self, field: str, default: int, maximum: int = MAX_COUNT) -> int:
+        """Return a count from 1 to `maximum`."""
         value = self._content.get(field)
         if value is None:
             return default
-        if type(value) is not int or not 1 <= value <= most:  # not isinstance: bool is a subclass of int
-            self._reject(field, value, f"a whole number from 1 to {most}")
+        if type(value) is not int or not 1 <= value <= maximum:  # not isinstance: bool is a subclass of int
+            self._reject(field, value, f"a whole number from 1 to {maximum}")
             return default
         return value
 

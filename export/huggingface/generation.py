@@ -15,7 +15,7 @@ from typing import Any
 from export.huggingface.fields import Fields
 from export.huggingface.files import CONFIG_FILE, GENERATION_FILE, Settings
 
-HONOURED = frozenset(
+SUPPORTED = frozenset(
     {
         "num_beams",
         "length_penalty",
@@ -106,7 +106,7 @@ IGNORED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
+class GenerationSettings:
     """Search settings in the terms of `generate`."""
 
     beam_size: int
@@ -130,7 +130,7 @@ class Generation:
 
 def read_generation(
     settings: Settings, eos_id: int, pad_id: int, vocab_size: int, problems: list[str]
-) -> Generation:
+) -> GenerationSettings:
     """Read the settings and add unsupported ones to `problems`.
 
     Args:
@@ -140,8 +140,8 @@ def read_generation(
         vocab_size: size of the target vocabulary.
         problems: problems are added here.
     """
-    content, name = _settings_of(settings)
-    problems += _unhonoured(content, name)
+    content, name = _generation_settings(settings)
+    problems += _unsupported_settings(content, name)
     fields = Fields(content, name, problems)
     beam_size = fields.count("num_beams", 1)
     own_eos, own_pad = fields.index("eos_token_id"), fields.index("pad_token_id")
@@ -156,7 +156,7 @@ def read_generation(
         if used is not None and used >= vocab_size
     ]
     problems += beyond
-    return Generation(
+    return GenerationSettings(
         beam_size=beam_size,
         length_penalty=fields.number("length_penalty", 1.0),
         early_stopping=_read_early_stopping(content.get("early_stopping"), beam_size, name, problems),
@@ -171,19 +171,19 @@ def read_generation(
     )
 
 
-def _settings_of(settings: Settings) -> tuple[Mapping[str, Any], str]:
+def _generation_settings(settings: Settings) -> tuple[Mapping[str, Any], str]:
     """Return the search settings, and the name of their file."""
     if settings.generation is not None:
         return settings.generation, GENERATION_FILE
-    known = HONOURED | WITHOUT_EFFECT.keys() | IGNORED
+    known = SUPPORTED | WITHOUT_EFFECT.keys() | IGNORED
     return {name: value for name, value in settings.config.items() if name in known}, CONFIG_FILE
 
 
-def _unhonoured(content: Mapping[str, Any], name: str) -> list[str]:
+def _unsupported_settings(content: Mapping[str, Any], name: str) -> list[str]:
     """Return the settings that are unknown, or that would change the output without being supported."""
     problems: list[str] = []
     for setting, value in content.items():
-        if value is None or setting in HONOURED or setting in IGNORED or setting.startswith("_"):
+        if value is None or setting in SUPPORTED or setting in IGNORED or setting.startswith("_"):
             continue
         if setting not in WITHOUT_EFFECT:
             problems.append(f"{name}: {setting} is not known to this release")

@@ -12,13 +12,13 @@ from langcodes.tag_parser import LanguageTagError
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage, find_language, list_languages
 from export.huggingface.codes import GROUPS
 from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings
-from export.huggingface.generation import Generation
+from export.huggingface.generation import GenerationSettings
 from export.huggingface.vocabularies import Vocabularies
 from export.original import WantedLanguages
 
-CORRECTED: Mapping[str, str] = {"ns": "nso"}
+CODE_REPLACEMENTS: Mapping[str, str] = {"ns": "nso"}
 """Replacements for codes of M2M-100 that mean nothing elsewhere."""
-ALSO_CALLED: Mapping[str, str] = {"fil": "tl", "nb": "no"}
+ALTERNATIVE_CODES: Mapping[str, str] = {"fil": "tl", "nb": "no"}
 """Older or broader codes that are often used instead."""
 TWO_LETTERS = 2
 
@@ -28,7 +28,7 @@ Language = TypeVar("Language", SourceLanguage, TargetLanguage)
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TaggedLanguage:
     """A model's language under its BCP-47 code."""
 
     code: str
@@ -37,17 +37,17 @@ class Tagged:
     id: int
 
 
-def standard_code(own: str) -> str | None:
+def to_bcp47(model_code: str) -> str | None:
     """Return a BCP-47 code: `deu_Latn` -> `de`, `pt_br` -> `pt-BR`; None if it is not a language tag.
 
     A three-letter code becomes that of the language whose usual form it is (`arb_Arab` -> `ar`).
     """
-    return _standardise(own, is_short=True)
+    return _standardise(model_code, is_short=True)
 
 
 def tag_languages(
     ids: Mapping[str, int], problems: list[str], *, drops_regions: bool = False
-) -> list[Tagged]:
+) -> list[TaggedLanguage]:
     """Return the BCP-47 codes of a model's languages, in the model's order.
 
     Languages with the same short code keep what distinguishes them. Codes that are not language tags, or that
@@ -58,23 +58,32 @@ def tag_languages(
         problems: problems are added here.
         drops_regions: whether each code has a region that says nothing about the language (`de_DE`).
     """
-    short = {own: standard_code(_REGION.sub("", own) if drops_regions else own) for own in ids}
+    short = {
+        model_code: to_bcp47(_REGION.sub("", model_code) if drops_regions else model_code)
+        for model_code in ids
+    }
     times = Counter(short.values())
     chosen = {
-        own: code if times[code] == 1 else _standardise(own, is_short=False) for own, code in short.items()
+        model_code: code if times[code] == 1 else _standardise(model_code, is_short=False)
+        for model_code, code in short.items()
     }
-    problems += [f"language {own!r} is no language tag" for own in ids if chosen[own] is None]
+    problems += [
+        f"language {model_code!r} is no language tag" for model_code in ids if chosen[model_code] is None
+    ]
     found: dict[str, str] = {}
-    for own, code in chosen.items():
-        if code is not None and found.setdefault(code, own) != own:
-            problems.append(f"languages {found[code]!r} and {own!r} are both {code}")
-    return [Tagged(code, _names(code, own, found), ids[own]) for code, own in found.items()]
+    for model_code, code in chosen.items():
+        if code is not None and found.setdefault(code, model_code) != model_code:
+            problems.append(f"languages {found[code]!r} and {model_code!r} are both {code}")
+    return [
+        TaggedLanguage(code, _names(code, model_code, found), ids[model_code])
+        for code, model_code in found.items()
+    ]
 
 
 def find_languages(
     vocabularies: Vocabularies,
     settings: Settings,
-    generation: Generation,
+    generation: GenerationSettings,
     start_id: int,
     wanted: WantedLanguages,
     problems: list[str],
@@ -90,26 +99,26 @@ def find_languages(
         problems: problems are added here.
     """
     if vocabularies.source_code == "none":
-        sources = _named_sources(vocabularies, settings, wanted, problems)
+        sources = _requested_sources(vocabularies, settings, wanted, problems)
     else:
         found: list[str] = []
         tagged = tag_languages(vocabularies.languages, found, drops_regions=vocabularies.drops_regions)
         sources = {each.code: _source(vocabularies, each) for each in tagged}
-        sources = _only_wanted("source", wanted.sources, sources, found, problems)
+        sources = _select_requested("source", wanted.sources, sources, found, problems)
     if vocabularies.languages:
         targets = _targets_of_codes(vocabularies, generation, start_id, wanted, problems)
     else:
-        targets = _named_target(settings, generation, start_id, wanted, problems)
+        targets = _requested_target(settings, generation, start_id, wanted, problems)
     return Languages(sources, targets) if sources and targets else None
 
 
-def _source(vocabularies: Vocabularies, language: Tagged) -> SourceLanguage:
+def _source(vocabularies: Vocabularies, language: TaggedLanguage) -> SourceLanguage:
     if vocabularies.source_code == "before":
         return SourceLanguage(language.names, (language.id,), (vocabularies.eos_id,))
     return SourceLanguage(language.names, (), (vocabularies.eos_id, language.id))
 
 
-def _named_sources(
+def _requested_sources(
     vocabularies: Vocabularies, settings: Settings, wanted: WantedLanguages, problems: list[str]
 ) -> dict[str, SourceLanguage]:
     """Return the source languages of a model without source language ids."""
@@ -118,9 +127,9 @@ def _named_sources(
     return {each.code: SourceLanguage(each.names, (), (vocabularies.eos_id,)) for each in tagged}
 
 
-def _named_target(
+def _requested_target(
     settings: Settings,
-    generation: Generation,
+    generation: GenerationSettings,
     start_id: int,
     wanted: WantedLanguages,
     problems: list[str],
@@ -130,13 +139,13 @@ def _named_target(
     if len(named) > 1:
         problems.append(f"{len(named)} target languages were asked for ({', '.join(named)}), it has one")
     tagged = tag_languages(dict.fromkeys(named, 0), problems)
-    begin = (start_id, *_forced(generation))
+    begin = (start_id, *_forced_ids(generation))
     return {each.code: TargetLanguage(each.names, (), begin) for each in tagged}
 
 
 def _targets_of_codes(
     vocabularies: Vocabularies,
-    generation: Generation,
+    generation: GenerationSettings,
     start_id: int,
     wanted: WantedLanguages,
     problems: list[str],
@@ -149,8 +158,8 @@ def _targets_of_codes(
         code_at = "forced"
     begin: dict[int, tuple[int, ...]] = {
         each.id: {
-            "source": (start_id, *_forced(generation)),
-            "start": (each.id, *_forced(generation)),
+            "source": (start_id, *_forced_ids(generation)),
+            "start": (each.id, *_forced_ids(generation)),
             "forced": (start_id, each.id),
         }[code_at]
         for each in tagged
@@ -165,14 +174,14 @@ def _targets_of_codes(
         if not targets:
             problems.append(f"forced_bos_token_id {fixed} stands for none of its languages")
         return targets
-    return _only_wanted("target", wanted.targets, targets, found, problems)
+    return _select_requested("target", wanted.targets, targets, found, problems)
 
 
-def _forced(generation: Generation) -> tuple[int, ...]:
+def _forced_ids(generation: GenerationSettings) -> tuple[int, ...]:
     return () if generation.forced_first is None else (generation.forced_first,)
 
 
-def _only_wanted(
+def _select_requested(
     side: str,
     requested: Iterable[str],
     served: dict[str, Language],
@@ -199,7 +208,7 @@ def _named_language(side: str, settings: Settings, problems: list[str]) -> tuple
     if not isinstance(named, str) or not named:
         problems.append(f"no file names its {side} language; give --{side}-lang")
         return ()
-    code = standard_code(named)
+    code = to_bcp47(named)
     if code is None or named.casefold() in GROUPS:
         several = ", or several, separated by commas" if side == "source" else ""
         problems.append(
@@ -210,22 +219,22 @@ def _named_language(side: str, settings: Settings, problems: list[str]) -> tuple
     return (named,)
 
 
-def _names(code: str, own: str, taken: Container[str]) -> tuple[str, ...]:
+def _names(code: str, model_code: str, taken: Container[str]) -> tuple[str, ...]:
     """Return other names: the model's own, and the common one unless it is another language's code."""
-    also = ALSO_CALLED.get(code.split("-", maxsplit=1)[0])
-    names = (own,) if also is None or also in taken else (own, also)
+    also = ALTERNATIVE_CODES.get(code.split("-", maxsplit=1)[0])
+    names = (model_code,) if also is None or also in taken else (model_code, also)
     return tuple(name for name in dict.fromkeys(names) if name != code)
 
 
-def _standardise(own: str, *, is_short: bool) -> str | None:
+def _standardise(model_code: str, *, is_short: bool) -> str | None:
     """Return the canonical form of a tag; None if it is not a tag.
 
     Args:
-        own: the model's spelling.
+        model_code: the model's spelling.
         is_short: whether the usual form of a language (`cmn`) gets the code of the language (`zh`).
     """
     try:
-        tag = langcodes.Language.get(CORRECTED.get(own, own), normalize=True)
+        tag = langcodes.Language.get(CODE_REPLACEMENTS.get(model_code, model_code), normalize=True)
     except LanguageTagError:
         return None
     if tag.language is None or not tag.is_valid():

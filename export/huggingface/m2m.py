@@ -4,7 +4,13 @@ from export.huggingface.codes import M2M_100, WMT_21
 from export.huggingface.configuration import Shape
 from export.huggingface.fields import Fields
 from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings, read_object
-from export.huggingface.vocabularies import Vocabularies, check_added, check_ids, list_pieces, open_model
+from export.huggingface.vocabularies import (
+    Vocabularies,
+    check_added_tokens,
+    check_ids,
+    list_pieces,
+    open_model,
+)
 from export.original import TokenizerSource
 
 MODEL = "sentencepiece.bpe.model"
@@ -42,7 +48,7 @@ def read_m2m(settings: Settings, shape: Shape, problems: list[str]) -> Vocabular
         for field in ("unk_token", "eos_token")
         if special[field] not in ids
     ]
-    check_added(settings, {**ids, **tokens}, problems)
+    check_added_tokens(settings, {**ids, **tokens}, problems)
     model = open_model(settings.folder / MODEL, problems)
     if problems or model is None:
         return None

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from export.huggingface.configuration import Shape
 from export.huggingface.fields import Fields
 from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings, read_object
-from export.huggingface.vocabularies import Vocabularies, check_added, check_ids, list_pieces, open_model
+from export.huggingface.vocabularies import (
+    Vocabularies,
+    check_added_tokens,
+    check_ids,
+    list_pieces,
+    open_model,
+)
 from export.original import TokenizerSource
 
 SOURCE_MODEL = "source.spm"
@@ -40,7 +46,7 @@ def read_marian(settings: Settings, shape: Shape, problems: list[str]) -> Vocabu
         for field in ("unk_token", "eos_token")
         if special[field] not in vocabulary
     ]
-    check_added(settings, ids[0], problems)
+    check_added_tokens(settings, ids[0], problems)
     models = [open_model(settings.folder / name, problems) for name in (SOURCE_MODEL, TARGET_MODEL)]
     if problems or models[0] is None or models[1] is None:
         return None

@@ -80,7 +80,7 @@ def rebuild_model(fast: FastTokenizer, special: frozenset[str], problems: list[s
     if charsmap is not None:
         normaliser.precompiled_charsmap = charsmap
     elif splits_at_all_spaces:
-        normaliser.precompiled_charsmap = _all_spaces_alike()
+        normaliser.precompiled_charsmap = _compile_space_rules()
     encoded: bytes = model.SerializeToString()
     return encoded
 
@@ -170,7 +170,7 @@ def _steps(step: object, field: str) -> list[dict[str, Any]]:
     return [each if isinstance(each, dict) else {} for each in listed] if isinstance(listed, list) else [{}]
 
 
-def _all_spaces_alike() -> bytes:
+def _compile_space_rules() -> bytes:
     """Return rules that make spaces of all white space; SentencePiece compiles rules only in training."""
     trained = io.BytesIO()
     with tempfile.TemporaryDirectory() as scratch:

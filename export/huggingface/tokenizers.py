@@ -11,16 +11,16 @@ from export.huggingface.m2m import read_m2m
 from export.huggingface.marian import read_marian
 from export.huggingface.vocabularies import Vocabularies
 
-UNSPECIFIC = frozenset({"PreTrainedTokenizer", "PreTrainedTokenizerFast", "TokenizersBackend"})
+GENERIC_CLASSES = frozenset({"PreTrainedTokenizer", "PreTrainedTokenizerFast", "TokenizersBackend"})
 """Class names that do not identify a tokenizer."""
-IMPORTED = ("MarianTokenizer", "M2M100Tokenizer", *CONVENTIONS)
+SUPPORTED_CLASSES = ("MarianTokenizer", "M2M100Tokenizer", *CONVENTIONS)
 
 
 def read_vocabularies(
     settings: Settings, architecture: Architecture, shape: Shape, problems: list[str]
 ) -> Vocabularies | None:
     """Read the tokenizer's files; return None and add problems if they are unusable."""
-    named = find_class(settings, architecture, problems)
+    named = find_tokenizer_class(settings, architecture, problems)
     if kwargs := settings.tokenizer.get("sp_model_kwargs"):
         problems.append(f"{TOKENIZER_CONFIG_FILE}: sp_model_kwargs {reprlib.repr(kwargs)}")
     found: list[str] = []
@@ -36,15 +36,15 @@ def _read(named: str, settings: Settings, shape: Shape, problems: list[str]) -> 
         return read_m2m(settings, shape, problems)
     if named in CONVENTIONS:
         return read_fairseq(settings, shape, named, problems)
-    problems.append(f"tokenizer {named}; imported are {', '.join(IMPORTED)}")
+    problems.append(f"tokenizer {named}; imported are {', '.join(SUPPORTED_CLASSES)}")
     return None
 
 
-def find_class(settings: Settings, architecture: Architecture, problems: list[str]) -> str:
+def find_tokenizer_class(settings: Settings, architecture: Architecture, problems: list[str]) -> str:
     """Return the class that the files name, in the lookup order of `transformers`; else the default."""
     for content, name in ((settings.tokenizer, TOKENIZER_CONFIG_FILE), (settings.config, CONFIG_FILE)):
         named = Fields(content, name, problems).text("tokenizer_class")
-        if named and named not in UNSPECIFIC:
+        if named and named not in GENERIC_CLASSES:
             return named.removesuffix("Fast")
     if architecture is MARIAN:
         return "MarianTokenizer"

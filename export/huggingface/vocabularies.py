@@ -75,16 +75,16 @@ def list_pieces(
 
 def check_ids(ids: Mapping[str, object], size: int, name: str, problems: list[str]) -> dict[str, int]:
     """Return the valid ids of a vocabulary; add a problem unless all are below `size` and distinct."""
-    sound = {piece: index for piece, index in ids.items() if type(index) is int and 0 <= index < size}
-    if len(sound) < len(ids):
-        wrong = next(piece for piece in ids if piece not in sound)
+    valid_ids = {piece: index for piece, index in ids.items() if type(index) is int and 0 <= index < size}
+    if len(valid_ids) < len(ids):
+        wrong = next(piece for piece in ids if piece not in valid_ids)
         problems.append(f"{name}: {wrong!r} has id {ids[wrong]!r} in a vocabulary of {size}")
-    elif len(set(sound.values())) < len(sound):
+    elif len(set(valid_ids.values())) < len(valid_ids):
         problems.append(f"{name}: several pieces have the same id")
-    return sound
+    return valid_ids
 
 
-def added_tokens(settings: Settings, problems: list[str]) -> dict[str, int]:
+def read_added_tokens(settings: Settings, problems: list[str]) -> dict[str, int]:
     """Return the tokens to which the settings give an id, whether or not the vocabulary has them too.
 
     A token that is not special is a problem: it would be matched before SentencePiece reads the text.
@@ -106,10 +106,10 @@ def added_tokens(settings: Settings, problems: list[str]) -> dict[str, int]:
     return found | {name: index for name, index in more.items() if type(index) is int}
 
 
-def check_added(settings: Settings, ids: Mapping[str, int], problems: list[str]) -> None:
+def check_added_tokens(settings: Settings, ids: Mapping[str, int], problems: list[str]) -> None:
     """Add problems for tokens that the settings add to a vocabulary that is complete without them."""
     problems += [
         f"added token {name!r}, with id {index}"
-        for name, index in added_tokens(settings, problems).items()
+        for name, index in read_added_tokens(settings, problems).items()
         if ids.get(name) != index
     ]

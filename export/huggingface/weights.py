@@ -64,10 +64,14 @@ def _read_one(folder: Path, file: str, read: _Reader) -> dict[str, Tensor]:
 
 def _read_shards(folder: Path, index: str, read: _Reader) -> dict[str, Tensor]:
     problems: list[str] = []
-    places = read_object(folder / index, problems).get("weight_map")
-    if not isinstance(places, dict) or not places or not all(isinstance(f, str) for f in places.values()):
+    files_by_name = read_object(folder / index, problems).get("weight_map")
+    if (
+        not isinstance(files_by_name, dict)
+        or not files_by_name
+        or not all(isinstance(f, str) for f in files_by_name.values())
+    ):
         raise ImportRejectedError(str(folder), (*problems, f"{index} has no weight_map from names to files"))
-    shards = sorted(set(places.values()))
+    shards = sorted(set(files_by_name.values()))
     problems += [
         f"{index} names {shard!r}, which is no file of this folder"
         for shard in shards
@@ -80,10 +84,10 @@ def _read_shards(folder: Path, index: str, read: _Reader) -> dict[str, Tensor]:
         part = read(folder / shard)
         problems += [f"{name} is in {shard} and in a file before it" for name in part if name in tensors]
         tensors.update(part)
-    missing = sorted(places.keys() - tensors.keys())
-    problems += [f"{index} promises {name}, which {places[name]} does not have" for name in missing]
+    missing = sorted(files_by_name.keys() - tensors.keys())
+    problems += [f"{index} promises {name}, which {files_by_name[name]} does not have" for name in missing]
     if problems:
-        raise ImportRejectedError(str(folder), tuple(shorten(problems)))
+        raise ImportRejectedError(str(folder), tuple(limit_problems(problems)))
     return tensors
 
 
@@ -98,16 +102,16 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
 
 def _read_pytorch(path: Path) -> dict[str, Tensor]:
     with path.open("rb") as file:
-        may_stay = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC  # older files are not zip: they cannot be mapped
+        can_map = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC  # older files are not zip: they cannot be mapped
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True, mmap=may_stay)
+        content = torch.load(path, map_location="cpu", weights_only=True, mmap=can_map)
     except pickle.UnpicklingError as error:
         problem = (
-            f"{path.name} holds more than tensors, or is damaged; nothing in it was run: {_first(error)}"
+            f"{path.name} holds more than tensors, or is damaged; nothing in it was run: {_first_line(error)}"
         )
         raise ImportRejectedError(str(path.parent), (problem,)) from error
     except Exception as error:
-        problem = f"{path.name} is not a readable PyTorch file: {_first(error)}"
+        problem = f"{path.name} is not a readable PyTorch file: {_first_line(error)}"
         raise ImportRejectedError(str(path.parent), (problem,)) from error
     if not isinstance(content, dict) or not all(
         isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in content.items()
@@ -116,11 +120,11 @@ def _read_pytorch(path: Path) -> dict[str, Tensor]:
     return content
 
 
-def _first(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def shorten(problems: list[str]) -> list[str]:
+def limit_problems(problems: list[str]) -> list[str]:
     """Return a few problems as they are; of many the first ones, and how many more there are."""
     if len(problems) <= MAX_NAMED:
         return problems

@@ -81,15 +81,15 @@ def size_problems(infos: Sequence[zipfile.ZipInfo], archive_bytes: int, limits: 
         )
     encrypted = [info.filename for info in infos if info.flag_bits & _ENCRYPTED]
     if encrypted:
-        problems.append(f"members are encrypted: {_listed(encrypted)}")
+        problems.append(f"members are encrypted: {_format_names(encrypted)}")
     return problems
 
 
 def duplicate_problems(names: Sequence[str]) -> list[str]:
     """Return a problem if names are the same, ignoring case as some file systems do."""
     counts = Counter(name.casefold() for name in names)
-    twice = [name for name in names if counts[name.casefold()] > 1]
-    return [f"members have the same name: {_listed(twice)}"] if twice else []
+    duplicates = [name for name in names if counts[name.casefold()] > 1]
+    return [f"members have the same name: {_format_names(duplicates)}"] if duplicates else []
 
 
 def _unpack(archive: Path, members: zipfile.ZipFile, root: Path, limits: ArchiveLimits) -> None:
@@ -98,7 +98,7 @@ def _unpack(archive: Path, members: zipfile.ZipFile, root: Path, limits: Archive
     problems += _name_problems(infos)
     if problems:
         raise ImportRejectedError(str(archive), tuple(problems))
-    left_bytes = limits.size_bytes
+    remaining_bytes = limits.size_bytes
     for info in infos:
         target = root.joinpath(*_parts(info.filename))
         if info.is_dir():
@@ -106,15 +106,15 @@ def _unpack(archive: Path, members: zipfile.ZipFile, root: Path, limits: Archive
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         with members.open(info) as packed, target.open("xb") as file:
-            left_bytes -= _copy(packed, file, min(left_bytes, info.file_size), info.filename)
+            remaining_bytes -= _copy(packed, file, min(remaining_bytes, info.file_size), info.filename)
 
 
-def _copy(packed: IO[bytes], file: IO[bytes], most_bytes: int, name: str) -> int:
-    """Write a member and return the bytes written; fail if they exceed `most_bytes`."""
+def _copy(packed: IO[bytes], file: IO[bytes], max_bytes: int, name: str) -> int:
+    """Write a member and return the bytes written; fail if they exceed `max_bytes`."""
     written = 0
     while chunk := packed.read(CHUNK_BYTES):
         written += len(chunk)
-        if written > most_bytes:
+        if written > max_bytes:
             raise zipfile.BadZipFile(f"{name} unpacks to more than it declares")
         file.write(chunk)
     return written
@@ -122,20 +122,20 @@ def _copy(packed: IO[bytes], file: IO[bytes], most_bytes: int, name: str) -> int
 
 def _name_problems(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
     names = [info.filename for info in infos]
-    leaving = [name for name in names if not _stays_inside(name)]
+    leaving = [name for name in names if not _is_inside_folder(name)]
     links = [info.filename for info in infos if not _is_plain(info)]
-    problems = [f"members would not stay in their folder: {_listed(leaving)}"] if leaving else []
+    problems = [f"members would not stay in their folder: {_format_names(leaving)}"] if leaving else []
     if links:
-        problems.append(f"members are links or devices: {_listed(links)}")
+        problems.append(f"members are links or devices: {_format_names(links)}")
     paths = ["/".join(_parts(name)) for name in names]
     files = {path.casefold() for path, info in zip(paths, infos, strict=True) if not info.is_dir()}
     under_files = [path for path in paths if any(parent in files for parent in _parents(path.casefold()))]
     if under_files:
-        problems.append(f"members lie under what is itself a file: {_listed(under_files)}")
+        problems.append(f"members lie under what is itself a file: {_format_names(under_files)}")
     return problems + duplicate_problems(paths)
 
 
-def _stays_inside(name: str) -> bool:
+def _is_inside_folder(name: str) -> bool:
     """Return whether a name is a path inside the folder on every system: no `..`, drive or backslash."""
     printable = all(character.isprintable() for character in name)
     parts = name.removesuffix("/").split("/")
@@ -163,6 +163,6 @@ def _inner_folder(root: Path) -> Path:
     return entries[0] if len(entries) == 1 and entries[0].is_dir() else root
 
 
-def _listed(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:MAX_NAMED])
     return shown if len(names) <= MAX_NAMED else f"{shown} and {len(names) - MAX_NAMED} more"

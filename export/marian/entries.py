@@ -45,10 +45,10 @@ def read_pieces(path: Path) -> tuple[str, ...]:
         raise ValueError(f"has more than {MAX_VOCABULARY_BYTES} bytes")
     text = encoded.decode("utf-8-sig")
     entries = list(_json_entries(text) if text.lstrip(" \t\r\n").startswith("{") else _yaml_entries(text))
-    return _in_order(entries)
+    return _order_by_id(entries)
 
 
-def _in_order(entries: list[Entry]) -> tuple[str, ...]:
+def _order_by_id(entries: list[Entry]) -> tuple[str, ...]:
     ids: dict[str, int] = {}
     for piece, index in entries:
         if piece in ids:
@@ -89,28 +89,28 @@ def _yaml_entries(text: str) -> Iterator[Entry]:
             yield key, int(found["id"])
             key = None
         elif (found := _LINE.fullmatch(line_text)) is not None:
-            yield _plain(found["key"], number), int(found["id"])
+            yield _unquote(found["key"], number), int(found["id"])
         elif (found := _LONE_KEY.fullmatch(line_text)) is not None:
-            key = _plain(found["key"], number)
+            key = _unquote(found["key"], number)
         elif _NO_ENTRY.fullmatch(line_text) is None:
             raise ValueError(f"line {number} is not a piece and its id")
     if key is not None:
         raise ValueError("ends with a piece that has no id")
 
 
-def _plain(key: str, line: int) -> str:
+def _unquote(key: str, line: int) -> str:
     """Return a piece without the quotes and escapes of YAML."""
     if key.startswith("'"):
         piece = key[1:-1].replace("''", "'")
     elif key.startswith('"'):
-        piece = _ESCAPE.sub(lambda escape: _unescaped(escape[1], line), key[1:-1])
+        piece = _ESCAPE.sub(lambda escape: _unescape(escape[1], line), key[1:-1])
     else:
         piece = key
     _check_text(piece)
     return piece
 
 
-def _unescaped(escape: str, line: int) -> str:
+def _unescape(escape: str, line: int) -> str:
     if len(escape) > 1:
         code = int(escape[1:], 16)
         if code < 0x110000:  # noqa: PLR2004 -- the end of Unicode

@@ -22,7 +22,7 @@ _SIDES = ((".src.", ".trg."), (".source.", ".target."))
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class MarianFiles:
     """Files of one model."""
 
     model: Path
@@ -36,7 +36,7 @@ class Files:
     """Scripts to process text before and after translation; they are not run."""
 
 
-def looks_like_marian(folder: Path) -> bool:
+def is_marian_folder(folder: Path) -> bool:
     """Return whether a folder has a Marian model, or decoder options that name one."""
     if not folder.is_dir():
         return False
@@ -45,7 +45,7 @@ def looks_like_marian(folder: Path) -> bool:
     return any("models" in read_options(path, []) for path in _decoder_files(folder))
 
 
-def find_files(folder: Path, problems: list[str]) -> Files | None:
+def find_files(folder: Path, problems: list[str]) -> MarianFiles | None:
     """Find the files of a model; missing or ambiguous ones are added to `problems`.
 
     Returns:
@@ -60,7 +60,7 @@ def find_files(folder: Path, problems: list[str]) -> Files | None:
     if found or model is None or vocabularies is None:
         return None
     scripts = tuple(name for name in PREPROCESSING if (folder / name).is_file())
-    return Files(model, vocabularies, tokenizers, decoder_options, scripts)
+    return MarianFiles(model, vocabularies, tokenizers, decoder_options, scripts)
 
 
 def _decoder_files(folder: Path) -> list[Path]:
@@ -76,7 +76,7 @@ def _decoder_options(folder: Path, problems: list[str]) -> Mapping[str, Any]:
     return read_options(paths[0], problems) if paths else {}
 
 
-def _named(options: Mapping[str, Any], option: str) -> list[str]:
+def _named_files(options: Mapping[str, Any], option: str) -> list[str]:
     """Return the names of files in an option, without the folders of the machine that wrote it."""
     names = options.get(option) or []
     listed = names if isinstance(names, list) else [names]
@@ -84,7 +84,7 @@ def _named(options: Mapping[str, Any], option: str) -> list[str]:
 
 
 def _model(folder: Path, options: Mapping[str, Any], problems: list[str]) -> Path | None:
-    named = _named(options, "models")
+    named = _named_files(options, "models")
     if len(named) > 1:
         problems.append(f"{', '.join(named)} are to decode together, ensembles are not imported")
         return None
@@ -103,7 +103,7 @@ def _model(folder: Path, options: Mapping[str, Any], problems: list[str]) -> Pat
 
 
 def _vocabularies(folder: Path, options: Mapping[str, Any], problems: list[str]) -> tuple[Path, Path] | None:
-    named = _named(options, "vocabs")
+    named = _named_files(options, "vocabs")
     if named:
         missing = sorted({name for name in named if not (folder / name).is_file()})
         if len(named) > 2:  # noqa: PLR2004 -- a source and a target
@@ -120,7 +120,9 @@ def _vocabularies(folder: Path, options: Mapping[str, Any], problems: list[str])
     candidates = sorted(
         path for path in folder.glob("*vocab*") if path.suffix in VOCABULARY_SUFFIXES and path.is_file()
     )
-    return _which(candidates or sorted(folder.glob(f"*{SENTENCEPIECE_SUFFIX}")), "vocabulary", problems)
+    return _source_and_target(
+        candidates or sorted(folder.glob(f"*{SENTENCEPIECE_SUFFIX}")), "vocabulary", problems
+    )
 
 
 def _tokenizers(
@@ -132,11 +134,13 @@ def _tokenizers(
     if others:
         problems.append(f"{_names(others)}: text is cut into BPE's subwords, only SentencePiece is imported")
         return None, None
-    models = _which(sorted(folder.glob(f"*{SENTENCEPIECE_SUFFIX}")), "SentencePiece model", problems)
+    models = _source_and_target(
+        sorted(folder.glob(f"*{SENTENCEPIECE_SUFFIX}")), "SentencePiece model", problems
+    )
     return (None, None) if models is None else models
 
 
-def _which(paths: Sequence[Path], what: str, problems: list[str]) -> tuple[Path, Path] | None:
+def _source_and_target(paths: Sequence[Path], what: str, problems: list[str]) -> tuple[Path, Path] | None:
     """Return the source's and the target's file: one for both, or two identified by their names."""
     if len(paths) == 1:
         return paths[0], paths[0]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import langcodes
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage, list_languages
-from export.marian.release import Spoken
+from export.marian.release import ReleaseLanguages
 from export.marian.vocabulary import Vocabulary
 from export.original import WantedLanguages
 
@@ -14,8 +14,8 @@ NO_LANGUAGE = "xxx"
 
 
 def find_languages(
-    wanted: WantedLanguages,
-    spoken: Spoken,
+    requested: WantedLanguages,
+    release_languages: ReleaseLanguages,
     vocabularies: tuple[Vocabulary, Vocabulary],
     start_id: int,
     problems: list[str],
@@ -26,8 +26,8 @@ def find_languages(
     before the source selects the target.
 
     Args:
-        wanted: languages requested by the caller.
-        spoken: languages named by the files.
+        requested: languages requested by the caller.
+        release_languages: languages named by the files.
         vocabularies: vocabularies of source and target.
         start_id: begins every target.
         problems: missing and contradictory information is added here.
@@ -38,10 +38,10 @@ def find_languages(
     source, _ = vocabularies
     found: list[str] = []
     tokens = {name: index for name, index in source.target_tokens.items() if name != NO_LANGUAGE}
-    sources = wanted.sources or spoken.sources
+    sources = requested.sources or release_languages.sources
     if not sources:
         found.append("the files do not say with certainty what its source language is; give --source-lang")
-    targets = _targets(wanted.targets, spoken.targets, tokens, start_id, found)
+    targets = _targets(requested.targets, release_languages.targets, tokens, start_id, found)
     problems += found
     if found:
         return None
@@ -55,20 +55,20 @@ def find_languages(
 
 
 def _targets(
-    wanted: tuple[str, ...],
-    spoken: tuple[str, ...],
+    requested: tuple[str, ...],
+    release_languages: tuple[str, ...],
     tokens: Mapping[str, int],
     start_id: int,
     problems: list[str],
 ) -> dict[str, TargetLanguage]:
     begin = (start_id,)
     if tokens:
-        chosen = _chosen(wanted, tokens, problems)
+        chosen = _choose_targets(requested, tokens, problems)
         return {
             code: TargetLanguage(names, source_before=(tokens[token],), begin=begin)
             for code, (token, names) in _by_code(chosen).items()
         }
-    named = wanted or spoken
+    named = requested or release_languages
     if not named:
         problems.append("the files do not say with certainty what its target language is; give --target-lang")
     elif len(named) > 1:
@@ -82,15 +82,15 @@ def _targets(
     }
 
 
-def _chosen(wanted: tuple[str, ...], tokens: Mapping[str, int], problems: list[str]) -> list[str]:
+def _choose_targets(requested: tuple[str, ...], tokens: Mapping[str, int], problems: list[str]) -> list[str]:
     """Return the tokens of the requested targets, in their order; of all targets if none is requested."""
-    if not wanted:
+    if not requested:
         return list(tokens)
-    codes = {token: code_of(token) for token in tokens}
+    codes = {token: to_bcp47(token) for token in tokens}
     chosen: list[str] = []
-    for name in wanted:
+    for name in requested:
         matching = [token for token in tokens if token == name] or [
-            token for token, code in codes.items() if code == code_of(name)
+            token for token, code in codes.items() if code == to_bcp47(name)
         ]
         if matching:
             chosen.append(matching[0])
@@ -99,7 +99,7 @@ def _chosen(wanted: tuple[str, ...], tokens: Mapping[str, int], problems: list[s
     return chosen
 
 
-def code_of(name: str) -> str:
+def to_bcp47(name: str) -> str:
     """Return the BCP-47 code of a language in any spelling; other names are returned as they are."""
     try:
         return langcodes.standardize_tag(name)
@@ -114,7 +114,7 @@ def _by_code(names: Iterable[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
     """
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for name in dict.fromkeys(names):
-        code = code_of(name)
+        code = to_bcp47(name)
         if code in found:
             code = name
         found[code] = (name, () if code == name else (name,))

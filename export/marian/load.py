@@ -8,7 +8,7 @@ from typing import Any
 
 from dragoman.bundle import file_sha256
 from export.marian.alignment import read_alignment
-from export.marian.files import Files, find_files, looks_like_marian
+from export.marian.files import MarianFiles, find_files, is_marian_folder
 from export.marian.languages import find_languages
 from export.marian.model import Rows, build_model
 from export.marian.npz import read_arrays
@@ -20,13 +20,13 @@ from export.marian.weights import POSITIONS_ARRAY, precision_problems
 from export.original import ImportRejectedError, Original, WantedLanguages
 
 KIND = "Marian npz"
-MAX_LISTED = 1000
+MAX_RECORDED = 1000
 """Maximum number of items, or characters, of an option that is recorded."""
 
 
 def recognises(path: Path) -> bool:
     """Return whether a folder has a Marian model, complete or not."""
-    return looks_like_marian(path)
+    return is_marian_folder(path)
 
 
 def load(path: Path, wanted: WantedLanguages) -> Original:
@@ -79,7 +79,7 @@ def load(path: Path, wanted: WantedLanguages) -> Original:
 
 
 def _read_vocabularies(
-    files: Files, shape: Shape | None, problems: list[str]
+    files: MarianFiles, shape: Shape | None, problems: list[str]
 ) -> tuple[Vocabulary, Vocabulary] | None:
     found: list[str] = []
     pair = [
@@ -100,7 +100,7 @@ def _read_vocabularies(
 
 
 def _origin(
-    files: Files, options: Mapping[str, Any], search: Search, *, has_learned_positions: bool
+    files: MarianFiles, options: Mapping[str, Any], search: Search, *, has_learned_positions: bool
 ) -> dict[str, Any]:
     """Return the record for the manifest."""
     origin: dict[str, Any] = {
@@ -109,8 +109,12 @@ def _origin(
         "model": files.model.name,
         "model_sha256": file_sha256(files.model),
         "vocabularies": [path.name for path in files.vocabularies],
-        "options": {name: _plain(value) for name, value in sorted(options.items()) if name != "version"},
-        "decoder_options": {name: _plain(value) for name, value in sorted(files.decoder_options.items())},
+        "options": {
+            name: _to_manifest_value(value) for name, value in sorted(options.items()) if name != "version"
+        },
+        "decoder_options": {
+            name: _to_manifest_value(value) for name, value in sorted(files.decoder_options.items())
+        },
         "positions": "learned" if has_learned_positions else "sinusoidal",
     }
     if files.scripts:
@@ -120,11 +124,13 @@ def _origin(
     return origin
 
 
-def _plain(value: object) -> object:
+def _to_manifest_value(value: object) -> object:
     """Return an option for the manifest; all but short texts, numbers and lists of these become text."""
-    if isinstance(value, list) and len(value) <= MAX_LISTED:
-        return [_plain(part) if not isinstance(part, list) else reprlib.repr(part) for part in value]
-    if isinstance(value, str) and len(value) <= MAX_LISTED:
+    if isinstance(value, list) and len(value) <= MAX_RECORDED:
+        return [
+            _to_manifest_value(part) if not isinstance(part, list) else reprlib.repr(part) for part in value
+        ]
+    if isinstance(value, str) and len(value) <= MAX_RECORDED:
         return value
     if value is None or isinstance(value, bool | int):
         return value

@@ -17,7 +17,7 @@ from torch import Tensor
 from export.marian.npz import Array
 from export.marian.shape import NORM_EPSILON, Shape
 from export.marian.vocabulary import Vocabulary
-from export.marian.weights import take_weights
+from export.marian.weights import convert_weights
 from export.model import ModelConfig, Transformer
 
 MAX_POSITIONS = 512
@@ -60,7 +60,7 @@ def build_model(
     """
     source, target = vocabularies
     found: list[str] = []
-    weights = take_weights(shape, arrays, (source.size, target.size), found)
+    weights = convert_weights(shape, arrays, (source.size, target.size), found)
     rows = Rows.of(source, target)
     try:
         config = _config(shape, weights.get("position_table"), rows, target, suppressed_ids)
@@ -70,7 +70,7 @@ def build_model(
     problems += found
     if found or config is None:
         return None
-    _lengthen(weights, rows)
+    _append_rows(weights, rows)
     if shape.shared_vocab:
         weights["target_embedding.weight"] = weights["source_embedding.weight"]
     model = Transformer.without_weights(config)
@@ -110,7 +110,7 @@ def _config(
     )
 
 
-def _lengthen(weights: dict[str, Tensor], rows: Rows) -> None:
+def _append_rows(weights: dict[str, Tensor], rows: Rows) -> None:
     """Add the rows without a piece: zeros, with a bias that excludes them."""
     weights["source_embedding.weight"] = _with_rows(weights["source_embedding.weight"], rows.source, 0.0)
     for name in ("target_embedding.weight", "output_weight"):

@@ -32,19 +32,19 @@ _FOLDER = re.compile(r"(?:opus-mt-)?([a-z]{2,3})-([a-z]{2,3})")
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class ReleaseLanguages:
     """Languages in the files' own spelling; empty if the files do not say, or are ambiguous."""
 
     sources: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
 
 
-def read_languages(folder: Path) -> Spoken:
+def read_languages(folder: Path) -> ReleaseLanguages:
     """Return the languages in the files, or else in the folder's name."""
     for spoken in (_from_yaml(folder), _from_readme(folder), _from_name(folder.name)):
         if spoken.sources and spoken.targets:
             return spoken
-    return Spoken()
+    return ReleaseLanguages()
 
 
 def read_licence(folder: Path) -> str | None:
@@ -57,7 +57,7 @@ def read_licence(folder: Path) -> str | None:
     return None
 
 
-def _from_yaml(folder: Path) -> Spoken:
+def _from_yaml(folder: Path) -> ReleaseLanguages:
     for path in sorted(folder.glob("*.yml")):
         if path.stat().st_size > MAX_YAML_BYTES or "source-languages" not in _read_text(path):
             continue
@@ -65,40 +65,44 @@ def _from_yaml(folder: Path) -> Spoken:
         found = [options.get(f"{side}-languages") for side in ("source", "target")]
         if all(isinstance(names, list) for names in found):
             sources, targets = (tuple(map(str, names or [])) for names in found)
-            return Spoken(sources, targets)
-    return Spoken()
+            return ReleaseLanguages(sources, targets)
+    return ReleaseLanguages()
 
 
-def _from_readme(folder: Path) -> Spoken:
+def _from_readme(folder: Path) -> ReleaseLanguages:
     """Return the languages of the folder's release, or those that all releases in the file agree on."""
     sections = _HEADING.split(_read_text(folder / README))
     named = [section for section in sections if section.startswith(f"{folder.name}.zip")]
     found = {spoken for section in named or sections if (spoken := _from_section(section)).sources}
-    return found.pop() if len(found) == 1 else Spoken()
+    return found.pop() if len(found) == 1 else ReleaseLanguages()
 
 
-def _from_section(section: str) -> Spoken:
+def _from_section(section: str) -> ReleaseLanguages:
     lines = {side: pattern.search(section) for side, pattern in _LANGUAGES.items()}
     source, target = lines["source"], lines["target"]
     if source is not None and target is not None:
-        return Spoken(tuple(_split(source[1])), tuple(_split(target[1])))
+        return ReleaseLanguages(tuple(_split(source[1])), tuple(_split(target[1])))
     download = _DOWNLOAD.search(section)
-    return Spoken() if download is None else Spoken(*(tuple(side.split("+")) for side in download.groups()))
+    return (
+        ReleaseLanguages()
+        if download is None
+        else ReleaseLanguages(*(tuple(side.split("+")) for side in download.groups()))
+    )
 
 
 def _split(listed: str) -> Iterator[str]:
     yield from (name for name in re.split(r"[\s,]+", listed) if name)
 
 
-def _from_name(name: str) -> Spoken:
+def _from_name(name: str) -> ReleaseLanguages:
     """Parse `opus-mt-de-en` or `deu-eng`; families such as `roa` are not languages."""
     found = _FOLDER.fullmatch(name)
-    if found is None or not all(_is_single(code) for code in found.groups()):
-        return Spoken()
-    return Spoken((found[1],), (found[2],))
+    if found is None or not all(_is_single_language(code) for code in found.groups()):
+        return ReleaseLanguages()
+    return ReleaseLanguages((found[1],), (found[2],))
 
 
-def _is_single(code: str) -> bool:
+def _is_single_language(code: str) -> bool:
     """Return whether a code is certainly one language: only single languages have two-letter codes."""
     return langcodes.tag_is_valid(code) and len(langcodes.standardize_tag(code)) == 2  # noqa: PLR2004
 

@@ -20,7 +20,7 @@ BEAM_SIZE = 12
 NORMALIZE = 0.0
 """Marian's own default."""
 
-MUST_BE_OFF = ("word-penalty", "output-sampling", "skip-cost", "force-decode", "xml-input")
+UNSUPPORTED = ("word-penalty", "output-sampling", "skip-cost", "force-decode", "xml-input")
 """Options that change the output and that the engine does not have."""
 WITHOUT_EFFECT = frozenset(
     {
@@ -74,12 +74,12 @@ def read_search(options: Mapping[str, Any], problems: list[str]) -> Search:
     problems += [
         f"{option} {reprlib.repr(options[option])} cannot be searched with here; take it out of the decoder's"
         " options to import the model without it"
-        for option in MUST_BE_OFF
+        for option in UNSUPPORTED
         if options.get(option)
     ]
     return Search(
         defaults=DecodingDefaults(beam_size, float(normalize), early_stopping=False),
         allows_unknown=options.get("allow-unk") is True,
         allows_special=options.get("allow-special") is True,
-        not_used=tuple(sorted(options.keys() - WITHOUT_EFFECT - set(MUST_BE_OFF))),
+        not_used=tuple(sorted(options.keys() - WITHOUT_EFFECT - set(UNSUPPORTED))),
     )

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from dragoman.contract import Autoregression
 from export.marian.npz import Array
 from export.marian.settings import MAX_YAML_BYTES, parse_options
-from export.model.config import Activation, NormPlace
+from export.model.config import Activation, NormPosition
 
 OPTIONS_ARRAY = "special:model.yml"
 NORM_EPSILON = 1e-6
@@ -19,7 +19,7 @@ NORM_EPSILON = 1e-6
 
 ACTIVATIONS: Mapping[str, Activation] = {"relu": "relu", "swish": "swish", "gelu": "quick_gelu"}
 """Activations by Marian's names. Its gelu is x times the sigmoid of 1.702 x."""
-FFN_MAPS = 2
+FFN_LAYERS = 2
 MAX_LAYERS = 1000
 MAX_SIZE = 2**20
 
@@ -37,7 +37,7 @@ WITHOUT_EFFECT = frozenset(
     }
 )
 """Options that do not change the output of a transformer."""
-MUST_BE_OFF = (
+UNSUPPORTED = (
     *("right-left", "ulr", "lemma-dim-emb", "lemma-dependency", "factors-dim-emb", "special-vocab"),
     *("transformer-no-projection", "transformer-pool", "transformer-no-bias", "transformer-no-affine"),
     *("transformer-disable-position-embeddings", "transformer-alibi-shift", "transformer-alibi-trainable"),
@@ -60,7 +60,7 @@ class Shape:
     ffn: int
     decoder_ffn: int
     activation: Activation
-    norm: NormPlace
+    norm: NormPosition
     embedding_norm: bool
     final_norm: bool
     autoregression: Autoregression
@@ -100,18 +100,18 @@ def read_shape(options: Mapping[str, Any], problems: list[str]) -> Shape | None:
         The shape; None if there are problems.
     """
     found: list[str] = []
-    reader = _Reader(options, found)
+    reader = _OptionReader(options, found)
     if (kind := reader.text("type", "")) != "transformer":
         found.append(f"type {kind!r} is not imported, only 'transformer' is")
-    for option in MUST_BE_OFF:
-        reader.demand_off(option)
-    reader.demand("factors-combine", "sum")
-    reader.demand("transformer-attention-mask", "default")
+    for option in UNSUPPORTED:
+        reader.require_off(option)
+    reader.require("factors-combine", "sum")
+    reader.require("transformer-attention-mask", "default")
     norm, embedding_norm, final_norm = _norms(reader)
     shared_vocab, tied_output = _tying(reader)
     decoder_depth = reader.count("dec-depth", 1, MAX_LAYERS)
     ffn = reader.count("transformer-dim-ffn", 2048)
-    _demand_two_maps(reader)
+    _require_two_layers(reader)
     shape = Shape(
         d_model=reader.count("dim-emb", 512),
         heads=reader.count("transformer-heads", 8),
@@ -134,7 +134,7 @@ def read_shape(options: Mapping[str, Any], problems: list[str]) -> Shape | None:
     return None if found else shape
 
 
-def _norms(reader: "_Reader") -> tuple[NormPlace, bool, bool]:
+def _norms(reader: "_OptionReader") -> tuple[NormPosition, bool, bool]:
     """Return where layer norms are: in the layers, after the embeddings, and at the top.
 
     Each letter is an operation, in order: d is dropout (in training only), a adds the input, n normalises.
@@ -159,7 +159,7 @@ def _norms(reader: "_Reader") -> tuple[NormPlace, bool, bool]:
     return ("pre" if before else "post"), embedding == "n", top == "n"
 
 
-def _activation(reader: "_Reader") -> Activation:
+def _activation(reader: "_OptionReader") -> Activation:
     name = reader.text("transformer-ffn-activation", "swish")
     if name not in ACTIVATIONS:
         reader.problems.append(
@@ -168,17 +168,17 @@ def _activation(reader: "_Reader") -> Activation:
     return ACTIVATIONS.get(name, "relu")
 
 
-def _demand_two_maps(reader: "_Reader") -> None:
+def _require_two_layers(reader: "_OptionReader") -> None:
     for option, default in (
-        ("transformer-ffn-depth", FFN_MAPS),
+        ("transformer-ffn-depth", FFN_LAYERS),
         ("transformer-decoder-ffn-depth", 0),  # 0: the encoder's
     ):
         depth = reader.count(option, default)
-        if (depth or FFN_MAPS) != FFN_MAPS:
-            reader.problems.append(f"{option} {depth} is not imported, only {FFN_MAPS} is")
+        if (depth or FFN_LAYERS) != FFN_LAYERS:
+            reader.problems.append(f"{option} {depth} is not imported, only {FFN_LAYERS} is")
 
 
-def _autoregression(reader: "_Reader") -> Autoregression:
+def _autoregression(reader: "_OptionReader") -> Autoregression:
     """Return how a decoder layer reads its own past; options of recurrent cells matter only to those."""
     name = reader.text("transformer-decoder-autoreg", "self-attention")
     cell = reader.text("dec-cell", "gru")
@@ -199,7 +199,7 @@ def _autoregression(reader: "_Reader") -> Autoregression:
     return "ssru"
 
 
-def _tied_layers(reader: "_Reader", depth: int) -> tuple[int, ...]:
+def _tied_layers(reader: "_OptionReader", depth: int) -> tuple[int, ...]:
     """Return the numbers of the layers whose weights the decoder's layers use, one for each."""
     tied = reader.counts("transformer-tied-layers")
     if tied and len(tied) != depth:
@@ -207,14 +207,14 @@ def _tied_layers(reader: "_Reader", depth: int) -> tuple[int, ...]:
     return tied or tuple(range(1, depth + 1))
 
 
-def _tying(reader: "_Reader") -> tuple[bool, bool]:
+def _tying(reader: "_OptionReader") -> tuple[bool, bool]:
     """Return whether source and target share a table, and whether the output shares the target's."""
     every, source = reader.flag("tied-embeddings-all"), reader.flag("tied-embeddings-src")
     output = reader.flag("tied-embeddings")
     return every or source, every or output
 
 
-def _vocab_sizes(reader: "_Reader") -> tuple[int, int] | None:
+def _vocab_sizes(reader: "_OptionReader") -> tuple[int, int] | None:
     sizes = reader.counts("dim-vocabs")
     types = reader.texts("input-types")
     if any(name != "sequence" for name in types):
@@ -227,7 +227,7 @@ def _vocab_sizes(reader: "_Reader") -> tuple[int, int] | None:
     return sizes[0], sizes[1]
 
 
-class _Reader:
+class _OptionReader:
     """Reads options one by one and collects their problems."""
 
     def __init__(self, options: Mapping[str, Any], problems: list[str]) -> None:
@@ -257,21 +257,21 @@ class _Reader:
         """Return the letters of a chain of operations, without dropout, which is for training only."""
         return self.text(option, default).replace("d", "")
 
-    def demand(self, option: str, only: str) -> None:
+    def require(self, option: str, only: str) -> None:
         """Reject an option unless it has its only supported value, which is also the default."""
         value = self.left.pop(option, only)
         if value not in (only, ""):
-            self.problems.append(f"{option} {_shown(value)} is not imported, only {only!r} is")
+            self.problems.append(f"{option} {_describe(value)} is not imported, only {only!r} is")
 
-    def demand_off(self, option: str) -> None:
+    def require_off(self, option: str) -> None:
         value = self.left.pop(option, None)
         if value:
-            self.problems.append(f"{option} {_shown(value)} is not imported")
+            self.problems.append(f"{option} {_describe(value)} is not imported")
 
     def finish(self) -> None:
         """Reject options that are on and were not read: they may matter."""
         self.problems += [
-            f"{option} {_shown(value)} is not known to this release, so what it does is not imported"
+            f"{option} {_describe(value)} is not known to this release, so what it does is not imported"
             for option, value in self.left.items()
             if option not in WITHOUT_EFFECT and value
         ]
@@ -292,5 +292,5 @@ class _Reader:
         return tuple(values)
 
 
-def _shown(value: object) -> str:
+def _describe(value: object) -> str:
     return "is on and" if value is True else reprlib.repr(value)

@@ -12,7 +12,7 @@ from export.original import TokenizerSource
 END = "</s>"
 UNKNOWN = "<unk>"
 SENTENCEPIECE_SUFFIX = ".spm"
-TEXTLESS = ""
+NO_TEXT = ""
 """Entry of a tokenizer's list for an id that represents no text."""
 _TARGET_TOKEN = re.compile(r">>(.+)<<")
 _CONTROL_BYTES = tuple(f"<0x{byte:02X}>" for byte in range(0x20))
@@ -49,9 +49,9 @@ class Vocabulary:
     def tokenizer(self, num_ids: int) -> TokenizerSource:
         """Return the tokenizer of a model with `num_ids` rows; ids after the pieces represent no text."""
         textless = {self.eos_id, *self.target_tokens.values()}
-        listed = [TEXTLESS if index in textless else piece for index, piece in enumerate(self.pieces)]
+        listed = [NO_TEXT if index in textless else piece for index, piece in enumerate(self.pieces)]
         listed[self.unk_id] = self.unknown_piece
-        listed += [TEXTLESS] * (num_ids - self.size)
+        listed += [NO_TEXT] * (num_ids - self.size)
         return TokenizerSource(self.model, tuple(listed), normalises=False)
 
 
@@ -69,7 +69,7 @@ def read_vocabulary(path: Path, model: Path | None, problems: list[str]) -> Voca
     is_own = path.suffix == SENTENCEPIECE_SUFFIX
     processor = _load_processor(path if is_own else model, problems)
     if is_own:
-        return None if processor is None else _own_vocabulary(path, processor, problems)
+        return None if processor is None else _sentencepiece_vocabulary(path, processor, problems)
     try:
         pieces = read_pieces(path)
     except ValueError as error:
@@ -84,7 +84,7 @@ def read_vocabulary(path: Path, model: Path | None, problems: list[str]) -> Voca
     return Vocabulary(pieces, pieces.index(END), pieces.index(UNKNOWN), model, unknown)
 
 
-def _own_vocabulary(
+def _sentencepiece_vocabulary(
     path: Path, processor: sentencepiece.SentencePieceProcessor, problems: list[str]
 ) -> Vocabulary | None:
     if processor.eos_id() < 0:

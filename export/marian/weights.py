@@ -49,7 +49,7 @@ class Place:
         return torch.from_numpy(np.ascontiguousarray(numbers, np.float32))
 
 
-def take_weights(
+def convert_weights(
     shape: Shape, arrays: dict[str, Array], vocab_sizes: tuple[int, int], problems: list[str]
 ) -> dict[str, Tensor]:
     """Return every weight by its name in `Transformer`; tables still have Marian's vocabulary sizes.
@@ -61,22 +61,22 @@ def take_weights(
         vocab_sizes: sizes of source and target vocabulary.
         problems: arrays that are missing, of another shape or left over are added here.
     """
-    places = list(_places(shape, arrays, vocab_sizes))
+    places = list(_weight_sources(shape, arrays, vocab_sizes))
     wrong = [problem for place in places if (problem := _problem(place, arrays)) is not None]
     known = {OPTIONS_ARRAY, *(place.theirs for place in places)}
     left_over = sorted(name for name in arrays if name not in known and not name.endswith(QUANTISER_SUFFIX))
     wrong += [f"array {name} is of a part that is not imported" for name in left_over]
     problems += dict.fromkeys(wrong)  # tied layers would repeat the same ones
-    return {} if wrong else _take(places, arrays)
+    return {} if wrong else _convert(places, arrays)
 
 
-def _take(places: Sequence[Place], arrays: dict[str, Array]) -> dict[str, Tensor]:
-    times_left = Counter(place.theirs for place in places)  # tied layers share arrays
+def _convert(places: Sequence[Place], arrays: dict[str, Array]) -> dict[str, Tensor]:
+    remaining_uses = Counter(place.theirs for place in places)  # tied layers share arrays
     weights: dict[str, Tensor] = {}
     for place in places:
         weights[place.ours] = place.read(arrays[place.theirs])
-        times_left[place.theirs] -= 1
-        if not times_left[place.theirs]:
+        remaining_uses[place.theirs] -= 1
+        if not remaining_uses[place.theirs]:
             del arrays[place.theirs]
     return weights
 
@@ -108,7 +108,9 @@ def _problem(place: Place, arrays: Mapping[str, Array]) -> str | None:
     )
 
 
-def _places(shape: Shape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, int]) -> Iterator[Place]:
+def _weight_sources(
+    shape: Shape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, int]
+) -> Iterator[Place]:
     yield from _tables(shape, arrays, vocab_sizes)
     for side in ("encoder", "decoder"):
         if shape.embedding_norm:
@@ -149,7 +151,7 @@ def _tables(shape: Shape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, i
 def _attention(ours: str, theirs: str, shape: Shape) -> Iterator[Place]:
     for name, letter in _MAPS:
         yield from _linear(f"{ours}_attention.{name}", theirs, letter, (shape.d_model, shape.d_model))
-    yield from _norm(f"{ours}_residual.norm", f"{theirs}_Wo", _before(shape), shape)
+    yield from _norm(f"{ours}_residual.norm", f"{theirs}_Wo", _norm_suffix(shape), shape)
 
 
 def _recurrence(ours: str, theirs: str, shape: Shape) -> Iterator[Place]:
@@ -158,13 +160,13 @@ def _recurrence(ours: str, theirs: str, shape: Shape) -> Iterator[Place]:
     yield from _linear(f"{cell}.forget", theirs, "f", (shape.d_model, shape.d_model))
     # Marian names a norm after the sum as if it belonged to a feed-forward part.
     their_norm = theirs if shape.norm == "pre" else f"{theirs}_ffn"
-    yield from _norm(f"{ours}.self_residual.norm", their_norm, _before(shape), shape)
+    yield from _norm(f"{ours}.self_residual.norm", their_norm, _norm_suffix(shape), shape)
 
 
 def _feed_forward(ours: str, theirs: str, ffn: int, shape: Shape) -> Iterator[Place]:
     yield from _linear(f"{ours}.feed_forward.inner", f"{theirs}_ffn", "1", (shape.d_model, ffn))
     yield from _linear(f"{ours}.feed_forward.outer", f"{theirs}_ffn", "2", (ffn, shape.d_model))
-    yield from _norm(f"{ours}.feed_forward_residual.norm", f"{theirs}_ffn_ffn", _before(shape), shape)
+    yield from _norm(f"{ours}.feed_forward_residual.norm", f"{theirs}_ffn_ffn", _norm_suffix(shape), shape)
 
 
 def _linear(ours: str, theirs: str, suffix: str, sizes: tuple[int, int]) -> Iterator[Place]:
@@ -178,6 +180,6 @@ def _norm(ours: str, theirs: str, suffix: str, shape: Shape) -> Iterator[Place]:
     yield Place(f"{ours}.bias", f"{theirs}_ln_bias{suffix}", shape.d_model)
 
 
-def _before(shape: Shape) -> str:
+def _norm_suffix(shape: Shape) -> str:
     """Return the suffix of Marian's name for a norm that precedes its sublayer; empty otherwise."""
     return "_pre" if shape.norm == "pre" else ""

@@ -8,7 +8,7 @@ from dragoman.contract import Autoregression
 Activation = Literal["relu", "gelu", "gelu_tanh", "quick_gelu", "swish"]
 """gelu: exact, x times the normal distribution function of x. gelu_tanh: its approximation with tanh.
 quick_gelu: x sigmoid(1.702 x). swish: x sigmoid(x)."""
-NormPlace = Literal["pre", "post"]
+NormPosition = Literal["pre", "post"]
 Positions = Literal["sinusoidal", "tensor2tensor", "learned"]
 """sinusoidal: rates 10000^(-i / (d/2)), sines first, then cosines. tensor2tensor: d/2 - 1 in the denominator,
 as in Marian and fairseq."""
@@ -32,7 +32,7 @@ class ModelConfig:
     decoder_ffn: int | None = None
     """Feed-forward size of the decoder; None: the encoder's `ffn`."""
     activation: Activation = "relu"
-    norm: NormPlace = "pre"
+    norm: NormPosition = "pre"
     final_norm: bool | None = None
     """Whether a norm follows the last layer; None: if `norm` is "pre"."""
     embedding_norm: bool = False
@@ -84,9 +84,14 @@ class ModelConfig:
         return self.norm == "pre" if self.final_norm is None else self.final_norm
 
     def _problems(self) -> list[str]:
-        return [*self._wrong_sizes(), *self._wrong_choices(), *self._wrong_ids(), *self._contradictions()]
+        return [
+            *self._size_problems(),
+            *self._choice_problems(),
+            *self._id_problems(),
+            *self._contradictions(),
+        ]
 
-    def _wrong_sizes(self) -> list[str]:
+    def _size_problems(self) -> list[str]:
         sizes = {
             "source_vocab_size": self.source_vocab_size,
             "target_vocab_size": self.target_vocab_size,
@@ -110,10 +115,10 @@ class ModelConfig:
         ]
         return problems
 
-    def _wrong_choices(self) -> list[str]:
+    def _choice_problems(self) -> list[str]:
         choices: dict[str, tuple[str, tuple[str, ...]]] = {
             "activation": (self.activation, get_args(Activation)),
-            "norm": (self.norm, get_args(NormPlace)),
+            "norm": (self.norm, get_args(NormPosition)),
             "positions": (self.positions, get_args(Positions)),
             "autoregression": (self.autoregression, get_args(Autoregression)),
         }
@@ -123,7 +128,7 @@ class ModelConfig:
             if value not in allowed
         ]
 
-    def _wrong_ids(self) -> list[str]:
+    def _id_problems(self) -> list[str]:
         smallest_vocab = min(self.source_vocab_size, self.target_vocab_size)
         special_ids = {
             "pad_id": (self.pad_id, smallest_vocab),

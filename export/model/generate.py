@@ -37,7 +37,7 @@ def generate_greedy(
     if not begin:
         raise ValueError("a target begins with at least one id")
     results: list[list[int]] = [[] for _ in source_ids]
-    alive = torch.arange(len(source_ids), device=source_ids.device)
+    active_rows = torch.arange(len(source_ids), device=source_ids.device)
     cross = model.cross_keys_values(model.encode(source_ids, source_mask))
     mask = source_mask
     past: DecoderState | None = None
@@ -45,13 +45,18 @@ def generate_greedy(
     for _ in range(max_tokens - len(begin) + 1):
         states, past = model.decode(last, cross, mask, past)
         last = model.log_probabilities(states[:, -1]).argmax(dim=-1, keepdim=True)
-        going = last[:, 0] != model.config.eos_id
-        if not bool(going.all()):
-            alive, last, mask, past = alive[going], last[going], mask[going], past.take(going)
-            cross = [(keys[going], values[going]) for keys, values in cross]
-        if not len(alive):
+        is_active = last[:, 0] != model.config.eos_id
+        if not bool(is_active.all()):
+            active_rows, last, mask, past = (
+                active_rows[is_active],
+                last[is_active],
+                mask[is_active],
+                past.take(is_active),
+            )
+            cross = [(keys[is_active], values[is_active]) for keys, values in cross]
+        if not len(active_rows):
             break
-        for row, token in zip(alive.tolist(), last[:, 0].tolist(), strict=True):
+        for row, token in zip(active_rows.tolist(), last[:, 0].tolist(), strict=True):
             results[row].append(token)
     return results
 

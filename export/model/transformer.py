@@ -55,12 +55,12 @@ class Transformer(nn.Module):
                 self.target_position_table = nn.Parameter(torch.empty_like(self.position_table))
         else:
             self.register_buffer("position_table", position_table(config), persistent=False)
-        self.encoder_embedding_norm = _norm_if(config.embedding_norm, config)
-        self.decoder_embedding_norm = _norm_if(config.embedding_norm, config)
+        self.encoder_embedding_norm = _optional_norm(config.embedding_norm, config)
+        self.decoder_embedding_norm = _optional_norm(config.embedding_norm, config)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
-        self.encoder_norm = _norm_if(config.has_final_norm, config)
-        self.decoder_norm = _norm_if(config.has_final_norm, config)
+        self.encoder_norm = _optional_norm(config.has_final_norm, config)
+        self.decoder_norm = _optional_norm(config.has_final_norm, config)
         self.output_weight = (
             None
             if config.tied_output
@@ -200,8 +200,8 @@ class Transformer(nn.Module):
                 nn.init.normal_(table, std=self.config.d_model**-0.5)
 
 
-def _norm_if(is_there: bool, config: ModelConfig) -> nn.Module:  # noqa: FBT001 -- clear from its name
-    return layer_norm(config) if is_there else nn.Identity()
+def _optional_norm(is_present: bool, config: ModelConfig) -> nn.Module:  # noqa: FBT001 -- clear from its name
+    return layer_norm(config) if is_present else nn.Identity()
 
 
 def mask_to_bias(mask: Tensor) -> Tensor:

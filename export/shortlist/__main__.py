@@ -22,7 +22,7 @@ from export.shortlist.text import evenly_spaced, read_lines, read_pairs
 from export.shortlist.translate import tokenise, translate
 from export.shortlist.vocabularies import read_vocabularies
 
-CHOOSE_EVERY = 5
+CHOOSING_INTERVAL = 5
 """One in this many of the model's own translations is held out from alignment, to choose candidates."""
 DEFAULTS = Settings()
 
@@ -34,7 +34,7 @@ def main() -> int:
         settings = Settings(arguments.listed_per_piece, arguments.min_tokens, arguments.num_always)
         with staged_folder(arguments.bundle) as staging:
             copy_without_shortlist(arguments.bundle, staging)
-            _make(staging, arguments, settings)
+            _build(staging, arguments, settings)
     except (ExportError, BundleError) as error:
         _say(f"refused: {error}")
         return 1
@@ -44,7 +44,7 @@ def main() -> int:
     return 0
 
 
-def _make(folder: Path, arguments: argparse.Namespace, settings: Settings) -> None:
+def _build(folder: Path, arguments: argparse.Namespace, settings: Settings) -> None:
     """Build the shortlist: translate, align, select, measure, write."""
     bundle = open_bundle(folder)
     if bundle.manifest.precision not in SHORTLIST_PRECISIONS:
@@ -62,8 +62,10 @@ def _make(folder: Path, arguments: argparse.Namespace, settings: Settings) -> No
     with Translator.open(folder) as translator:
         own = translate(translator, preparer, source_tokenizer, evenly_spaced(lines, arguments.translate))
         held_out = translate(translator, preparer, source_tokenizer, read_lines(arguments.held_out))
-    choosing = own[::CHOOSE_EVERY]
-    learning = [pair for place, pair in enumerate(own) if place % CHOOSE_EVERY] + tokenise(bundle, parallel)
+    choosing = own[::CHOOSING_INTERVAL]
+    learning = [pair for place, pair in enumerate(own) if place % CHOOSING_INTERVAL] + tokenise(
+        bundle, parallel
+    )
     _say(f"{len(learning)} pairs to learn from, {len(choosing)} to choose by")
     shortlist = build_shortlist(
         TokenPairs.of(learning), TokenPairs.of(choosing), read_vocabularies(bundle), settings

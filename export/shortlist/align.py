@@ -53,7 +53,7 @@ def link_pieces(pairs: TokenPairs, source_vocab: int, target_vocab: int, iterati
         target_vocab: size of the target vocabulary.
         iterations: rounds of EM.
     """
-    keys, chunks = _index(pairs, source_vocab, target_vocab)
+    keys, chunks = _index_links(pairs, source_vocab, target_vocab)
     sources, targets = np.divmod(keys, target_vocab)
     steps = (iterations + 1) * len(chunks)
     with tqdm(total=steps, desc="aligning", unit="chunk", mininterval=1) as bar:
@@ -87,13 +87,15 @@ def _best_links(chunk: _Chunk, rates: NDArray[np.float64]) -> NDArray[np.int32]:
     """Return the best link of each target token, the first one of several."""
     of_occurrence = rates[chunk.link]
     best = np.repeat(np.maximum.reduceat(of_occurrence, chunk.starts), chunk.lengths)
-    places = np.flatnonzero(of_occurrence == best)
-    tokens = np.searchsorted(chunk.starts, places, side="right")
+    positions = np.flatnonzero(of_occurrence == best)
+    tokens = np.searchsorted(chunk.starts, positions, side="right")
     is_first = np.diff(tokens, prepend=0) > 0
-    return chunk.link[places[is_first]]
+    return chunk.link[positions[is_first]]
 
 
-def _index(pairs: TokenPairs, source_vocab: int, target_vocab: int) -> tuple[NDArray[np.int64], list[_Chunk]]:
+def _index_links(
+    pairs: TokenPairs, source_vocab: int, target_vocab: int
+) -> tuple[NDArray[np.int64], list[_Chunk]]:
     """Return distinct links as source * target_vocab + target, ascending, and all occurrences by link."""
     found: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]] = []
     for start, stop in tqdm(spans(pairs), desc="indexing", unit="chunk", mininterval=1):

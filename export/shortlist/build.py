@@ -64,19 +64,23 @@ def select_candidates(
     links: Links, learning: TokenPairs, choosing: TokenPairs, vocabularies: Vocabularies, settings: Settings
 ) -> Shortlist:
     """Build a shortlist from an alignment, which is the slow part of `build_shortlist`."""
-    copied = _copied_pieces(learning, choosing, vocabularies)
+    copied = _find_copied_pieces(learning, choosing, vocabularies)
     spelling = np.array(vocabularies.spelling, np.int64)
-    draft = _assemble(_best_of_each(links, spelling, vocabularies, settings), copied, spelling, vocabularies)
+    draft = _assemble(
+        _best_links_by_piece(links, spelling, vocabularies, settings), copied, spelling, vocabularies
+    )
     missed = choosing.targets.ids[~is_covered(draft, choosing)]
     num_missed = np.bincount(missed, minlength=vocabularies.target_size)
     num_tokens = np.bincount(choosing.targets.ids, minlength=vocabularies.target_size)
     order = np.lexsort((-num_tokens, -num_missed))
     rest = order[(num_tokens[order] > 0) & ~np.isin(order, [*vocabularies.spelling, *vocabularies.never])]
     always = np.concatenate([spelling, rest[: max(0, settings.num_always - len(spelling))]])
-    return _assemble(_best_of_each(links, always, vocabularies, settings), copied, always, vocabularies)
+    return _assemble(
+        _best_links_by_piece(links, always, vocabularies, settings), copied, always, vocabularies
+    )
 
 
-def _copied_pieces(
+def _find_copied_pieces(
     learning: TokenPairs, choosing: TokenPairs, vocabularies: Vocabularies
 ) -> NDArray[np.int64]:
     """Return the pieces that list themselves: those that are known to occur in targets, and bytes.
@@ -89,7 +93,7 @@ def _copied_pieces(
     return np.setdiff1d(seen, vocabularies.never).astype(np.int64)
 
 
-def _best_of_each(
+def _best_links_by_piece(
     links: Links, always: NDArray[np.int64], vocabularies: Vocabularies, settings: Settings
 ) -> Links:
     """Return, for each source piece, its links that explain most tokens, to pieces that must be listed."""

@@ -52,13 +52,13 @@ def is_covered(shortlist: Shortlist, pairs: TokenPairs) -> NDArray[np.bool_]:
     """Return whether each target token is a candidate of its source, bool [target tokens]."""
     covered = np.empty(len(pairs.targets.ids), np.bool_)
     is_candidate = np.zeros(shortlist.target_vocab, np.bool_)
-    place = 0
+    offset = 0
     for source, target in zip(pairs.sources, pairs.targets, strict=True):
         candidates = shortlist.candidates(source.tolist())
         is_candidate[candidates] = True
-        covered[place : place + len(target)] = is_candidate[target]
+        covered[offset : offset + len(target)] = is_candidate[target]
         is_candidate[candidates] = False
-        place += len(target)
+        offset += len(target)
     return covered
 
 

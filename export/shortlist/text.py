@@ -44,9 +44,9 @@ def read_pairs(paths: Sequence[Path]) -> list[tuple[str, str]]:
     return pairs
 
 
-def evenly_spaced(items: Sequence[Item], most: int) -> list[Item]:
-    """Return at most `most` items, evenly spaced, in their order."""
-    places = np.linspace(0, len(items), min(most, len(items)), endpoint=False).astype(np.int64)
+def evenly_spaced(items: Sequence[Item], max_items: int) -> list[Item]:
+    """Return at most `max_items` items, evenly spaced, in their order."""
+    places = np.linspace(0, len(items), min(max_items, len(items)), endpoint=False).astype(np.int64)
     return [items[place] for place in places.tolist()]
 
 

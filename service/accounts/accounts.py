@@ -165,7 +165,7 @@ class Accounts:
         """Return the usage of this month, UTC; zero without a key. `caller.limits` has the limit."""
         if caller.key_id is None:
             return Usage(self._month())
-        return UsageStore(self._require_database("quotas")).of_month(caller.key_id, self._month())
+        return UsageStore(self._require_database("quotas")).get_month(caller.key_id, self._month())
 
     def add_glossary(self, caller: Caller, new: NewGlossary) -> Glossary:
         """Store a glossary for its caller; callers without a key share theirs.

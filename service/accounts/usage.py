@@ -61,7 +61,7 @@ class UsageStore:
         with self.database.writing() as connection:
             refund_in_transaction(connection, charge, self.database.name)
 
-    def of_month(self, key_id: str, month: str) -> Usage:
+    def get_month(self, key_id: str, month: str) -> Usage:
         with self.database.reading() as connection:
             return _read(connection, key_id, month)
 

@@ -72,10 +72,10 @@ class RoutedEntries:
             model=self.model,
         )
         for piece in pieces:
-            yield from _leave_complete(plans)
+            yield from _pop_complete(plans)
             plans[0].pieces.append(piece)
-            yield from _leave_complete(plans)
-        yield from _leave_complete(plans)
+            yield from _pop_complete(plans)
+        yield from _pop_complete(plans)
 
 
 class Unchanged:
@@ -115,7 +115,7 @@ def _plan(entry: Entry) -> _Plan:
     return _Plan(marked.blocks, marked, None)
 
 
-def _leave_complete(plans: deque[_Plan]) -> Iterator[Outcome]:
+def _pop_complete(plans: deque[_Plan]) -> Iterator[Outcome]:
     """Remove the first plans as long as all their texts are translated, and yield their outcomes."""
     while plans and len(plans[0].pieces) == len(plans[0].texts):
         yield plans.popleft().outcome()

@@ -121,14 +121,14 @@ def _check_known(files: Sequence[Path], is_known: Callable[[str], bool]) -> None
 
 
 def _check_targets(mappings: Sequence[FileMapping]) -> None:
-    sources = {place.source.resolve() for place in mappings}
+    sources = {mapping.source.resolve() for mapping in mappings}
     targets: dict[Path, FileMapping] = {}
-    for place in mappings:
-        other = targets.setdefault(place.target, place)
-        if other is not place:
-            problem = f"{other.source} and {place.source} would both be written to it"
-            raise OutputProblem(str(place.target), problem)
-        if place.target.resolve() in sources:
-            raise OutputProblem(str(place.target), "is an input; choose another output")
-        if place.target.is_dir():
-            raise OutputProblem(str(place.target), "is a folder, and a file would have to be written there")
+    for mapping in mappings:
+        other = targets.setdefault(mapping.target, mapping)
+        if other is not mapping:
+            problem = f"{other.source} and {mapping.source} would both be written to it"
+            raise OutputProblem(str(mapping.target), problem)
+        if mapping.target.resolve() in sources:
+            raise OutputProblem(str(mapping.target), "is an input; choose another output")
+        if mapping.target.is_dir():
+            raise OutputProblem(str(mapping.target), "is a folder, and a file would have to be written there")

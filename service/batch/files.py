@@ -77,7 +77,7 @@ def survey(file: JobFile, stop: Event) -> Survey:
     """Survey one file. Errors are those of `survey_all`."""
     num_entries = num_characters = 0
     with open_source(file) as source:
-        size_bytes, sha256 = digest_of(source)
+        size_bytes, sha256 = digest_file(source)
         source.seek(0)
         for entry in file.format.read(source):
             num_entries += 1
@@ -118,7 +118,7 @@ def open_source(file: JobFile) -> Iterator[io.BufferedReader]:
         raise InputProblem(((file.name, error.strerror or str(error)),)) from error
 
 
-def digest_of(source: io.BufferedReader) -> tuple[int, str]:
+def digest_file(source: io.BufferedReader) -> tuple[int, str]:
     """Return the size in bytes and the SHA-256, in hexadecimal digits, of a whole file."""
     source.seek(0)
     digest = hashlib.file_digest(source, "sha256")
@@ -126,7 +126,7 @@ def digest_of(source: io.BufferedReader) -> tuple[int, str]:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
+def write_atomically(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing that gets its name only when the block ends and the content is on disk.
 
     If the block raises or the process is killed, a former file at `path` is unchanged.
@@ -135,20 +135,20 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         OutputFailed: the file could not be written.
     """
     partial = path.with_name(path.name + PARTIAL)
-    with _failing_typed(path):
+    with _typed_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         raw = _TargetFile(partial, path)
     try:
         with io.BufferedWriter(raw, BUFFER_SIZE_BYTES) as target:
             yield target
             target.flush()
-            with _failing_typed(path):
+            with _typed_errors(path):
                 os.fsync(target.fileno())
     except BaseException:
         with suppress(OSError):
             partial.unlink()
         raise
-    with _failing_typed(path):
+    with _typed_errors(path):
         partial.replace(path)
         sync_folder(path.parent)
 
@@ -170,12 +170,12 @@ class _TargetFile(io.FileIO):
         self._path = path
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        with _failing_typed(self._path):
+        with _typed_errors(self._path):
             return super().write(data)
 
 
 @contextmanager
-def _failing_typed(path: Path) -> Iterator[None]:
+def _typed_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

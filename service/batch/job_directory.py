@@ -102,7 +102,7 @@ class JobDirectory:
         """
         was_there = self.journal_path.exists()
         if not was_there:
-            self._check_there(targets, start)
+            self._check_existing(targets, start)
         store = self._open_journal(start)
         journal = Journal(store)
         try:
@@ -140,10 +140,10 @@ class JobDirectory:
                 f"a run was stopped before it was whole ({self.journal_path.name} is there); --resume goes "
                 "on with it, --force begins anew",
             )
-        self._check_there(targets, StartMode.NEW)
+        self._check_existing(targets, StartMode.NEW)
         journal.forget()
 
-    def _check_there(self, targets: Sequence[Path], start: StartMode) -> None:
+    def _check_existing(self, targets: Sequence[Path], start: StartMode) -> None:
         there = [path for path in (*targets, self.problems_path) if path.exists()]
         if not there or start is StartMode.OVERWRITE:
             return

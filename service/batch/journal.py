@@ -27,7 +27,7 @@ from service.batch.texts import Outcome, Translated, Untranslated
 
 JOB_LENGTH = 64
 CHECKSUM_SIZE_BYTES = 8
-MOST_KEYS = 512
+MAX_KEYS = 512
 """Maximum number of keys in one statement."""
 SHOWN_DIFFERENCES = 3
 
@@ -112,8 +112,8 @@ class Journal:
         distinct = list(dict.fromkeys(keys))
         found: dict[bytes, Outcome] = {}
         with self.store.reading() as connection:
-            for start in range(0, len(distinct), MOST_KEYS):
-                wanted = distinct[start : start + MOST_KEYS]
+            for start in range(0, len(distinct), MAX_KEYS):
+                wanted = distinct[start : start + MAX_KEYS]
                 query = select(*_COLUMNS).where(
                     TRANSLATIONS.c.job == self.job, TRANSLATIONS.c.key.in_(wanted)
                 )

@@ -13,10 +13,10 @@ from sqlalchemy.pool import StaticPool
 from service.batch.errors import JournalDamaged, JournalFailed
 from service.batch.journal import METADATA
 
-BUSY_S = 1.0
+BUSY_TIMEOUT_S = 1.0
 DAMAGED = ("malformed", "not a database", "corrupt")
 """Words in SQLite's messages about damaged files."""
-COMPANIONS = ("-wal", "-shm", "-journal")
+SIDE_FILE_SUFFIXES = ("-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite creates next to its database."""
 
 
@@ -43,7 +43,7 @@ class JournalFile:
             URL.create("sqlite", database=str(path)),
             # One connection, used by one thread at a time; only `_begin` sends BEGIN.
             poolclass=StaticPool,
-            connect_args={"timeout": BUSY_S, "isolation_level": None, "check_same_thread": False},
+            connect_args={"timeout": BUSY_TIMEOUT_S, "isolation_level": None, "check_same_thread": False},
             hide_parameters=True,
         )
         event.listen(engine, "connect", _prepare)
@@ -92,7 +92,7 @@ class JournalFile:
 
 def remove_journal(path: Path) -> None:
     """Remove a journal, and then the files that SQLite created next to it."""
-    for file in (path, *(path.with_name(path.name + ending) for ending in COMPANIONS)):
+    for file in (path, *(path.with_name(path.name + ending) for ending in SIDE_FILE_SUFFIXES)):
         with suppress(FileNotFoundError):
             file.unlink()
 

@@ -13,7 +13,7 @@ from service.formats.entries import Entry
 WINDOW_ENTRIES = 256
 
 
-class LookedUp(NamedTuple):
+class EntryLookup(NamedTuple):
     """An entry with its key and its outcome."""
 
     key: bytes
@@ -22,7 +22,7 @@ class LookedUp(NamedTuple):
     """None if the journal has no outcome."""
 
 
-def look_up(journal: Journal, entries: Iterable[Entry], pair: Pair) -> Iterator[list[LookedUp]]:
+def look_up(journal: Journal, entries: Iterable[Entry], pair: Pair) -> Iterator[list[EntryLookup]]:
     """Yield windows of entries with their outcomes, lazily and in order.
 
     Raises:
@@ -32,4 +32,4 @@ def look_up(journal: Journal, entries: Iterable[Entry], pair: Pair) -> Iterator[
     while window := list(islice(remaining, WINDOW_ENTRIES)):
         keys = [entry_key(entry, pair) for entry in window]
         known = journal.outcomes(keys)
-        yield [LookedUp(key, entry, known.get(key)) for key, entry in zip(keys, window, strict=True)]
+        yield [EntryLookup(key, entry, known.get(key)) for key, entry in zip(keys, window, strict=True)]

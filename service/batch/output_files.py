@@ -10,7 +10,7 @@ from threading import Event
 from typing import BinaryIO
 
 from service.batch.errors import InputChanged, JobCancelled
-from service.batch.files import JobFile, Survey, digest_of, open_source, read_entries, whole_file
+from service.batch.files import JobFile, Survey, digest_file, open_source, read_entries, write_atomically
 from service.batch.journal import Journal
 from service.batch.lookup import look_up
 from service.batch.texts import Outcome, Untranslated
@@ -29,7 +29,7 @@ class OnFailure(StrEnum):
 
 
 @dataclass(slots=True)
-class Tally:
+class WriteCounts:
     """Counts of entries in the files written; repeated entries count each time."""
 
     num_failed: int = 0
@@ -44,7 +44,7 @@ def write_files(
     on_failure: OnFailure,
     problems_path: Path,
     stop: Event,
-) -> Tally:
+) -> WriteCounts:
     """Write all files, each completely or not at all, and list problems with their entries in a side file.
 
     The side file has a JSON object for each entry that was not translated or was cut. If there are none,
@@ -64,11 +64,11 @@ def write_files(
         OutputFailed: a file cannot be written.
         JobCancelled: `stop` was set.
     """
-    tally = Tally()
+    tally = WriteCounts()
     with ExitStack() as opened:
-        problems = _Problems(problems_path, opened)
+        problems = _ProblemsFile(problems_path, opened)
         for file, survey in zip(files, surveys, strict=True):
-            outcomes = _Texts(file, journal, on_failure, tally, problems, stop)
+            outcomes = _OutputTexts(file, journal, on_failure, tally, problems, stop)
             _write_file(file, survey, outcomes)
     if not problems.is_there:
         with suppress(FileNotFoundError):
@@ -76,10 +76,10 @@ def write_files(
     return tally
 
 
-def _write_file(file: JobFile, survey: Survey, texts: "_Texts") -> None:
-    with whole_file(file.target) as target, open_source(file) as source:
+def _write_file(file: JobFile, survey: Survey, texts: "_OutputTexts") -> None:
+    with write_atomically(file.target) as target, open_source(file) as source:
         file.format.write(source, iter(texts), target)
-        if digest_of(source) != (survey.size_bytes, survey.sha256):
+        if digest_file(source) != (survey.size_bytes, survey.sha256):
             raise InputChanged(file.name)
 
 
@@ -101,7 +101,7 @@ def first_failure(problems_path: Path) -> str | None:
     return None
 
 
-class _Problems:
+class _ProblemsFile:
     """The side file, which is created with the first problem."""
 
     def __init__(self, path: Path, opened: ExitStack) -> None:
@@ -115,7 +115,7 @@ class _Problems:
 
     def add(self, file: JobFile, entry: Entry, outcome: str, problem: str) -> None:
         if self._target is None:
-            self._target = self._opened.enter_context(whole_file(self._path))
+            self._target = self._opened.enter_context(write_atomically(self._path))
         record = {
             "file": file.name,
             "place": entry.place,
@@ -129,14 +129,14 @@ class _Problems:
 
 
 @dataclass(frozen=True, slots=True)
-class _Texts:
+class _OutputTexts:
     """The texts to write for the entries of a file, in order."""
 
     file: JobFile
     journal: Journal
     on_failure: OnFailure
-    tally: Tally
-    problems: _Problems
+    tally: WriteCounts
+    problems: _ProblemsFile
     stop: Event
 
     def __iter__(self) -> Iterator[str]:

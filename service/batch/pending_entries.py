@@ -13,7 +13,7 @@ from dragoman.types import Pair
 from service.batch.errors import JobCancelled, JournalFailed
 from service.batch.files import JobFile, read_entries
 from service.batch.journal import Journal
-from service.batch.lookup import LookedUp, look_up
+from service.batch.lookup import EntryLookup, look_up
 from service.batch.progress import BatchProgress, OnProgress
 from service.batch.texts import EntryTranslator, Outcome, Untranslated
 from service.formats.entries import Entry
@@ -73,7 +73,7 @@ class PendingEntriesPass:
         outcomes = translator.translate(self._pending(files, pair))
         try:
             for outcome in outcomes:
-                self._take(self._under_way.popleft(), outcome)
+                self._record_outcome(self._under_way.popleft(), outcome)
                 self._check_stop()
         except JournalFailed:
             raise
@@ -96,7 +96,7 @@ class PendingEntriesPass:
                 self._under_way.append(key)
                 yield entry
 
-    def _select_pending(self, window: Sequence[LookedUp]) -> list[tuple[bytes, Entry]]:
+    def _select_pending(self, window: Sequence[EntryLookup]) -> list[tuple[bytes, Entry]]:
         pending = []
         for key, entry, kept in window:
             outcome = kept or self._uncommitted.get(key)
@@ -109,7 +109,7 @@ class PendingEntriesPass:
                 pending.append((key, entry))
         return pending
 
-    def _take(self, key: bytes, outcome: Outcome) -> None:
+    def _record_outcome(self, key: bytes, outcome: Outcome) -> None:
         self._count(outcome, self._waiting.pop(key))
         self._uncommitted[key] = outcome
         self._num_translated += 1

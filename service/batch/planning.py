@@ -19,7 +19,7 @@ from service.translation.detection import MAX_LOOKED_AT
 from service.translation.request import AUTO, UNDETERMINED
 from service.translation.source_language import resolve_source
 
-LOOKED_AT_ENTRIES = 200
+MAX_DETECTION_ENTRIES = 200
 """Maximum number of entries, from the beginning of a file, that are used to detect its language."""
 
 
@@ -97,7 +97,7 @@ def beginning_of(file: JobFile) -> str:
         InputProblem: the file cannot be read.
     """
     texts, num_characters = list[str](), 0
-    for entry in islice(read_entries(file), LOOKED_AT_ENTRIES):
+    for entry in islice(read_entries(file), MAX_DETECTION_ENTRIES):
         texts.append(_running_text(entry))
         num_characters += len(texts[-1])
         if num_characters >= MAX_LOOKED_AT:

@@ -26,7 +26,7 @@ from service.settings import SettingsError, load_settings
 from service.telemetry.tracing import TracingError
 from service.versions import installed_version
 
-USERS_OR_OPERATORS = (
+EXPECTED_ERRORS = (
     DragomanError,
     SettingsError,
     AccountsError,
@@ -79,7 +79,7 @@ def main() -> None:
     """Run a command; report an error that a user or operator can fix in one line, without a traceback."""
     try:
         app(prog_name="dragoman")
-    except USERS_OR_OPERATORS as error:
+    except EXPECTED_ERRORS as error:
         print(f"dragoman: {error}", file=sys.stderr)  # noqa: T201 -- a command reports on stderr
         sys.exit(EXIT_FAILED)
 
@@ -154,13 +154,13 @@ def translate(  # noqa: PLR0913 -- the command's options
         use_shortlist=use_shortlist,
     )
     settings = load_settings(config, {"model": model, "providers": providers})
-    with ExitStack() as opened:
-        lines = sys.stdin.buffer if file is None or file == STDIN else opened.enter_context(file.open("rb"))
-        router = opened.enter_context(open_router(settings))
-        for name in _step_names(router, source, target):
+    with ExitStack() as stack:
+        lines = sys.stdin.buffer if file is None or file == STDIN else stack.enter_context(file.open("rb"))
+        router = stack.enter_context(open_router(settings))
+        for name in _route_bundles(router, source, target):
             router.preload([name])  # fail before the output is emptied if one cannot be opened
-        translated = opened.enter_context(open_output(output, lines))
-        is_complete = write_lines(FixedPair(router, source, target), lines, translated, options)
+        target_file = stack.enter_context(open_output(output, lines))
+        is_complete = write_lines(FixedPair(router, source, target), lines, target_file, options)
     if not is_complete:
         raise typer.Exit(EXIT_INCOMPLETE)
 
@@ -232,7 +232,7 @@ def info(*, model: ModelOption = None, config: ConfigOption = None) -> None:
         print_facts(read_bundle(folder))
 
 
-def _step_names(router: Router, source: str | None, target: str | None) -> list[str]:
+def _route_bundles(router: Router, source: str | None, target: str | None) -> list[str]:
     """Return the names of the bundles on the route; report a pivot, as its translations are worse.
 
     Raises:
@@ -241,8 +241,8 @@ def _step_names(router: Router, source: str | None, target: str | None) -> list[
     try:
         route = router.route(source, target)
     except InputError as error:
-        unusable = ", ".join(router.problems)
-        hint = f"; cannot be used: {unusable} (`dragoman models` says why)" if unusable else ""
+        broken_bundles = ", ".join(router.problems)
+        hint = f"; cannot be used: {broken_bundles} (`dragoman models` says why)" if broken_bundles else ""
         raise UnsupportedPair(f"--{error.field}", error.problem + hint) from error
     names = [step.offer.name for step in route.steps]
     if route.way is RouteKind.PIVOT:

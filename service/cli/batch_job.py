@@ -38,7 +38,7 @@ EXIT_STOPPED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _Resources:
     router: Router
     journal: Journal
     settings: Settings
@@ -48,16 +48,16 @@ def run_batch(arguments: BatchArguments, settings: Settings) -> int:
     """Translate files; return the exit status."""
     job_directory = JobDirectory.of(arguments.output)
     try:
-        mappings = _find(arguments).mappings
-        targets = [place.target for place in mappings]
+        mappings = _find_files(arguments).mappings
+        targets = [mapping.target for mapping in mappings]
         with (
-            _stopping() as stop,
+            _stop_on_signals() as stop,
             job_directory.locked(),
             job_directory.opened(targets, arguments.start) as journal,
             open_router(settings) as router,
         ):
-            opened = _Opened(router, journal, settings)
-            report = _translate(arguments, opened, mappings, job_directory, stop)
+            resources = _Resources(router, journal, settings)
+            report = _translate(arguments, resources, mappings, job_directory, stop)
     except NothingToResume:
         typer.echo(
             f"dragoman: nothing to resume: {arguments.output} is there; --force translates anew", err=True
@@ -76,7 +76,7 @@ def run_batch(arguments: BatchArguments, settings: Settings) -> int:
 def estimate_batch(arguments: BatchArguments, settings: Settings) -> int:
     """Print what there is to translate and how long it would take; write nothing; return the exit status."""
     try:
-        mappings = _find(arguments)
+        mappings = _find_files(arguments)
         with open_router(settings) as router:
             files = plan_files(mappings.mappings, arguments.languages, router)
             contents = count_contents(files)
@@ -88,7 +88,7 @@ def estimate_batch(arguments: BatchArguments, settings: Settings) -> int:
     return EXIT_DONE
 
 
-def _find(arguments: BatchArguments) -> FileMappings:
+def _find_files(arguments: BatchArguments) -> FileMappings:
     """Find the files that the command names. Report files of other kinds in folders: they are not copied."""
     mappings = find_places(arguments.inputs, arguments.output, is_known)
     if mappings.skipped:
@@ -102,27 +102,27 @@ def _find(arguments: BatchArguments) -> FileMappings:
 
 def _translate(
     arguments: BatchArguments,
-    opened: _Opened,
+    resources: _Resources,
     mappings: Sequence[FileMapping],
     job_directory: JobDirectory,
     stop: Event,
 ) -> BatchReport:
-    router = opened.router
+    router = resources.router
     files = plan_files(mappings, arguments.languages, router)
     pairs = {file.pair for file in files}
-    model, providers = arguments.languages.model, opened.settings.providers
+    model, providers = arguments.languages.model, resources.settings.providers
     facts = translator_facts(router, pairs, arguments.decoding, model, providers)
     job = Job(files, facts, job_directory.problems_path, arguments.on_failure, CHUNKS)
     with progress_bar() as on_progress:
         if arguments.cluster is not None:
             from service.cli.batch_cluster import cluster_job, run_on_ray  # noqa: PLC0415 -- seldom needed
 
-            wanted = cluster_job(job, arguments, arguments.cluster, job_directory, opened.settings)
-            return run_on_ray(wanted, opened.journal, on_progress=on_progress, stop=stop)
+            job_on_cluster = cluster_job(job, arguments, arguments.cluster, job_directory, resources.settings)
+            return run_on_ray(job_on_cluster, resources.journal, on_progress=on_progress, stop=stop)
         return run_job(
             job,
             lambda pair: _translator(router, pair, arguments),
-            opened.journal,
+            resources.journal,
             on_progress=on_progress,
             stop=stop,
         )
@@ -135,7 +135,7 @@ def _translator(router: Router, pair: Pair, arguments: BatchArguments) -> EntryT
 
 
 @contextmanager
-def _stopping() -> Iterator[Event]:
+def _stop_on_signals() -> Iterator[Event]:
     """Yield an event that the first interrupt or SIGTERM sets; after it, interrupts work as usual."""
     stop = Event()
 
@@ -145,9 +145,11 @@ def _stopping() -> Iterator[Event]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         typer.echo("dragoman: stopping; once more to stop at once", err=True)
 
-    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    previous_handlers = {
+        number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield stop
     finally:
-        for number, handler in before.items():
+        for number, handler in previous_handlers.items():
             signal.signal(number, handler)

@@ -70,9 +70,9 @@ GROUPS: Mapping[str, Sequence[str]] = {
     ),
     "Observing": ("metrics", "log_level", "log_format", "log_addresses", "log_texts", "otlp_endpoint"),
 }
-OTHERS = "Others"
+OTHER_GROUP = "Others"
 """Group of the settings that are in no other group."""
-DERIVED = {"models_dir": "models"}
+COMPUTED_DEFAULTS = {"models_dir": "models"}
 """Defaults that are computed when the server starts."""
 
 
@@ -93,18 +93,18 @@ def grouped_settings() -> dict[str, list[SettingHelp]]:
     """Return all settings by group."""
     known = {name: _describe(name, field) for name, field in Settings.model_fields.items()}
     grouped = {group: [known.pop(name) for name in names] for group, names in GROUPS.items()}
-    return {**grouped, OTHERS: list(known.values())} if known else grouped
+    return {**grouped, OTHER_GROUP: list(known.values())} if known else grouped
 
 
 def settings_help() -> str:
     """Return all settings as text for a command's help."""
     paragraphs = [PRECEDENCE]
     for group, settings in grouped_settings().items():
-        paragraphs.append("\n".join([KEEP_LINES, f"{group}:", *map(_lines, settings)]))
+        paragraphs.append("\n".join([KEEP_LINES, f"{group}:", *map(_format_setting, settings)]))
     return "\n\n".join(paragraphs)
 
 
-def _lines(setting: SettingHelp) -> str:
+def _format_setting(setting: SettingHelp) -> str:
     head = f"  {setting.name}, {setting.variable} [{setting.default}]"
     meaning = setting.meaning.replace("`", "")
     indent = " " * 6
@@ -116,10 +116,14 @@ def _lines(setting: SettingHelp) -> str:
 
 def _describe(name: str, field: FieldInfo) -> SettingHelp:
     meaning = " ".join((field.description or "").split())
-    return SettingHelp(name, DERIVED[name] if name in DERIVED else _shown(field.default), meaning)
+    return SettingHelp(
+        name,
+        COMPUTED_DEFAULTS[name] if name in COMPUTED_DEFAULTS else _format_default(field.default),
+        meaning,
+    )
 
 
-def _shown(default: object) -> str:
+def _format_default(default: object) -> str:
     """Return a default as it would be written in the environment."""
     match default:
         case None:

@@ -7,7 +7,7 @@ from types import FrameType
 
 
 class Interrupts:
-    """SIGINT while lines are read and written; see `handling_interrupts`.
+    """SIGINT while lines are read and written; see `defer_interrupts`.
 
     Python raises KeyboardInterrupt between any two instructions of the main thread: also right after it has
     acquired a lock, and before code runs that would release it. A thread that needs the lock then waits for
@@ -15,12 +15,12 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        self._has_come = False
+        self._is_pending = False
         self._is_reading = False
 
     def check(self) -> None:
         """Raise KeyboardInterrupt if one is pending."""
-        if self._has_come:
+        if self._is_pending:
             raise KeyboardInterrupt
 
     def lines(self, source: Iterable[bytes]) -> Iterator[bytes]:
@@ -39,17 +39,17 @@ class Interrupts:
 
     def note(self, _signal: int, _frame: FrameType | None) -> None:
         """Handle the signal; raise at once while a line is awaited, or if it is the second signal."""
-        if self._is_reading or self._has_come:
+        if self._is_reading or self._is_pending:
             raise KeyboardInterrupt
-        self._has_come = True
+        self._is_pending = True
 
 
 @contextmanager
-def handling_interrupts() -> Iterator[Interrupts]:
+def defer_interrupts() -> Iterator[Interrupts]:
     """Handle SIGINT while the block runs; on the main thread only."""
     interrupts = Interrupts()
-    before = signal.signal(signal.SIGINT, interrupts.note)
+    previous_handler = signal.signal(signal.SIGINT, interrupts.note)
     try:
         yield interrupts
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)

@@ -61,9 +61,9 @@ def create(
         expires_at=None if expires is None else _parse_time(expires),
     )
     with _open_stores(config) as stores:
-        new = stores.keys.create(arguments, datetime.now(UTC))
-    typer.echo(new.presented)
-    typer.echo(f"dragoman: key {new.key.id} is made; it is not shown again, so keep it now", err=True)
+        new_key = stores.keys.create(arguments, datetime.now(UTC))
+    typer.echo(new_key.presented)
+    typer.echo(f"dragoman: key {new_key.key.id} is made; it is not shown again, so keep it now", err=True)
 
 
 @keys.command("list")
@@ -101,22 +101,24 @@ def usage(
     """Show the usage of this month, UTC; with an ID, that key's usage of every month."""
     from service.jobs.storage import stored_bytes_by_key  # noqa: PLC0415 -- other commands start sooner
 
-    stored: dict[str | None, int] = {}
+    stored_bytes: dict[str | None, int] = {}
     with _open_stores(config) as stores:
         if key_id is None:
             found = stores.keys.list()
             used = stores.usage.of_keys([key.id for key in found], month_of(datetime.now(UTC)))
             rows = list(zip(found, used, strict=True))
-            stored = stored_bytes_by_key(stores.database)
+            stored_bytes = stored_bytes_by_key(stores.database)
         else:
             key = _find_key(stores, key_id)
             rows = [(key, used) for used in stores.usage.of_key(key_id)]
     header: tuple[str, ...] = ("ID", "NAME", "MONTH", "CHARACTERS", "LIMIT", "REQUESTS", "DOCUMENTS")
-    shown = [_usage_row(key, used) for key, used in rows]
+    table_rows = [_usage_row(key, used) for key, used in rows]
     if key_id is None:  # bytes stored now, which belong to no month
         header = (*header, "STORED-BYTES")
-        shown = [(*row, str(stored.get(key.id, 0))) for row, (key, _) in zip(shown, rows, strict=True)]
-    _print_rows([header, *shown])
+        table_rows = [
+            (*row, str(stored_bytes.get(key.id, 0))) for row, (key, _) in zip(table_rows, rows, strict=True)
+        ]
+    _print_rows([header, *table_rows])
 
 
 @keys.command("webhook-secret")
@@ -167,28 +169,28 @@ def _key_row(key: Key, now: datetime) -> tuple[str, ...]:
         key.name,
         state,
         ",".join(sorted(key.scopes)),
-        _limit(key.limits.characters_per_month),
-        _limit(key.limits.requests_per_minute),
-        _date(key.created_at),
-        "never" if key.expires_at is None else _date(key.expires_at),
+        _format_limit(key.limits.characters_per_month),
+        _format_limit(key.limits.requests_per_minute),
+        _format_time(key.created_at),
+        "never" if key.expires_at is None else _format_time(key.expires_at),
     )
 
 
 def _usage_row(key: Key, used: "Usage") -> tuple[str, ...]:
     counts = (
         str(used.characters),
-        _limit(key.limits.characters_per_month),
+        _format_limit(key.limits.characters_per_month),
         str(used.requests),
         str(used.documents),
     )
     return (key.id, key.name, used.month, *counts)
 
 
-def _limit(limit: int | None) -> str:
+def _format_limit(limit: int | None) -> str:
     return "-" if limit is None else str(limit)
 
 
-def _date(time: datetime) -> str:
+def _format_time(time: datetime) -> str:
     return time.strftime("%Y-%m-%dT%H:%MZ")
 
 

@@ -77,24 +77,24 @@ def translate_lines(
     Raises:
         UndecodableLineError: after all lines before it were yielded.
     """
-    waiting: deque[SourceLine] = deque()
+    in_progress: deque[SourceLine] = deque()
     undecodable: list[UndecodableLineError] = []
 
     def texts() -> Iterator[str]:
         try:
             for line in read_lines(source):
-                waiting.append(line)
+                in_progress.append(line)
                 yield line.text
         except UndecodableLineError as error:
             # Raised here, it would overtake the lines that are still being translated.
             undecodable.append(error)
 
     for number, outcome in enumerate(translator.translate_many(texts(), options, read_ahead), start=1):
-        line = waiting.popleft()
+        line = in_progress.popleft()
         if isinstance(outcome, InputError):
             text, problem = line.text, outcome.problem
         else:
-            text, problem = _on_one_line(outcome.text), None
+            text, problem = _replace_line_feeds(outcome.text), None
         is_cut = isinstance(outcome, Translation) and outcome.finish_reason is FinishReason.LENGTH
         yield TargetLine(number, line.mark + text.encode() + line.ending, problem, is_cut)
     if undecodable:
@@ -117,6 +117,6 @@ def read_lines(source: Iterable[bytes]) -> Iterator[SourceLine]:
         yield SourceLine(mark, text, ending)
 
 
-def _on_one_line(text: str) -> str:
+def _replace_line_feeds(text: str) -> str:
     """Replace line feeds, which the model may generate, with spaces: a line is translated as one line."""
     return text.replace("\n", " ")

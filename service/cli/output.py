@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from dragoman import DecodingOptions
 from dragoman.translator import READ_AHEAD_TEXTS
-from service.cli.interrupts import handling_interrupts
+from service.cli.interrupts import defer_interrupts
 from service.cli.lines import ManyTranslator, translate_lines
 
 EXIT_BROKEN_PIPE = 128 + signal.SIGPIPE
@@ -39,7 +39,7 @@ def write_lines(
     read_ahead = 1 if source.isatty() else READ_AHEAD_TEXTS
     bar = tqdm(unit=" lines", file=sys.stderr, disable=is_interactive or not sys.stderr.isatty())
     try:
-        with bar, _flushed(target), handling_interrupts() as interrupts:
+        with bar, _flush_at_end(target), defer_interrupts() as interrupts:
             for line in translate_lines(translator, interrupts.lines(source), options, read_ahead):
                 target.write(line.content)
                 if is_interactive:
@@ -64,7 +64,7 @@ def write_lines(
 
 
 @contextmanager
-def _flushed(target: BinaryIO) -> Iterator[None]:
+def _flush_at_end(target: BinaryIO) -> Iterator[None]:
     """Flush at the end of the block, even if it fails: written lines arrive, and a full disk is an error."""
     try:
         yield

@@ -17,7 +17,7 @@ class PageError(ValueError):
     """The page lacks a heading, or a table below it."""
 
 
-def with_tables(page: str) -> str:
+def update_tables(page: str) -> str:
     """Return the page with each group's settings in the first table below the group's heading.
 
     Raises:
@@ -44,7 +44,7 @@ def _row(setting: SettingHelp) -> str:
 def main(arguments: list[str]) -> None:
     """Update the tables of the given page."""
     page = Path(arguments[0])
-    page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
+    page.write_text(update_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -31,7 +31,12 @@ def print_languages(languages: Languages) -> None:
         sides = [side[code] for side in (languages.sources, languages.targets) if code in side]
         names = dict.fromkeys(name for side in sides for name in side.names)
         rows.append(
-            (code, _yes(code in languages.sources), _yes(code in languages.targets), ", ".join(names))
+            (
+                code,
+                _yes_or_no(code in languages.sources),
+                _yes_or_no(code in languages.targets),
+                ", ".join(names),
+            )
         )
     _print_table(rows)
 
@@ -56,7 +61,7 @@ def print_facts(bundle: Bundle) -> None:
     facts = [
         ("model", manifest.name),
         ("folder", str(bundle.path)),
-        ("languages", pairs_in_short(manifest.languages)),
+        ("languages", describe_pairs(manifest.languages)),
         ("precision", manifest.precision),
         ("size", _megabytes(size_bytes(manifest))),
         ("format version", str(manifest.format_version)),
@@ -66,7 +71,7 @@ def print_facts(bundle: Bundle) -> None:
         ("vocabulary", f"{sizes.source_vocab} source, {sizes.target_vocab} target pieces"),
         ("segment limits", f"{limits.max_source_tokens} source, {limits.max_target_tokens} target tokens"),
         ("search", f"beam {decoding.beam_size}, length penalty {decoding.length_penalty:g}"),
-        ("early stopping", _yes(decoding.early_stopping)),
+        ("early stopping", _yes_or_no(decoding.early_stopping)),
         ("licence", manifest.licence),
         *((f"origin: {name}", str(value)) for name, value in manifest.origin.items()),
         *((f"score: {name}", _score(value)) for name, value in manifest.scores.items()),
@@ -81,7 +86,7 @@ def _score(value: object) -> str:
     return ", ".join(f"{key} {each}" for key, each in value.items() if not isinstance(each, list))
 
 
-def pairs_in_short(languages: Languages) -> str:
+def describe_pairs(languages: Languages) -> str:
     """Describe pairs briefly: `de -> en`; `101 languages` or `de, en, fr` if every pair of them is served."""
     if languages.is_single_pair or languages.sources.keys() != languages.targets.keys():
         return describe(languages)
@@ -89,12 +94,12 @@ def pairs_in_short(languages: Languages) -> str:
 
 
 def _bundle_row(listing: BundleListing) -> tuple[str, ...]:
-    verified = _yes(not listing.problems)
+    verified = _yes_or_no(not listing.problems)
     if listing.bundle is None:
         return (listing.name, "-", "-", "-", verified)
     manifest = listing.bundle.manifest
     size = _megabytes(size_bytes(manifest))
-    return (listing.name, pairs_in_short(manifest.languages), manifest.precision, size, verified)
+    return (listing.name, describe_pairs(manifest.languages), manifest.precision, size, verified)
 
 
 def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
@@ -104,7 +109,7 @@ def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
         typer.echo("  ".join(cells).rstrip())
 
 
-def _yes(is_so: bool) -> str:  # noqa: FBT001 -- what is shown, not a mode
+def _yes_or_no(is_so: bool) -> str:  # noqa: FBT001 -- what is shown, not a mode
     return "yes" if is_so else "no"
 
 

@@ -25,9 +25,9 @@ QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
 _AN_ERROR = re.compile(r"[\w.]+(Error|Exception): ")
 LOOK_S = 0.2
 """Seconds between two checks whether the job is to stop."""
-REACH_S = 10.0
+CONNECT_TIMEOUT_S = 10.0
 """Seconds to wait until a cluster answers."""
-LEAVE_S = 30.0
+STOP_TIMEOUT_S = 30.0
 """Seconds that a stopped job waits for the next finished partition: only then can Ray drop the others."""
 
 
@@ -45,7 +45,7 @@ class ClusterOptions:
 
 
 @contextmanager
-def connected(options: ClusterOptions) -> Iterator[None]:
+def connect(options: ClusterOptions) -> Iterator[None]:
     """Connect to a cluster until the block ends; a connection that this process already has stays open.
 
     No usage statistics are sent to Ray's makers.
@@ -87,7 +87,7 @@ def _check_reachable(address: str) -> None:
     """Connect to the cluster's address once, and fail early: Ray itself would retry for minutes."""
     host, _, port = address.rpartition(":")
     if host and port.isdecimal():
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_S):
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_TIMEOUT_S):
             pass
 
 
@@ -103,23 +103,23 @@ def translate_partitions(
     """
     dataset = _dataset(partitions, engine, outcomes_path, options)
     finished: Queue[Path | Exception | None] = Queue()
-    leaving = Event()
-    thread = Thread(target=_consume, args=(dataset, finished, leaving), name="ray-data", daemon=True)
+    should_leave = Event()
+    thread = Thread(target=_consume, args=(dataset, finished, should_leave), name="ray-data", daemon=True)
     thread.start()
     try:
         while (result := _next(finished, stop)) is not None:
             if isinstance(result, Exception):
-                raise _typed(result)
+                raise _to_batch_error(result)
             yield result
     finally:
-        leaving.set()
-        thread.join(LEAVE_S)
+        should_leave.set()
+        thread.join(STOP_TIMEOUT_S)
 
 
 def _dataset(
     partitions: Sequence[Path], engine: NodeEngine, outcomes_path: Path, options: ClusterOptions
 ) -> "Dataset":
-    import ray.data  # noqa: PLC0415 -- see `connected`
+    import ray.data  # noqa: PLC0415 -- see `connect`
 
     context = ray.data.DataContext.get_current()
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # errors are raised as well
@@ -137,13 +137,13 @@ def _dataset(
     )
 
 
-def _consume(dataset: "Dataset", finished: "Queue[Path | Exception | None]", leaving: Event) -> None:
+def _consume(dataset: "Dataset", finished: "Queue[Path | Exception | None]", should_leave: Event) -> None:
     try:
         for batch in dataset.iter_batches(batch_size=None, prefetch_batches=0):
             for name, error in zip(batch["outcomes"], batch["error"], strict=True):
                 # Safe to unpickle: pickled by this job's own actors.
                 finished.put(pickle.loads(bytes(error)) if error else Path(str(name)))  # noqa: S301
-            if leaving.is_set():
+            if should_leave.is_set():
                 return
     except Exception as error:  # noqa: BLE001 -- the job's thread raises it
         finished.put(error)
@@ -161,7 +161,7 @@ def _next(finished: "Queue[Path | Exception | None]", stop: Event) -> Path | Exc
             continue
 
 
-def _typed(error: Exception) -> BatchError:
+def _to_batch_error(error: Exception) -> BatchError:
     """Return an actor's error as it is, or the relevant line of Ray's message as a ClusterFailed."""
     if isinstance(error, BatchError):
         return error

@@ -21,7 +21,7 @@ from service.cluster.partitions import write_partition
 from service.formats.entries import Entry
 
 
-class Occurrences:
+class OccurrenceCounts:
     """Number of occurrences of each planned entry, in a database that moves to a temporary file as it grows.
 
     A set of keys in memory would grow with the input.
@@ -68,7 +68,7 @@ class Planner:
     """Writes partitions, with one at a time in memory."""
 
     def __init__(
-        self, journal: Journal, occurrences: Occurrences, folder: Path, size: int, stop: Event
+        self, journal: Journal, occurrences: OccurrenceCounts, folder: Path, size: int, stop: Event
     ) -> None:
         self._journal = journal
         self._occurrences = occurrences

@@ -16,14 +16,14 @@ from service.batch.run import Job, begin, finish
 from service.batch.texts import Untranslated
 from service.cluster.engines import NodeEngine
 from service.cluster.errors import PartitionDamaged
-from service.cluster.nodes import ClusterOptions, connected, translate_partitions
+from service.cluster.nodes import ClusterOptions, connect, translate_partitions
 from service.cluster.partitions import PartitionFolder, read_outcomes
-from service.cluster.planning import Occurrences, Plan, Planner
+from service.cluster.planning import OccurrenceCounts, Plan, Planner
 
-MOST_ENTRIES = 1024
+MAX_PARTITION_ENTRIES = 1024
 """Maximum entries of a partition: enough that engines seldom run empty, so few that a kill costs seconds."""
-LEAST_ENTRIES = 64
-PARTITIONS_EACH = 8
+MIN_PARTITION_ENTRIES = 64
+PARTITIONS_PER_ENGINE = 8
 """Partitions per engine, if there are enough entries: no engine is idle for long while others finish."""
 
 
@@ -41,7 +41,7 @@ class ClusterJob:
 
 
 def run_on_ray(
-    wanted: ClusterJob,
+    cluster_job: ClusterJob,
     journal: Journal,
     *,
     on_progress: OnProgress = ignore_progress,
@@ -50,7 +50,7 @@ def run_on_ray(
     """Run a job, or resume it where an earlier run stopped, with or without a cluster.
 
     Args:
-        wanted: the job.
+        cluster_job: the job.
         journal: journal of this job; nobody else may write to it meanwhile.
         on_progress: called whenever a partition is finished.
         stop: set by another thread or a signal handler to end the job soon.
@@ -61,43 +61,45 @@ def run_on_ray(
     """
     stop = stop or Event()
     if not journal.facts():
-        wanted.folder.remove()  # left by another job
-    surveys = begin(wanted.job, journal, stop)
+        cluster_job.folder.remove()  # left by another job
+    surveys = begin(cluster_job.job, journal, stop)
     num_entries = sum(survey.num_entries for survey in surveys)
     try:
-        num_translated = _translate_pending(wanted, journal, num_entries, on_progress, stop)
+        num_translated = _translate_pending(cluster_job, journal, num_entries, on_progress, stop)
     except BaseException:
-        wanted.folder.leave()
+        cluster_job.folder.leave()
         raise
-    wanted.folder.remove()
-    return finish(wanted.job, surveys, journal, num_translated=num_translated, stop=stop)
+    cluster_job.folder.remove()
+    return finish(cluster_job.job, surveys, journal, num_translated=num_translated, stop=stop)
 
 
 def choose_size(num_entries: int, workers: int) -> int:
     """Return the number of entries per partition."""
-    return min(MOST_ENTRIES, max(LEAST_ENTRIES, num_entries // (workers * PARTITIONS_EACH)))
+    return min(
+        MAX_PARTITION_ENTRIES, max(MIN_PARTITION_ENTRIES, num_entries // (workers * PARTITIONS_PER_ENGINE))
+    )
 
 
 def _translate_pending(
-    wanted: ClusterJob, journal: Journal, num_entries: int, on_progress: OnProgress, stop: Event
+    cluster_job: ClusterJob, journal: Journal, num_entries: int, on_progress: OnProgress, stop: Event
 ) -> int:
     """Translate the pending entries, and return the number of distinct ones."""
-    wanted.folder.prepare()
-    _merge_finished(wanted.folder, journal)
-    with Occurrences() as occurrences:
-        size = wanted.partition_entries or choose_size(num_entries, wanted.cluster.workers)
-        planner = Planner(journal, occurrences, wanted.folder.entries_path, size, stop)
-        plan = planner.run(wanted.job.files)
-        merging = _Merging(journal, occurrences, num_entries, plan, on_progress)
+    cluster_job.folder.prepare()
+    _merge_finished(cluster_job.folder, journal)
+    with OccurrenceCounts() as occurrences:
+        size = cluster_job.partition_entries or choose_size(num_entries, cluster_job.cluster.workers)
+        planner = Planner(journal, occurrences, cluster_job.folder.entries_path, size, stop)
+        plan = planner.run(cluster_job.job.files)
+        merging = _OutcomeMerger(journal, occurrences, num_entries, plan, on_progress)
         if plan.partitions:
-            _translate(wanted, plan, merging, stop)
+            _translate(cluster_job, plan, merging, stop)
     return merging.num_translated
 
 
-def _translate(wanted: ClusterJob, plan: Plan, merging: "_Merging", stop: Event) -> None:
-    with connected(wanted.cluster):
+def _translate(cluster_job: ClusterJob, plan: Plan, merging: "_OutcomeMerger", stop: Event) -> None:
+    with connect(cluster_job.cluster):
         results = translate_partitions(
-            plan.partitions, wanted.engine, wanted.folder.outcomes_path, wanted.cluster, stop
+            plan.partitions, cluster_job.engine, cluster_job.folder.outcomes_path, cluster_job.cluster, stop
         )
         with closing(results):
             for path in results:
@@ -112,13 +114,13 @@ def _merge_finished(folder: PartitionFolder, journal: Journal) -> None:
         path.unlink()
 
 
-class _Merging:
+class _OutcomeMerger:
     """Commits finished partitions to the journal and reports progress."""
 
     def __init__(
         self,
         journal: Journal,
-        occurrences: Occurrences,
+        occurrences: OccurrenceCounts,
         num_entries: int,
         plan: Plan,
         on_progress: OnProgress,

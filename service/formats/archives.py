@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from service.formats.entries import Entry
 from service.formats.errors import FileProblem
 from service.formats.text_units import end, entries_of
-from service.formats.xml_text_units import XmlParts, xml_pieces
+from service.formats.xml_text_units import XmlParts, translated_xml
 
 MAX_MEMBERS = 10_000
 MAX_NAME_CHARACTERS = 1000
@@ -20,7 +20,7 @@ MAX_TOTAL_BYTES = 1 << 30
 """Maximum size of all members together, unpacked."""
 MAX_RATIO = 250
 """Maximum ratio of unpacked to packed size; deflate itself reaches 1032."""
-FREE_BYTES = 16 << 20
+MIN_RATIO_CHECK_BYTES = 16 << 20
 """Unpacked size up to which `MAX_RATIO` does not apply: XML that repeats a few words compresses well."""
 
 _MAX_SHOWN = 40
@@ -78,22 +78,22 @@ def write_archive(source: BinaryIO, texts: Iterator[str], target: BinaryIO, memb
     compressed bytes may differ.
     """
     with opened(source) as archive:
-        found = list(members(archive))
+        text_members = list(members(archive))
         with ZipFile(target, "w") as copy:
             copy.comment = archive.comment
-            changed = dict(_written(archive, found, texts))
+            changed = dict(_changed_members(archive, text_members, texts))
             end(texts)
             for info in archive.infolist():
                 _copy(archive, info, copy, changed.get(info.filename))
 
 
-def _written(
+def _changed_members(
     archive: ZipFile, members: Sequence[XmlMember], texts: Iterator[str]
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the changed members: texts come in reading order, members are stored in another order."""
     for member in members:
         with archive.open(member.name) as content:
-            changed = b"".join(xml_pieces(content, texts, member.parts))
+            changed = b"".join(translated_xml(content, texts, member.parts))
         yield member.name, changed
 
 
@@ -120,10 +120,10 @@ def _without_sizes(extra: bytes) -> bytes:
     kept, at = b"", 0
     while at + 4 <= len(extra):
         kind = int.from_bytes(extra[at : at + 2], "little")
-        following = at + 4 + int.from_bytes(extra[at + 2 : at + 4], "little")
+        next_field = at + 4 + int.from_bytes(extra[at + 2 : at + 4], "little")
         if kind != _ZIP64_EXTRA:
-            kept += extra[at:following]
-        at = following
+            kept += extra[at:next_field]
+        at = next_field
     return kept
 
 
@@ -148,7 +148,7 @@ def _check(archive: ZipFile, source: BinaryIO) -> None:
         raise FileProblem(
             f"it unpacks to {total_bytes} bytes, more than {MAX_TOTAL_BYTES}; translate its parts"
         )
-    if total_bytes > FREE_BYTES and total_bytes > MAX_RATIO * packed_bytes:
+    if total_bytes > MIN_RATIO_CHECK_BYTES and total_bytes > MAX_RATIO * packed_bytes:
         raise FileProblem(
             f"it unpacks to {total_bytes} bytes, over {MAX_RATIO} times its size, as only harmful files do"
         )

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 COMPRESSIONS = (".gz", ".zst")
 MAX_RATIO = 200
-"""Maximum ratio of unpacked to packed size beyond `FREE_BYTES`: text compresses to about a fifth."""
-FREE_BYTES = 2**28
+"""Maximum ratio of unpacked to packed size beyond `MIN_RATIO_CHECK_BYTES`; text has a ratio of about 5."""
+MIN_RATIO_CHECK_BYTES = 2**28
 """Unpacked size up to which `MAX_RATIO` does not apply."""
-MAX_WHOLE_BYTES = 2**30
+MAX_BUFFERED_BYTES = 2**30
 """Maximum unpacked size of a file whose format does not read it sequentially."""
 GZIP_LEVEL = 6
 ZSTANDARD_LEVEL = 3
@@ -34,7 +34,7 @@ _BUFFER_BYTES = 2**17
 _ZSTANDARD_INPUT_BYTES = 2**10  # a block of a few bytes may unpack to 128 KiB
 
 
-class _Unpacker(Protocol):
+class _Decompressor(Protocol):
     def read(self, size: int) -> bytes: ...
 
 
@@ -50,33 +50,33 @@ class CompressedFormat:
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
         """See `FileFormat`."""
-        with self._unpacked(source) as plain:
+        with self._open_decompressed(source) as plain:
             yield from self.inner.read(plain)
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
         """See `FileFormat`."""
-        with self._unpacked(source) as plain, _packed(self.suffix, target) as packing:
+        with self._open_decompressed(source) as plain, _open_compressor(self.suffix, target) as packing:
             self.inner.write(plain, texts, packing)
 
     @contextmanager
-    def _unpacked(self, source: BinaryIO) -> Iterator[BinaryIO]:
-        with io.BufferedReader(_Unpacked(source, self.suffix), _BUFFER_BYTES) as streamed:
+    def _open_decompressed(self, source: BinaryIO) -> Iterator[BinaryIO]:
+        with io.BufferedReader(_DecompressingReader(source, self.suffix), _BUFFER_BYTES) as streamed:
             plain = cast("BinaryIO", streamed)
             if self.is_streamed:
                 yield plain
                 return
             with tempfile.TemporaryFile() as whole:
                 while chunk := plain.read(_BUFFER_BYTES):
-                    if whole.tell() + len(chunk) > MAX_WHOLE_BYTES:
+                    if whole.tell() + len(chunk) > MAX_BUFFERED_BYTES:
                         raise FileProblem(
-                            f"it unpacks to more than {MAX_WHOLE_BYTES:,} bytes; unpack it yourself first"
+                            f"it unpacks to more than {MAX_BUFFERED_BYTES:,} bytes; unpack it yourself first"
                         )
                     whole.write(chunk)
                 whole.seek(0)
                 yield cast("BinaryIO", whole)
 
 
-class _Counted:
+class _CountingReader:
     """A source that counts the bytes read from it."""
 
     def __init__(self, source: BinaryIO) -> None:
@@ -89,17 +89,17 @@ class _Counted:
         return chunk
 
 
-class _Unpacked(io.RawIOBase):
+class _DecompressingReader(io.RawIOBase):
     """Unpacked content of a compressed file; raises FileProblem for damage and beyond `MAX_RATIO`."""
 
     def __init__(self, source: BinaryIO, suffix: str) -> None:
         super().__init__()
-        self._counted = _Counted(source)
+        self._counted = _CountingReader(source)
         self._size_bytes = 0
-        self._unpacker: _Unpacker = (
+        self._unpacker: _Decompressor = (
             gzip.GzipFile(fileobj=cast("BinaryIO", self._counted), mode="rb")
             if suffix == ".gz"
-            else _Zstandard(self._counted)
+            else _ZstandardReader(self._counted)
         )
 
     def readable(self) -> bool:
@@ -114,7 +114,10 @@ class _Unpacked(io.RawIOBase):
                 f"it cannot be unpacked beyond {self._size_bytes:,} bytes: {error}; it is damaged or cut"
             ) from error
         self._size_bytes += len(chunk)
-        if self._size_bytes > FREE_BYTES and self._size_bytes > MAX_RATIO * self._counted.size_bytes:
+        if (
+            self._size_bytes > MIN_RATIO_CHECK_BYTES
+            and self._size_bytes > MAX_RATIO * self._counted.size_bytes
+        ):
             raise FileProblem(
                 f"it unpacks to more than {MAX_RATIO} times its size, which text does not; if it is "
                 "meant to, unpack it yourself first"
@@ -123,20 +126,20 @@ class _Unpacked(io.RawIOBase):
         return len(chunk)
 
 
-class _Zstandard:
+class _ZstandardReader:
     """Decompressor of consecutive frames. The library's own reader accepts a truncated file as complete."""
 
-    def __init__(self, source: _Counted) -> None:
+    def __init__(self, source: _CountingReader) -> None:
         self._source = source
         self._frame: zstandard.ZstdDecompressionObj | None = None
-        self._packed = b""
+        self._open_compressor = b""
         self._plain = memoryview(b"")
 
     def read(self, size: int) -> bytes:
         while not self._plain:
-            if not self._packed:
-                self._packed = self._source.read(_ZSTANDARD_INPUT_BYTES)
-            if not self._packed:
+            if not self._open_compressor:
+                self._open_compressor = self._source.read(_ZSTANDARD_INPUT_BYTES)
+            if not self._open_compressor:
                 if self._frame is not None:
                     raise EOFError("a frame does not end")
                 return b""
@@ -147,14 +150,14 @@ class _Zstandard:
     def _advance(self) -> None:
         if self._frame is None:
             self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._plain = memoryview(self._frame.decompress(self._packed))
-        self._packed = b""
+        self._plain = memoryview(self._frame.decompress(self._open_compressor))
+        self._open_compressor = b""
         if self._frame.eof:
-            self._packed = self._frame.unused_data
+            self._open_compressor = self._frame.unused_data
             self._frame = None
 
 
-class _Sequential(io.RawIOBase):
+class _NonSeekableWriter(io.RawIOBase):
     """A sequential output file that reports that it cannot seek: gzip's own claims that it can."""
 
     def __init__(self, target: gzip.GzipFile) -> None:
@@ -169,14 +172,14 @@ class _Sequential(io.RawIOBase):
 
 
 @contextmanager
-def _gzipped(target: BinaryIO) -> Iterator[BinaryIO]:
+def _open_gzip_writer(target: BinaryIO) -> Iterator[BinaryIO]:
     with gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=GZIP_LEVEL, mtime=0) as packing:
-        yield cast("BinaryIO", _Sequential(packing))
+        yield cast("BinaryIO", _NonSeekableWriter(packing))
 
 
-def _packed(suffix: str, target: BinaryIO) -> AbstractContextManager[BinaryIO]:
+def _open_compressor(suffix: str, target: BinaryIO) -> AbstractContextManager[BinaryIO]:
     """Return a file that compresses what is written to it; closing it leaves the target open."""
     if suffix == ".gz":
-        return _gzipped(target)
+        return _open_gzip_writer(target)
     compressor = zstandard.ZstdCompressor(level=ZSTANDARD_LEVEL, write_checksum=True)
     return cast("AbstractContextManager[BinaryIO]", compressor.stream_writer(target, closefd=False))

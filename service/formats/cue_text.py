@@ -19,7 +19,7 @@ _SINGLE = "x"
 _MARKUP = MarkupOptions(
     MarkupLanguage.XML, non_splitting_tags=frozenset({_PAIR, _SINGLE}), finds_outline=False
 )
-_PLACED = re.compile(r'<(?P<name>[gx]) i="(?P<number>\d+)"\s*(?P<empty>/?)>|</(?P<closed>[gx])\s*>')
+_PLACED_TAG = re.compile(r'<(?P<name>[gx]) i="(?P<number>\d+)"\s*(?P<empty>/?)>|</(?P<closed>[gx])\s*>')
 _SPACES = re.compile(r"[ \t\r\n]+")
 _OPENING = re.compile(r"<([A-Za-z]+)(?:[\s.][^<>]*)?>")
 _CLOSING = re.compile(r"</([A-Za-z]*)\s*>")
@@ -73,7 +73,7 @@ class CueText:
         parts: list[str] = []
         at = 0
         for i, tag in enumerate(found):
-            parts.append(_plain(text[at : tag.start()], style))
+            parts.append(_unescape(text[at : tag.start()], style))
             at = tag.end()
             partner = partners.get(i)
             if partner is not None and partner < i:
@@ -83,7 +83,7 @@ class CueText:
             tags.append((tag[0], "" if partner is None else found[partner][0]))
             number = f'i="{numbers[i]}"'
             parts.append(f"<{_SINGLE} {number}/>" if partner is None else f"<{_PAIR} {number}>")
-        parts.append(_plain(text[at:], style))
+        parts.append(_unescape(text[at:], style))
         # Odd parts are tags.
         words = "".join(parts[::2])
         entry_text = (
@@ -91,7 +91,7 @@ class CueText:
         )
         return cls(entry_text, tuple(tags), style, not words.strip())
 
-    def broken(self, translation: str, num_lines: int) -> list[str]:
+    def break_lines(self, translation: str, num_lines: int) -> list[str]:
         """Return a translation of `entry_text` in the syntax of the cue, broken into up to `num_lines` lines.
 
         Args:
@@ -101,17 +101,17 @@ class CueText:
         Returns:
             non-blank lines of about the same length; an empty list for a blank translation.
         """
-        pieces = list(self._written(_SPACES.sub(" ", translation).strip(" ")))
-        return _lines_of(pieces, num_lines) if any(not is_tag for _, is_tag in pieces) else []
+        pieces = list(self._pieces(_SPACES.sub(" ", translation).strip(" ")))
+        return _break_lines(pieces, num_lines) if any(not is_tag for _, is_tag in pieces) else []
 
-    def _written(self, translation: str) -> Iterator[tuple[str, bool]]:
+    def _pieces(self, translation: str) -> Iterator[tuple[str, bool]]:
         """Yield tags, and the text between them character by character; each with whether it is a tag."""
         if not self.tags:
             yield from self._characters(translation)
             return
         at = 0
         open_tags: list[str] = []
-        for placed in _PLACED.finditer(translation):
+        for placed in _PLACED_TAG.finditer(translation):
             yield from self._characters(html.unescape(translation[at : placed.start()]))
             at = placed.end()
             if placed["closed"]:
@@ -133,12 +133,12 @@ class CueText:
             yield html.escape(character, quote=False) if self.style is TagStyle.VTT else character, False
 
 
-def without_tags(text: str, style: TagStyle) -> str:
+def strip_tags(text: str, style: TagStyle) -> str:
     """Return a line of a cue without its tags."""
     return _TAGS[style].sub("", text)
 
 
-def _plain(text: str, style: TagStyle) -> str:
+def _unescape(text: str, style: TagStyle) -> str:
     if style is TagStyle.SRT:
         return text
     return _REFERENCE.sub(lambda reference: html.unescape(reference[0]), text)
@@ -165,9 +165,9 @@ def _partners(tags: list[str]) -> dict[int, int]:
     return partners
 
 
-def _lines_of(pieces: list[tuple[str, bool]], num_lines: int) -> list[str]:
+def _break_lines(pieces: list[tuple[str, bool]], num_lines: int) -> list[str]:
     """Break the text at or near the points that divide it into parts of equal length."""
-    breaks = _breaks(pieces)
+    breaks = _break_points(pieces)
     counts = [num_before for _, num_before in breaks]
     length = sum(not is_tag for _, is_tag in pieces)
     chosen: list[int] = []
@@ -190,31 +190,31 @@ def _nearest(counts: list[int], ideal: float, among: range) -> int:
     return after - 1 if is_before_nearer else after
 
 
-def _breaks(pieces: list[tuple[str, bool]]) -> list[tuple[int, int]]:
+def _break_points(pieces: list[tuple[str, bool]]) -> list[tuple[int, int]]:
     """Return where a line may begin: index into the pieces, and number of characters before it."""
     breaks: list[tuple[int, int]] = []
     num_before = 0
-    before = ""
+    previous = ""
     after_space = 0
     for i, (piece, is_tag) in enumerate(pieces):
         if is_tag:
             continue
         if piece == " ":
             after_space = i + 1
-        elif before == " ":
+        elif previous == " ":
             breaks.append((after_space, num_before))
-        elif before and _may_break(before, piece):
+        elif previous and _may_break(previous, piece):
             breaks.append((i, num_before))
         num_before += 1
-        before = piece
+        previous = piece
     return breaks
 
 
-def _may_break(before: str, after: str) -> bool:
+def _may_break(previous: str, after: str) -> bool:
     """Return whether a line may break between two characters without a space, as in Chinese and Japanese."""
-    if not all(len(character) == 1 and _is_wide(character) for character in (before, after)):
+    if not all(len(character) == 1 and _is_wide(character) for character in (previous, after)):
         return False
-    return unicodedata.category(before) not in {"Ps", "Pi"} and unicodedata.category(after)[0] not in "PM"
+    return unicodedata.category(previous) not in {"Ps", "Pi"} and unicodedata.category(after)[0] not in "PM"
 
 
 def _is_wide(character: str) -> bool:

@@ -61,22 +61,22 @@ class DelimitedFormat:
         delimiter = self._delimiter(first.text)
         records = read_records(chain([first], lines), delimiter)
         header = next(records)
-        wanted = self._wanted([value_of(cell) for cell in header.cells])
+        selected = self._select_columns([cell_value(cell) for cell in header.cells])
         if self._names:
             yield header.content(delimiter)
         for record in records if self._names else chain([header], records):
-            yield from _record_parts(record, wanted, delimiter)
+            yield from _record_parts(record, selected, delimiter)
 
     def _delimiter(self, first_line: str) -> str:
         for delimiter in self._delimiters if self._names else "":
-            cells, _ = _cells_of(first_line, delimiter)
-            if {value_of(cell) for cell in cells}.issuperset(self._names):
+            cells, _ = _split_cells(first_line, delimiter)
+            if {cell_value(cell) for cell in cells}.issuperset(self._names):
                 return delimiter
         return self._delimiters[0]
 
-    def _wanted(self, first: Sequence[str]) -> tuple[tuple[int, str], ...]:
+    def _select_columns(self, first: Sequence[str]) -> tuple[tuple[int, str], ...]:
         """Return the selected columns in file order: position from 0, and name or number."""
-        wanted: dict[int, str] = {}
+        selected: dict[int, str] = {}
         for column in self._columns:
             if _is_number(column):
                 position = int(column) - 1
@@ -90,8 +90,8 @@ class DelimitedFormat:
                 )
             else:
                 position = first.index(column)
-            wanted.setdefault(position, column)
-        return tuple(sorted(wanted.items()))
+            selected.setdefault(position, column)
+        return tuple(sorted(selected.items()))
 
 
 class CommaFormat(DelimitedFormat):
@@ -146,7 +146,7 @@ def read_records(lines: Iterator[Line], delimiter: str) -> Iterator[Record]:
             chunks.append(line.text + line.ending.decode())
             continue
         at = 0 if closing is None else closing.end()
-        more, is_open = _cells_of(line.text[at:], delimiter)
+        more, is_open = _split_cells(line.text[at:], delimiter)
         if closing is not None:
             more[0] = "".join(chunks) + line.text[:at] + more[0]
         chunks = [more.pop() + line.ending.decode()] if is_open else []
@@ -162,7 +162,7 @@ def read_records(lines: Iterator[Line], delimiter: str) -> Iterator[Record]:
         )
 
 
-def value_of(cell: str) -> str:
+def cell_value(cell: str) -> str:
     """Return the value of a cell without its quotation marks."""
     quoted = _QUOTED.match(cell)
     if quoted is None:
@@ -170,7 +170,7 @@ def value_of(cell: str) -> str:
     return quoted[0][1:-1].replace('""', '"') + cell[quoted.end() :]
 
 
-def _cells_of(text: str, delimiter: str) -> tuple[list[str], bool]:
+def _split_cells(text: str, delimiter: str) -> tuple[list[str], bool]:
     """Return the cells of a line, at least one, and whether the last one continues in the next line."""
     if '"' not in text:
         return text.split(delimiter), False
@@ -200,27 +200,27 @@ def _check_endings(cells: Sequence[str], number: int) -> None:
             )
 
 
-def _record_parts(record: Record, wanted: Sequence[tuple[int, str]], delimiter: str) -> Iterator[Part]:
+def _record_parts(record: Record, selected: Sequence[tuple[int, str]], delimiter: str) -> Iterator[Part]:
     if record.cells == ("",):
         yield record.content(delimiter)
         return
-    if wanted[-1][0] >= len(record.cells):
+    if selected[-1][0] >= len(record.cells):
         raise FileProblem(
-            f"line {record.number} has {len(record.cells)} cells, and column {wanted[-1][1]} would be number "
-            f"{wanted[-1][0] + 1}; mend the file"
+            f"line {record.number} has {len(record.cells)} cells, and column {selected[-1][1]} would be "
+            f"number {selected[-1][0] + 1}; fix the file"
         )
     before = record.mark
     first = 0
-    for position, column in wanted:
+    for position, column in selected:
         between = record.cells[first:position]
         before += "".join(cell + delimiter for cell in between).encode()
         cell = record.cells[position]
-        value = value_of(cell)
+        value = cell_value(cell)
         separator = delimiter.encode() if position + 1 < len(record.cells) else b""
         if value and not value.isspace():
             if before:
                 yield before
-            spell = _quoted if cell.startswith('"') else partial(_spell, delimiter)
+            spell = _quote_cell if cell.startswith('"') else partial(_encode_cell, delimiter)
             entry = Entry(value, f"line {record.number}, column {column}")
             yield Slot(entry, cell.encode(), spell)
             before = separator
@@ -230,14 +230,14 @@ def _record_parts(record: Record, wanted: Sequence[tuple[int, str]], delimiter: 
     yield before + delimiter.join(record.cells[first:]).encode() + record.ending
 
 
-def _spell(delimiter: str, text: str) -> bytes:
+def _encode_cell(delimiter: str, text: str) -> bytes:
     # An unquoted empty text could make an empty line, which is not a record.
     if not text or any(character in text for character in (delimiter, '"', "\r", "\n")):
-        return _quoted(text)
+        return _quote_cell(text)
     return text.encode()
 
 
-def _quoted(text: str) -> bytes:
+def _quote_cell(text: str) -> bytes:
     return ('"' + text.replace('"', '""') + '"').encode()
 
 

@@ -23,7 +23,7 @@ from service.formats.xml_units import Element, Name, xml_units
 _CONTENT_TYPES = "[Content_Types].xml"
 _OVERRIDE = Name("http://schemas.openxmlformats.org/package/2006/content-types", "Override")
 _MAIN = (".document.main+xml", ".template.main+xml", ".document.macroenabled.main+xml")
-_OTHERS = (".header+xml", ".footer+xml", ".footnotes+xml", ".endnotes+xml")
+_OTHER_TEXT_PARTS = (".header+xml", ".footer+xml", ".footnotes+xml", ".endnotes+xml")
 _UNITS = frozenset(Name(uri, "p") for uri in WORD_NAMESPACES)
 
 
@@ -46,8 +46,8 @@ class DocxFormat:
 def _members(archive: ZipFile) -> Sequence[XmlMember]:
     main: list[str] = []
     others: list[str] = []
-    there = frozenset(archive.namelist())
-    if _CONTENT_TYPES not in there:
+    names = frozenset(archive.namelist())
+    if _CONTENT_TYPES not in names:
         raise FileProblem(f"it has no {_CONTENT_TYPES}, so it is no Word document")
     with archive.open(_CONTENT_TYPES) as content:
         for part in xml_units(content, frozenset([_OVERRIDE])):
@@ -56,13 +56,13 @@ def _members(archive: ZipFile) -> Sequence[XmlMember]:
                 name = (part.attribute("PartName") or "").removeprefix("/")
                 if kind.endswith(_MAIN):
                     main.append(name)
-                elif kind.endswith(_OTHERS):
+                elif kind.endswith(_OTHER_TEXT_PARTS):
                     others.append(name)
     if not main:
         raise FileProblem("there is no text document in it; save it as .docx")
     before = dict.fromkeys(main, "") | {name: f"{name}, " for name in sorted(others)}
     for name in before:
-        if name not in there:
+        if name not in names:
             raise FileProblem(f"its member {name!r} is missing, without which it is no Word document")
     return [XmlMember(name, partial(_parts, place)) for name, place in before.items()]
 

@@ -7,7 +7,7 @@ from service.formats.inline_runs import Item, Kind
 
 FIELD_NOTE = "field:"
 """Prefix of `begin`, `separate`, `end` and `code` in the notes of field marks, which are breaks."""
-_TRANSLATED = ("HYPERLINK",)
+_TRANSLATED_FIELDS = ("HYPERLINK",)
 """Fields whose result is the author's text."""
 
 
@@ -19,7 +19,7 @@ class _Marks:
     separators: dict[int, int]
 
 
-def with_fields(items: Sequence[Item], spell: Callable[[Sequence[Item]], str]) -> list[Item]:
+def collapse_fields(items: Sequence[Item], write_items: Callable[[Sequence[Item]], str]) -> list[Item]:
     """Replace each field by a word, or by an element around its result if the result is translated.
 
     Marks of fields that begin or end in another paragraph stay breaks.
@@ -34,12 +34,12 @@ def with_fields(items: Sequence[Item], spell: Callable[[Sequence[Item]], str]) -
             result.append(Item(Kind.CLOSE, raw=items[i].raw))
         elif end is None:
             result.append(items[i])
-        elif separator is not None and _code(items[i:separator]).startswith(_TRANSLATED):
-            result.append(Item(Kind.OPEN, raw=spell(items[i : separator + 1])))
+        elif separator is not None and _code(items[i:separator]).startswith(_TRANSLATED_FIELDS):
+            result.append(Item(Kind.OPEN, raw=write_items(items[i : separator + 1])))
             translated_ends.add(end)
             i = separator
         else:
-            result.append(Item(Kind.WORD, raw=spell(items[i : end + 1])))
+            result.append(Item(Kind.WORD, raw=write_items(items[i : end + 1])))
             i = end
         i += 1
     return result
@@ -48,18 +48,18 @@ def with_fields(items: Sequence[Item], spell: Callable[[Sequence[Item]], str]) -
 def _marks(items: Sequence[Item]) -> _Marks:
     marks = _Marks({}, {})
     parents = [-1]
-    begun: list[tuple[int, int]] = []
+    open_fields: list[tuple[int, int]] = []
     for i, item in enumerate(items):
         if item.kind is Kind.OPEN:
             parents.append(i)
         elif item.kind is Kind.CLOSE:
             parents.pop()
         elif item.note == f"{FIELD_NOTE}begin":
-            begun.append((i, parents[-1]))
-        elif begun and begun[-1][1] == parents[-1] and item.note == f"{FIELD_NOTE}separate":
-            marks.separators.setdefault(begun[-1][0], i)
-        elif begun and item.note == f"{FIELD_NOTE}end":
-            start, parent = begun.pop()
+            open_fields.append((i, parents[-1]))
+        elif open_fields and open_fields[-1][1] == parents[-1] and item.note == f"{FIELD_NOTE}separate":
+            marks.separators.setdefault(open_fields[-1][0], i)
+        elif open_fields and item.note == f"{FIELD_NOTE}end":
+            start, parent = open_fields.pop()
             if parent == parents[-1]:
                 marks.ends[start] = i
     return marks

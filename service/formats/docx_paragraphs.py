@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from service.formats.docx_fields import FIELD_NOTE, with_fields
-from service.formats.inline_runs import Item, Kind, Running, paired, runnings
-from service.formats.nested import Paragraphs, Spelt
-from service.formats.xml_units import Aside, Chars, Element
+from service.formats.docx_fields import FIELD_NOTE, collapse_fields
+from service.formats.inline_runs import Item, Kind, TextRun, pair_halves, text_runs
+from service.formats.nested import ParagraphFormat, WriteNested
+from service.formats.xml_units import Chars, Element, Miscellaneous
 from service.markup.escaping import escape_xml
 
 WORD_NAMESPACES = (
@@ -17,7 +17,7 @@ WORD_NAMESPACES = (
 )
 _CONTAINERS = frozenset(["hyperlink", "ins", "moveTo", "smartTag", "customXml", "dir", "bdo", "sdt"])
 _PROPERTIES = frozenset(["sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr"])
-_HALVES = {
+_RANGE_MARKS = {
     f"{name}{end}": f"{note}:{name}"
     for name in ("bookmark", "commentRange", "perm", "moveToRange")
     for end, note in (("Start", "open"), ("End", "close"))
@@ -35,23 +35,25 @@ _POINTS = frozenset(
 """Zero-width elements; unknown elements count as words."""
 _HYPHENS = {"noBreakHyphen": "\u2011", "softHyphen": "\u00ad"}
 _MORE_SPACES = re.compile("(?<= )( {2,})")
-_OF_OLD_TEXT = frozenset(["lang", "noProof", "rPrChange"])
+_IRRELEVANT_PROPERTIES = frozenset(["lang", "noProof", "rPrChange"])
 """Run properties that do not affect the look of a translation."""
-_VISIBLE = ("u", "strike", "dstrike", "highlight", "shd", "bdr")
+_VISIBLE_ON_SPACE = ("u", "strike", "dstrike", "highlight", "shd", "bdr")
 """Run properties that are visible on white space."""
 
 
-def _find(element: Element, place: str, spelt: Spelt) -> list[Running | Item]:
-    items = paired(with_fields(list(_content(element, spelt)), lambda found: _spell(found, element.prefix)))
-    return list(runnings(list(_styled(_levels(_merged(items)))), place))
+def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | Item]:
+    items = pair_halves(
+        collapse_fields(list(_content(element, spelt)), lambda found: _write_items(found, element.prefix))
+    )
+    return list(text_runs(list(_wrap_styled_texts(_note_base_styles(_merge_texts(items)))), place))
 
 
-def _spell_paragraph(element: Element, items: Sequence[Item]) -> str:
+def _write_paragraph(element: Element, items: Sequence[Item]) -> str:
     lead = "".join(child.raw for child in element.children("pPr"))
-    return f"{element.open}{lead}{_spell(items, element.prefix)}{element.close}"
+    return f"{element.open}{lead}{_write_items(items, element.prefix)}{element.close}"
 
 
-def _spell(items: Sequence[Item], prefix: str) -> str:
+def _write_items(items: Sequence[Item], prefix: str) -> str:
     """Return items as runs; a note `+PROPERTIES` sets the properties of the texts up to the matching `-`."""
     written: list[str] = []
     styles = [""]
@@ -69,22 +71,22 @@ def _spell(items: Sequence[Item], prefix: str) -> str:
     return "".join(written)
 
 
-def _content(parent: Element, spelt: Spelt) -> Iterator[Item]:
+def _content(parent: Element, spelt: WriteNested) -> Iterator[Item]:
     """Yield the content of a paragraph or run container; the note of a text is its run's properties."""
     for node in parent.nodes:
         if isinstance(node, Chars):
             continue  # line ends of pretty printers
-        if isinstance(node, Aside):
+        if isinstance(node, Miscellaneous):
             yield Item(Kind.POINT, raw=node.raw)
         elif node.local == "r":
             yield from _run(node, spelt)
         elif node.local in _CONTAINERS and node.close:
             yield from _container(node, spelt)
         elif node.local not in _DROPPED and node.local != "pPr" and node.local not in _PROPERTIES:
-            yield _thing(node, PARAGRAPHS.written(node, spelt))
+            yield _non_text_item(node, PARAGRAPHS.written(node, spelt))
 
 
-def _container(element: Element, spelt: Spelt) -> Iterator[Item]:
+def _container(element: Element, spelt: WriteNested) -> Iterator[Item]:
     inner = next(iter(element.children("sdtContent")), None)
     properties = "".join(child.raw for child in element.elements if child.local in _PROPERTIES)
     if element.local != "sdt":
@@ -99,21 +101,21 @@ def _container(element: Element, spelt: Spelt) -> Iterator[Item]:
         yield Item(Kind.CLOSE, raw=inner.close + element.close)
 
 
-def _run(run: Element, spelt: Spelt) -> Iterator[Item]:
+def _run(run: Element, spelt: WriteNested) -> Iterator[Item]:
     properties = next(iter(run.children("rPr")), None)
     style = "" if properties is None else _style(properties)
     lead = run.open + ("" if properties is None else properties.raw)
     for node in run.nodes:
         if isinstance(node, Chars) or node is properties:
             continue
-        if isinstance(node, Aside):
+        if isinstance(node, Miscellaneous):
             yield Item(Kind.POINT, raw=f"{run.open}{node.raw}{run.close}")
         elif node.local == "t":
             yield from _texts(node, style, lambda spaces: f"{lead}{spaces}{run.close}")
         elif node.local in _HYPHENS:
             yield Item(Kind.TEXT, _HYPHENS[node.local], note=style)
         elif node.local not in _DROPPED:
-            yield _thing(node, f"{lead}{PARAGRAPHS.written(node, spelt)}{run.close}")
+            yield _non_text_item(node, f"{lead}{PARAGRAPHS.written(node, spelt)}{run.close}")
 
 
 def _texts(element: Element, style: str, spelt: Callable[[str], str]) -> Iterator[Item]:
@@ -128,11 +130,11 @@ def _texts(element: Element, style: str, spelt: Callable[[str], str]) -> Iterato
 
 
 def _style(properties: Element) -> str:
-    kept = [child.raw for child in properties.elements if child.local not in _OF_OLD_TEXT]
+    kept = [child.raw for child in properties.elements if child.local not in _IRRELEVANT_PROPERTIES]
     return f"{properties.open}{''.join(kept)}{properties.close}" if kept else ""
 
 
-def _thing(element: Element, raw: str) -> Item:
+def _non_text_item(element: Element, raw: str) -> Item:
     """Return the item for an element that is not text."""
     local = element.local
     if local in {"fldChar", "instrText"}:
@@ -140,25 +142,25 @@ def _thing(element: Element, raw: str) -> Item:
             (value for name, value in element.attributes.items() if name.local == "fldCharType"), "code"
         )
         return Item(Kind.BREAK, element.text, raw, f"{FIELD_NOTE}{kind}")
-    if local in _HALVES:
+    if local in _RANGE_MARKS:
         key = next((value for name, value in element.attributes.items() if name.local == "id"), "")
-        return Item(Kind.POINT, raw=raw, note=f"{_HALVES[local]} {key}")
+        return Item(Kind.POINT, raw=raw, note=f"{_RANGE_MARKS[local]} {key}")
     if local in {"tab", "ptab"}:
         return Item(Kind.BREAK, raw=raw)
     if local in {"br", "cr"}:
         is_line = not {"page", "column"} & set(element.attributes.values())
         return Item(Kind.WORD if is_line else Kind.BREAK, raw=raw, ends_line=is_line)
-    is_anchored = any(inner.local == "anchor" for inner in _all(element))
+    is_anchored = any(inner.local == "anchor" for inner in _descendants(element))
     return Item(Kind.POINT if local in _POINTS or is_anchored else Kind.WORD, raw=raw)
 
 
-def _all(element: Element) -> Iterator[Element]:
+def _descendants(element: Element) -> Iterator[Element]:
     for child in element.elements:
         yield child
-        yield from _all(child)
+        yield from _descendants(child)
 
 
-def _merged(items: Sequence[Item]) -> list[Item]:
+def _merge_texts(items: Sequence[Item]) -> list[Item]:
     """Merge consecutive texts of one format; white space in an invisible format joins the text before it."""
     merged: list[tuple[Item, list[str]]] = []
     for item in items:
@@ -177,10 +179,10 @@ def _merged(items: Sequence[Item]) -> list[Item]:
 
 
 def _shows_space(style: str) -> bool:
-    return any(f":{name} " in style or f":{name}/" in style for name in _VISIBLE)
+    return any(f":{name} " in style or f":{name}/" in style for name in _VISIBLE_ON_SPACE)
 
 
-def _levels(items: Sequence[Item]) -> list[Item]:
+def _note_base_styles(items: Sequence[Item]) -> list[Item]:
     """Note on each opened element the properties of most direct text; for the paragraph, on a first BREAK."""
     levels = [Counter[str]()]
     starts = [-1]
@@ -199,7 +201,7 @@ def _levels(items: Sequence[Item]) -> list[Item]:
     return [Item(Kind.BREAK, note=f"+{bases[-1]}"), *noted]
 
 
-def _styled(items: Sequence[Item]) -> Iterator[Item]:
+def _wrap_styled_texts(items: Sequence[Item]) -> Iterator[Item]:
     """Wrap texts whose properties differ from those of their level in elements of their own."""
     bases = [""]
     style: str | None = None
@@ -230,8 +232,8 @@ def _is_paragraph(element: Element) -> bool:
     return element.local == "p" and element.name.uri in WORD_NAMESPACES
 
 
-def _is_left_alone(element: Element) -> bool:
+def _is_untranslated(element: Element) -> bool:
     return element.local in {"del", "moveFrom"} and element.name.uri in WORD_NAMESPACES
 
 
-PARAGRAPHS = Paragraphs(_is_paragraph, _is_left_alone, _find, _spell_paragraph)
+PARAGRAPHS = ParagraphFormat(_is_paragraph, _is_untranslated, _parse_paragraph, _write_paragraph)

@@ -21,7 +21,7 @@ MAX_MARK_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class FileEncoding:
     """Encoding of a file, with its byte order mark."""
 
     encoding: str
@@ -29,7 +29,7 @@ class Writing:
     byte_order_mark: bytes = b""
 
 
-def marked_writing(beginning: bytes) -> Writing | None:
+def encoding_from_mark(beginning: bytes) -> FileEncoding | None:
     """Return the encoding that a byte order mark declares; None without a mark.
 
     Args:
@@ -37,7 +37,7 @@ def marked_writing(beginning: bytes) -> Writing | None:
     """
     for mark, encoding in BYTE_ORDER_MARKS:
         if beginning.startswith(mark):
-            return Writing(encoding, mark)
+            return FileEncoding(encoding, mark)
     return None
 
 
@@ -57,7 +57,7 @@ _TEXT_CODECS = frozenset(
 _WIDE_CODECS = ("utf-16", "utf-32")
 
 
-def declared_codec(label: str) -> str | None:
+def codec_of_label(label: str) -> str | None:
     """Return the codec of a text encoding that a file declares in ASCII; None for any other label.
 
     Python also has codecs that compress, fail or take quadratic time.
@@ -105,7 +105,7 @@ _LABELS = {
     "cp932": "shift_jis shift-jis sjis x-sjis windows-31j ms_kanji",
     "cp949": "euc-kr korean ks_c_5601-1987 ksc5601 windows-949",
 }
-DECLARABLE: Mapping[str, str] = {
+CODECS_BY_LABEL: Mapping[str, str] = {
     label: codec for codec, labels in _LABELS.items() for label in labels.split()
 }
 """Python codecs by lower-case label."""

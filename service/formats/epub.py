@@ -16,8 +16,8 @@ from zipfile import ZipFile
 from service.formats.archives import XmlMember, read_entries, write_archive
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
-from service.formats.inline_runs import folded
-from service.formats.language_tags import is_language, with_language
+from service.formats.inline_runs import collapse_space
+from service.formats.language_tags import matches_language, replace_language_tags
 from service.formats.text_units import TextUnit, decode, joined
 from service.formats.token_blocks import token_blocks
 from service.formats.xml_units import Element, Name, encoding_of, xml_units
@@ -106,35 +106,35 @@ class _Book:
         numbers = count(1)
         for part in xml_units(content, frozenset([_TITLE, _LANGUAGE]), allows_doctype=True):
             if isinstance(part, str):
-                yield TextUnit((), partial(self._unless_unchanged, part, self._in_target(part)))
+                yield TextUnit((), partial(self._if_changed, part, self._in_target(part)))
             elif part.name == _TITLE:
                 yield self._title(part, f"{before}title {next(numbers)}")
             else:
-                is_source = is_language(part.text, self.options.source)
-                said = f"{part.open}{self.options.target}{part.close}" if is_source else part.raw
-                yield TextUnit((), partial(self._unless_unchanged, part.raw, said))
+                is_source = matches_language(part.text, self.options.source)
+                replacement = f"{part.open}{self.options.target}{part.close}" if is_source else part.raw
+                yield TextUnit((), partial(self._if_changed, part.raw, replacement))
 
     def _title(self, title: Element, place: str) -> TextUnit | str:
-        text = folded(title.text).strip()
+        text = collapse_space(title.text).strip()
         if not text or title.elements:
             return title.raw
 
         def spell(texts: Sequence[str]) -> str:
             self.is_changed = True
-            return f"{self._in_target(title.open)}{escape_xml(folded(texts[0]))}{title.close}"
+            return f"{self._in_target(title.open)}{escape_xml(collapse_space(texts[0]))}{title.close}"
 
         return TextUnit((Entry(text, place),), spell, title.raw)
 
-    def _unless_unchanged(self, own: str, said: str, _: Sequence[str]) -> str:
-        return said if self.is_changed else own
+    def _if_changed(self, original: str, replacement: str, _: Sequence[str]) -> str:
+        return replacement if self.is_changed else original
 
     def _in_target(self, markup: str) -> str:
-        return with_language(markup, self.options.source, self.options.target)
+        return replace_language_tags(markup, self.options.source, self.options.target)
 
 
 def _chapters(archive: ZipFile, names: frozenset[str], package: str) -> Iterator[tuple[str, str]]:
     """Yield the name and media type of each member that holds text."""
-    encrypted = _encrypted(archive, names)
+    encrypted = _encrypted_members(archive, names)
     folder = posixpath.dirname(package)
     for href, kind in _attributes(archive, names, package, _ITEM, ("href", "media-type")):
         if kind not in {_CHAPTER, _CONTENTS} or urlsplit(href).netloc:
@@ -158,7 +158,7 @@ def _attributes(
                 yield part.attribute(wanted[0]) or "", part.attribute(wanted[1]) or ""
 
 
-def _encrypted(archive: ZipFile, names: frozenset[str]) -> frozenset[str]:
+def _encrypted_members(archive: ZipFile, names: frozenset[str]) -> frozenset[str]:
     """Return the members that are encrypted individually; fonts often are."""
     if _ENCRYPTION not in names:
         return frozenset()

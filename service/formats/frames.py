@@ -18,7 +18,7 @@ class FrameKind(Enum):
     """Kind of a message, which determines the sender and the content."""
 
     REQUEST = b"R"
-    """To the reader, first: a `ReadRequest` as JSON."""
+    """To the reader, first: a `ReaderTask` as JSON."""
     TEXTS = b"T"
     """To the reader: the requested texts as JSON; if fewer than requested, these are the last."""
     ENTRIES = b"E"
@@ -40,7 +40,7 @@ class FrameKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadRequest:
+class ReaderTask:
     """Task of an isolated reader."""
 
     file_name: str

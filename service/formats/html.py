@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from service.formats.entries import Entry, FileOptions
-from service.formats.language_tags import with_language
-from service.formats.pages import read_page
+from service.formats.language_tags import replace_language_tags
+from service.formats.pages import decode_page
 from service.formats.text_units import TextUnit, end, entries_of, written
 from service.formats.token_blocks import token_blocks
 from service.markup.html_tokens import html_tokens
@@ -29,20 +29,20 @@ class HtmlFormat:
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
         """See `FileFormat`."""
-        return entries_of(html_parts(read_page(source.read()).text))
+        return entries_of(parse_html_parts(decode_page(source.read()).text))
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
         """See `FileFormat`."""
-        page = read_page(source.read())
-        text = "".join(written(html_parts(page.text), texts))
+        page = decode_page(source.read())
+        text = "".join(written(parse_html_parts(page.text), texts))
         end(texts)
         target.write(page.write(text if text == page.text else _ROOT.sub(self._in_target, text, count=1)))
 
     def _in_target(self, root: re.Match[str]) -> str:
-        return with_language(root[0], self._options.source, self._options.target)
+        return replace_language_tags(root[0], self._options.source, self._options.target)
 
 
-def html_parts(html: str, place: str = "") -> list[str | TextUnit]:
+def parse_html_parts(html: str, place: str = "") -> list[str | TextUnit]:
     """Return the blocks of a page, or of a part of one, and the markup between them.
 
     Args:

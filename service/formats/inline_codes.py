@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from service.formats.inline_runs import Item, Kind, Running, paired, runnings
-from service.formats.xml_units import Aside, Chars, Element
+from service.formats.inline_runs import Item, Kind, TextRun, pair_halves, text_runs
+from service.formats.xml_units import Chars, Element, Miscellaneous
 from service.markup.escaping import escape_xml
 
 _CONTAINERS = frozenset(["g", "mrk", "pc", "hi"])
@@ -16,17 +16,19 @@ _KEYS = ("startRef", "rid", "i", "id")
 _LINE_BREAKS = frozenset(["lb", "x-br", "br"])
 
 
-def segment_runnings(
-    element: Element, place: str, done: Mapping[str, Element] | None = None
-) -> list[Running | Item]:
+def parse_segment(
+    element: Element, place: str, translated_segments: Mapping[str, Element] | None = None
+) -> list[TextRun | Item]:
     """Return the content of a `source`, `seg-source` or `seg` element; its white space is significant.
 
     Args:
         element: segments marked in it (`mrk` of type `seg`) are separate texts.
         place: location of the texts.
-        done: segments of the target that are already translated, by their `mid`.
+        translated_segments: segments of the target that are already translated, by their `mid`.
     """
-    return list(runnings(paired(list(_content(element, done or {}))), place, keeps_space=True))
+    return list(
+        text_runs(pair_halves(list(_content(element, translated_segments or {}))), place, keeps_space=True)
+    )
 
 
 def marked_segments(element: Element) -> Iterator[Element]:
@@ -47,27 +49,27 @@ def has_text_between_segments(element: Element) -> bool:
     )
 
 
-def spell_segment(found: Sequence[Running | Item], texts: Sequence[str]) -> str:
+def write_segment(found: Sequence[TextRun | Item], texts: Sequence[str]) -> str:
     """Return the content of a `target` or `seg` with translations, one for each text of the source."""
-    given = iter(texts)
-    spelt: list[str] = []
+    translations = iter(texts)
+    written: list[str] = []
     for running in found:
-        items = [running] if isinstance(running, Item) else running.with_text(next(given))
-        spelt += [escape_xml(item.text) if item.kind is Kind.TEXT else item.raw for item in items]
-    return "".join(spelt)
+        items = [running] if isinstance(running, Item) else running.with_text(next(translations))
+        written += [escape_xml(item.text) if item.kind is Kind.TEXT else item.raw for item in items]
+    return "".join(written)
 
 
-def _content(parent: Element, done: Mapping[str, Element]) -> Iterator[Item]:
+def _content(parent: Element, translated_segments: Mapping[str, Element]) -> Iterator[Item]:
     for node in parent.nodes:
         if isinstance(node, Chars):
             yield Item(Kind.TEXT, node.text)
-        elif isinstance(node, Aside):
+        elif isinstance(node, Miscellaneous):
             yield Item(Kind.POINT, raw=node.raw)
         elif _is_segment(node):
-            yield from _segment(node, done)
+            yield from _segment(node, translated_segments)
         elif node.local in _CONTAINERS and node.close and not _is_protected(node):
             yield Item(Kind.OPEN, raw=node.open)
-            yield from _content(node, done)
+            yield from _content(node, translated_segments)
             yield Item(Kind.CLOSE, raw=node.close)
         elif node.local in _HALVES:
             key = next((found for name in _KEYS if (found := node.attribute(name)) is not None), "")
@@ -77,13 +79,13 @@ def _content(parent: Element, done: Mapping[str, Element]) -> Iterator[Item]:
             yield Item(Kind.WORD, raw=node.raw, ends_line=ends_line)
 
 
-def _segment(segment: Element, done: Mapping[str, Element]) -> Iterator[Item]:
-    translated = done.get(segment.attribute("mid") or "")
+def _segment(segment: Element, translated_segments: Mapping[str, Element]) -> Iterator[Item]:
+    translated = translated_segments.get(segment.attribute("mid") or "")
     if translated is not None:
         yield Item(Kind.BREAK, raw=translated.raw)
         return
     yield Item(Kind.BREAK, raw=segment.open)
-    yield from _content(segment, done)
+    yield from _content(segment, translated_segments)
     yield Item(Kind.BREAK, raw=segment.close)
 
 

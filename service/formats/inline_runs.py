@@ -18,12 +18,12 @@ from service.markup.options import MarkupLanguage, MarkupOptions
 from service.markup.references import read_xml
 from service.markup.tokens import Kind
 
-__all__ = ["RUNNING_MARKUP", "Item", "Kind", "Running", "folded", "paired", "runnings"]
+__all__ = ["RUN_MARKUP", "Item", "Kind", "TextRun", "collapse_space", "pair_halves", "text_runs"]
 
-RUNNING_MARKUP = MarkupOptions(MarkupLanguage.XML, splitting_tags=frozenset(["t", "br"]), finds_outline=False)
+RUN_MARKUP = MarkupOptions(MarkupLanguage.XML, splitting_tags=frozenset(["t", "br"]), finds_outline=False)
 """Markup of entries that are not plain text."""
 
-_KEPT = '<t xml:space="preserve">', "</t>"
+_SPACE_WRAPPER = '<t xml:space="preserve">', "</t>"
 _MARK = re.compile(r'<g i="(\d+)">|(</g>)|<(?:x|br) i="(\d+)"/>|<\?p (\d+)\?>')
 _SPACES = re.compile(r"[\t\n\f\r ]+")
 _UNWRITABLE = re.compile("([^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff])")
@@ -41,7 +41,7 @@ class Item:
     raw: str = ""
     """Source form of all kinds but TEXT."""
     note: str | None = None
-    """Data of the file format, or `open:KEY` and `close:KEY` for `paired`."""
+    """Data of the file format, or `open:KEY` and `close:KEY` for `pair_halves`."""
     ends_line: bool = False
     """For WORD: whether a new line begins after it, so that the texts before and after it are separate."""
     is_half: bool = False
@@ -49,7 +49,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Running:
+class TextRun:
     """Text that is translated as one entry, with the items around it."""
 
     before: tuple[Item, ...]
@@ -71,46 +71,46 @@ class Running:
         elif self.entry.markup is None:
             core = [Item(Kind.TEXT, text)]
         else:
-            core = self._taken_back(text)
+            core = self._restore_items(text)
         return [*self.before, *core, *self.after]
 
-    def _taken_back(self, text: str) -> list[Item]:
+    def _restore_items(self, text: str) -> list[Item]:
         inner = text
         if self.keeps_space:
-            inner = text.removeprefix(_KEPT[0]).removesuffix(_KEPT[1])
+            inner = text.removeprefix(_SPACE_WRAPPER[0]).removesuffix(_SPACE_WRAPPER[1])
         marks = [item for item in self.core if item.kind is not Kind.TEXT]
         items: list[Item] = []
         open_numbers: list[int] = []
         closes = _closes(marks)
         at = 0
         for found in _MARK.finditer(inner):
-            items += _said(inner[at : found.start()])
+            items += _text_items(inner[at : found.start()])
             at = found.end()
             if found[2]:
                 if not open_numbers:
-                    raise self._lost()
+                    raise self._mismatch_error()
                 items.append(marks[closes[open_numbers.pop()]])
                 continue
             number = int(found[1] or found[3] or found[4])
             if number >= len(marks):
-                raise self._lost()
+                raise self._mismatch_error()
             if found[1]:
                 open_numbers.append(number)
             items.append(marks[number])
-        items += _said(inner[at:])
+        items += _text_items(inner[at:])
         if open_numbers or sorted(map(id, _marks(items))) != sorted(map(id, marks)):
-            raise self._lost()
+            raise self._mismatch_error()
         halves = (mark for mark in marks if mark.is_half)  # another order would make elements cross
         return [next(halves) if item.is_half else item for item in items]
 
-    def _lost(self) -> FileProblem:
+    def _mismatch_error(self) -> FileProblem:
         return FileProblem(
             f"{self.entry.place}: what stands among its words is not in its translation as it was;"
             " every element must be there once, well nested"
         )
 
 
-def runnings(items: Sequence[Item], place: str, *, keeps_space: bool = False) -> Iterator[Running | Item]:
+def text_runs(items: Sequence[Item], place: str, *, keeps_space: bool = False) -> Iterator[TextRun | Item]:
     """Yield texts between breaks as entries if they hold something to translate, and all other items.
 
     Args:
@@ -120,41 +120,41 @@ def runnings(items: Sequence[Item], place: str, *, keeps_space: bool = False) ->
     """
     start = 0
     for end in [*(i for i, item in enumerate(items) if item.kind is Kind.BREAK), len(items)]:
-        stretch = [] if start == end else list(_writable(_balanced(items[start:end])))
+        stretch = [] if start == end else list(_replace_unwritable(_balance(items[start:end])))
         if any(item.text.strip() for item in stretch if item.kind is Kind.TEXT):
-            yield _running(stretch, place, keeps_space=keeps_space)
+            yield _text_run(stretch, place, keeps_space=keeps_space)
         else:
             yield from items[start:end]
         yield from items[end : end + 1]
         start = end + 1
 
 
-def folded(text: str) -> str:
+def collapse_space(text: str) -> str:
     """Return a text with each run of white space replaced by one space."""
     return _SPACES.sub(" ", text)
 
 
-def _running(items: list[Item], place: str, *, keeps_space: bool) -> Running:
-    start, end = _core(items)
+def _text_run(items: list[Item], place: str, *, keeps_space: bool) -> TextRun:
+    start, end = _core_range(items)
     first, last = items[start], items[end - 1]
     before, after = items[:start], items[end:]
     core = items[start:end]
     if first.kind is Kind.TEXT:
-        said = first.text.lstrip()
-        if said != first.text:
-            before.append(Item(Kind.TEXT, first.text[: len(first.text) - len(said)]))
-            core[0] = first = replace(first, text=said)
+        stripped = first.text.lstrip()
+        if stripped != first.text:
+            before.append(Item(Kind.TEXT, first.text[: len(first.text) - len(stripped)]))
+            core[0] = first = replace(first, text=stripped)
             last = first if len(core) == 1 else last
     if last.kind is Kind.TEXT:
-        said = last.text.rstrip()
-        if said != last.text:
-            after.insert(0, Item(Kind.TEXT, last.text[len(said) :]))
-            core[-1] = replace(last, text=said)
+        stripped = last.text.rstrip()
+        if stripped != last.text:
+            after.insert(0, Item(Kind.TEXT, last.text[len(stripped) :]))
+            core[-1] = replace(last, text=stripped)
     entry = _entry(core, place, keeps_space=keeps_space)
-    return Running(tuple(before), tuple(core), tuple(after), entry, keeps_space)
+    return TextRun(tuple(before), tuple(core), tuple(after), entry, keeps_space)
 
 
-def _core(items: Sequence[Item]) -> tuple[int, int]:
+def _core_range(items: Sequence[Item]) -> tuple[int, int]:
     """Return the range of items between the edges: white space, points, line breaks, enclosing elements."""
     partners = _partners(items)
     edges = [_is_edge(item) for item in items]
@@ -178,25 +178,25 @@ def _is_edge(item: Item) -> bool:
 
 def _partners(items: Sequence[Item]) -> dict[int, int]:
     partners: dict[int, int] = {}
-    open_places: list[int] = []
+    open_indices: list[int] = []
     for i, item in enumerate(items):
         if item.kind is Kind.OPEN:
-            open_places.append(i)
-        elif item.kind is Kind.CLOSE and open_places:
-            partners[open_places.pop()] = i
+            open_indices.append(i)
+        elif item.kind is Kind.CLOSE and open_indices:
+            partners[open_indices.pop()] = i
     return partners
 
 
-def _balanced(items: Sequence[Item]) -> Iterator[Item]:
+def _balance(items: Sequence[Item]) -> Iterator[Item]:
     """Turn halves of elements whose other half is beyond a break into points."""
     partners = _partners(items)
-    paired = partners.keys() | set(partners.values())
+    pair_halves = partners.keys() | set(partners.values())
     for i, item in enumerate(items):
-        is_half = item.kind in {Kind.OPEN, Kind.CLOSE} and i not in paired
+        is_half = item.kind in {Kind.OPEN, Kind.CLOSE} and i not in pair_halves
         yield replace(item, kind=Kind.POINT, is_half=True) if is_half else item
 
 
-def _writable(items: Iterator[Item]) -> Iterator[Item]:
+def _replace_unwritable(items: Iterator[Item]) -> Iterator[Item]:
     """Turn characters that XML cannot represent into points."""
     for item in items:
         if item.kind is not Kind.TEXT or not _UNWRITABLE.search(item.text):
@@ -210,17 +210,17 @@ def _writable(items: Iterator[Item]) -> Iterator[Item]:
 def _entry(core: Sequence[Item], place: str, *, keeps_space: bool) -> Entry:
     if all(item.kind is Kind.TEXT for item in core):
         text = "".join(item.text for item in core)
-        return Entry(text if keeps_space else folded(text), place)
+        return Entry(text if keeps_space else collapse_space(text), place)
     written: list[str] = []
     number = 0
     for item in core:
         if item.kind is Kind.TEXT:
-            written.append(escape_xml(item.text if keeps_space else folded(item.text)))
+            written.append(escape_xml(item.text if keeps_space else collapse_space(item.text)))
             continue
         written.append((_LINE_BREAK if item.ends_line else _TAGS[item.kind]).format(number))
         number += 1
     text = "".join(written)
-    return Entry(text.join(_KEPT) if keeps_space else text, place, RUNNING_MARKUP)
+    return Entry(text.join(_SPACE_WRAPPER) if keeps_space else text, place, RUN_MARKUP)
 
 
 _TAGS = {Kind.OPEN: '<g i="{}">', Kind.CLOSE: "</g>", Kind.WORD: '<x i="{}"/>', Kind.POINT: "<?p {}?>"}
@@ -236,19 +236,19 @@ def _closes(marks: Sequence[Item]) -> dict[int, int]:
     return _partners(marks)
 
 
-def _said(raw: str) -> list[Item]:
+def _text_items(raw: str) -> list[Item]:
     text = read_xml(raw).text
     return [Item(Kind.TEXT, text)] if text else []
 
 
-def paired(items: Sequence[Item]) -> list[Item]:
+def pair_halves(items: Sequence[Item]) -> list[Item]:
     """Turn pairs of halves, noted `open:KEY` and `close:KEY`, into elements where they nest."""
     result = list(items)
-    levels = [_Level()]
+    levels = [_OpenHalves()]
     for i, item in enumerate(items):
         half, _, key = (item.note or "").partition(":")
         if item.kind is Kind.OPEN:
-            levels.append(_Level())
+            levels.append(_OpenHalves())
         elif item.kind is Kind.CLOSE and len(levels) > 1:
             levels.pop()
         elif half == "open":
@@ -256,10 +256,10 @@ def paired(items: Sequence[Item]) -> list[Item]:
         elif half == "close" and (start := levels[-1].take(key)) is not None:
             result[start] = replace(items[start], kind=Kind.OPEN, note=None)
             result[i] = replace(item, kind=Kind.CLOSE, note=None)
-    return _without_empty(result)
+    return _replace_empty_elements(result)
 
 
-class _Level:
+class _OpenHalves:
     """First halves directly in one element, whose second halves have not come yet."""
 
     def __init__(self) -> None:
@@ -281,7 +281,7 @@ class _Level:
                 return i
 
 
-def _without_empty(items: Sequence[Item]) -> list[Item]:
+def _replace_empty_elements(items: Sequence[Item]) -> list[Item]:
     """Turn empty elements into points."""
     kept: list[Item] = []
     for item in items:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
-from service.formats.frames import FrameKind, ReadRequest, frame, pack, pack_entry, read_frame, unpack
+from service.formats.frames import FrameKind, ReaderTask, frame, pack, pack_entry, read_frame, unpack
 from service.formats.known import open_format
-from service.formats.limits import limit_this_process
+from service.formats.limits import apply_limits
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -27,7 +27,7 @@ MAX_PLACE_CHARACTERS = 1000
 """Maximum length of an entry's location, which may include names from the file."""
 _BATCH_ENTRIES = 64
 _BATCH_CHARACTERS = 2**15
-_WANTED_TEXTS = 64
+_TEXTS_PER_REQUEST = 64
 _BUFFER_BYTES = 2**18
 
 
@@ -37,11 +37,11 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends when its parent does
     os.dup2(2, 1)  # output of a library must not mix with replies
     _, content = read_frame(requests.read)
-    request = ReadRequest(**unpack(content))
-    limit_this_process(request.memory_bytes, request.cpu_s)
+    request = ReaderTask(**unpack(content))
+    apply_limits(request.memory_bytes, request.cpu_s)
     try:
         with os.fdopen(int(sys.argv[1]), "rb") as source:
-            _answer(request, source, requests, replies)
+            _execute(request, source, requests, replies)
         replies.write(frame(FrameKind.DONE))
     except BrokenPipeError:
         return  # the parent no longer waits
@@ -53,19 +53,19 @@ def main() -> None:
         replies.write(frame(FrameKind.UNEXPECTED, pack(traceback.format_exc())))
 
 
-def _answer(request: ReadRequest, source: BinaryIO, requests: BinaryIO, replies: io.FileIO) -> None:
+def _execute(request: ReaderTask, source: BinaryIO, requests: BinaryIO, replies: io.FileIO) -> None:
     source.seek(0)
     options = FileOptions(request.source, request.target, tuple(request.columns))
     file_format = open_format(request.file_name, options)
     if request.is_written:
-        target = _Target(replies, is_seekable=request.is_seekable)
+        target = _PipeWriter(replies, is_seekable=request.is_seekable)
         with io.BufferedWriter(target, _BUFFER_BYTES) as buffered:
             file_format.write(source, _texts(requests, replies), cast("BinaryIO", buffered))
         return
     batch: list[list[object]] = []
     num_characters = 0
     for entry in file_format.read(source):
-        _check(entry)
+        _check_entry(entry)
         batch.append(pack_entry(entry))
         num_characters += len(entry.text)
         if len(batch) == _BATCH_ENTRIES or num_characters > _BATCH_CHARACTERS:
@@ -74,7 +74,7 @@ def _answer(request: ReadRequest, source: BinaryIO, requests: BinaryIO, replies:
     replies.write(frame(FrameKind.ENTRIES, pack(batch)))
 
 
-def _check(entry: Entry) -> None:
+def _check_entry(entry: Entry) -> None:
     if len(entry.place) > MAX_PLACE_CHARACTERS:
         raise FileProblem(
             f"{entry.place[:80]}...: the name of the place has {len(entry.place):,} characters, more than "
@@ -89,15 +89,15 @@ def _check(entry: Entry) -> None:
 
 def _texts(requests: BinaryIO, replies: io.FileIO) -> Iterator[str]:
     for _ in count():
-        replies.write(frame(FrameKind.WANTED, pack(_WANTED_TEXTS)))
+        replies.write(frame(FrameKind.WANTED, pack(_TEXTS_PER_REQUEST)))
         _, content = read_frame(requests.read)
         texts = unpack(content)
         yield from texts
-        if len(texts) < _WANTED_TEXTS:
+        if len(texts) < _TEXTS_PER_REQUEST:
             return
 
 
-class _Target(io.RawIOBase):
+class _PipeWriter(io.RawIOBase):
     """The output file, which the parent process writes."""
 
     def __init__(self, replies: io.FileIO, *, is_seekable: bool) -> None:

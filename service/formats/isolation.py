@@ -19,18 +19,18 @@ from typing import BinaryIO
 
 from service.formats.entries import Entry, FileFormat, FileOptions
 from service.formats.errors import FileProblem
-from service.formats.frames import FrameKind, ReadRequest, frame, pack, read_frame, unpack, unpack_entry
-from service.formats.limits import FileLimits, over_cpu, over_memory, over_time
+from service.formats.frames import FrameKind, ReaderTask, frame, pack, read_frame, unpack, unpack_entry
+from service.formats.limits import FileLimits, cpu_limit_error, memory_limit_error, time_limit_error
 
 _MODULE = "service.formats.isolated_reader"
 _PIPE_BYTES = 2**16
 
 
-_STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Signals that end a process from outside, whatever it is doing."""
 
 
-class ReaderFailed(Exception):  # noqa: N818 -- clear without the suffix
+class ReaderError(Exception):
     """A parser has a bug; the message is its traceback, or how its process ended."""
 
 
@@ -42,7 +42,7 @@ class ReaderStopped(Exception):  # noqa: N818 -- clear without the suffix
 class IsolatedFormat:
     """A `FileFormat` that runs each call in a process of its own.
 
-    Sources must be regular files. Raises the errors of the format, `FileLimitExceeded`, `ReaderFailed` and
+    Sources must be regular files. Raises the errors of the format, `FileLimitExceeded`, `ReaderError` and
     `ReaderStopped`.
     """
 
@@ -73,10 +73,10 @@ class IsolatedFormat:
     @contextmanager
     def _reader(
         self, source: BinaryIO, *, is_written: bool, is_seekable: bool = False
-    ) -> Iterator["_Reader"]:
+    ) -> Iterator["_ReaderProcess"]:
         options, limits = self.options, self.limits
         cpu_s = limits.cpu_s_of(os.fstat(source.fileno()).st_size)
-        request = ReadRequest(
+        request = ReaderTask(
             self.file_name,
             options.source,
             options.target,
@@ -86,9 +86,9 @@ class IsolatedFormat:
             is_written,
             is_seekable,
         )
-        process = _start(source.fileno())
+        process = _start_reader(source.fileno())
         try:
-            reader = _Reader(process, limits, cpu_s)
+            reader = _ReaderProcess(process, limits, cpu_s)
             reader.send(FrameKind.REQUEST, asdict(request))
             yield reader
         finally:
@@ -99,12 +99,12 @@ class IsolatedFormat:
                     pipe.close()
 
 
-class _Reader:
+class _ReaderProcess:
     """Connection to a reader process through its pipes."""
 
     def __init__(self, process: subprocess.Popen[bytes], limits: FileLimits, cpu_s: float) -> None:
         if process.stdin is None or process.stdout is None:
-            raise ReaderFailed("it has no pipes")
+            raise ReaderError("it has no pipes")
         self._process = process
         self._stdin, self._stdout = process.stdin, process.stdout.fileno()
         self._limits = limits
@@ -132,9 +132,9 @@ class _Reader:
                 case FrameKind.PROBLEM:
                     raise FileProblem(unpack(content))
                 case FrameKind.OVER_MEMORY:
-                    raise over_memory(self._limits.memory_bytes)
+                    raise memory_limit_error(self._limits.memory_bytes)
                 case FrameKind.UNEXPECTED:
-                    raise ReaderFailed(unpack(content))
+                    raise ReaderError(unpack(content))
                 case _:
                     yield kind, content
 
@@ -142,22 +142,22 @@ class _Reader:
         chunks: list[bytes] = []
         while size:
             if not self._poll.poll(self._limits.timeout_s * 1000):
-                raise over_time(self._limits.timeout_s)
+                raise time_limit_error(self._limits.timeout_s)
             chunk = os.read(self._stdout, min(size, _PIPE_BYTES))
             if not chunk:
-                raise self._end()
+                raise self._exit_error()
             chunks.append(chunk)
             size -= len(chunk)
         return b"".join(chunks)
 
-    def _end(self) -> Exception:
+    def _exit_error(self) -> Exception:
         """Return the error for a process that ended without a last message."""
         status = self._process.wait()
         if status >= 0:
-            return ReaderFailed(f"the process that reads files ended with status {status}")
+            return ReaderError(f"the process that reads files ended with status {status}")
         if -status == signal.SIGXCPU:
-            return over_cpu(self._cpu_s)
-        if -status in _STOPPING:
+            return cpu_limit_error(self._cpu_s)
+        if -status in _STOP_SIGNALS:
             return ReaderStopped(f"the process that reads files was sent {signal.Signals(-status).name}")
         # C libraries abort when the process runs out of memory; the kernel kills when the machine does.
         return FileProblem(
@@ -166,7 +166,7 @@ class _Reader:
         )
 
 
-def _start(source: int) -> subprocess.Popen[bytes]:
+def _start_reader(source: int) -> subprocess.Popen[bytes]:
     """Start a reader process that inherits the file's descriptor; raises ReaderStopped."""
     environment = {
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),

@@ -49,8 +49,8 @@ class JsonLinesFormat:
             if not line.text.strip(" \t\r"):
                 yield line.mark + line.text.encode() + line.ending
                 continue
-            walk = _Walk(line.text, line.number, frozenset(self._keys))
-            walk.end(walk.object_at(_space_from(line.text, 0), "", "", MAX_DEPTH))
+            walk = _LineParser(line.text, line.number, frozenset(self._keys))
+            walk.end(walk.parse_object(_skip_space(line.text, 0), "", "", MAX_DEPTH))
             missing -= walk.seen
             if first_keys is None:
                 first_keys = tuple(walk.top_keys)
@@ -75,7 +75,7 @@ class _String:
     """Dotted path, with positions in lists from 1."""
 
 
-class _Walk:
+class _LineParser:
     """A single pass over one line."""
 
     def __init__(self, line: str, number: int, keys: frozenset[str]) -> None:
@@ -90,7 +90,7 @@ class _Walk:
             key[:at] for key in keys for at, character in enumerate(key) if character == "."
         )
 
-    def object_at(self, at: int, key: str, path: str, depth: int) -> int:
+    def parse_object(self, at: int, key: str, path: str, depth: int) -> int:
         """Parse the object that begins at `at`, collect its strings, and return where it ends.
 
         Args:
@@ -99,22 +99,22 @@ class _Walk:
             path: the same with positions in lists.
             depth: number of levels that may be inside.
         """
-        at = self._passed(at, "{", "an object")
+        at = self._expect(at, "{", "an object")
         if self._is_at(at, "}"):
             return at + 1
         while True:
             if not self._is_at(at, '"'):
-                raise self._problem(at, "a key in quotation marks is expected")
-            decoded, at = self._decoded(at)
+                raise self._syntax_error(at, "a key in quotation marks is expected")
+            decoded, at = self._decode_value(at)
             name = str(decoded)
             if not key:
                 self.top_keys.append(name)
-            at = self._passed(_space_from(self._line, at), ":", "a colon")
-            at = self._value_at(at, _joined(key, name), _joined(path, name), depth)
-            at = _space_from(self._line, at)
+            at = self._expect(_skip_space(self._line, at), ":", "a colon")
+            at = self._parse_value(at, _join_path(key, name), _join_path(path, name), depth)
+            at = _skip_space(self._line, at)
             if self._is_at(at, "}"):
                 return at + 1
-            at = self._passed(at, ",", "a comma or a closing brace")
+            at = self._expect(at, ",", "a comma or a closing brace")
 
     def end(self, at: int) -> None:
         """Check that nothing follows the object, which ended at `at`.
@@ -122,48 +122,48 @@ class _Walk:
         Raises:
             FileProblem: something follows it.
         """
-        at = _space_from(self._line, at)
+        at = _skip_space(self._line, at)
         if at < len(self._line):
-            raise self._problem(at, "one object a line is expected, and nothing after it")
+            raise self._syntax_error(at, "one object a line is expected, and nothing after it")
 
-    def _value_at(self, at: int, key: str, path: str, depth: int) -> int:
-        is_wanted = key in self._keys
-        if is_wanted:
+    def _parse_value(self, at: int, key: str, path: str, depth: int) -> int:
+        is_selected = key in self._keys
+        if is_selected:
             self.seen.add(key)
         if depth and self._is_at(at, "{") and key in self._prefixes:
-            return self.object_at(at, key, path, depth - 1)
-        if depth and self._is_at(at, "[") and (is_wanted or key in self._prefixes):
-            return self._list_at(at, key, path, depth - 1)
-        value, end = self._decoded(at)
-        if is_wanted and isinstance(value, str) and self._is_at(at, '"'):
+            return self.parse_object(at, key, path, depth - 1)
+        if depth and self._is_at(at, "[") and (is_selected or key in self._prefixes):
+            return self._parse_list(at, key, path, depth - 1)
+        value, end = self._decode_value(at)
+        if is_selected and isinstance(value, str) and self._is_at(at, '"'):
             if value and not value.isspace():
                 self._check_unicode(value, path)
                 self.found.append(_String(at, end, value, path))
-        elif is_wanted and value is not None:
+        elif is_selected and value is not None:
             raise FileProblem(
                 f"line {self._number}, key {path}: it is no string; name keys of strings, or of lists of them"
             )
         return end
 
-    def _list_at(self, at: int, key: str, path: str, depth: int) -> int:
-        at = self._passed(at, "[", "a list")
+    def _parse_list(self, at: int, key: str, path: str, depth: int) -> int:
+        at = self._expect(at, "[", "a list")
         if self._is_at(at, "]"):
             return at + 1
         position = 1
         while True:
-            at = _space_from(self._line, self._value_at(at, key, f"{path}[{position}]", depth))
+            at = _skip_space(self._line, self._parse_value(at, key, f"{path}[{position}]", depth))
             if self._is_at(at, "]"):
                 return at + 1
-            at = self._passed(at, ",", "a comma or a closing bracket")
+            at = self._expect(at, ",", "a comma or a closing bracket")
             position += 1
 
-    def _decoded(self, at: int) -> tuple[object, int]:
+    def _decode_value(self, at: int) -> tuple[object, int]:
         try:
             return _DECODER.raw_decode(self._line, at)
         except json.JSONDecodeError as error:
-            raise self._problem(error.pos, error.msg) from error
+            raise self._syntax_error(error.pos, error.msg) from error
         except RecursionError as error:
-            raise self._problem(at, "it is nested too deeply") from error
+            raise self._syntax_error(at, "it is nested too deeply") from error
 
     def _check_unicode(self, text: str, path: str) -> None:
         try:
@@ -177,20 +177,20 @@ class _Walk:
     def _is_at(self, at: int, character: str) -> bool:
         return self._line.startswith(character, at)
 
-    def _passed(self, at: int, character: str, name: str) -> int:
+    def _expect(self, at: int, character: str, name: str) -> int:
         if not self._is_at(at, character):
-            raise self._problem(at, f"{name} is expected")
-        return _space_from(self._line, at + 1)
+            raise self._syntax_error(at, f"{name} is expected")
+        return _skip_space(self._line, at + 1)
 
-    def _problem(self, at: int, problem: str) -> FileProblem:
+    def _syntax_error(self, at: int, problem: str) -> FileProblem:
         return FileProblem(f"line {self._number} is no JSON object: character {at + 1}: {problem}")
 
 
-def _joined(path: str, name: str) -> str:
+def _join_path(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _space_from(line: str, at: int) -> int:
+def _skip_space(line: str, at: int) -> int:
     found = _SPACES.match(line, at)
     return at if found is None else found.end()
 
@@ -203,16 +203,16 @@ def _line_parts(line: Line, found: list[_String]) -> Iterator[Part]:
         own = line.text[string.start : string.end]
         entry = Entry(string.text, f"line {line.number}, key {string.path}")
         is_escaped = own.isascii() and not string.text.isascii()
-        yield Slot(entry, own.encode(), _spell_escaped if is_escaped else _spell)
+        yield Slot(entry, own.encode(), _encode_ascii_string if is_escaped else _encode_string)
         at, before = string.end, b""
     yield before + line.text[at:].encode() + line.ending
 
 
-def _spell(text: str) -> bytes:
+def _encode_string(text: str) -> bytes:
     return json.dumps(text, ensure_ascii=False).encode()
 
 
-def _spell_escaped(text: str) -> bytes:
+def _encode_ascii_string(text: str) -> bytes:
     """Encode the text of a value that was written in ASCII, with escapes such as the one for ü."""
     text.encode()
     return json.dumps(text).encode()

@@ -18,7 +18,7 @@ _MAX_SHOWN_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _FormatEntry:
     module: str
     """Loaded with the first file of its kind: dependencies may take long to load or not be installed."""
     name: str
@@ -34,32 +34,32 @@ class _FormatType(Protocol):
     def __call__(self, options: FileOptions) -> FileFormat: ...
 
 
-_KINDS: Mapping[str, _Kind] = {
-    ".txt": _Kind("plain_text", "PlainTextFormat", is_streamed=True),
-    ".jsonl": _Kind("json_lines", "JsonLinesFormat", is_streamed=True),
-    ".ndjson": _Kind("json_lines", "JsonLinesFormat", is_streamed=True),
-    ".csv": _Kind("delimited", "CommaFormat", is_streamed=True),
-    ".tsv": _Kind("delimited", "TabFormat", is_streamed=True),
-    ".parquet": _Kind("parquet", "ParquetFormat", package="pyarrow"),
-    ".srt": _Kind("subtitles", "SrtFormat", is_streamed=True),
-    ".vtt": _Kind("subtitles", "VttFormat", is_streamed=True),
-    ".po": _Kind("po", "PoFormat"),
-    ".pot": _Kind("po", "PoFormat"),
-    ".xliff": _Kind("xliff", "XliffFormat"),
-    ".xlf": _Kind("xliff", "XliffFormat"),
-    ".tmx": _Kind("tmx", "TmxFormat", depends_on_languages=True),
-    ".html": _Kind("html", "HtmlFormat"),
-    ".htm": _Kind("html", "HtmlFormat"),
-    ".md": _Kind("markdown", "MarkdownFormat"),
-    ".markdown": _Kind("markdown", "MarkdownFormat"),
-    ".docx": _Kind("docx", "DocxFormat"),
-    ".odt": _Kind("odt", "OdtFormat"),
-    ".epub": _Kind("epub", "EpubFormat"),
+_FORMATS: Mapping[str, _FormatEntry] = {
+    ".txt": _FormatEntry("plain_text", "PlainTextFormat", is_streamed=True),
+    ".jsonl": _FormatEntry("json_lines", "JsonLinesFormat", is_streamed=True),
+    ".ndjson": _FormatEntry("json_lines", "JsonLinesFormat", is_streamed=True),
+    ".csv": _FormatEntry("delimited", "CommaFormat", is_streamed=True),
+    ".tsv": _FormatEntry("delimited", "TabFormat", is_streamed=True),
+    ".parquet": _FormatEntry("parquet", "ParquetFormat", package="pyarrow"),
+    ".srt": _FormatEntry("subtitles", "SrtFormat", is_streamed=True),
+    ".vtt": _FormatEntry("subtitles", "VttFormat", is_streamed=True),
+    ".po": _FormatEntry("po", "PoFormat"),
+    ".pot": _FormatEntry("po", "PoFormat"),
+    ".xliff": _FormatEntry("xliff", "XliffFormat"),
+    ".xlf": _FormatEntry("xliff", "XliffFormat"),
+    ".tmx": _FormatEntry("tmx", "TmxFormat", depends_on_languages=True),
+    ".html": _FormatEntry("html", "HtmlFormat"),
+    ".htm": _FormatEntry("html", "HtmlFormat"),
+    ".md": _FormatEntry("markdown", "MarkdownFormat"),
+    ".markdown": _FormatEntry("markdown", "MarkdownFormat"),
+    ".docx": _FormatEntry("docx", "DocxFormat"),
+    ".odt": _FormatEntry("odt", "OdtFormat"),
+    ".epub": _FormatEntry("epub", "EpubFormat"),
 }
 _EXTRAS = {"pyarrow": "parquet"}
 """Extras of this project, by the package that they install."""
 
-SUFFIXES = tuple(_KINDS)
+SUFFIXES = tuple(_FORMATS)
 """Lower-case suffixes of files that can be translated; each may be followed by one of `COMPRESSIONS`."""
 
 
@@ -72,7 +72,7 @@ def installed_suffixes() -> list[str]:
     """Return those of `SUFFIXES` whose required packages are installed."""
     return [
         suffix
-        for suffix, kind in _KINDS.items()
+        for suffix, kind in _FORMATS.items()
         if kind.package is None or find_spec(kind.package) is not None
     ]
 
@@ -83,7 +83,7 @@ def depends_on_languages(name: str) -> bool:
     Raises:
         FileProblem: the suffix is unknown.
     """
-    return _whole_kind(name)[0].depends_on_languages
+    return _format_and_compression(name)[0].depends_on_languages
 
 
 def are_alike(name: str, other: str) -> bool:
@@ -92,7 +92,7 @@ def are_alike(name: str, other: str) -> bool:
     Raises:
         FileProblem: a suffix is unknown.
     """
-    return _whole_kind(name) == _whole_kind(other)
+    return _format_and_compression(name) == _format_and_compression(other)
 
 
 def open_format(name: str, options: FileOptions, limits: FileLimits | None = None) -> FileFormat:
@@ -106,19 +106,19 @@ def open_format(name: str, options: FileOptions, limits: FileLimits | None = Non
     Raises:
         FileProblem: the suffix is unknown, or a required package is not installed.
     """
-    suffix, compression = _known_ends(name)
-    kind = _KINDS[suffix]
+    suffix, compression = _split_suffixes(name)
+    kind = _FORMATS[suffix]
     plain = _format_type(kind, suffix)(options)
     found = CompressedFormat(plain, compression, kind.is_streamed) if compression else plain
     return found if limits is None else IsolatedFormat(found, f"file{suffix}{compression}", options, limits)
 
 
-def _whole_kind(name: str) -> tuple[_Kind, str]:
-    suffix, compression = _known_ends(name)
-    return _KINDS[suffix], compression
+def _format_and_compression(name: str) -> tuple[_FormatEntry, str]:
+    suffix, compression = _split_suffixes(name)
+    return _FORMATS[suffix], compression
 
 
-def _known_ends(name: str) -> tuple[str, str]:
+def _split_suffixes(name: str) -> tuple[str, str]:
     """Return one of `SUFFIXES`, and one of `COMPRESSIONS` or an empty string; raises FileProblem."""
     plain_name = _plain_name(name)
     suffix = _suffix_of(plain_name)
@@ -141,7 +141,7 @@ def _suffix_of(plain_name: str) -> str | None:
     return next((suffix for suffix in SUFFIXES if plain_name.endswith(suffix)), None)
 
 
-def _format_type(kind: _Kind, suffix: str) -> _FormatType:
+def _format_type(kind: _FormatEntry, suffix: str) -> _FormatType:
     try:
         module = import_module(f"service.formats.{kind.module}")
     except ModuleNotFoundError as error:

@@ -8,13 +8,13 @@ _TAG = re.compile(
 _LANGUAGE = re.compile(r"\"[^\"]*\"|'[^']*'|(\s(?:xml:)?lang\s*=\s*)([\"'])([^\"'<>&]*)\2", re.IGNORECASE)
 
 
-def is_language(code: str, wanted: str) -> bool:
+def matches_language(code: str, wanted: str) -> bool:
     """Return whether a language is the wanted one or a regional variant of it: `de_AT` counts as `de`."""
     found, requested = code.strip().lower().replace("_", "-"), wanted.lower().replace("_", "-")
     return found == requested or found.startswith(f"{requested}-")
 
 
-def with_language(markup: str, source: str, target: str) -> str:
+def replace_language_tags(markup: str, source: str, target: str) -> str:
     """Return markup in which language tags (`lang`, `xml:lang`) of the source name the target instead.
 
     Args:
@@ -24,7 +24,7 @@ def with_language(markup: str, source: str, target: str) -> str:
     """
 
     def replaced(found: re.Match[str]) -> str:
-        if found[1] is None or not is_language(found[3], source):
+        if found[1] is None or not matches_language(found[3], source):
             return found[0]
         return f"{found[1]}{found[2]}{target}{found[2]}"
 

@@ -31,7 +31,7 @@ class FileLimitExceeded(FileProblem):
     """A file exceeded a limit, so reading it was stopped."""
 
 
-def over_memory(memory_bytes: int) -> FileLimitExceeded:
+def memory_limit_error(memory_bytes: int) -> FileLimitExceeded:
     """Return the error for a file that exceeds the memory limit."""
     return FileLimitExceeded(
         f"reading it takes more than {memory_bytes // _MIB:,} MiB of memory, the limit of a file; "
@@ -39,7 +39,7 @@ def over_memory(memory_bytes: int) -> FileLimitExceeded:
     )
 
 
-def over_cpu(cpu_s: float) -> FileLimitExceeded:
+def cpu_limit_error(cpu_s: float) -> FileLimitExceeded:
     """Return the error for a file that exceeds the CPU time limit."""
     return FileLimitExceeded(
         f"reading it takes more than {cpu_s:,.0f} s of CPU time, the limit of a file of its size; "
@@ -47,7 +47,7 @@ def over_cpu(cpu_s: float) -> FileLimitExceeded:
     )
 
 
-def over_time(timeout_s: float) -> FileLimitExceeded:
+def time_limit_error(timeout_s: float) -> FileLimitExceeded:
     """Return the error for a file in which nothing is found for too long."""
     return FileLimitExceeded(
         f"reading it found nothing for {timeout_s:,.0f} s, the limit of a file; split it into smaller files"
@@ -59,7 +59,7 @@ def are_enforceable() -> bool:
     return find_spec("resource") is not None
 
 
-def limit_this_process(memory_bytes: int, cpu_s: float) -> None:
+def apply_limits(memory_bytes: int, cpu_s: float) -> None:
     """Limit memory and CPU time of the calling process, and disable core dumps.
 
     Lower limits of its parent stay in force.

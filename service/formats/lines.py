@@ -79,12 +79,12 @@ def _parts(source: BinaryIO) -> Iterator[Part]:
             continue
         if line.mark:
             yield line.mark
-        yield Slot(Entry(line.text, f"line {line.number}"), own, partial(_on_one_line, line.ending))
+        yield Slot(Entry(line.text, f"line {line.number}"), own, partial(_encode_line, line.ending))
         if line.ending:
             yield line.ending
 
 
-def _on_one_line(ending: bytes, text: str) -> bytes:
+def _encode_line(ending: bytes, text: str) -> bytes:
     text = text.replace("\r\n", " ").replace("\n", " ")
     # A CR before the LF would make a CR LF ending.
     return (text.rstrip("\r") if ending == b"\n" else text).encode()

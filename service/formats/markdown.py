@@ -14,11 +14,11 @@ from typing import BinaryIO
 from markdown_it.token import Token
 
 from service.formats.entries import Entry, FileOptions
-from service.formats.html import html_parts
-from service.formats.inline_runs import Running, runnings
-from service.formats.markdown_lines import BlockPosition, find_cell, find_lines
+from service.formats.html import parse_html_parts
+from service.formats.inline_runs import TextRun, text_runs
+from service.formats.markdown_lines import BlockPosition, locate_cell, locate_lines
 from service.formats.markdown_parser import MarkdownParser
-from service.formats.markdown_spelling import spell_inline
+from service.formats.markdown_spelling import write_inline
 from service.formats.text_units import TextUnit, decode, encode, end, entries_of, joined, written
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -51,11 +51,11 @@ def _parts(text: str) -> Iterator[str | TextUnit]:
     front = _FRONT_MATTER.match(text[num_before:])
     num_before += front.end() if front else 0
     yield text[:num_before]
-    page = _Page(text[num_before:], 1 + len(_LINE.findall(text[:num_before])[:-1]))
+    page = _Document(text[num_before:], 1 + len(_LINE.findall(text[:num_before])[:-1]))
     yield from page.parts()
 
 
-class _Page:
+class _Document:
     """A document without its front matter."""
 
     def __init__(self, text: str, first_line: int) -> None:
@@ -71,7 +71,7 @@ class _Page:
     def parts(self) -> Iterator[str | TextUnit]:
         at = 0
         for token in self._parser.parse("\n".join(self._lines) + "\n"):
-            found = self._passage(token)
+            found = self._unit(token)
             if found is not None:
                 start, stop, passage = found
                 yield self._text[at:start]
@@ -79,7 +79,7 @@ class _Page:
                 at = stop
         yield self._text[at:]
 
-    def _passage(self, token: Token) -> tuple[int, int, TextUnit] | None:
+    def _unit(self, token: Token) -> tuple[int, int, TextUnit] | None:
         if token.map is None:
             return None
         if token.type == "html_block" and token.level == 0:
@@ -88,38 +88,38 @@ class _Page:
 
     def _html(self, first: int, last: int) -> tuple[int, int, TextUnit]:
         start, stop = self._starts[first], self._starts[last]
-        parts = html_parts(self._text[start:stop], f"line {self._first_line + first}, ")
+        parts = parse_html_parts(self._text[start:stop], f"line {self._first_line + first}, ")
         return start, stop, joined(parts)
 
     def _inline(self, token: Token, line: int) -> tuple[int, int, TextUnit] | None:
         is_cell = token.meta.get("is_cell", False)
         if is_cell:
             after = self._cell_end[1] if self._cell_end[0] == line else 0
-            place = find_cell(token.content, self._lines, line, after)
+            place = locate_cell(token.content, self._lines, line, after)
             self._cell_end = line, place.column(len(token.content))
         else:
-            place = find_lines(token.content, self._lines, line, token.meta.get("num_marks", 0))
+            place = locate_lines(token.content, self._lines, line, token.meta.get("num_marks", 0))
         start, stop = self._at(place, 0), self._at(place, len(token.content))
-        return self._running(token, place, start, stop, is_cell=is_cell)
+        return self._inline_unit(token, place, start, stop, is_cell=is_cell)
 
     def _at(self, place: BlockPosition, position: int) -> int:
         line, column = place.at(position)
         return self._starts[line] + column
 
-    def _running(
+    def _inline_unit(
         self, token: Token, place: BlockPosition, start: int, stop: int, *, is_cell: bool
     ) -> tuple[int, int, TextUnit] | None:
         parser = self._parser
         items = parser.items(
             token, lambda first, last: self._text[self._at(place, first) : self._at(place, last)]
         )
-        found = list(runnings(items, f"line {self._first_line + place.line}"))
-        entries = tuple(part.entry for part in found if isinstance(part, Running))
+        found = list(text_runs(items, f"line {self._first_line + place.line}"))
+        entries = tuple(part.entry for part in found if isinstance(part, TextRun))
         if not entries:
             return None
 
         def spell(texts: Sequence[str]) -> str:
             begins_line = not is_cell and not token.meta.get("num_marks", 0)
-            return spell_inline(parser, found, texts, is_cell=is_cell, begins_line=begins_line)
+            return write_inline(parser, found, texts, is_cell=is_cell, begins_line=begins_line)
 
         return start, stop, TextUnit(entries, spell, self._text[start:stop])

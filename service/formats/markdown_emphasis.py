@@ -10,7 +10,7 @@ from service.formats.inline_runs import Item, Kind
 DELIMITERS = {"em": "*", "strong": "**", "s": "~~"}
 """Delimiters by meaning; unlike `_`, `*` may stand within a word."""
 
-_OTHERS = (DELIMITERS, DELIMITERS | {"em": "_"}, DELIMITERS | {"strong": "__"})
+_ALTERNATIVE_DELIMITERS = (DELIMITERS, DELIMITERS | {"em": "_"}, DELIMITERS | {"strong": "__"})
 
 
 def name_of(item: Item) -> str:
@@ -25,15 +25,15 @@ def spellings(items: Sequence[Item]) -> list[list[Item]]:
     Args:
         items: elements have no white space at their edges, and no emphasis element is empty.
     """
-    moved = _moved(items)
+    moved = _move_delimiters(items)
     others = [
         [replace(item, raw=marks[name_of(item)]) if name_of(item) else item for item in moved]
-        for marks in _OTHERS
+        for marks in _ALTERNATIVE_DELIMITERS
     ]
     return [list(items), moved, *others, [item for item in items if not name_of(item)]]
 
 
-def _moved(items: Sequence[Item]) -> list[Item]:
+def _move_delimiters(items: Sequence[Item]) -> list[Item]:
     """Move delimiters between a letter and punctuation past the punctuation, else past the letters."""
     moved = list(items)
     for step in (1, -1):
@@ -41,12 +41,12 @@ def _moved(items: Sequence[Item]) -> list[Item]:
         i = 0 if step > 0 else len(moved) - 1
         while 0 <= i < len(moved):
             if moved[i].kind is kind and name_of(moved[i]):
-                i = _move(moved, i, step)
+                i = _move_delimiter(moved, i, step)
             i += step
-    return list(_merged(moved))
+    return list(_merge_texts(moved))
 
 
-def _merged(items: Sequence[Item]) -> Iterator[Item]:
+def _merge_texts(items: Sequence[Item]) -> Iterator[Item]:
     for is_text, group in groupby(items, key=lambda item: item.kind is Kind.TEXT):
         if is_text:
             yield Item(Kind.TEXT, "".join(item.text for item in group))
@@ -54,7 +54,7 @@ def _merged(items: Sequence[Item]) -> Iterator[Item]:
             yield from group
 
 
-def _move(items: list[Item], i: int, step: int) -> int:
+def _move_delimiter(items: list[Item], i: int, step: int) -> int:
     """Move a delimiter if necessary; return where it is then, or the last item that was inspected.
 
     Args:
@@ -67,12 +67,12 @@ def _move(items: list[Item], i: int, step: int) -> int:
         return i
     num_signs = next((n for n, one in enumerate(inside[::step]) if _is_letter(one)), None)
     if num_signs is not None:
-        over, kept = _cut(inside, num_signs, step)
+        over, kept = _split_off(inside, num_signs, step)
         items[i + step] = replace(items[i + step], text=kept)
         items.insert(i + (step < 0), Item(Kind.TEXT, over))
         return i + (step > 0)
     num_letters = next((n for n, one in enumerate(outside[::-step]) if not _is_letter(one)), len(outside))
-    over, kept = _cut(outside, num_letters, -step)
+    over, kept = _split_off(outside, num_letters, -step)
     items[i - step] = replace(items[i - step], text=kept)
     items.insert(i + (step > 0), Item(Kind.TEXT, over))
     return i + (step < 0)
@@ -87,7 +87,7 @@ def _edge(text: str, step: int) -> str:
     return text[:1] if step > 0 else text[-1:]
 
 
-def _cut(text: str, num: int, step: int) -> tuple[str, str]:
+def _split_off(text: str, num: int, step: int) -> tuple[str, str]:
     """Split off characters at the beginning (1) or the end (-1); return them and the rest."""
     return (text[:num], text[num:]) if step > 0 else (text[len(text) - num :], text[: len(text) - num])
 

@@ -27,7 +27,7 @@ class BlockPosition:
         return self.at(position)[1]
 
 
-def find_lines(content: str, lines: Sequence[str], first: int, num_marks: int) -> BlockPosition:
+def locate_lines(content: str, lines: Sequence[str], first: int, num_marks: int) -> BlockPosition:
     """Locate the text of a paragraph or a heading.
 
     Args:
@@ -39,24 +39,24 @@ def find_lines(content: str, lines: Sequence[str], first: int, num_marks: int) -
     starts: list[int] = []
     columns: list[tuple[int, ...]] = []
     at = 0
-    for k, said in enumerate(content.split("\n")):
+    for k, content_line in enumerate(content.split("\n")):
         line = lines[first + k]
-        bare = said.lstrip(" \t")
+        stripped = content_line.lstrip(" \t")
         if num_marks:
-            column = line.find(bare, line.find("#" * num_marks) + num_marks)
+            column = line.find(stripped, line.find("#" * num_marks) + num_marks)
         else:
-            column = len(line.rstrip(" \t")) - len(bare.rstrip(" \t"))
-            column = column if line.startswith(bare.rstrip(" \t"), column) else -1
+            column = len(line.rstrip(" \t")) - len(stripped.rstrip(" \t"))
+            column = column if line.startswith(stripped.rstrip(" \t"), column) else -1
         if column < 0:
             raise _not_found(first + k)
-        num_left = len(said) - len(bare)
+        num_left = len(content_line) - len(stripped)
         starts.append(at)
-        columns.append(tuple([column] * num_left + [column + i for i in range(len(bare) + 1)]))
-        at += len(said) + 1
+        columns.append(tuple([column] * num_left + [column + i for i in range(len(stripped) + 1)]))
+        at += len(content_line) + 1
     return BlockPosition(first, tuple(starts), tuple(columns))
 
 
-def find_cell(content: str, lines: Sequence[str], line: int, after: int) -> BlockPosition:
+def locate_cell(content: str, lines: Sequence[str], line: int, after: int) -> BlockPosition:
     r"""Locate the text of a table cell, for whose `|` the document has `\|`.
 
     Args:
@@ -66,13 +66,13 @@ def find_cell(content: str, lines: Sequence[str], line: int, after: int) -> Bloc
         after: a column before the cell and after all previous cells.
     """
     for start in range(after, len(lines[line])):
-        columns = _matched(content, lines[line], start)
+        columns = _match_cell(content, lines[line], start)
         if columns is not None:
             return BlockPosition(line, (0,), (columns,))
     raise _not_found(line)
 
 
-def _matched(content: str, line: str, start: int) -> tuple[int, ...] | None:
+def _match_cell(content: str, line: str, start: int) -> tuple[int, ...] | None:
     columns: list[int] = []
     at = start
     for character in content:

@@ -10,7 +10,7 @@ from markdown_it.rules_block.reference import reference
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from service.formats.inline_runs import Item, Kind, paired
+from service.formats.inline_runs import Item, Kind, pair_halves
 
 _VERBATIM = re.compile(r"\[\^[^\[\]\s]++\](?::[ \t]+)?|\{\{[^{}]*\}\}|\{%[^{}%]*%\}")
 """Footnotes, as many applications support them, and template expressions."""
@@ -20,11 +20,11 @@ _FOOTNOTE = re.compile(r"\[\^[^\[\]\s]++\]")
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]*)")
 _OPEN = {"link_open": "link", "em_open": "em", "strong_open": "strong", "s_open": "s"}
 _CLOSE = {"link_close": "link", "em_close": "em", "strong_close": "strong", "s_close": "s"}
-_WHOLE = frozenset(["image", "autolink", "html_inline", "verbatim", "backticks"])
+_VERBATIM_RULES = frozenset(["image", "autolink", "html_inline", "verbatim", "backticks"])
 """Rules whose text stays as it is as a whole."""
 
 _Rule = Callable[[StateInline, bool], bool]
-Written = Callable[[int, int], str]
+SourceSlice = Callable[[int, int], str]
 """Returns a part of a text as the document has it."""
 
 
@@ -34,11 +34,11 @@ class MarkdownParser:
     def __init__(self) -> None:
         self._markdown = MarkdownIt("commonmark").enable(["table", "strikethrough"])
         rules = self._markdown.inline.ruler
-        rules.before("link", "verbatim", _verbatim)
+        rules.before("link", "verbatim", _verbatim_rule)
         names = rules.get_active_rules()
         for name, rule in zip(names, rules.getRules(""), strict=True):
-            rules.at(name, _noting(name, rule))
-        self._markdown.block.ruler.at("reference", _reference)
+            rules.at(name, _record_positions(name, rule))
+        self._markdown.block.ruler.at("reference", _link_definition_rule)
         self._env: dict[str, Any] = {}
         """Link definitions, known once a document is parsed."""
 
@@ -57,18 +57,18 @@ class MarkdownParser:
             before = token
             yield token
 
-    def items(self, token: Token, written: Written) -> list[Item]:
+    def items(self, token: Token, written: SourceSlice) -> list[Item]:
         """Return the text of a block and its inline elements."""
-        items = paired(list(_items(token.children or [], written)))
-        return _with_task(items) if token.meta.get("begins_item") else items
+        items = pair_halves(list(_items(token.children or [], written)))
+        return _split_task(items) if token.meta.get("begins_item") else items
 
     def shape(self, text: str) -> list[str]:
         """Parse a text and return its shape: see `shape_of`."""
         [token] = self._markdown.parseInline(text, self._env)
-        return shape_of(paired(list(_items(token.children or [], lambda first, last: text[first:last]))))
+        return shape_of(pair_halves(list(_items(token.children or [], lambda first, last: text[first:last]))))
 
 
-def _with_task(items: list[Item]) -> list[Item]:
+def _split_task(items: list[Item]) -> list[Item]:
     """Separate the checkbox of a task from the text after it."""
     num_texts = next((i for i, item in enumerate(items) if item.kind is not Kind.TEXT), len(items))
     text = "".join(item.text for item in items[:num_texts])
@@ -92,14 +92,14 @@ def shape_of(items: Iterable[Item]) -> list[str]:
     return [*shape, "".join(said)]
 
 
-def _reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own
+def _link_definition_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own
     """Parse a link definition, unless it is a footnote, which CommonMark does not know."""
     if state.src.startswith("[^", state.bMarks[start] + state.tShift[start]):
         return False
     return reference(state, start, end, silent)
 
 
-def _verbatim(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own
+def _verbatim_rule(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own
     found = _VERBATIM.match(state.src, state.pos, state.posMax)
     if found is None:
         return False
@@ -113,7 +113,7 @@ def _verbatim(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 -- the 
     return True
 
 
-def _noting(name: str, rule: _Rule) -> _Rule:
+def _record_positions(name: str, rule: _Rule) -> _Rule:
     """Wrap a rule so that its tokens report their positions."""
 
     def noting(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 -- the parser's own
@@ -123,16 +123,16 @@ def _noting(name: str, rule: _Rule) -> _Rule:
             return False
         if not silent:
             tokens = state.tokens[num_before + (has_pending and len(state.tokens) > num_before) :]
-            _note(name, state, start, tokens)
+            _record_position(name, state, start, tokens)
         return True
 
     return noting
 
 
-def _note(name: str, state: StateInline, start: int, tokens: list[Token]) -> None:
+def _record_position(name: str, state: StateInline, start: int, tokens: list[Token]) -> None:
     if not tokens:
         return
-    if name in _WHOLE:
+    if name in _VERBATIM_RULES:
         tokens[0].meta["span"] = start, state.pos
         for token in tokens[1:]:
             token.meta["is_in_whole"] = True
@@ -153,7 +153,7 @@ def _note(name: str, state: StateInline, start: int, tokens: list[Token]) -> Non
         tokens[-1].meta["span"] = start, state.pos
 
 
-def _items(tokens: list[Token], written: Written) -> Iterator[Item]:
+def _items(tokens: list[Token], written: SourceSlice) -> Iterator[Item]:
     for token in tokens:
         if token.meta.get("is_in_whole"):
             continue
@@ -166,12 +166,12 @@ def _items(tokens: list[Token], written: Written) -> Iterator[Item]:
                 Kind.OPEN, raw=written(first - (token.type == "strong_open"), last), note=_OPEN[token.type]
             )
         elif token.type in _CLOSE:
-            yield Item(Kind.CLOSE, raw=_closing(token, written), note=f"/{_CLOSE[token.type]}")
+            yield Item(Kind.CLOSE, raw=_closing_source(token, written), note=f"/{_CLOSE[token.type]}")
         else:
-            yield _whole(token, written(*span))
+            yield _verbatim_item(token, written(*span))
 
 
-def _closing(token: Token, written: Written) -> str:
+def _closing_source(token: Token, written: SourceSlice) -> str:
     first, last = token.meta["span"]
     raw = written(first, last + (token.type == "strong_close"))
     if token.type == "link_close" and raw in {"]", "][]"}:
@@ -179,7 +179,7 @@ def _closing(token: Token, written: Written) -> str:
     return raw
 
 
-def _whole(token: Token, raw: str) -> Item:
+def _verbatim_item(token: Token, raw: str) -> Item:
     if token.type == "hardbreak":
         return Item(Kind.WORD, raw=raw, ends_line=True)
     if token.type == "verbatim" and raw.startswith("[^") and raw.rstrip().endswith(":"):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from service.formats.inline_runs import Item, Kind, Running
+from service.formats.inline_runs import Item, Kind, TextRun
 from service.formats.markdown_emphasis import name_of, spellings
 from service.formats.markdown_parser import MarkdownParser, shape_of
 
@@ -27,9 +27,9 @@ _BLOCK = re.compile(r"(\s*)(?:([#>+\-=~:|])|(\d{1,9})([.)])(?=\s|\Z))")
 _PIPE = re.compile(r"(?<!\\)\|")
 
 
-def spell_inline(
+def write_inline(
     parser: MarkdownParser,
-    found: Sequence[Running | Item],
+    found: Sequence[TextRun | Item],
     texts: Sequence[str],
     *,
     is_cell: bool,
@@ -49,21 +49,23 @@ def spell_inline(
     for running in found:
         items += [running] if isinstance(running, Item) else running.with_text(next(given))
     text = ""
-    for spelling in spellings(_tidied(items)):
-        text = _spelt(spelling, begins_line=begins_line)
+    for spelling in spellings(_tidy_emphasis(items)):
+        text = _write_items(spelling, begins_line=begins_line)
         if parser.shape(text) == shape_of(spelling):
             break
     return _PIPE.sub(r"\\|", text) if is_cell else text
 
 
-def _spelt(items: Sequence[Item], *, begins_line: bool) -> str:
+def _write_items(items: Sequence[Item], *, begins_line: bool) -> str:
     written: list[str] = []
     is_line_begun = begins_line
     for item in items:
         if item.kind is Kind.TEXT:
             text = _SPECIAL.sub(r"\\\g<0>", " ".join(re.split(r"[\t\n\r ]+", item.text)))
             written.append(
-                _BLOCK.sub(_escaped, text, count=1) if is_line_begun and _BLOCK.match(text) else text
+                _BLOCK.sub(_escape_block_marker, text, count=1)
+                if is_line_begun and _BLOCK.match(text)
+                else text
             )
         else:
             written.append(item.raw)
@@ -71,13 +73,13 @@ def _spelt(items: Sequence[Item], *, begins_line: bool) -> str:
     return "".join(written)
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape_block_marker(found: re.Match[str]) -> str:
     if found[2]:
         return f"{found[1]}\\{found[2]}"
     return f"{found[1]}{found[3]}\\{found[4]}"
 
 
-def _tidied(items: Sequence[Item]) -> list[Item]:
+def _tidy_emphasis(items: Sequence[Item]) -> list[Item]:
     """Move white space at the edges of elements outside: delimiters must touch words. Drop empty emphasis."""
     tidied: list[Item] = []
     for item in items:

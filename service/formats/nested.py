@@ -3,22 +3,22 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from service.formats.inline_runs import Item, Running
+from service.formats.inline_runs import Item, TextRun
 from service.formats.text_units import TextUnit, joined
 from service.formats.xml_units import Element
 
-Spelt = Callable[[Element], str]
+WriteNested = Callable[[Element], str]
 """Returns a paragraph inside another one as it is written."""
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraphs:
+class ParagraphFormat:
     """How a format finds and writes its paragraphs."""
 
     is_paragraph: Callable[[Element], bool]
     is_left_alone: Callable[[Element], bool]
     """Whether an element is copied with all paragraphs in it."""
-    find: Callable[[Element, str, Spelt], list[Running | Item]]
+    find: Callable[[Element, str, WriteNested], list[TextRun | Item]]
     """Returns the content of a paragraph, given its location and how to write the paragraphs in it."""
     spell: Callable[[Element, Sequence[Item]], str]
     """Returns a paragraph with this content."""
@@ -28,7 +28,7 @@ class Paragraphs:
         nested = list(self._nested(element))
         inner = [self.passage(other, f"{place}, inside") for other in nested]
         found = self.find(element, place, _raw)
-        own = tuple(running.entry for running in found if isinstance(running, Running))
+        own = tuple(running.entry for running in found if isinstance(running, TextRun))
 
         def spell(texts: Sequence[str]) -> str:
             spelt: dict[int, str] = {}
@@ -46,13 +46,13 @@ class Paragraphs:
 
         return TextUnit(own + joined(inner).entries, spell, element.raw)
 
-    def written(self, element: Element, spelt: Spelt) -> str:
+    def written(self, element: Element, spelt: WriteNested) -> str:
         """Return an element with the paragraphs in it as `spelt` writes them."""
         if self.is_paragraph(element):
             return spelt(element)
         return element.raw if self.is_left_alone(element) else self._outer(element, spelt)
 
-    def _outer(self, element: Element, spelt: Spelt) -> str:
+    def _outer(self, element: Element, spelt: WriteNested) -> str:
         inner = [
             self.written(node, spelt) if isinstance(node, Element) else node.raw for node in element.nodes
         ]

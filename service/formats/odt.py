@@ -15,10 +15,10 @@ from zipfile import ZipFile
 from service.formats.archives import XmlMember, read_entries, write_archive
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
-from service.formats.inline_runs import Item, Kind, Running, folded, paired, runnings
-from service.formats.nested import Paragraphs, Spelt
+from service.formats.inline_runs import Item, Kind, TextRun, collapse_space, pair_halves, text_runs
+from service.formats.nested import ParagraphFormat, WriteNested
 from service.formats.text_units import TextUnit
-from service.formats.xml_units import Aside, Chars, Element, Name, xml_units
+from service.formats.xml_units import Chars, Element, Miscellaneous, Name, xml_units
 from service.markup.escaping import escape_xml
 
 _TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
@@ -26,7 +26,7 @@ _OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
 _MANIFEST = "META-INF/manifest.xml"
 _ENCRYPTION = Name("urn:oasis:names:tc:opendocument:xmlns:manifest:1.0", "encryption-data")
 _UNITS = frozenset([Name(_TEXT, "p"), Name(_TEXT, "h")])
-_LEFT_ALONE = frozenset([Name(_TEXT, "tracked-changes"), Name(_OFFICE, "annotation")])
+_UNTRANSLATED = frozenset([Name(_TEXT, "tracked-changes"), Name(_OFFICE, "annotation")])
 _CONTAINERS = frozenset(["span", "a", "meta"])
 _POINTS = frozenset(
     [
@@ -78,23 +78,23 @@ def _members(archive: ZipFile) -> Sequence[XmlMember]:
 
 def _parts(before: str, content: IO[bytes]) -> Iterator[str | TextUnit]:
     numbers = count(1)
-    for part in xml_units(content, _UNITS, left_alone=_LEFT_ALONE):
+    for part in xml_units(content, _UNITS, untranslated=_UNTRANSLATED):
         if isinstance(part, str):
             yield part
         else:
             yield _PARAGRAPHS.passage(part, f"{before}paragraph {next(numbers)}")
 
 
-def _find(element: Element, place: str, spelt: Spelt) -> list[Running | Item]:
-    items = _with_spaces(_content(element, spelt), element.prefix)
-    return list(runnings(paired(list(items)), place))
+def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | Item]:
+    items = _expand_spaces(_content(element, spelt), element.prefix)
+    return list(text_runs(pair_halves(list(items)), place))
 
 
-def _content(parent: Element, spelt: Spelt) -> Iterator[Item]:
+def _content(parent: Element, spelt: WriteNested) -> Iterator[Item]:
     for node in parent.nodes:
         if isinstance(node, Chars):
-            yield Item(Kind.TEXT, folded(node.text))
-        elif isinstance(node, Aside):
+            yield Item(Kind.TEXT, collapse_space(node.text))
+        elif isinstance(node, Miscellaneous):
             yield Item(Kind.POINT, raw=node.raw)
         elif node.name.uri == _TEXT and node.local in _CONTAINERS and node.close:
             yield Item(Kind.OPEN, raw=node.open)
@@ -103,10 +103,10 @@ def _content(parent: Element, spelt: Spelt) -> Iterator[Item]:
         elif node.name == Name(_TEXT, "s"):
             yield Item(Kind.POINT, raw=node.raw, note=f"{_SPACES_NOTE}{_num_spaces(node)}")
         elif node.name != Name(_TEXT, "soft-page-break"):  # where a page of the old text ended
-            yield _thing(node, _PARAGRAPHS.written(node, spelt))
+            yield _non_text_item(node, _PARAGRAPHS.written(node, spelt))
 
 
-def _with_spaces(items: Iterator[Item], prefix: str) -> Iterator[Item]:
+def _expand_spaces(items: Iterator[Item], prefix: str) -> Iterator[Item]:
     """Turn the first space of a space element into text, unless white space precedes the element."""
     is_after_space = True
     for item in items:
@@ -136,7 +136,7 @@ def _num_spaces(element: Element) -> int:
     return int(said)
 
 
-def _thing(element: Element, raw: str) -> Item:
+def _non_text_item(element: Element, raw: str) -> Item:
     """Return the item for an element that is not text."""
     half = _HALF.fullmatch(element.local)
     if half is not None:
@@ -151,7 +151,7 @@ def _thing(element: Element, raw: str) -> Item:
     return Item(Kind.POINT if element.local in _POINTS or is_anchored else Kind.WORD, raw=raw)
 
 
-def _spell(element: Element, items: Sequence[Item]) -> str:
+def _write_paragraph(element: Element, items: Sequence[Item]) -> str:
     prefix = element.prefix
     inner = [
         _SPACES.sub(lambda found: f" {_spaces(len(found[0]) - 1, prefix)}", escape_xml(item.text))
@@ -167,7 +167,7 @@ def _is_paragraph(element: Element) -> bool:
 
 
 def _is_left_alone(element: Element) -> bool:
-    return element.name in _LEFT_ALONE
+    return element.name in _UNTRANSLATED
 
 
-_PARAGRAPHS = Paragraphs(_is_paragraph, _is_left_alone, _find, _spell)
+_PARAGRAPHS = ParagraphFormat(_is_paragraph, _is_left_alone, _parse_paragraph, _write_paragraph)

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from service.formats.encodings import DECLARABLE, UTF_8, Writing, marked_writing
+from service.formats.encodings import CODECS_BY_LABEL, UTF_8, FileEncoding, encoding_from_mark
 from service.formats.errors import FileProblem
 
 HEAD_BYTES = 1024
@@ -18,7 +18,7 @@ class Page:
     """A decoded page."""
 
     text: str
-    writing: Writing
+    writing: FileEncoding
 
     def write(self, text: str) -> bytes:
         """Encode another text like this page; characters missing from its encoding become references.
@@ -34,13 +34,13 @@ class Page:
         return self.writing.byte_order_mark + encoded
 
 
-def read_page(content: bytes) -> Page:
+def decode_page(content: bytes) -> Page:
     """Decode a page by its byte order mark, else by the encoding that it declares, else as UTF-8.
 
     Raises:
         FileProblem: the page is in another encoding, or declares an unknown one.
     """
-    writing = marked_writing(content) or _declared_writing(content)
+    writing = encoding_from_mark(content) or _declared_writing(content)
     try:
         text = content[len(writing.byte_order_mark) :].decode(writing.encoding)
     except UnicodeDecodeError as error:
@@ -52,12 +52,12 @@ def read_page(content: bytes) -> Page:
     return Page(text, writing)
 
 
-def _declared_writing(content: bytes) -> Writing:
+def _declared_writing(content: bytes) -> FileEncoding:
     declared = _DECLARED.search(_COMMENT.sub(b"", content[:HEAD_BYTES]))
     if declared is None:
-        return Writing(UTF_8)
+        return FileEncoding(UTF_8)
     label = declared[1].decode("ascii", errors="backslashreplace")
-    known = DECLARABLE.get(label.lower())
+    known = CODECS_BY_LABEL.get(label.lower())
     if known is None:
         raise FileProblem(f"it declares the encoding {label[:40]!r}, which is not known; save it in UTF-8")
-    return Writing(known)
+    return FileEncoding(known)

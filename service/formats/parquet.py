@@ -38,9 +38,9 @@ class ParquetFormat:
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
         """See `FileFormat`."""
-        with _reading("it"):
+        with _parquet_errors("it"):
             file = pq.ParquetFile(source)
-        columns = self._wanted(file)
+        columns = self._select_columns(file)
         row = 0
         for group in range(file.num_row_groups):
             for batch in _batches(file, group, columns):
@@ -48,23 +48,23 @@ class ParquetFormat:
                     row += 1
                     for column, value in zip(columns, values, strict=True):
                         if _is_entry(value):
-                            yield Entry(value, _place(row, column))
+                            yield Entry(value, _location(row, column))
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
         """See `FileFormat`."""
-        with _reading("it"):
+        with _parquet_errors("it"):
             file = pq.ParquetFile(source)
-        columns = self._wanted(file)
+        columns = self._select_columns(file)
         row = 1
-        with _writer(file, columns, target) as writer:
+        with _open_writer(file, columns, target) as writer:
             for group in range(file.num_row_groups):
-                table = _translated(file, group, columns, texts, row)
+                table = _translate_group(file, group, columns, texts, row)
                 writer.write_table(table, row_group_size=max(table.num_rows, 1))
                 row += table.num_rows
         if next(texts, None) is not None:
             raise ValueError("more texts than entries")
 
-    def _wanted(self, file: Any) -> tuple[str, ...]:
+    def _select_columns(self, file: Any) -> tuple[str, ...]:
         """Check the columns and return them in file order."""
         names = file.schema_arrow.names
         for column in self._columns:
@@ -85,7 +85,7 @@ class ParquetFormat:
 
 
 @dataclass(slots=True)
-class _Size:
+class _GroupSize:
     """Memory use of a row group so far."""
 
     group: int
@@ -102,11 +102,11 @@ class _Size:
 
 def _batches(file: Any, group: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
     """Yield the rows of a group, `BATCH_ROWS` at a time."""
-    size = _Size(group)
-    with _reading(f"row group {group + 1}"):
+    size = _GroupSize(group)
+    with _parquet_errors(f"row group {group + 1}"):
         batches = file.iter_batches(batch_size=BATCH_ROWS, row_groups=[group], columns=columns)
     while True:
-        with _reading(f"row group {group + 1}"):
+        with _parquet_errors(f"row group {group + 1}"):
             batch = next(batches, None)
         if batch is None:
             return
@@ -114,17 +114,19 @@ def _batches(file: Any, group: int, columns: Sequence[str] | None = None) -> Ite
         yield batch
 
 
-def _translated(file: Any, group: int, columns: Sequence[str], texts: Iterator[str], first_row: int) -> Any:
+def _translate_group(
+    file: Any, group: int, columns: Sequence[str], texts: Iterator[str], first_row: int
+) -> Any:
     """Return a row group with texts in place of its entries."""
     batches = []
     chunks: dict[str, list[Any]] = {column: [] for column in columns}
     row = first_row
-    size = _Size(group)
+    size = _GroupSize(group)
     for batch in _batches(file, group):
         batches.append(batch)
         rows = [list(values) for values in zip(*_strings(batch, columns, group), strict=True)]
         for values in rows:
-            _fill(values, columns, texts, row)
+            _fill_row(values, columns, texts, row)
             row += 1
         for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
             chunks[column].append(pa.array(cells, _value_type(file.schema_arrow.field(column).type)))
@@ -139,29 +141,29 @@ def _translated(file: Any, group: int, columns: Sequence[str], texts: Iterator[s
     return table.unify_dictionaries()
 
 
-def _fill(values: list[str | None], columns: Sequence[str], texts: Iterator[str], row: int) -> None:
+def _fill_row(values: list[str | None], columns: Sequence[str], texts: Iterator[str], row: int) -> None:
     """Replace the entries of a row by texts."""
     for i, column in enumerate(columns):
         if not _is_entry(values[i]):
             continue
         text = next(texts, None)
         if text is None:
-            raise ValueError(f"fewer texts than entries: none for {_place(row, column)}")
+            raise ValueError(f"fewer texts than entries: none for {_location(row, column)}")
         try:
             text.encode()
         except UnicodeEncodeError as error:
             raise FileProblem(
-                f"{_place(row, column)}: its translation cannot be written in UTF-8: character "
+                f"{_location(row, column)}: its translation cannot be written in UTF-8: character "
                 f"{error.start + 1} of it is a lone surrogate"
             ) from error
         values[i] = text
 
 
-def _writer(file: Any, columns: Sequence[str], target: BinaryIO) -> Any:
+def _open_writer(file: Any, columns: Sequence[str], target: BinaryIO) -> Any:
     """Return a writer with the settings that the file was written with."""
     metadata = file.metadata
     written = metadata.row_group(0) if metadata.num_row_groups else None
-    with _reading("its metadata"):
+    with _parquet_errors("its metadata"):
         columns_written = [written.column(i) for i in range(metadata.num_columns)] if written else []
         chunks = [(chunk.path_in_schema, chunk) for chunk in columns_written]
     sorting = written.sorting_columns if written else ()
@@ -172,8 +174,8 @@ def _writer(file: Any, columns: Sequence[str], target: BinaryIO) -> Any:
         file.schema_arrow,
         version=metadata.format_version if is_known else "2.6",
         compression=_one_or_each({path: _codec(chunk) for path, chunk in chunks}, "snappy"),
-        use_dictionary=_all_or_those({path: chunk.has_dictionary_page for path, chunk in chunks}),
-        write_statistics=_all_or_those({path: chunk.is_stats_set for path, chunk in chunks}),
+        use_dictionary=_all_or_names({path: chunk.has_dictionary_page for path, chunk in chunks}),
+        write_statistics=_all_or_names({path: chunk.is_stats_set for path, chunk in chunks}),
         use_deprecated_int96_timestamps=any(chunk.physical_type == "INT96" for _, chunk in chunks),
         use_compliant_nested_type=not any(".list.item" in path for path, _ in chunks),
         store_schema=_ARROW_SCHEMA in (metadata.metadata or {}),
@@ -191,19 +193,19 @@ def _one_or_each(of_columns: dict[str, str], default: str) -> str | dict[str, st
     return different.pop() if len(different) == 1 else of_columns
 
 
-def _all_or_those(of_columns: dict[str, bool]) -> bool | list[str]:
+def _all_or_names(of_columns: dict[str, bool]) -> bool | list[str]:
     if all(of_columns.values()):
         return True
     return [name for name, is_so in of_columns.items() if is_so] or False
 
 
 def _strings(batch: Any, columns: Sequence[str], group: int) -> list[list[str | None]]:
-    with _reading(f"row group {group + 1}"):
+    with _parquet_errors(f"row group {group + 1}"):
         return [batch.column(column).to_pylist() for column in columns]
 
 
 @contextmanager
-def _reading(name: str) -> Iterator[None]:
+def _parquet_errors(name: str) -> Iterator[None]:
     try:
         yield
     except FileProblem:
@@ -225,5 +227,5 @@ def _is_entry(value: str | None) -> bool:
     return bool(value) and not str(value).isspace()
 
 
-def _place(row: int, column: str) -> str:
+def _location(row: int, column: str) -> str:
     return f"row {row}, column {column}"

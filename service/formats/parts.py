@@ -41,13 +41,13 @@ def write_parts(parts: Iterable[Part], texts: Iterator[str], target: BinaryIO) -
         ValueError: there are fewer texts than slots, or more.
     """
     for part in parts:  # not `writelines`, which compressing files lack
-        content = part if isinstance(part, bytes) else _spelled(part, next(texts, None))
+        content = part if isinstance(part, bytes) else _slot_bytes(part, next(texts, None))
         target.write(content)
     if next(texts, None) is not None:
         raise ValueError("more texts than entries")
 
 
-def _spelled(slot: Slot, text: str | None) -> bytes:
+def _slot_bytes(slot: Slot, text: str | None) -> bytes:
     if text is None:
         raise ValueError(f"fewer texts than entries: none for {slot.entry.place}")
     if text == slot.entry.text:

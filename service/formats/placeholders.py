@@ -28,20 +28,20 @@ A percent sign and a letter are no placeholder if the letter begins a word: "100
 """
 
 
-def with_placeholders(text: str) -> Iterator[Item]:
+def split_placeholders(text: str) -> Iterator[Item]:
     """Yield a text with its placeholders as items that stay as they are."""
     at = 0
     for found in PLACEHOLDER.finditer(text):
         if at < found.start():
             yield Item(Kind.TEXT, text[at : found.start()])
         is_tag = found[0].startswith("<")
-        yield Item(Kind.POINT if is_tag else Kind.WORD, raw=found[0], note=_half(found[0]))
+        yield Item(Kind.POINT if is_tag else Kind.WORD, raw=found[0], note=_half_note(found[0]))
         at = found.end()
     if at < len(text):
         yield Item(Kind.TEXT, text[at:])
 
 
-def _half(raw: str) -> str | None:
+def _half_note(raw: str) -> str | None:
     """Return a note that pairs start tags and end tags by name; None for anything else."""
     tag = re.match(r"<(/?)([A-Za-z][\w:-]*)", raw)
     if tag is None or raw.endswith("/>"):

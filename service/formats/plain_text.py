@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from service.formats.encodings import MAX_MARK_BYTES, UTF_8, Writing, marked_writing
+from service.formats.encodings import MAX_MARK_BYTES, UTF_8, FileEncoding, encoding_from_mark
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
 from service.formats.lines import LinesFormat
@@ -25,31 +25,31 @@ class PlainTextFormat:
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
         """See `FileFormat`."""
-        lines, _ = _opened(source)
+        lines, _ = _open_lines(source)
         return self._lines.read(lines)
 
     def write(self, source: BinaryIO, texts: Iterator[str], target: BinaryIO) -> None:
         """See `FileFormat`."""
-        lines, writing = _opened(source)
+        lines, writing = _open_lines(source)
         if writing is None:
             self._lines.write(lines, texts, target)
             return
         target.write(writing.byte_order_mark)
-        self._lines.write(lines, texts, cast("BinaryIO", _Recoding(target, writing.encoding)))
+        self._lines.write(lines, texts, cast("BinaryIO", _EncodingWriter(target, writing.encoding)))
 
 
-def _opened(source: BinaryIO) -> tuple[BinaryIO, Writing | None]:
+def _open_lines(source: BinaryIO) -> tuple[BinaryIO, FileEncoding | None]:
     """Return the lines in UTF-8, and the file's encoding; None if that is UTF-8."""
     beginning = source.read(MAX_MARK_BYTES)
-    writing = marked_writing(beginning)
+    writing = encoding_from_mark(beginning)
     if writing is None or writing.encoding == UTF_8:
-        raw: io.RawIOBase = _Replayed(beginning, source)
+        raw: io.RawIOBase = _ReplayReader(beginning, source)
         return cast("BinaryIO", io.BufferedReader(raw, _CHUNK_BYTES)), None
-    raw = _Recoded(_Replayed(beginning[len(writing.byte_order_mark) :], source), writing)
+    raw = _Utf8Reader(_ReplayReader(beginning[len(writing.byte_order_mark) :], source), writing)
     return cast("BinaryIO", io.BufferedReader(raw, _CHUNK_BYTES)), writing
 
 
-class _Replayed(io.RawIOBase):
+class _ReplayReader(io.RawIOBase):
     """A source from its beginning, part of which was already read. Closing it leaves the source open."""
 
     def __init__(self, beginning: bytes, source: BinaryIO) -> None:
@@ -69,10 +69,10 @@ class _Replayed(io.RawIOBase):
         return len(chunk)
 
 
-class _Recoded(io.RawIOBase):
+class _Utf8Reader(io.RawIOBase):
     """Content after a byte order mark, converted to UTF-8."""
 
-    def __init__(self, source: _Replayed, writing: Writing) -> None:
+    def __init__(self, source: _ReplayReader, writing: FileEncoding) -> None:
         super().__init__()
         self._source = source
         self._writing = writing
@@ -108,7 +108,7 @@ class _Recoded(io.RawIOBase):
         return text
 
 
-class _Recoding:
+class _EncodingWriter:
     """Output file that takes UTF-8, in whole characters, and writes another encoding."""
 
     def __init__(self, target: BinaryIO, encoding: str) -> None:

@@ -13,11 +13,11 @@ from typing import BinaryIO
 
 import polib
 
-from service.formats.encodings import declared_codec
+from service.formats.encodings import codec_of_label
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
-from service.formats.inline_runs import Item, Running, paired, runnings
-from service.formats.placeholders import with_placeholders
+from service.formats.inline_runs import Item, TextRun, pair_halves, text_runs
+from service.formats.placeholders import split_placeholders
 from service.formats.text_units import TextUnit, decode, encode, end, entries_of, written
 
 _CHARSET = re.compile(rb"^\"Content-Type:[^\"\n]*charset=([A-Za-z0-9_.:-]+)", re.MULTILINE | re.IGNORECASE)
@@ -58,7 +58,7 @@ def _encoding(content: bytes) -> str:
     label = "utf-8" if found is None else found[1].decode().lower()
     if label == _TEMPLATE_CHARSET:
         return "utf-8"
-    encoding = declared_codec(label)
+    encoding = codec_of_label(label)
     if encoding is None:
         raise FileProblem(
             f"its header declares the encoding {label[:40]!r}, which is not known; save it in UTF-8"
@@ -68,7 +68,7 @@ def _encoding(content: bytes) -> str:
 
 def _parts(text: str) -> Iterator[str | TextUnit]:
     lines = text.splitlines(keepends=True)  # as polib splits them
-    catalogue = _read(lines)
+    catalogue = _parse_catalogue(lines)
     singular_form = _singular_form(catalogue.metadata.get("Plural-Forms", ""))
     at = 0
     for entry in catalogue:
@@ -79,25 +79,25 @@ def _parts(text: str) -> Iterator[str | TextUnit]:
             if forms.get(field.form):
                 continue
             is_singular = not entry.msgid_plural or field.form == singular_form
-            found = _runnings(entry.msgid if is_singular else entry.msgid_plural, field)
+            found = _text_runs(entry.msgid if is_singular else entry.msgid_plural, field)
             yield "".join(lines[at : field.start])
-            yield _passage(found, field, "".join(lines[field.start : field.stop]))
+            yield _translation_unit(found, field, "".join(lines[field.start : field.stop]))
             at = field.stop
     yield "".join(lines[at:])
 
 
-def _read(lines: Sequence[str]) -> polib.POFile:
+def _parse_catalogue(lines: Sequence[str]) -> polib.POFile:
     for i, line in enumerate(lines):
         if _MAYBE_TEXT.match(line) and not _TEXT.fullmatch(line.strip()):
             raise FileProblem(f"line {i + 1} has no text between two quotation marks; mend it")
     try:
         # The line end keeps polib from taking a text of one line for a file name.
-        return polib.pofile("\n".join(_without_continuations(lines)) + "\n\n")
+        return polib.pofile("\n".join(_join_continuations(lines)) + "\n\n")
     except (OSError, ValueError, IndexError, UnicodeError) as error:
         raise FileProblem(f"it is no catalogue that gettext reads: {error}; mend that line") from error
 
 
-def _without_continuations(lines: Sequence[str]) -> list[str]:
+def _join_continuations(lines: Sequence[str]) -> list[str]:
     """Return the lines with each text on one line and without comments, for which polib takes quadratic time.
 
     Raises:
@@ -163,30 +163,30 @@ def _fields(lines: Sequence[str], first: int) -> Iterator[_Field]:
         yield _Field(int(found[1] or 0), found[0].strip().removesuffix('"').rstrip(), start, i)
 
 
-def _runnings(text: str, field: _Field) -> list[Running | Item]:
-    items = paired(list(with_placeholders(text)))
-    return list(runnings(items, f"line {field.start + 1}", keeps_space=True))
+def _text_runs(text: str, field: _Field) -> list[TextRun | Item]:
+    items = pair_halves(list(split_placeholders(text)))
+    return list(text_runs(items, f"line {field.start + 1}", keeps_space=True))
 
 
-def _passage(found: Sequence[Running | Item], field: _Field, raw: str) -> TextUnit:
+def _translation_unit(found: Sequence[TextRun | Item], field: _Field, raw: str) -> TextUnit:
     line_end = raw[len(raw.rstrip("\r\n")) :]
 
     def spell(texts: Sequence[str]) -> str:
         if texts and not any(texts):
             return raw
-        given = iter(texts)
-        said: list[str] = []
+        translations = iter(texts)
+        translated: list[str] = []
         for running in found:
-            items = [running] if isinstance(running, Item) else running.with_text(next(given))
-            said += [item.raw or item.text for item in items]
-        lines = _spelt("".join(said), field.tag)
+            items = [running] if isinstance(running, Item) else running.with_text(next(translations))
+            translated += [item.raw or item.text for item in items]
+        lines = _wrap_translation("".join(translated), field.tag)
         separator = line_end or "\n"
         return separator.join(lines) + line_end
 
-    return TextUnit(tuple(part.entry for part in found if isinstance(part, Running)), spell)
+    return TextUnit(tuple(part.entry for part in found if isinstance(part, TextRun)), spell)
 
 
-def _spelt(text: str, tag: str) -> list[str]:
+def _wrap_translation(text: str, tag: str) -> list[str]:
     """Return the lines of a translation, wrapped as gettext wraps them."""
     lines = str(polib.POEntry(msgid=".", msgstr=text)).rstrip("\n").split("\n")
     first = next(i for i, line in enumerate(lines) if line.startswith("msgstr "))

@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from typing import BinaryIO
 
 from dragoman.text.segmentation import segment
-from service.formats.cue_text import CueText, TagStyle, without_tags
+from service.formats.cue_text import CueText, TagStyle, strip_tags
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
 from service.formats.lines import Line, read_lines
@@ -23,7 +23,7 @@ MAX_PARAGRAPH_CHARACTERS = 1_000_000
 _SRT_TIMING = re.compile(r"\s*\d+:\d\d?:\d\d?[,.]\d{1,3}\s*-->\s*\d+:\d\d?:\d\d?[,.]\d{1,3}")
 _VTT_TIMING = "-->"
 _VTT_FIRST = re.compile(r"WEBVTT(?:[ \t]|\Z)")
-_TURN = re.compile(r"\s*[-\u2010-\u2015]\s*(?=\S)")
+_SPEAKER_DASH = re.compile(r"\s*[-\u2010-\u2015]\s*(?=\S)")
 """Dash before the words of a speaker."""
 
 
@@ -67,7 +67,7 @@ def _srt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
     has_begun = False
     for paragraph in _paragraphs(source):
         if _is_blank(paragraph[0]):
-            yield _content(paragraph)
+            yield _bytes_of(paragraph)
             continue
         timings = [i for i, line in enumerate(paragraph) if _SRT_TIMING.match(line.text)]
         if not (timings or has_begun):
@@ -76,15 +76,15 @@ def _srt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
                 "like 00:00:01,000 --> 00:00:02,000; this is no SubRip file"
             )
         has_begun = True
-        bounds = [*(_head_of(paragraph, timing) for timing in timings), len(paragraph)]
+        bounds = [*(_cue_start(paragraph, timing) for timing in timings), len(paragraph)]
         # Text after a blank line without a timing belongs to the cue before it.
         yield from _cue_parts(paragraph[: bounds[0]], TagStyle.SRT, language)
         for timing, (head, end) in zip(timings, pairwise(bounds), strict=True):
-            yield _content(paragraph[head : timing + 1])
+            yield _bytes_of(paragraph[head : timing + 1])
             yield from _cue_parts(paragraph[timing + 1 : end], TagStyle.SRT, language)
 
 
-def _head_of(paragraph: Sequence[Line], timing: int) -> int:
+def _cue_start(paragraph: Sequence[Line], timing: int) -> int:
     """Return where a cue begins: at its number, if it has one."""
     has_number = timing > 0 and paragraph[timing - 1].text.strip().isdecimal()
     return timing - 1 if has_number else timing
@@ -99,7 +99,7 @@ def _vtt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
         # Comments, styles and regions have no timing.
         end = len(paragraph) if timing is None or is_first else timing + 1
         is_first = False
-        yield _content(paragraph[:end])
+        yield _bytes_of(paragraph[:end])
         yield from _cue_parts(paragraph[end:], TagStyle.VTT, language)
 
 
@@ -131,7 +131,7 @@ def _cue_parts(lines: Sequence[Line], style: TagStyle, language: str) -> Iterato
     turn = 0
     turns: list[int] = []
     for i, line in enumerate(lines):
-        turn += i > 0 and (_TURN.match(line.text) is not None or i in sentence_starts)
+        turn += i > 0 and (_SPEAKER_DASH.match(line.text) is not None or i in sentence_starts)
         turns.append(turn)
     for _, numbered in groupby(zip(turns, lines, strict=True), key=lambda pair: pair[0]):
         yield from _turn_parts([line for _, line in numbered], style)
@@ -141,13 +141,13 @@ def _sentence_starts(lines: Sequence[Line], style: TagStyle, language: str) -> f
     """Return the lines that begin with a new sentence."""
     if len(lines) < 2:  # noqa: PLR2004 -- a line, and one before it
         return frozenset()
-    said = [without_tags(line.text, style).strip() for line in lines]
+    plain_lines = [strip_tags(line.text, style).strip() for line in lines]
     at = 0
     line_at: dict[int, int] = {}
-    for i, text in enumerate(said):
+    for i, text in enumerate(plain_lines):
         line_at[at] = i
         at += len(text) + 1
-    document = segment(" ".join(said), language)
+    document = segment(" ".join(plain_lines), language)
     found: set[int] = set()
     at = len(document.gaps[0])
     for sentence, gap in zip(document.segments, document.gaps[1:], strict=True):
@@ -158,11 +158,11 @@ def _sentence_starts(lines: Sequence[Line], style: TagStyle, language: str) -> f
 
 
 def _turn_parts(lines: Sequence[Line], style: TagStyle) -> Iterator[Part]:
-    dash = _TURN.match(lines[0].text)
+    dash = _SPEAKER_DASH.match(lines[0].text)
     start = 0 if dash is None else dash.end()
     running = " ".join([lines[0].text[start:], *(line.text for line in lines[1:])])
     text = CueText.of(" ".join(running.split()), style)
-    own = _content(lines)
+    own = _bytes_of(lines)
     if text.is_blank:
         yield own
         return
@@ -171,13 +171,13 @@ def _turn_parts(lines: Sequence[Line], style: TagStyle) -> Iterator[Part]:
         own = own[len(lines[0].mark) :]
     first, last = lines[0].number, lines[-1].number
     place = f"line {first}" if first == last else f"lines {first} to {last}"
-    spell = partial(_spell, text, lines[0].text[:start], tuple(line.ending for line in lines))
+    spell = partial(_encode_turn, text, lines[0].text[:start], tuple(line.ending for line in lines))
     yield Slot(Entry(text.entry_text, place, text.markup), own, spell)
 
 
-def _spell(text: CueText, before: str, endings: Sequence[bytes], translation: str) -> bytes:
+def _encode_turn(text: CueText, before: str, endings: Sequence[bytes], translation: str) -> bytes:
     """Return the lines of a turn, none of them blank; nothing for a blank translation."""
-    lines = text.broken(translation, len(endings))
+    lines = text.break_lines(translation, len(endings))
     if not lines:
         return b""
     lines[0] = before + lines[0]
@@ -190,5 +190,5 @@ def _is_blank(line: Line) -> bool:
     return not line.text or line.text.isspace()
 
 
-def _content(lines: Sequence[Line]) -> bytes:
+def _bytes_of(lines: Sequence[Line]) -> bytes:
     return b"".join(line.mark + line.text.encode() + line.ending for line in lines)

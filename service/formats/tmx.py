@@ -6,9 +6,9 @@ from typing import IO, BinaryIO
 
 from service.formats.entries import Entry, FileOptions
 from service.formats.errors import FileProblem
-from service.formats.inline_codes import segment_runnings, spell_segment
-from service.formats.inline_runs import Running
-from service.formats.language_tags import is_language
+from service.formats.inline_codes import parse_segment, write_segment
+from service.formats.inline_runs import TextRun
+from service.formats.language_tags import matches_language
 from service.formats.text_units import TextUnit, entries_of
 from service.formats.xml_text_units import write_xml
 from service.formats.xml_units import XML_NAMESPACE, Chars, Element, Name, xml_units
@@ -55,12 +55,16 @@ class TmxFormat:
                 continue
             number = next(numbers)
             variants = [(variant, _language(variant)) for variant in part.children("tuv")]
-            of_source = [
-                variant for variant, language in variants if not wanted or is_language(language, wanted)
+            source_variants = [
+                variant for variant, language in variants if not wanted or matches_language(language, wanted)
             ]
-            has_source = has_source or bool(of_source)
-            is_done = any(is_language(language, self._target) for _, language in variants)
-            yield part.raw if is_done or not of_source else self._unit(part, of_source[0], number)
+            has_source = has_source or bool(source_variants)
+            has_target = any(matches_language(language, self._target) for _, language in variants)
+            yield (
+                part.raw
+                if has_target or not source_variants
+                else self._unit(part, source_variants[0], number)
+            )
         if number and not has_source:
             raise FileProblem(
                 f"none of its {number} units has a segment in {wanted or UNDETERMINED}; name its language"
@@ -69,8 +73,8 @@ class TmxFormat:
     def _unit(self, unit: Element, variant: Element, number: int) -> TextUnit | str:
         place = f"unit {unit.attribute('tuid') or number}"
         segments = variant.children("seg")
-        found = segment_runnings(segments[0], place) if segments else []
-        entries = tuple(running.entry for running in found if isinstance(running, Running))
+        found = parse_segment(segments[0], place) if segments else []
+        entries = tuple(running.entry for running in found if isinstance(running, TextRun))
         if not entries:
             return unit.raw
         attribute = "xml:lang" if Name(XML_NAMESPACE, "lang") in variant.attributes else "lang"
@@ -78,8 +82,8 @@ class TmxFormat:
         def spell(texts: Sequence[str]) -> str:
             if not any(texts):
                 return unit.raw
-            inner = f"<seg>{spell_segment(found, texts)}</seg>"
-            return _with_variant(unit, f'<tuv {attribute}="{self._target}">{inner}</tuv>')
+            inner = f"<seg>{write_segment(found, texts)}</seg>"
+            return _insert_variant(unit, f'<tuv {attribute}="{self._target}">{inner}</tuv>')
 
         return TextUnit(entries, spell)
 
@@ -88,7 +92,7 @@ def _language(variant: Element) -> str:
     return variant.attribute("lang", XML_NAMESPACE) or variant.attribute("lang") or ""
 
 
-def _with_variant(unit: Element, variant: str) -> str:
+def _insert_variant(unit: Element, variant: str) -> str:
     """Return the unit with a variant added after its last one, with the same white space before it."""
     last = unit.nodes.index(unit.children("tuv")[-1])
     before = unit.nodes[last - 1] if last else None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import count
 
-from service.formats.inline_runs import Item, Kind, Running, folded, runnings
+from service.formats.inline_runs import Item, Kind, TextRun, collapse_space, text_runs
 from service.formats.text_units import TextUnit
 from service.markup.escaping import escape
 from service.markup.options import MarkupLanguage
@@ -25,7 +25,7 @@ def token_blocks(tokens: Sequence[MarkupToken], language: MarkupLanguage, place:
     for stop in [*breaks, len(tokens)]:
         stretch = tokens[start:stop]
         if any(token.kind is Kind.TEXT and token.text.strip() for token in stretch):
-            parts.append(_passage(stretch, language, f"{place}block {next(numbers)}"))
+            parts.append(_block_unit(stretch, language, f"{place}block {next(numbers)}"))
         else:
             parts += [token.raw for token in stretch]
         parts += [token.raw for token in tokens[stop : stop + 1]]
@@ -33,16 +33,18 @@ def token_blocks(tokens: Sequence[MarkupToken], language: MarkupLanguage, place:
     return parts
 
 
-def _passage(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str) -> TextUnit:
+def _block_unit(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str) -> TextUnit:
     items = [
         Item(Kind.WORD if token.ends_line else token.kind, token.text, token.raw, ends_line=token.ends_line)
         for token in tokens
     ]
     keeps_space = any(token.keeps_space and not token.is_section for token in tokens)
-    found = list(runnings(items, place, keeps_space=keeps_space))
+    found = list(text_runs(items, place, keeps_space=keeps_space))
 
     def said(text: str) -> str:
-        return escape(text if keeps_space else folded(text), language)  # an empty line ends HTML in Markdown
+        return escape(
+            text if keeps_space else collapse_space(text), language
+        )  # an empty line ends HTML in Markdown
 
     def spell(texts: Sequence[str]) -> str:
         given = iter(texts)
@@ -52,5 +54,5 @@ def _passage(tokens: Sequence[MarkupToken], language: MarkupLanguage, place: str
             spelt += [said(item.text) if item.kind is Kind.TEXT else item.raw for item in inner]
         return "".join(spelt)
 
-    entries = tuple(running.entry for running in found if isinstance(running, Running))
+    entries = tuple(running.entry for running in found if isinstance(running, TextRun))
     return TextUnit(entries, spell, "".join(token.raw for token in tokens))

@@ -15,10 +15,10 @@ from service.formats.errors import FileProblem
 from service.formats.inline_codes import (
     has_text_between_segments,
     marked_segments,
-    segment_runnings,
-    spell_segment,
+    parse_segment,
+    write_segment,
 )
-from service.formats.inline_runs import Running
+from service.formats.inline_runs import TextRun
 from service.formats.text_units import TextUnit, entries_of, joined
 from service.formats.xml_text_units import write_xml
 from service.formats.xml_units import Chars, Element, Name, xml_units
@@ -61,11 +61,11 @@ class XliffFormat:
                 continue
             is_root = not is_begun and _TAG.match(part) is not None  # a separate part: see `xml_units`
             if is_root and not _ROOT.match(part):
-                raise _no_xliff()
+                raise _no_xliff_error()
             is_begun = is_begun or is_root
             yield self._with_language(part) if is_root else part
         if not is_begun:
-            raise _no_xliff()
+            raise _no_xliff_error()
 
     def _with_language(self, root: str) -> str:
         if not _VERSION_2.search(root) or _TARGET_LANGUAGE.search(root):
@@ -73,7 +73,7 @@ class XliffFormat:
         return f'{root[:-1]} trgLang="{self._target}">'
 
 
-def _no_xliff() -> FileProblem:
+def _no_xliff_error() -> FileProblem:
     return FileProblem("there is no <xliff> in it, so it is no XLIFF file")
 
 
@@ -82,21 +82,21 @@ def _unit(unit: Element, number: int) -> TextUnit | str:
         return unit.raw
     place = f"unit {unit.attribute('id') or number}"
     if unit.local == "trans-unit":
-        return _with_target(unit, place, unit) or unit.raw
+        return _target_unit(unit, place, unit) or unit.raw
     parts: list[str | TextUnit] = [unit.open]
     for node in unit.nodes:
         is_segment = isinstance(node, Element) and node.name == Name(unit.name.uri, "segment")
-        passage = _with_target(node, place, unit) if isinstance(node, Element) and is_segment else None
+        passage = _target_unit(node, place, unit) if isinstance(node, Element) and is_segment else None
         parts.append(passage or node.raw)
     return joined([*parts, unit.close])
 
 
-def _with_target(holder: Element, place: str, unit: Element) -> TextUnit | None:
+def _target_unit(parent: Element, place: str, unit: Element) -> TextUnit | None:
     """Return the element around a source as a unit with a target; None if there is nothing to translate."""
-    sources, targets = holder.children("source"), holder.children("target")
+    sources, targets = parent.children("source"), parent.children("target")
     if len(sources) != 1:
         return None
-    source = next((one for one in holder.children("seg-source") if any(marked_segments(one))), sources[0])
+    source = next((one for one in parent.children("seg-source") if any(marked_segments(one))), sources[0])
     done = {
         segment.attribute("mid") or "": segment
         for target in targets
@@ -108,43 +108,43 @@ def _with_target(holder: Element, place: str, unit: Element) -> TextUnit | None:
         return None
     if any(map(has_text_between_segments, targets)) or not done.keys() <= mids:
         return None  # it was translated in other segments
-    found = segment_runnings(source, place, done)
-    entries = tuple(running.entry for running in found if isinstance(running, Running))
+    found = parse_segment(source, place, done)
+    entries = tuple(running.entry for running in found if isinstance(running, TextRun))
     if not entries:
         return None
-    is_first = holder is unit
+    is_first = parent is unit
 
     def spell(texts: Sequence[str]) -> str:
         if not any(texts):
-            return holder.raw
-        inner = spell_segment(found, texts)
-        begun = targets[0].open if targets else f"<{source.prefix}target>"
-        target = f"{_opened(begun, is_stated=is_first)}{inner}</{source.prefix}target>"
-        opened = holder.open if is_first else _opened(holder.open, is_stated=True)
-        return f"{opened}{''.join(_nodes(holder, target))}{holder.close}"
+            return parent.raw
+        inner = write_segment(found, texts)
+        start_tag = targets[0].open if targets else f"<{source.prefix}target>"
+        target = f"{_start_tag(start_tag, sets_state=is_first)}{inner}</{source.prefix}target>"
+        opened = parent.open if is_first else _start_tag(parent.open, sets_state=True)
+        return f"{opened}{''.join(_nodes(parent, target))}{parent.close}"
 
     return TextUnit(entries, spell)
 
 
-def _opened(tag: str, *, is_stated: bool) -> str:
-    """Return a start tag, from that of an empty element too, with the state `translated` if `is_stated`."""
-    begun = tag.removesuffix(">").removesuffix("/").rstrip()
-    if is_stated:
-        begun = _STATE.sub("", begun) + _STATE_FOR_TRANSLATED
-    return f"{begun}>"
+def _start_tag(tag: str, *, sets_state: bool) -> str:
+    """Return a start tag, from that of an empty element too, with the state `translated` if `sets_state`."""
+    start_tag = tag.removesuffix(">").removesuffix("/").rstrip()
+    if sets_state:
+        start_tag = _STATE.sub("", start_tag) + _STATE_FOR_TRANSLATED
+    return f"{start_tag}>"
 
 
-def _nodes(holder: Element, target: str) -> Iterator[str]:
+def _nodes(parent: Element, target: str) -> Iterator[str]:
     """Yield the content of a unit, with the target in place of the existing one or after the source."""
-    has_target = bool(holder.children("target"))
-    after = (holder.children("seg-source") or holder.children("source"))[-1]
+    has_target = bool(parent.children("target"))
+    after = (parent.children("seg-source") or parent.children("source"))[-1]
     space = ""
-    for i, node in enumerate(holder.nodes):
-        if isinstance(node, Element) and node.local == "target" and node.name.uri == holder.name.uri:
+    for i, node in enumerate(parent.nodes):
+        if isinstance(node, Element) and node.local == "target" and node.name.uri == parent.name.uri:
             yield target
             continue
         yield node.raw
         if node is after and not has_target:
-            before = holder.nodes[i - 1] if i else None
+            before = parent.nodes[i - 1] if i else None
             space = before.raw if isinstance(before, Chars) and not before.text.strip() else ""
             yield space + target

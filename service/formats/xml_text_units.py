@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import IO, BinaryIO
 
 from service.formats.text_units import TextUnit, end, written
-from service.formats.xml_units import encoding_of, xml_bytes
+from service.formats.xml_units import encode_xml, encoding_of
 
 XmlParts = Callable[[IO[bytes]], Iterator[str | TextUnit]]
 """Splits a seekable document into text and units, in order."""
 
 
-def xml_pieces(source: IO[bytes], texts: Iterator[str], parts: XmlParts) -> Iterator[bytes]:
+def translated_xml(source: IO[bytes], texts: Iterator[str], parts: XmlParts) -> Iterator[bytes]:
     """Yield a document with texts in place of its entries; characters its encoding lacks become references.
 
     Raises:
@@ -19,7 +19,7 @@ def xml_pieces(source: IO[bytes], texts: Iterator[str], parts: XmlParts) -> Iter
     """
     encoding = encoding_of(source)
     for part in written(parts(source), texts):
-        yield xml_bytes(part, encoding)
+        yield encode_xml(part, encoding)
 
 
 def write_xml(source: BinaryIO, texts: Iterator[str], target: BinaryIO, parts: XmlParts) -> None:
@@ -29,6 +29,6 @@ def write_xml(source: BinaryIO, texts: Iterator[str], target: BinaryIO, parts: X
         FileProblem: the document cannot be read.
         ValueError: there are fewer texts than entries, or more.
     """
-    for piece in xml_pieces(source, texts, parts):  # noqa: FURB122 -- compressing files lack `writelines`
+    for piece in translated_xml(source, texts, parts):  # noqa: FURB122 -- compressing files lack `writelines`
         target.write(piece)
     end(texts)

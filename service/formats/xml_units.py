@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import IO, NamedTuple
 from xml.parsers import expat
 
-from service.formats.encodings import declared_codec
+from service.formats.encodings import codec_of_label
 from service.formats.errors import FileProblem
 from service.markup.xml_tokens import MAX_DEPTH
 
@@ -60,7 +60,7 @@ class Chars:
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class Miscellaneous:
     """A comment, a processing instruction, or a reference to an entity that is declared elsewhere."""
 
     raw: str
@@ -76,7 +76,7 @@ class Element:
     attributes: dict[Name, str]
     open: str
     """Start tag as written; the whole element if that is empty."""
-    nodes: list["Element | Chars | Aside"] = field(default_factory=list)
+    nodes: list["Element | Chars | Miscellaneous"] = field(default_factory=list)
     close: str = ""
     """End tag as written; empty for an empty element."""
 
@@ -132,7 +132,7 @@ def encoding_of(source: IO[bytes]) -> str:
     if declared is None:
         return "utf-8"
     label = declared[1].decode()
-    codec = declared_codec(label)
+    codec = codec_of_label(label)
     if codec is None:
         raise FileProblem(f"it declares the encoding {label[:40]!r}, which is not known; save it in UTF-8")
     return codec
@@ -142,7 +142,7 @@ def xml_units(
     source: IO[bytes],
     units: frozenset[Name],
     *,
-    left_alone: frozenset[Name] = frozenset(),
+    untranslated: frozenset[Name] = frozenset(),
     allows_doctype: bool = False,
 ) -> Iterator[str | Element]:
     """Yield the parts of a document in order; concatenated, they are the document.
@@ -152,7 +152,7 @@ def xml_units(
     Args:
         source: seekable, at the beginning of the document.
         units: names of the elements to yield as trees; those inside another unit stay in its tree.
-        left_alone: names of elements in which there are no units.
+        untranslated: names of elements in which there are no units.
         allows_doctype: whether a document type declaration is allowed; declarations of entities never are.
 
     Raises:
@@ -160,7 +160,7 @@ def xml_units(
     """
     encoding = encoding_of(source)
     decoder = codecs.getincrementaldecoder(encoding)()
-    reader = _Reader(units, left_alone, allows_doctype=allows_doctype)
+    reader = _Reader(units, untranslated, allows_doctype=allows_doctype)
     is_final = False
     while not is_final:
         # Expat reads an incomplete token again from its beginning: growing chunks keep that linear.
@@ -173,7 +173,7 @@ def xml_units(
         yield from reader.feed(text.encode(), is_final=is_final)
 
 
-def xml_bytes(text: str, encoding: str) -> bytes:
+def encode_xml(text: str, encoding: str) -> bytes:
     """Encode the text of a document; characters missing from the encoding become references."""
     return text.encode(encoding, "xmlcharrefreplace")
 
@@ -194,14 +194,16 @@ class _Event:
 class _Reader:
     """Builds the parts of a document from the events of expat."""
 
-    def __init__(self, units: frozenset[Name], left_alone: frozenset[Name], *, allows_doctype: bool) -> None:
+    def __init__(
+        self, units: frozenset[Name], untranslated: frozenset[Name], *, allows_doctype: bool
+    ) -> None:
         self._units = units
-        self._left_alone = left_alone
+        self._left_alone = untranslated
         self._allows_doctype = allows_doctype
         self._events: list[_Event] = [_Event(0)]
         self._buffer = bytearray()
         self._buffer_start = 0
-        self._depth = self._depth_alone = 0
+        self._depth = self._untranslated_depth = 0
         self._open: list[Element] = []
         """Open elements of the current unit, outermost first."""
         self._parser = parser = expat.ParserCreate("utf-8", " ")
@@ -231,17 +233,17 @@ class _Reader:
     def feed(self, chunk: bytes, *, is_final: bool) -> Iterator[str | Element]:
         """Yield what is complete so far."""
         self._parse(chunk, is_final=is_final)
-        said: list[str] = []
-        for found, is_root in self._whole():
+        pieces: list[str] = []
+        for found, is_root in self._complete_parts():
             if isinstance(found, str) and not is_root:
-                said.append(found)
+                pieces.append(found)
                 continue
-            if said:
-                yield "".join(said)
-                said = []
+            if pieces:
+                yield "".join(pieces)
+                pieces = []
             yield found
-        if said:
-            yield "".join(said)
+        if pieces:
+            yield "".join(pieces)
 
     def _parse(self, chunk: bytes, *, is_final: bool) -> None:
         self._buffer.extend(chunk)
@@ -255,12 +257,12 @@ class _Reader:
         if is_final:
             self._events.append(_Event(self._buffer_start + len(self._buffer)))
 
-    def _whole(self) -> Iterator[tuple[str | Element, bool]]:
+    def _complete_parts(self) -> Iterator[tuple[str | Element, bool]]:
         """Yield complete text and units, each with whether it is the start tag of the root."""
         at = 0
         for event, following in zip(self._events, self._events[1:], strict=False):
             end = following.start - self._buffer_start
-            found = self._place(event, self._buffer[at:end].decode())
+            found = self._add_event(event, self._buffer[at:end].decode())
             at = end
             if found is not None:
                 yield found, event.is_root
@@ -268,10 +270,10 @@ class _Reader:
         self._buffer_start += at
         self._events = self._events[-1:]
 
-    def _place(self, event: _Event, raw: str) -> str | Element | None:
+    def _add_event(self, event: _Event, raw: str) -> str | Element | None:
         """Process an event; return the text or unit that it completes, if any."""
         element = event.opened
-        if not self._open and not self._begins_unit(event):
+        if not self._open and not self._is_unit_start(event):
             return raw
         if element is not None:
             element.open = raw
@@ -279,25 +281,25 @@ class _Reader:
                 self._open[-1].nodes.append(element)
             self._open.append(element)
             if len(self._open) > MAX_UNIT_DEPTH:
-                raise _too_deep(MAX_UNIT_DEPTH)
+                raise _depth_error(MAX_UNIT_DEPTH)
         elif event.is_end:
             ended = self._open.pop()
             ended.close = raw
             return None if self._open else ended
         elif event.text is None:
             if raw:
-                self._open[-1].nodes.append(Aside(raw))
+                self._open[-1].nodes.append(Miscellaneous(raw))
         else:
             self._open[-1].nodes.append(Chars("".join(event.text), raw))
         return None
 
-    def _begins_unit(self, event: _Event) -> bool:
+    def _is_unit_start(self, event: _Event) -> bool:
         element = event.opened
         if element is None:
-            self._depth_alone -= event.is_end and self._depth_alone > 0
+            self._untranslated_depth -= event.is_end and self._untranslated_depth > 0
             return False
-        if self._depth_alone or element.name in self._left_alone:
-            self._depth_alone += 1
+        if self._untranslated_depth or element.name in self._left_alone:
+            self._untranslated_depth += 1
             return False
         return element.name in self._units
 
@@ -309,7 +311,7 @@ class _Reader:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise _too_deep(MAX_DEPTH)
+            raise _depth_error(MAX_DEPTH)
         if len(attributes) > MAX_ATTRIBUTES:
             raise FileProblem(
                 f"an element has {len(attributes):,} attributes, more than {MAX_ATTRIBUTES:,}; save it in a "
@@ -327,9 +329,9 @@ class _Reader:
     def _text(self, text: str) -> None:
         if self._events[-1].text is None:
             self._start_text()
-        said = self._events[-1].text
-        if said is not None:
-            said.append(text)
+        pieces = self._events[-1].text
+        if pieces is not None:
+            pieces.append(text)
 
     def _start_text(self) -> None:
         """Begin a text, which extends to the next tag and includes CDATA sections."""
@@ -357,7 +359,7 @@ class _Reader:
         return known
 
 
-def _too_deep(limit: int) -> FileProblem:
+def _depth_error(limit: int) -> FileProblem:
     return FileProblem(f"more than {limit} elements are inside each other; save it in a plainer form")
 
 

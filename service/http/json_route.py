@@ -46,10 +46,10 @@ class JsonRoute(APIRoute):
             require_json_type(connection)
             connection.caller = await self.authenticate(connection)
             requested = await parsed(await read_body(connection), parse)
-            given: BaseModel | Response = await self.endpoint(requested, connection)
-            if isinstance(given, Response):
-                return given
-            return SafeJSONResponse(given.model_dump(mode="json", exclude_unset=only_set))
+            response_model: BaseModel | Response = await self.endpoint(requested, connection)
+            if isinstance(response_model, Response):
+                return response_model
+            return SafeJSONResponse(response_model.model_dump(mode="json", exclude_unset=only_set))
 
         return handle
 

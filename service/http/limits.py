@@ -68,7 +68,7 @@ class BodyLimits:
     def has_files(self, path: str) -> bool:
         return path in self.streamed_paths or path in self.document_paths
 
-    def most_bytes(self, path: str) -> int:
+    def max_bytes(self, path: str) -> int:
         if path in self.streamed_paths:
             return self.streamed_paths[path]
         return self.max_document_bytes if path in self.document_paths else self.max_body_bytes
@@ -93,11 +93,11 @@ class BodyLimitMiddleware:
             await self.app(scope, receive, send)
             return
         path = scope["path"]
-        most_bytes = self.limits.most_bytes(path)
-        if _announced_bytes(scope) > most_bytes:
-            await self.forms.respond(body_too_large_error(most_bytes), path)(scope, receive, send)
+        max_bytes = self.limits.max_bytes(path)
+        if _announced_bytes(scope) > max_bytes:
+            await self.forms.respond(body_too_large_error(max_bytes), path)(scope, receive, send)
             return
-        with self._uploads.under_way(client_of(scope, has_keys=self.limits.uploads.has_keys)) as upload:
+        with self._uploads.track(client_of(scope, has_keys=self.limits.uploads.has_keys)) as upload:
             try:
                 if self.limits.has_files(path):
                     upload.grow_to(_announced_bytes(scope))
@@ -157,7 +157,7 @@ class _BodyReceiver:
         self._receive = receive
         self._send = send
         self._is_answered = False
-        self._most_bytes = limits.most_bytes(path)
+        self._most_bytes = limits.max_bytes(path)
         self._timeout_s = limits.timeout_s
         # Only waits for the client count, not the time that the server takes to process a piece.
         self._remaining_wait_s = limits.timeout_s
@@ -222,9 +222,9 @@ def client_address(scope: Scope) -> str:
     return "" if client is None else str(client[0])
 
 
-def body_too_large_error(most_bytes: int) -> ApiError:
+def body_too_large_error(max_bytes: int) -> ApiError:
     """Return the error for a body that is too large. Its rest is not read, so its connection must close."""
-    problem = f"the body has more than {most_bytes} bytes; send the texts in several requests"
+    problem = f"the body has more than {max_bytes} bytes; send the texts in several requests"
     return ApiError(ErrorKind.TOO_LARGE, problem, headers=CLOSE)
 
 

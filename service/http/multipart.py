@@ -152,9 +152,9 @@ def _malformed_errors() -> Iterator[None]:
         raise FormError("it is malformed") from error
 
 
-def _add(buffer: bytearray, data: bytes, most_bytes: int, what: str) -> None:
-    if len(buffer) + len(data) > most_bytes:
-        raise FormError(f"{what} has more than {most_bytes} bytes")
+def _add(buffer: bytearray, data: bytes, max_bytes: int, what: str) -> None:
+    if len(buffer) + len(data) > max_bytes:
+        raise FormError(f"{what} has more than {max_bytes} bytes")
     buffer += data
 
 

@@ -43,7 +43,7 @@ class TelemetryMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        note = begin_request(Headers(scope=scope).get(REQUEST_ID_HEADER))
+        record = begin_request(Headers(scope=scope).get(REQUEST_ID_HEADER))
         began_s = time.perf_counter()
         # Unless a response starts, the client has disconnected.
         status = CLIENT_GONE
@@ -52,7 +52,7 @@ class TelemetryMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[REQUEST_ID_HEADER] = note.request_id
+                MutableHeaders(scope=message)[REQUEST_ID_HEADER] = record.request_id
             await send(message)
 
         self.counters.in_flight += 1
@@ -65,22 +65,22 @@ class TelemetryMiddleware:
             self.counters.in_flight -= 1
             duration_s = time.perf_counter() - began_s
             self.counters.count(api_of(scope), route_of(scope), status_class_of(status), duration_s)
-            if note.characters:
-                self.counters.characters.add(api_of(scope), amount=note.characters)
-            self._log(scope, note, status, duration_s)
+            if record.characters:
+                self.counters.characters.add(api_of(scope), amount=record.characters)
+            self._log(scope, record, status, duration_s)
 
-    def _log(self, scope: Scope, note: RequestRecord, status: int, duration_s: float) -> None:
+    def _log(self, scope: Scope, record: RequestRecord, status: int, duration_s: float) -> None:
         fields: dict[str, object] = {
             "method": method_of(scope),
             "route": route_of(scope),
             "status": status,
             "duration_ms": round(duration_s * 1e3, 1),
             "api": api_of(scope),
-            "characters": note.characters,
+            "characters": record.characters,
         }
         if self.options.addresses and scope.get("client"):
             fields["address"] = scope["client"][0]
         level = logging.DEBUG if route_of(scope) in QUIET_ROUTES else logging.INFO
         logger.log(level, "request", extra={"fields": fields})
-        if self.options.texts and note.texts:
-            logger.debug("texts", extra={"fields": {"texts": list(note.texts)}})
+        if self.options.texts and record.texts:
+            logger.debug("texts", extra={"fields": {"texts": list(record.texts)}})

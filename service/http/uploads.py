@@ -34,7 +34,7 @@ class Uploads:
     _by_client: Counter[str] = field(default_factory=Counter)
 
     @contextmanager
-    def under_way(self, client: str) -> Iterator["Upload"]:
+    def track(self, client: str) -> Iterator["Upload"]:
         """Count a body until the block ends, which includes its response."""
         upload = Upload(self, client)
         try:

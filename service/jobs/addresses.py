@@ -71,7 +71,7 @@ def parse_webhook_url(url: str) -> WebhookUrl:
     return WebhookUrl(parts.scheme, host, PORTS[parts.scheme] if port is None else port, target)
 
 
-def find_peer(url: WebhookUrl, *, allows_private: bool) -> Peer:
+def resolve_peer(url: WebhookUrl, *, allows_private: bool) -> Peer:
     """Resolve a URL's host and return an address that may be connected to.
 
     Raises:
@@ -92,7 +92,7 @@ def find_peer(url: WebhookUrl, *, allows_private: bool) -> Peer:
 def require_public(address: str) -> None:
     """Raise AddressRejected for an address that is private, loopback, link-local or otherwise not public."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
-    if not all(map(_is_public, _led_to(parsed))):
+    if not all(map(_is_public, _reachable_addresses(parsed))):
         raise AddressRejected("leads to an address that is not of the public internet")
 
 
@@ -101,14 +101,14 @@ def reject_private_literal(url: WebhookUrl) -> None:
     host = url.host.removesuffix(".")
     if host == "localhost" or host.endswith(".localhost"):
         raise AddressRejected("leads to an address that is not of the public internet")
-    address = _literal(host)
+    address = _parse_literal(host)
     if address is not None:  # names are resolved when the webhook is sent
         require_public(str(address))
 
 
 def _check_host(host: str) -> None:
     """Raise AddressRejected for a host that is neither an address nor a name that can be resolved."""
-    if _literal(host) is not None:
+    if _parse_literal(host) is not None:
         return
     labels = host.removesuffix(".").split(".")
     if len(host) > MAX_HOST_LENGTH or not all(map(_LABEL.fullmatch, labels)):
@@ -120,7 +120,7 @@ def _check_host(host: str) -> None:
         raise AddressRejected("names a host by numbers; write four of them from 0 to 255, with dots between")
 
 
-def _literal(host: str) -> IpAddress | None:
+def _parse_literal(host: str) -> IpAddress | None:
     """Return the host as an address; None if it is a name."""
     try:
         return ipaddress.ip_address(host.removesuffix("."))
@@ -133,7 +133,7 @@ def _is_public(address: IpAddress) -> bool:
     return address.is_global and not (address.is_multicast or address.is_reserved or is_of_a_site)
 
 
-def _led_to(address: IpAddress) -> list[IpAddress]:
+def _reachable_addresses(address: IpAddress) -> list[IpAddress]:
     """Return all addresses that a packet to this one may reach."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]

@@ -20,7 +20,7 @@ from service.settings import SettingsError
 PIECE_BYTES = 256 * 1024
 
 
-class Blobs(Protocol):
+class BlobStore(Protocol):
     """A store of files. All methods wait for a disk or a network, and raise OSError if it fails."""
 
     def put(self, name: str, file: Path) -> None:
@@ -69,15 +69,15 @@ class FolderBlobs:
     def put(self, name: str, file: Path) -> None:
         path = self.folder / name
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        unfinished = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+        filter_unfinished = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
         try:
-            with file.open("rb") as source, unfinished.open("xb") as target:
+            with file.open("rb") as source, filter_unfinished.open("xb") as target:
                 shutil.copyfileobj(source, target, PIECE_BYTES)
                 target.flush()
                 os.fsync(target.fileno())
-            unfinished.replace(path)
+            filter_unfinished.replace(path)
         finally:
-            unfinished.unlink(missing_ok=True)
+            filter_unfinished.unlink(missing_ok=True)
         for folder in (path.parent, self.folder):
             _sync_folder(folder)
 
@@ -112,34 +112,34 @@ class RemoteBlobs:
     def check(self) -> None:
         """Write and remove a file: only this shows that a bucket is missing or read-only."""
         path = self._path(f"check-{secrets.token_hex(8)}")
-        with _failing_as_os():
+        with _as_os_errors():
             self.files.pipe_file(path, b"")
             self.files.rm_file(path)
 
     def put(self, name: str, file: Path) -> None:
-        with _failing_as_os():
+        with _as_os_errors():
             self.files.put_file(str(file), self._path(name))
 
     def local(self, name: str, folder: Path) -> Path:
         copy = folder / name.replace("/", "-")
-        with _failing_as_os():
+        with _as_os_errors():
             self.files.get_file(self._path(name), str(copy))
         return copy
 
     def read(self, name: str, start: int, stop: int) -> Iterator[bytes]:
-        with _failing_as_os(), self.files.open(self._path(name), "rb") as file:
+        with _as_os_errors(), self.files.open(self._path(name), "rb") as file:
             yield from _pieces(file, start, stop)
 
     def remove(self, job_id: str) -> None:
-        with _failing_as_os(), suppress(FileNotFoundError):
+        with _as_os_errors(), suppress(FileNotFoundError):
             self.files.rm(self._path(job_id), recursive=True)
 
     def remove_one(self, name: str) -> None:
-        with _failing_as_os(), suppress(FileNotFoundError):
+        with _as_os_errors(), suppress(FileNotFoundError):
             self.files.rm_file(self._path(name))
 
     def jobs(self) -> list[str]:
-        with _failing_as_os(), suppress(FileNotFoundError):
+        with _as_os_errors(), suppress(FileNotFoundError):
             return [path.rstrip("/").rpartition("/")[2] for path in self.files.ls(self.root, detail=False)]
         return []
 
@@ -147,7 +147,7 @@ class RemoteBlobs:
         return f"{self.root}/{name}"
 
 
-def open_blobs(where: str) -> Blobs:
+def open_blobs(where: str) -> BlobStore:
     """Open a folder, which is created if missing and private to this user, or a URL that fsspec supports.
 
     Raises:
@@ -188,7 +188,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _failing_as_os() -> Iterator[None]:
+def _as_os_errors() -> Iterator[None]:
     """Convert all errors to OSError: each store raises its own classes."""
     try:
         yield

@@ -16,23 +16,23 @@ from service.http.errors import SERVER_FAILED, log_unexpected
 from service.http.threads import run_in_thread
 from service.jobs.errors import AddressRejected
 from service.jobs.job import Job, WebhookState
-from service.jobs.responses import present_job
+from service.jobs.responses import job_response
 from service.jobs.webhook_queue import WebhookQueue
-from service.jobs.webhooks import MAX_TRIES, DeliveryFailed, Message, WebhookOptions, deliver, pause_after
+from service.jobs.webhooks import MAX_TRIES, DeliveryFailed, Message, WebhookOptions, deliver, retry_delay_s
 from service.telemetry.worker_counters import WorkerCounters
 
 MAX_DELIVERIES = 16
 """Maximum number of simultaneous deliveries in this process."""
 MAX_DELIVERIES_OF_KEY = 2
 """The same for one key, so that slow receivers delay only the webhooks of their own key."""
-HOLD_S = 120.0
+CLAIM_S = 120.0
 """Seconds for which no other process tries to send a claimed message."""
 RETRIED = "retried"
 
 logger = logging.getLogger(__name__)
 
 
-class Deliveries:
+class WebhookSender:
     """Sends due webhooks, on one event loop."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Deliveries:
         self._options = options
         self._counters = counters
         self._poll_s = poll_s
-        self._under_way = Counter[str | None]()
+        self._in_progress = Counter[str | None]()
         self._has_ended = asyncio.Event()
 
     async def keep_sending(self, beat: Callable[[], None]) -> None:
@@ -57,18 +57,18 @@ class Deliveries:
                 job = await self._claim()
                 beat()
                 if job is not None:
-                    self._under_way[job.key_id] += 1
+                    self._in_progress[job.key_id] += 1
                     tasks.start_soon(self._send, job)
                     continue
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._has_ended.wait(), self._poll_s)
 
     async def _claim(self) -> Job | None:
-        if self._under_way.total() >= MAX_DELIVERIES:
+        if self._in_progress.total() >= MAX_DELIVERIES:
             return None
-        busy = [key for key, count in self._under_way.items() if count >= MAX_DELIVERIES_OF_KEY]
+        busy = [key for key, count in self._in_progress.items() if count >= MAX_DELIVERIES_OF_KEY]
         try:
-            return await run_in_thread(lambda: self._queue.claim(HOLD_S, busy))
+            return await run_in_thread(lambda: self._queue.claim(CLAIM_S, busy))
         except StoreError as error:
             logger.error("webhooks cannot be looked up: %s", error)  # noqa: TRY400 -- a traceback adds nothing
             return None
@@ -80,7 +80,7 @@ class Deliveries:
         except StoreError as error:  # it is due again once the hold is over
             logger.error("job %s: what came of its webhook cannot be kept: %s", job.id, error)  # noqa: TRY400
         finally:
-            self._under_way[job.key_id] -= 1
+            self._in_progress[job.key_id] -= 1
             self._has_ended.set()
 
     async def _try(self, job: Job) -> Callable[[], None]:
@@ -101,7 +101,7 @@ class Deliveries:
         return partial(self._queue.end, job.id, WebhookState.DELIVERED)
 
     def _try_again(self, job: Job, problem: str) -> Callable[[], None]:
-        pause_s = pause_after(job.webhook_tries, self._options.first_pause_s)
+        pause_s = retry_delay_s(job.webhook_tries, self._options.first_pause_s)
         if pause_s is None:
             return self._give_up(job, problem)
         logger.info("job %s: its end was not told, at try %d: %s", job.id, job.webhook_tries, problem)
@@ -116,5 +116,5 @@ class Deliveries:
 
 def _body(job: Job) -> bytes:
     """Return the message's body, which is the same at every try: it does not include the webhook's state."""
-    content = present_job(job).model_dump(mode="json", exclude={"webhook"})
+    content = job_response(job).model_dump(mode="json", exclude={"webhook"})
     return json.dumps({"type": "job.ended", "job": content}).encode()

@@ -16,10 +16,10 @@ from service.http.threads import run_in_thread
 from service.jobs.cleanup import remove_files
 from service.jobs.document_keys import key_sha256, new_document_key, opens
 from service.jobs.errors import JobUnfinished, NoResult, UnknownDocument, UnknownJob
-from service.jobs.job import Ending, Job, JobRequest, JobState, is_job_id
+from service.jobs.job import Job, JobOutcome, JobRequest, JobState, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
 
-SENT = "sent"
+UPLOAD_NAME = "sent"
 Result = TypeVar("Result")
 
 
@@ -45,7 +45,7 @@ class Documents:
         job_request: JobRequest,
         caller: Caller,
         *,
-        problem_if_equal: str | None = None,
+        problem_if_in_target: str | None = None,
     ) -> Handed:
         """Accept a file, and charge for it.
 
@@ -53,8 +53,8 @@ class Documents:
             content: the file.
             job_request: how to translate it.
             caller: owner of the document.
-            problem_if_equal: error, without a charge, of a file that is already in the target language; None
-                to return such a file unchanged.
+            problem_if_in_target: error, without a charge, of a file that is already in the target language;
+                None to return such a file unchanged.
 
         Raises:
             FileRejected: the file cannot be translated.
@@ -62,24 +62,26 @@ class Documents:
         """
         document_key = new_document_key()
         async with self.job_service.folder() as folder:
-            sent = await _sent(folder, content, job_request, document_key)
-            if problem_if_equal is not None and await self.job_service.is_in_target(sent):
-                ending = Ending(JobState.FAILED, problem=problem_if_equal)
+            sent = await _copy_upload(folder, content, job_request, document_key)
+            if problem_if_in_target is not None and await self.job_service.is_in_target(sent):
+                ending = JobOutcome(JobState.FAILED, problem=problem_if_in_target)
                 return Handed(await self.job_service.add_ended(sent, caller, ending), document_key)
             return Handed(await self.job_service.add(sent, caller), document_key)
 
     async def add_unchanged(self, content: BinaryIO, job_request: JobRequest, caller: Caller) -> Handed:
         """Accept a file that is returned unchanged, without a charge."""
-        return await self._add_ended(content, job_request, caller, Ending(JobState.DONE))
+        return await self._add_ended(content, job_request, caller, JobOutcome(JobState.DONE))
 
     async def add_failed(self, job_request: JobRequest, caller: Caller, problem: str) -> Handed:
         """Add a document that cannot be translated, so that its sender finds the problem when polling."""
-        return await self._add_ended(BytesIO(), job_request, caller, Ending(JobState.FAILED, problem=problem))
+        return await self._add_ended(
+            BytesIO(), job_request, caller, JobOutcome(JobState.FAILED, problem=problem)
+        )
 
     async def find(self, job_id: str, document_key: str) -> Job:
         """Return a document; raise the same error if its id or its key is wrong."""
         if is_job_id(job_id):
-            job = await _known(partial(self._store.get_document, job_id))
+            job = await _run_for_document(partial(self._store.get_document, job_id))
             if opens(document_key, job):
                 return job
         raise unknown_document()
@@ -87,8 +89,8 @@ class Documents:
     async def ended(self, job: Job) -> Job:
         """Wait until a document has ended, and return it."""
         while not job.has_ended:
-            await self.job_service.workers.waiting.for_end(job)
-            job = await _known(partial(self._store.again, job))
+            await self.job_service.workers.waiting.wait_for_end(job)
+            job = await _run_for_document(partial(self._store.again, job))
         return job
 
     async def give_up(self, job: Job) -> None:
@@ -110,12 +112,12 @@ class Documents:
             while piece := await run_in_thread(lambda: next(pieces, b"")):
                 yield piece
 
-        return rest(await _known(lambda: next(pieces, b"")))
+        return rest(await _run_for_document(lambda: next(pieces, b"")))
 
     async def take(self, job: Job) -> AsyncIterator[bytes]:
         """Do the same once, and delete the document. Of several simultaneous calls, one gets it."""
         pieces = await self.read(job)
-        await _known(partial(self._store.remove, job))
+        await _run_for_document(partial(self._store.remove, job))
 
         async def whole() -> AsyncIterator[bytes]:
             try:
@@ -130,11 +132,11 @@ class Documents:
         return whole()
 
     async def _add_ended(
-        self, content: BinaryIO, job_request: JobRequest, caller: Caller, ending: Ending
+        self, content: BinaryIO, job_request: JobRequest, caller: Caller, ending: JobOutcome
     ) -> Handed:
         document_key = new_document_key()
         async with self.job_service.folder() as folder:
-            sent = await _sent(folder, content, job_request, document_key)
+            sent = await _copy_upload(folder, content, job_request, document_key)
             return Handed(await self.job_service.add_ended(sent, caller, ending), document_key)
 
 
@@ -143,8 +145,10 @@ def unknown_document() -> ApiError:
     return ApiError(ErrorKind.NOT_FOUND, str(UnknownDocument()))
 
 
-async def _sent(folder: Path, content: BinaryIO, job_request: JobRequest, document_key: str) -> UploadedFile:
-    path = folder / SENT
+async def _copy_upload(
+    folder: Path, content: BinaryIO, job_request: JobRequest, document_key: str
+) -> UploadedFile:
+    path = folder / UPLOAD_NAME
 
     def copy() -> None:
         content.seek(0)
@@ -155,7 +159,7 @@ async def _sent(folder: Path, content: BinaryIO, job_request: JobRequest, docume
     return UploadedFile(path, job_request, key_sha256(document_key))
 
 
-async def _known(ask: Callable[[], Result]) -> Result:
+async def _run_for_document(ask: Callable[[], Result]) -> Result:
     """Run a storage call on a thread; if the job or its file is gone, the document is unknown (ApiError)."""
 
     def ask_known() -> Result:

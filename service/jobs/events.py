@@ -11,11 +11,11 @@ from service.accounts.errors import StoreError
 from service.http.threads import run_in_thread
 from service.jobs.errors import UnknownJob
 from service.jobs.job import Job
-from service.jobs.responses import present_job
+from service.jobs.responses import job_response
 from service.jobs.store import JobStore
 
 LOOK_S = 1.0
-QUIET_LOOKS = 15
+QUIET_POLLS = 15
 """Number of polls without a change after which a comment keeps the connection alive."""
 MAX_STREAMS = 200
 """Maximum number of simultaneous streams in this process: each polls the database every second."""
@@ -37,14 +37,14 @@ async def job_events(
     """
     sent, num_quiet = "", 0
     while True:
-        body = present_job(job).model_dump_json()
+        body = job_response(job).model_dump_json()
         if job.has_ended:
             yield format_sse_event(event="end", data_str=body)
             return
         if body != sent:
             sent, num_quiet = body, 0
             yield format_sse_event(event="progress", data_str=body)
-        elif num_quiet >= QUIET_LOOKS:
+        elif num_quiet >= QUIET_POLLS:
             num_quiet = 0
             yield COMMENT
         await asyncio.sleep(look_s)

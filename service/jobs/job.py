@@ -31,7 +31,7 @@ class WebhookState(StrEnum):
     """The message was not accepted, and is not sent again."""
 
 
-ENDED = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
+FINAL_STATES = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Job:
 
     @property
     def has_ended(self) -> bool:
-        return self.state in ENDED
+        return self.state in FINAL_STATES
 
     @property
     def time_left_s(self) -> float | None:
@@ -144,7 +144,7 @@ class RunProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class JobOutcome:
     """Final state of a job, with its files and its refund."""
 
     state: JobState

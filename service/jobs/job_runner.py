@@ -51,7 +51,7 @@ class EntryCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class JobOutput:
     """Output files of a job, in the worker's folder."""
 
     result: Path
@@ -82,8 +82,8 @@ class ProgressReporter:
             self._began = now_s, progress.num_done
         began_s, num_before = self._began
         rate = (progress.num_done - num_before) / (now_s - began_s) if now_s > began_s else None
-        found = self.progress.detected_source
-        self.progress = RunProgress(progress.num_done, progress.num_failed, rate or None, found)
+        counts = self.progress.detected_source
+        self.progress = RunProgress(progress.num_done, progress.num_failed, rate or None, counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +111,12 @@ class JobRunner:
             BatchStopped: `stop` was set, or the process that reads the file was stopped.
         """
         pair = self._pair(job_request, source) if depends_on_languages(job_request.file_name) else None
-        found = survey(_job_file(job_request, source, source, pair or UNKNOWN, self.limits), stop)
-        return EntryCounts(found.num_entries, found.num_characters, pair)
+        counts = survey(_job_file(job_request, source, source, pair or UNKNOWN, self.limits), stop)
+        return EntryCounts(counts.num_entries, counts.num_characters, pair)
 
     def run(
         self, job: Job, source: Path, folder: Path, progress_reporter: ProgressReporter, stop: Event
-    ) -> Finished:
+    ) -> JobOutput:
         """Translate a job's file, and resume where an earlier worker stopped.
 
         Args:
@@ -161,7 +161,7 @@ class JobRunner:
         if report.num_failed:
             refund = job.num_characters - _translated_characters(file, journal)
         kept = errors if errors.is_file() else None
-        return Finished(file.target, kept, report.num_failed, first_failure(errors), max(refund, 0))
+        return JobOutput(file.target, kept, report.num_failed, first_failure(errors), max(refund, 0))
 
     def translated_characters(self, job: Job, source: Path) -> int:
         """Count the characters of the translated entries of an unfinished job.
@@ -188,15 +188,15 @@ class JobRunner:
         """
         if not self.detection.is_wanted(job_request.source):
             return False
-        found = self._find_source(job_request, source)
-        return found.language is None and found.detected.language != UNDETERMINED
+        counts = self._find_source(job_request, source)
+        return counts.language is None and counts.detected.language != UNDETERMINED
 
     def _pair(self, job_request: JobRequest, source: Path) -> Pair:
         """Return the job's languages; the same code twice if there is nothing to translate."""
         if not self.detection.is_wanted(job_request.source):
             return self.router.route(job_request.source, job_request.target, job_request.model).pair
-        found = self._find_source(job_request, source)
-        return Pair(found.language or found.target, found.target)
+        counts = self._find_source(job_request, source)
+        return Pair(counts.language or counts.target, counts.target)
 
     def _find_source(self, job_request: JobRequest, source: Path) -> ResolvedSource:
         undetermined = Pair(UNKNOWN.source, job_request.target or UNKNOWN.target)

@@ -21,13 +21,13 @@ from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.http.threads import run_in_thread
 from service.jobs.cleanup import remove
 from service.jobs.errors import FileRejected, JobError, JobsFull, TooManyBytes, TooManyJobs
-from service.jobs.job import Ending, Job, JobRequest, JobState, NewJob, new_job_id
+from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, new_job_id
 from service.jobs.job_runner import EntryCounts, JobRunner, keep
 from service.jobs.job_storage import JobStorage
 from service.jobs.request_fields import require_pair
 from service.jobs.worker import INPUT, Workers
 
-MAX_CHECKED = 2
+MAX_CONCURRENT_CHECKS = 2
 """Maximum number of files that are checked at the same time."""
 RESULT = "result"
 Result = TypeVar("Result")
@@ -51,7 +51,7 @@ class JobService:
         self.workers = workers
         self.runner = runner
         # Checks have their own thread limit, so that they do not delay the segmentation of other requests.
-        self._checking = CapacityLimiter(MAX_CHECKED)
+        self._check_limiter = CapacityLimiter(MAX_CONCURRENT_CHECKS)
 
     @asynccontextmanager
     async def folder(self) -> AsyncIterator[Path]:
@@ -71,24 +71,24 @@ class JobService:
         """
         require_pair(job_request, self.runner.router, self.runner.detection)
 
-    async def add(self, sent: UploadedFile, caller: Caller) -> Job:
+    async def add(self, upload: UploadedFile, caller: Caller) -> Job:
         """Check a file by reading all of it, then add a job and charge for it.
 
         Raises:
             FileRejected: the file cannot be translated.
             QuotaExceeded: the caller has fewer characters left.
         """
-        counted = await self._checked(sent)
+        counts = await self._check(upload)
         most = caller.limits.characters_per_month
-        job = await run_storage_call(lambda: self._keep(sent, caller, counted, most))
+        job = await run_storage_call(lambda: self._store_job(upload, caller, counts, most))
         self.workers.wake()
         return job
 
-    async def add_ended(self, sent: UploadedFile, caller: Caller, ending: Ending) -> Job:
+    async def add_ended(self, upload: UploadedFile, caller: Caller, ending: JobOutcome) -> Job:
         """Add a job that has already ended, without a charge. If it is done, the file sent is its result."""
-        return await run_storage_call(lambda: self._keep_ended(sent, caller, ending))
+        return await run_storage_call(lambda: self._store_ended_job(upload, caller, ending))
 
-    async def is_in_target(self, sent: UploadedFile) -> bool:
+    async def is_in_target(self, upload: UploadedFile) -> bool:
         """Return whether a file's detected language is its target language.
 
         Return False for a file that cannot be read, which `add` rejects.
@@ -96,10 +96,10 @@ class JobService:
 
         def look() -> bool:
             with suppress(FileProblem, InputProblem, InputError):
-                return self.runner.is_in_target(sent.job_request, sent.path)
+                return self.runner.is_in_target(upload.job_request, upload.path)
             return False
 
-        return await anyio.to_thread.run_sync(look, limiter=self._checking)
+        return await anyio.to_thread.run_sync(look, limiter=self._check_limiter)
 
     async def again(self, job: Job) -> Job:
         """Read a job again from the database."""
@@ -116,12 +116,12 @@ class JobService:
         """Delete a job that has ended, and its files."""
         await run_storage_call(lambda: remove(self.storage, self.runner, job))
 
-    async def _checked(self, sent: UploadedFile) -> EntryCounts:
+    async def _check(self, upload: UploadedFile) -> EntryCounts:
         """Check a file on a thread. If the client disconnects, the check stops."""
-        name, stop = sent.job_request.file_name, Event()
+        name, stop = upload.job_request.file_name, Event()
         try:
             return await anyio.to_thread.run_sync(
-                lambda: self.runner.check(sent.job_request, sent.path, stop), limiter=self._checking
+                lambda: self.runner.check(upload.job_request, upload.path, stop), limiter=self._check_limiter
             )
         except FileProblem as error:
             raise FileRejected(name, error.problem) from error
@@ -132,34 +132,34 @@ class JobService:
         finally:
             stop.set()
 
-    def _keep(
-        self, sent: UploadedFile, caller: Caller, counted: EntryCounts, most_characters: int | None
+    def _store_job(
+        self, upload: UploadedFile, caller: Caller, counts: EntryCounts, most_characters: int | None
     ) -> Job:
-        new = self._new_job(sent, caller, counted)
-        with self._kept(new.id, INPUT, sent.path):
+        new = self._new_job(upload, caller, counts)
+        with self._stored_blob(new.id, INPUT, upload.path):
             return self.storage.store.add(new, most_characters)
 
-    def _keep_ended(self, sent: UploadedFile, caller: Caller, ending: Ending) -> Job:
-        new = self._new_job(sent, caller, EntryCounts(0, 0))
+    def _store_ended_job(self, upload: UploadedFile, caller: Caller, ending: JobOutcome) -> Job:
+        new = self._new_job(upload, caller, EntryCounts(0, 0))
         if ending.state is not JobState.DONE:
             return self.storage.store.add_ended(new, ending)
-        result = keep(f"{new.id}/{RESULT}", sent.path)
-        with self._kept(new.id, RESULT, sent.path):
+        result = keep(f"{new.id}/{RESULT}", upload.path)
+        with self._stored_blob(new.id, RESULT, upload.path):
             return self.storage.store.add_ended(new, replace(ending, result=result))
 
-    def _new_job(self, sent: UploadedFile, caller: Caller, counted: EntryCounts) -> NewJob:
+    def _new_job(self, upload: UploadedFile, caller: Caller, counts: EntryCounts) -> NewJob:
         return NewJob(
             new_job_id(self.storage.store.clock.now()),
             caller.key_id,
-            _with_languages(sent.job_request, counted.pair),
-            sent.path.stat().st_size,
-            counted.num_entries,
-            counted.num_characters,
-            sent.document_key_sha256,
+            _fix_languages(upload.job_request, counts.pair),
+            upload.path.stat().st_size,
+            counts.num_entries,
+            counts.num_characters,
+            upload.document_key_sha256,
         )
 
     @contextmanager
-    def _kept(self, job_id: str, name: str, path: Path) -> Iterator[None]:
+    def _stored_blob(self, job_id: str, name: str, path: Path) -> Iterator[None]:
         """Store a file, and remove it again if the block raises."""
         blobs = self.storage.blobs
         blobs.put(f"{job_id}/{name}", path)
@@ -170,7 +170,7 @@ class JobService:
             raise
 
 
-def _with_languages(job_request: JobRequest, pair: Pair | None) -> JobRequest:
+def _fix_languages(job_request: JobRequest, pair: Pair | None) -> JobRequest:
     """Fix the languages to those used for the charge, even if models change before the job runs."""
     if pair is None or pair.source == pair.target:  # such a file is returned unchanged
         return job_request

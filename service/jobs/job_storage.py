@@ -11,20 +11,20 @@ from sqlalchemy import make_url
 
 from service.accounts.accounts import Accounts
 from service.accounts.database import DEFAULT_URL, Database
-from service.jobs.blobs import Blobs, FolderBlobs, open_blobs
+from service.jobs.blobs import BlobStore, FolderBlobs, open_blobs
 from service.jobs.store import JobLimits, JobStore
-from service.jobs.tables import make_tables
+from service.jobs.tables import create_tables
 from service.jobs.webhooks import WebhookOptions, read_secret
 from service.settings import Settings, SettingsError
 
 FILES_FOLDER = "dragoman-jobs"
 OWN_DATABASE = "jobs.db"
-NOWHERE = "jobs_files: must say where files are kept, for all processes on the database to reach"
+LOCATION_MISSING = "jobs_files: must say where files are kept, for all processes on the database to reach"
 
 logger = logging.getLogger(__name__)
 
 
-class Scratch:
+class ScratchFolder:
     """A temporary folder of this process, created on first use. Thread-safe."""
 
     def __init__(self, opened: ExitStack) -> None:
@@ -46,8 +46,8 @@ class JobStorage:
     """Database, files and webhook options of jobs."""
 
     store: JobStore
-    blobs: Blobs
-    scratch: Scratch
+    blobs: BlobStore
+    scratch: ScratchFolder
     webhooks: WebhookOptions | None
 
 
@@ -60,19 +60,19 @@ def open_jobs(settings: Settings, accounts: Accounts, opened: ExitStack) -> JobS
     """
     if settings.jobs == "off":
         return None
-    if settings.jobs is None and _is_nowhere(settings, accounts):
-        logger.warning("there are no jobs: %s", NOWHERE)
+    if settings.jobs is None and _lacks_location(settings, accounts):
+        logger.warning("there are no jobs: %s", LOCATION_MISSING)
         return None
     webhooks = read_webhook_options(settings)
     try:
-        scratch = Scratch(opened)
-        blobs = open_blobs(_where(settings, accounts, scratch))
+        scratch = ScratchFolder(opened)
+        blobs = open_blobs(_files_location(settings, accounts, scratch))
         database = accounts.database or _own_database(blobs, opened)
     except OSError as error:
         raise SettingsError(
             f"jobs_files: the folder cannot be used; set it, or jobs to off: {error}"
         ) from error
-    make_tables(database)
+    create_tables(database)
     limits = JobLimits(
         settings.max_jobs_of_key,
         settings.max_jobs_bytes,
@@ -102,26 +102,26 @@ def read_webhook_options(settings: Settings) -> WebhookOptions | None:
     )
 
 
-def _where(settings: Settings, accounts: Accounts, scratch: Scratch) -> str:
+def _files_location(settings: Settings, accounts: Accounts, scratch: ScratchFolder) -> str:
     """Return the folder or URL of jobs' files."""
     if settings.jobs_files is not None:
         return settings.jobs_files
     if accounts.database is None:
         return str(scratch.folder / "files")
-    if _is_nowhere(settings, accounts):
-        raise SettingsError(NOWHERE)
+    if _lacks_location(settings, accounts):
+        raise SettingsError(LOCATION_MISSING)
     url = make_url(settings.database_url or DEFAULT_URL)
     return str(Path(url.database or "").absolute().parent / FILES_FOLDER)
 
 
-def _is_nowhere(settings: Settings, accounts: Accounts) -> bool:
+def _lacks_location(settings: Settings, accounts: Accounts) -> bool:
     """Return whether no location is set that all processes on the database can reach."""
     if settings.jobs_files is not None or accounts.database is None:
         return False
     return accounts.database.engine.dialect.name != "sqlite"
 
 
-def _own_database(blobs: Blobs, opened: ExitStack) -> Database:
+def _own_database(blobs: BlobStore, opened: ExitStack) -> Database:
     if not isinstance(blobs, FolderBlobs):
         raise SettingsError("jobs_files: is not a folder of this machine; set database_url as well")
     database = Database.open(f"sqlite:///{blobs.folder / OWN_DATABASE}")

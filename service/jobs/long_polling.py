@@ -19,18 +19,18 @@ logger = logging.getLogger(__name__)
 
 
 class EndWaiter:
-    """Lets callers wait for the ends of jobs, on one event loop. `keep_looking` must be running."""
+    """Lets callers wait for the ends of jobs, on one event loop. `poll` must be running."""
 
     def __init__(self, store: JobStore) -> None:
         self._store = store
         self._ends: dict[str, set[asyncio.Event]] = {}
-        self._has_come = asyncio.Event()
+        self._wake = asyncio.Event()
 
-    async def for_end(self, job: Job) -> None:
+    async def wait_for_end(self, job: Job) -> None:
         """Wait until a job has ended or is deleted."""
         end = asyncio.Event()
         self._ends.setdefault(job.id, set()).add(end)
-        self._has_come.set()
+        self._wake.set()
         try:
             await end.wait()
         finally:
@@ -42,9 +42,9 @@ class EndWaiter:
     def notify(self, job_id: str) -> None:
         """Look a job up at once, as it may have ended in this process."""
         if job_id in self._ends:
-            self._has_come.set()
+            self._wake.set()
 
-    async def keep_looking(self, beat: Callable[[float], None]) -> None:
+    async def poll(self, beat: Callable[[float], None]) -> None:
         """Poll for ended jobs until cancelled. While nobody waits, send no queries.
 
         Args:
@@ -54,23 +54,23 @@ class EndWaiter:
             if not self._ends:  # waiters are left over if an earlier run of this loop failed
                 beat(math.inf)
             else:
-                self._has_come.set()
-            await self._has_come.wait()
-            self._has_come.clear()
+                self._wake.set()
+            await self._wake.wait()
+            self._wake.clear()
             while self._ends:
                 beat(HEARTBEAT_S)
                 await self._look()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._has_come.wait(), LOOK_S)
-                self._has_come.clear()
+                    await asyncio.wait_for(self._wake.wait(), LOOK_S)
+                self._wake.clear()
 
     async def _look(self) -> None:
         requested = set(self._ends)
         try:
-            unfinished = await run_in_thread(lambda: self._store.unfinished(requested))
+            filter_unfinished = await run_in_thread(lambda: self._store.filter_unfinished(requested))
         except StoreError as error:
             logger.warning("ends of jobs cannot be looked up: %s", error)
             return
-        for job_id in requested - unfinished:
+        for job_id in requested - filter_unfinished:
             for end in self._ends.pop(job_id, ()):
                 end.set()

@@ -10,14 +10,14 @@ from service.jobs.tables import JOBS
 
 def of_key(key_id: str | None) -> ColumnElement[bool]:
     """Select the jobs of a key without documents, which need their document keys."""
-    return and_(is_key(key_id), JOBS.c.document_key_sha256.is_(None))
+    return and_(has_key(key_id), JOBS.c.document_key_sha256.is_(None))
 
 
-def is_key(key_id: str | None) -> ColumnElement[bool]:
+def has_key(key_id: str | None) -> ColumnElement[bool]:
     return JOBS.c.key_id.is_(None) if key_id is None else JOBS.c.key_id == key_id
 
 
-def num_worked_on(now: datetime) -> ScalarSelect[int]:
+def num_running(now: datetime) -> ScalarSelect[int]:
     """Count the running jobs of the same key as a row's; all callers without a key count as one."""
     others = JOBS.alias()
     is_worked_on = and_(others.c.state == JobState.RUNNING, others.c.leased_until > now)
@@ -25,5 +25,5 @@ def num_worked_on(now: datetime) -> ScalarSelect[int]:
     return select(func.count()).where(is_worked_on, is_same_key).correlate(JOBS).scalar_subquery()
 
 
-def is_held(job_id: str, worker: str) -> ColumnElement[bool]:
+def is_leased_to(job_id: str, worker: str) -> ColumnElement[bool]:
     return and_(JOBS.c.id == job_id, JOBS.c.worker == worker, JOBS.c.state == JobState.RUNNING)

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 _ONE_RANGE = re.compile(r"bytes=(?P<first>\d{0,18})-(?P<last>\d{0,18})", re.ASCII)
 
 
-class Unsatisfiable(Exception):  # noqa: N818 -- clear without the suffix
+class RangeNotSatisfiable(Exception):  # noqa: N818 -- clear without the suffix
     """The requested range begins after the end of the file."""
 
 
@@ -27,7 +27,7 @@ class Part:
         return f"bytes {self.start}-{self.stop - 1}/{self.size_bytes}"
 
 
-def wanted_part(headers: Headers, size_bytes: int, etag: str) -> Part:
+def requested_part(headers: Headers, size_bytes: int, etag: str) -> Part:
     """Return the requested part. Ignore a header that is malformed, requests several ranges (the
     specification allows this) or refers to another version of the file.
 
@@ -48,7 +48,7 @@ def wanted_part(headers: Headers, size_bytes: int, etag: str) -> Part:
         if last and int(last) < start:
             return whole
     if start >= size_bytes:
-        raise Unsatisfiable
+        raise RangeNotSatisfiable
     return Part(start, stop, size_bytes, is_whole=False)
 
 

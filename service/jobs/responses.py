@@ -38,7 +38,7 @@ class JobWebhook(BaseModel):
     next_try_at: datetime | None = Field(None, description="Null before the job ends, and after the last.")
 
 
-class JobOut(BaseModel):
+class JobResponse(BaseModel):
     """A file that is translated, or was."""
 
     id: str
@@ -70,7 +70,7 @@ class JobOut(BaseModel):
 class JobsResponse(BaseModel):
     """The caller's own jobs, the latest first."""
 
-    jobs: list[JobOut]
+    jobs: list[JobResponse]
     stored_bytes: int = Field(
         description="That all of the caller's files take, documents included, with what results may take."
     )
@@ -80,10 +80,10 @@ class JobsResponse(BaseModel):
     )
 
 
-def present_job(job: Job) -> JobOut:
+def job_response(job: Job) -> JobResponse:
     """Return a job as its owner sees it."""
     job_request, result = job.job_request, job.result
-    return JobOut(
+    return JobResponse(
         id=job.id,
         state=job.state,
         is_cancelling=job.is_cancelling,
@@ -128,7 +128,7 @@ def present_page(jobs: Sequence[Job], limit: int, stored_bytes: int, max_stored_
     shown = jobs[:limit]
     more = shown[-1].id if len(jobs) > limit else None
     return JobsResponse(
-        jobs=[present_job(job) for job in shown],
+        jobs=[job_response(job) for job in shown],
         stored_bytes=stored_bytes,
         max_stored_bytes=max_stored_bytes,
         next_cursor=more,

@@ -35,10 +35,10 @@ from service.jobs.errors import FileRejected, JobUnfinished, NoResult, UnknownJo
 from service.jobs.events import MAX_STREAMS, EventStream, job_events
 from service.jobs.job import ID_LENGTH, Job, JobState, Kept, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
-from service.jobs.ranges import Unsatisfiable, is_known, wanted_part
+from service.jobs.ranges import RangeNotSatisfiable, is_known, requested_part
 from service.jobs.request_fields import read_job_request
 from service.jobs.requests import CreateJobForm, JobOptionsIn, ListJobsQuery
-from service.jobs.responses import JobOut, JobsResponse, present_job, present_page
+from service.jobs.responses import JobResponse, JobsResponse, job_response, present_page
 from service.jobs.storage import stored_bytes_of_key
 from service.jobs.upload_form import JSON_LINES, receive
 
@@ -119,19 +119,19 @@ class JobAuthenticator:
 def job_routes(jobs: JobAuthenticator, max_bytes: int) -> APIRouter:
     """Return all routes of `/v1/jobs`."""
     routes = APIRouter(prefix="/v1", tags=["jobs"], dependencies=WITH_KEY)
-    _add_sending(routes, jobs, max_bytes)
-    _add_asking(routes, jobs)
-    _add_fetching(routes, jobs)
+    _add_upload_routes(routes, jobs, max_bytes)
+    _add_status_routes(routes, jobs)
+    _add_result_routes(routes, jobs)
     return routes
 
 
-def _add_sending(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int) -> None:
+def _add_upload_routes(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int) -> None:
     @routes.post(
         "/jobs",
         operation_id="create_job",
         summary="Translate a file",
         status_code=202,
-        response_model=JobOut,
+        response_model=JobResponse,
         response_description="The new job",
         responses=error_responses(UPLOAD_ERRORS),
         openapi_extra=UPLOAD,
@@ -142,14 +142,14 @@ def _add_sending(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int) -> N
         """
         job = await jobs.add(connection, max_bytes)
         headers = {"Location": f"/v1/jobs/{job.id}"}
-        return SafeJSONResponse(present_job(job).model_dump(mode="json"), 202, headers)
+        return SafeJSONResponse(job_response(job).model_dump(mode="json"), 202, headers)
 
     @routes.delete(
         ONE,
         operation_id="delete_job",
         summary="Cancel a job, or remove one that has ended",
         status_code=202,
-        response_model=JobOut,
+        response_model=JobResponse,
         response_description="The job is cancelled, or will be soon",
         responses={204: {"description": "The job had ended; it is deleted"}, **ERRORS},
         openapi_extra=request_of(parameters=[JOB_ID]),
@@ -161,10 +161,10 @@ def _add_sending(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int) -> N
             await jobs.job_service.remove(job)
             return Response(status_code=204)
         job = await jobs.job_service.cancel(job)
-        return SafeJSONResponse(present_job(job).model_dump(mode="json"), 202)
+        return SafeJSONResponse(job_response(job).model_dump(mode="json"), 202)
 
 
-def _add_asking(routes: APIRouter, jobs: JobAuthenticator) -> None:
+def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
     store = jobs.store
 
     @routes.get(
@@ -179,7 +179,7 @@ def _add_asking(routes: APIRouter, jobs: JobAuthenticator) -> None:
     async def list_jobs(connection: Request) -> Response:
         """Return one page of jobs. All callers without a key share their jobs."""
         caller = await jobs.authenticate(connection)
-        limit, cursor, state = _page_wanted(connection)
+        limit, cursor, state = _read_page_query(connection)
         page = await run_storage_call(lambda: store.page(caller.key_id, limit + 1, cursor, state))
         stored_bytes = await run_storage_call(lambda: stored_bytes_of_key(store.database, caller.key_id))
         listed = present_page(page, limit, stored_bytes, store.limits.max_bytes_of_key)
@@ -189,14 +189,14 @@ def _add_asking(routes: APIRouter, jobs: JobAuthenticator) -> None:
         ONE,
         operation_id="get_job",
         summary="Return a job",
-        response_model=JobOut,
+        response_model=JobResponse,
         response_description="The job as it is now",
         responses=ERRORS,
         openapi_extra=request_of(parameters=[JOB_ID]),
     )
     async def get(connection: Request) -> Response:
         """Return the job's state, progress, time left, and what went wrong."""
-        return SafeJSONResponse(present_job(await jobs.find(connection)).model_dump(mode="json"))
+        return SafeJSONResponse(job_response(await jobs.find(connection)).model_dump(mode="json"))
 
     @routes.get(
         f"{ONE}/events",
@@ -205,7 +205,7 @@ def _add_asking(routes: APIRouter, jobs: JobAuthenticator) -> None:
         response_class=Response,
         response_description="`progress`: the job, at first and whenever it changes. `end`: it has ended",
         responses={
-            200: event_stream(dict.fromkeys(("progress", "end"), reference_to(JobOut))),
+            200: event_stream(dict.fromkeys(("progress", "end"), reference_to(JobResponse))),
             **ERRORS,
             **error_responses([ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED]),
         },
@@ -217,10 +217,10 @@ def _add_asking(routes: APIRouter, jobs: JobAuthenticator) -> None:
         if jobs.num_streams >= MAX_STREAMS:
             problem = f"{MAX_STREAMS} follow jobs already; ask for the job now and then instead"
             raise ApiError(ErrorKind.OVERLOADED, problem, headers=RETRY_AFTER)
-        return EventStream(_counted(jobs, job))
+        return EventStream(_count_stream(jobs, job))
 
 
-async def _counted(jobs: JobAuthenticator, job: Job) -> AsyncIterator[bytes]:
+async def _count_stream(jobs: JobAuthenticator, job: Job) -> AsyncIterator[bytes]:
     jobs.num_streams += 1
     try:
         async with aclosing(job_events(jobs.store, job, jobs.is_stopping)) as events:
@@ -230,7 +230,7 @@ async def _counted(jobs: JobAuthenticator, job: Job) -> AsyncIterator[bytes]:
         jobs.num_streams -= 1
 
 
-def _add_fetching(routes: APIRouter, jobs: JobAuthenticator) -> None:
+def _add_result_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
     @routes.get(
         f"{ONE}/result",
         operation_id="get_job_result",
@@ -291,8 +291,8 @@ async def _file(
     if is_known(connection.headers, etag):
         return Response(status_code=304, headers={"ETag": etag})
     try:
-        part = wanted_part(connection.headers, kept.size_bytes, etag)
-    except Unsatisfiable as error:
+        part = requested_part(connection.headers, kept.size_bytes, etag)
+    except RangeNotSatisfiable as error:
         whole = {"Content-Range": f"bytes */{kept.size_bytes}"}
         problem = f"the file has {kept.size_bytes} bytes; ask for some of these"
         raise ApiError(ErrorKind.RANGE_NOT_SATISFIABLE, problem, headers=whole) from error
@@ -305,7 +305,7 @@ async def _file(
     return StreamingResponse(chain((first,), pieces), 200 if part.is_whole else 206, headers, media_type)
 
 
-def _page_wanted(connection: Request) -> tuple[int, str | None, JobState | None]:
+def _read_page_query(connection: Request) -> tuple[int, str | None, JobState | None]:
     try:
         fields = Fields(form=read_urlencoded(connection.scope["query_string"]))
     except FormError as error:

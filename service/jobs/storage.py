@@ -3,7 +3,7 @@
 from sqlalchemy import ColumnElement, Connection, func, inspect, select
 
 from service.accounts.database import Database
-from service.jobs.queries import is_key
+from service.jobs.queries import has_key
 from service.jobs.tables import JOBS
 
 # The source counts twice while it is kept, to reserve space for its translation of about the same size.
@@ -23,7 +23,7 @@ def stored_bytes(connection: Connection, *conditions: ColumnElement[bool]) -> in
 def stored_bytes_of_key(database: Database, key_id: str | None) -> int:
     """Return the bytes of a key's files, or of all callers without a key. Raises StoreError."""
     with database.reading() as connection:
-        return stored_bytes(connection, is_key(key_id))
+        return stored_bytes(connection, has_key(key_id))
 
 
 def stored_bytes_by_key(database: Database) -> dict[str | None, int]:

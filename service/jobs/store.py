@@ -27,25 +27,25 @@ from service.accounts.database import Database
 from service.accounts.keys import month_of
 from service.accounts.usage import Charge, charge_in_transaction, refund_in_transaction
 from service.jobs.errors import JobsFull, JobUnreadable, LeaseLost, TooManyBytes, TooManyJobs, UnknownJob
-from service.jobs.job import ENDED, Ending, Job, JobState, NewJob, RunProgress, new_job_id
+from service.jobs.job import FINAL_STATES, Job, JobOutcome, JobState, NewJob, RunProgress, new_job_id
 from service.jobs.problems import MAX_SETBACKS, UNREADABLE
-from service.jobs.queries import is_held, is_key, num_worked_on, of_key
+from service.jobs.queries import has_key, is_leased_to, num_running, of_key
 from service.jobs.rows import as_job, new_row
 from service.jobs.storage import stored_bytes
-from service.jobs.tables import JOBS, wait_for_others
+from service.jobs.tables import JOBS, lock_jobs
 
 LEASE_S = 30.0
 """Seconds of silence after which another worker takes over a job. Machines' clocks must differ by less."""
 UPLOAD_S = 3600.0
 """Seconds after which files without a job belong to nobody: their job was never added."""
-MOST_IDS = 500
+MAX_IDS = 500
 """Maximum number of ids in one statement."""
-_WORKED_ON = (JobState.QUEUED, JobState.RUNNING)
+_UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 
 logger = logging.getLogger(__name__)
 
 
-class Claimed(Enum):
+class ClaimKind(Enum):
     """Kind of jobs that a worker claims."""
 
     ANY = 1
@@ -90,16 +90,16 @@ class JobStore:
         now = self.clock.now()
         month = month_of(now)
         with self.database.writing() as connection:
-            wait_for_others(connection)
+            lock_jobs(connection)
             self._check_waiting(connection, new.key_id, is_document=new.document_key_sha256 is not None)
             self._check_space(connection, new.key_id, 2 * new.input_size_bytes)
             if new.key_id is not None:
                 charge = Charge(new.key_id, month, new.num_characters, documents=1)
                 charge_in_transaction(connection, charge, max_characters_per_month)
             connection.execute(insert(JOBS).values(new_row(new, month, now)))
-            return _only(connection, new.id)
+            return _read_one(connection, new.id)
 
-    def add_ended(self, new: NewJob, ending: Ending) -> Job:
+    def add_ended(self, new: NewJob, ending: JobOutcome) -> Job:
         """Add a job that has already ended, without a charge.
 
         Raises:
@@ -107,12 +107,12 @@ class JobStore:
         """
         now = self.clock.now()
         with self.database.writing() as connection:
-            wait_for_others(connection)
+            lock_jobs(connection)
             self._check_space(connection, new.key_id, 2 * new.input_size_bytes)
             connection.execute(insert(JOBS).values(new_row(new, month_of(now), now)))
-            ended = self._ended(_only(connection, new.id), ending, now)
+            ended = self._ended_values(_read_one(connection, new.id), ending, now)
             connection.execute(update(JOBS).where(JOBS.c.id == new.id).values(ended))
-            return _only(connection, new.id)
+            return _read_one(connection, new.id)
 
     def check_space(self, key_id: str | None) -> None:
         """Raise, before the upload, the errors that `add` would raise for any file."""
@@ -164,7 +164,7 @@ class JobStore:
         with self.database.reading() as connection:
             return [as_job(row) for row in connection.execute(wanted)]
 
-    def claim(self, worker: str, claimed: Claimed = Claimed.ANY) -> Job | None:
+    def claim(self, worker: str, claimed: ClaimKind = ClaimKind.ANY) -> Job | None:
         """Claim a queued job, or one whose worker is silent; return None if there is none.
 
         The key with the fewest running jobs comes first, with its oldest job.
@@ -176,9 +176,9 @@ class JobStore:
         now = self.clock.now()
         is_left = and_(JOBS.c.state == JobState.RUNNING, JOBS.c.leased_until <= now)
         free = or_(JOBS.c.state == JobState.QUEUED, is_left)
-        if claimed is Claimed.DOCUMENTS:
+        if claimed is ClaimKind.DOCUMENTS:
             free = and_(free, JOBS.c.document_key_sha256.is_not(None))
-        order = (num_worked_on(now), JOBS.c.id)
+        order = (num_running(now), JOBS.c.id)
         first = select(JOBS).where(free).order_by(*order).limit(1).with_for_update(skip_locked=True)
         with self.database.reading() as connection:  # this query takes no lock, and mostly finds nothing
             if connection.execute(select(JOBS.c.id).where(free).limit(1)).first() is None:
@@ -197,7 +197,7 @@ class JobStore:
             mine = update(JOBS).where(JOBS.c.id == row.id)
             connection.execute(mine.values(taken))
             try:
-                return _only(connection, row.id)
+                return _read_one(connection, row.id)
             except JobUnreadable as error:  # it must not block all other claims for ever
                 logger.error("%s; it is given up", error)  # noqa: TRY400 -- a traceback adds nothing
                 given_up = {"state": JobState.FAILED, "problem": UNREADABLE, "finished_at": now}
@@ -250,9 +250,9 @@ class JobStore:
             "num_setbacks": JOBS.c.num_setbacks + num_setbacks,
         }
         with self.database.writing() as connection:
-            connection.execute(update(JOBS).where(is_held(job_id, worker)).values(given))
+            connection.execute(update(JOBS).where(is_leased_to(job_id, worker)).values(given))
 
-    def end(self, job: Job, worker: str, ending: Ending) -> None:
+    def end(self, job: Job, worker: str, ending: JobOutcome) -> None:
         """End a job and refund what was not translated, in one transaction, so that neither happens twice.
 
         Raises:
@@ -260,7 +260,7 @@ class JobStore:
         """
         now = self.clock.now()
         with self.database.writing() as connection:
-            self._change(connection, job.id, worker, self._ended(job, ending, now))
+            self._change(connection, job.id, worker, self._ended_values(job, ending, now))
             self._refund(connection, job, ending)
 
     def cancel(self, job: Job) -> Job:
@@ -278,8 +278,8 @@ class JobStore:
             job = as_job(row)
             mine = update(JOBS).where(JOBS.c.id == job.id)
             if job.state is JobState.QUEUED and not job.num_done:
-                ending = Ending(JobState.CANCELLED, refund_characters=job.num_characters)
-                connection.execute(mine.values(self._ended(job, ending, now)))
+                ending = JobOutcome(JobState.CANCELLED, refund_characters=job.num_characters)
+                connection.execute(mine.values(self._ended_values(job, ending, now)))
                 self._refund(connection, job, ending)
             elif not job.has_ended:
                 # A worker must first count what was translated.
@@ -292,24 +292,24 @@ class JobStore:
         Raises:
             UnknownJob: the job is gone, or has not ended.
         """
-        over = delete(JOBS).where(JOBS.c.id == job.id, JOBS.c.state.in_(ENDED))
+        over = delete(JOBS).where(JOBS.c.id == job.id, JOBS.c.state.in_(FINAL_STATES))
         with self.database.writing() as connection:
             if connection.execute(over.returning(JOBS.c.id)).first() is None:
                 raise UnknownJob
 
     def expired(self, limit: int = 100) -> list[Job]:
         """Return up to `limit` jobs that have expired."""
-        over = select(JOBS).where(JOBS.c.state.in_(ENDED), JOBS.c.expires_at <= self.clock.now())
+        over = select(JOBS).where(JOBS.c.state.in_(FINAL_STATES), JOBS.c.expires_at <= self.clock.now())
         with self.database.reading() as connection:
             return [as_job(row) for row in connection.execute(over.limit(limit))]
 
     def known(self, job_ids: Collection[str]) -> set[str]:
         """Return the ids that exist."""
-        return self._among(job_ids, true())
+        return self._filter_ids(job_ids, true())
 
-    def unfinished(self, job_ids: Collection[str]) -> set[str]:
+    def filter_unfinished(self, job_ids: Collection[str]) -> set[str]:
         """Return the ids of jobs that have not ended."""
-        return self._among(job_ids, JOBS.c.state.in_(_WORKED_ON))
+        return self._filter_ids(job_ids, JOBS.c.state.in_(_UNFINISHED))
 
     def is_old(self, job_id: str) -> bool:
         """Return whether an id is so old that its job, if any, has been added by now."""
@@ -322,17 +322,17 @@ class JobStore:
             raise UnknownJob
         return as_job(row)
 
-    def _among(self, job_ids: Collection[str], condition: ColumnElement[bool]) -> set[str]:
+    def _filter_ids(self, job_ids: Collection[str], condition: ColumnElement[bool]) -> set[str]:
         requested, found = list(job_ids), set[str]()
         with self.database.reading() as connection:
-            for start in range(0, len(requested), MOST_IDS):
-                is_requested = JOBS.c.id.in_(requested[start : start + MOST_IDS])
+            for start in range(0, len(requested), MAX_IDS):
+                is_requested = JOBS.c.id.in_(requested[start : start + MAX_IDS])
                 rows = connection.execute(select(JOBS.c.id).where(is_requested, condition))
                 found.update(rows.scalars())
         return found
 
     def _check_space(self, connection: Connection, key_id: str | None, num_new: int) -> None:
-        kept = stored_bytes(connection, is_key(key_id))
+        kept = stored_bytes(connection, has_key(key_id))
         if kept + num_new > self.limits.max_bytes_of_key:
             raise TooManyBytes(self.limits.max_bytes_of_key, kept, num_new)
         if stored_bytes(connection) + num_new > self.limits.max_bytes:
@@ -341,24 +341,24 @@ class JobStore:
     def _check_waiting(self, connection: Connection, key_id: str | None, *, is_document: bool) -> None:
         has_document_key = JOBS.c.document_key_sha256.is_not(None)
         alike = has_document_key if is_document else ~has_document_key
-        waiting = select(func.count()).where(is_key(key_id), alike, JOBS.c.state.in_(_WORKED_ON))
+        waiting = select(func.count()).where(has_key(key_id), alike, JOBS.c.state.in_(_UNFINISHED))
         if connection.execute(waiting).scalar_one() >= self.limits.max_jobs_of_key:
             raise TooManyJobs(self.limits.max_jobs_of_key)
 
     def _change(self, connection: Connection, job_id: str, worker: str, values: dict[str, Any]) -> Row[Any]:
-        changed = update(JOBS).where(is_held(job_id, worker)).values(values)
+        changed = update(JOBS).where(is_leased_to(job_id, worker)).values(values)
         row = connection.execute(changed.returning(JOBS.c.is_cancelling)).first()
         if row is None:
             raise LeaseLost(job_id)
         return row
 
-    def _ended(self, job: Job, ending: Ending, now: datetime) -> dict[str, Any]:
+    def _ended_values(self, job: Job, ending: JobOutcome, now: datetime) -> dict[str, Any]:
         result, errors = ending.result, ending.errors
         ended: dict[str, Any] = {
             "state": ending.state,
             "problem": ending.problem,
             "finished_at": now,
-            "expires_at": now + timedelta(seconds=self._kept_s(job, ending)),
+            "expires_at": now + timedelta(seconds=self._lifetime_s(job, ending)),
             "is_cancelling": False,
             "worker": None,
             "leased_until": None,
@@ -379,13 +379,13 @@ class JobStore:
             ended["detected_source"] = ending.detected_source
         return ended
 
-    def _kept_s(self, job: Job, ending: Ending) -> float:
+    def _lifetime_s(self, job: Job, ending: JobOutcome) -> float:
         if not job.is_document:
             return self.limits.lifetime_s
         # Whoever cancelled a document will not come back, and nobody else knows its key.
         return 0.0 if ending.state is JobState.CANCELLED else self.limits.document_lifetime_s
 
-    def _refund(self, connection: Connection, job: Job, ending: Ending) -> None:
+    def _refund(self, connection: Connection, job: Job, ending: JobOutcome) -> None:
         documents = int(ending.state is not JobState.DONE)
         if job.key_id is not None and (ending.refund_characters or documents):
             refund = Charge(job.key_id, job.charged_month, ending.refund_characters, documents)
@@ -395,5 +395,5 @@ class JobStore:
         return now + timedelta(seconds=self.lease_s)
 
 
-def _only(connection: Connection, job_id: str) -> Job:
+def _read_one(connection: Connection, job_id: str) -> Job:
     return as_job(connection.execute(select(JOBS).where(JOBS.c.id == job_id)).one())

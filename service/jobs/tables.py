@@ -25,7 +25,7 @@ from service.accounts.tables import UtcTime
 from service.batch.journal import METADATA as JOURNAL_METADATA
 
 SCHEMA_VERSION = 4
-"""Version of the tables. Each change increments it, and adds a step to `STEPS` that migrates older tables."""
+"""Version of the tables. Each change increments it, and adds a step to `MIGRATIONS`."""
 JOBS_LOCK = 0x_D8A6_0AB5
 """Advisory lock in PostgreSQL that serialises programs that create tables or add jobs."""
 
@@ -78,7 +78,7 @@ JOBS = Table(
 )
 
 
-STEPS = {
+MIGRATIONS = {
     1: (
         "ALTER TABLE jobs ADD COLUMN ticket_sha256 VARCHAR(64)",
         "ALTER TABLE jobs ADD COLUMN detected_source TEXT",
@@ -96,7 +96,7 @@ STEPS = {
 """Statements that migrate tables of each version to the next."""
 
 
-def make_tables(database: Database) -> None:
+def create_tables(database: Database) -> None:
     """Create missing tables, and migrate older ones to this version.
 
     Raises:
@@ -104,14 +104,14 @@ def make_tables(database: Database) -> None:
         StoreError: the database cannot be used.
     """
     with database.writing() as connection:
-        wait_for_others(connection)
+        lock_jobs(connection)
         JOURNAL_METADATA.create_all(connection)
         if not inspect(connection).has_table(SCHEMA.name):
             METADATA.create_all(connection, checkfirst=False)
             connection.execute(insert(SCHEMA).values(version=SCHEMA_VERSION))
         versions = list(connection.execute(select(SCHEMA.c.version)).scalars())
-        while len(versions) == 1 and versions[0] in STEPS:
-            for statement in STEPS[versions[0]]:
+        while len(versions) == 1 and versions[0] in MIGRATIONS:
+            for statement in MIGRATIONS[versions[0]]:
                 connection.execute(text(statement))
             versions = [versions[0] + 1]
             connection.execute(update(SCHEMA).values(version=versions[0]))
@@ -120,7 +120,7 @@ def make_tables(database: Database) -> None:
             raise SchemaUnknown(database.name, problem)
 
 
-def wait_for_others(connection: Connection) -> None:
+def lock_jobs(connection: Connection) -> None:
     """Wait until no other transaction holds the jobs lock, and hold it to the end. SQLite needs no lock."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": JOBS_LOCK})

@@ -31,7 +31,7 @@ MAX_FIELD_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedUpload:
     """A received file, with the other fields of the request."""
 
     fields: Fields
@@ -42,7 +42,7 @@ class Received:
     size_bytes: int
 
 
-async def receive(request: Request, folder: Path, max_bytes: int) -> Received:
+async def receive(request: Request, folder: Path, max_bytes: int) -> ReceivedUpload:
     """Receive the file of a request.
 
     Args:
@@ -64,13 +64,15 @@ async def receive(request: Request, folder: Path, max_bytes: int) -> Received:
             raise ApiError(ErrorKind.MALFORMED, f"the field {twice[0][:80]!r} comes twice; send it once")
         if form.file_name is None:
             raise field_error(FILE_FIELD, "is missing; send one in the form, with a file name")
-        return Received(Fields(form={**fields, **form.strings}), form.file_name, path, path.stat().st_size)
+        return ReceivedUpload(
+            Fields(form={**fields, **form.strings}), form.file_name, path, path.stat().st_size
+        )
     if kind in JSON_LINES:
         with await run_in_thread(lambda: path.open("xb")) as target:
-            limited = _Limited(target, max_bytes)
+            limited = _SizeLimitedFile(target, max_bytes)
             async for piece in _pieces(request):
                 await run_in_thread(partial(limited.write, piece))
-        return Received(Fields(form=fields), LINES_NAME, path, path.stat().st_size)
+        return ReceivedUpload(Fields(form=fields), LINES_NAME, path, path.stat().st_size)
     raise ApiError(
         ErrorKind.UNSUPPORTED_MEDIA_TYPE,
         f"send a form, as {MULTIPART}, or JSON lines, as {' or '.join(JSON_LINES)}, and say which in the "
@@ -91,8 +93,8 @@ async def _pieces(request: Request) -> AsyncIterator[bytes]:
 
 
 async def _receive_form(request: Request, path: Path, max_bytes: int) -> "_Form":
-    with await run_in_thread(lambda: path.open("xb")) as target, _failing_as_malformed():
-        form = _Form(_Limited(target, max_bytes))
+    with await run_in_thread(lambda: path.open("xb")) as target, _as_malformed():
+        form = _Form(_SizeLimitedFile(target, max_bytes))
         limits = PartLimits(MAX_FIELDS, MAX_FIELD_BYTES)
         parser = FormParser(request.headers["content-type"], limits, form.open_file)
         async for piece in _pieces(request):
@@ -103,7 +105,7 @@ async def _receive_form(request: Request, path: Path, max_bytes: int) -> "_Form"
 
 
 @contextmanager
-def _failing_as_malformed() -> Iterator[None]:
+def _as_malformed() -> Iterator[None]:
     try:
         yield
     except FormError as error:
@@ -111,7 +113,7 @@ def _failing_as_malformed() -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Limited:
+class _SizeLimitedFile:
     """A file with a size limit."""
 
     target: BinaryIO
@@ -127,11 +129,11 @@ class _Limited:
 class _Form:
     """Fields of a form, and its one file, which goes to disk."""
 
-    target: _Limited
+    target: _SizeLimitedFile
     strings: dict[str, list[str]] = field(default_factory=dict)
     file_name: str | None = None
 
-    def open_file(self, name: str, file_name: str) -> _Limited:
+    def open_file(self, name: str, file_name: str) -> _SizeLimitedFile:
         if name != FILE_FIELD:
             raise field_error(name[:80], f"must not be a file; the file's field is `{FILE_FIELD}`")
         if self.file_name is not None:

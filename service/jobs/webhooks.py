@@ -16,7 +16,7 @@ from functools import partial
 import h11
 
 from service.http.threads import run_on_daemon_thread
-from service.jobs.addresses import PORTS, Peer, WebhookUrl, find_peer, parse_webhook_url
+from service.jobs.addresses import PORTS, Peer, WebhookUrl, parse_webhook_url, resolve_peer
 from service.settings import SettingsError
 from service.versions import installed_version
 
@@ -110,7 +110,7 @@ def signature(secret: bytes, message: Message, sent_at_s: int) -> str:
     return "v1," + base64.b64encode(hmac.new(secret, signed, hashlib.sha256).digest()).decode("ascii")
 
 
-def pause_after(num_tries: int, first_pause_s: float = FIRST_PAUSE_S) -> float | None:
+def retry_delay_s(num_tries: int, first_pause_s: float = FIRST_PAUSE_S) -> float | None:
     """Return the seconds before the next try; None if that was the last."""
     return None if num_tries >= MAX_TRIES else first_pause_s * PAUSE_FACTOR ** (num_tries - 1)
 
@@ -141,7 +141,7 @@ async def deliver(url: str, message: Message, options: WebhookOptions, now_s: fl
 
 def _prepare(url: WebhookUrl, *, allows_private: bool) -> tuple[Peer, ssl.SSLContext | None]:
     """Resolve the host and load certificates: both wait for a disk or a network."""
-    peer = find_peer(url, allows_private=allows_private)
+    peer = resolve_peer(url, allows_private=allows_private)
     return peer, ssl.create_default_context() if url.is_encrypted else None
 
 

@@ -25,14 +25,14 @@ from service.formats.errors import FileProblem
 from service.http.errors import SERVER_FAILED, log_unexpected
 from service.http.threads import run_in_thread, run_on_daemon_thread
 from service.jobs.cleanup import sweep
-from service.jobs.deliveries import Deliveries
+from service.jobs.deliveries import WebhookSender
 from service.jobs.errors import JobsFull, LeaseLost, TooManyBytes
-from service.jobs.job import Ending, Job, JobState
-from service.jobs.job_runner import Finished, JobRunner, ProgressReporter, keep
+from service.jobs.job import Job, JobOutcome, JobState
+from service.jobs.job_runner import JobOutput, JobRunner, ProgressReporter, keep
 from service.jobs.job_storage import JobStorage
 from service.jobs.long_polling import EndWaiter
 from service.jobs.problems import FILE_GONE, MANY_SETBACKS, MODEL_FAILED
-from service.jobs.store import Claimed
+from service.jobs.store import ClaimKind
 from service.jobs.webhook_queue import WebhookQueue
 from service.telemetry.logs import traceback_without_messages
 from service.telemetry.worker_counters import HEARTBEAT_S, WorkerCounters
@@ -48,7 +48,7 @@ SETBACK_PAUSE_POLLS = 5
 STOP_S = 10.0
 """Seconds for which a stopping server waits for its jobs to break off."""
 INPUT = "input"
-_GOES_ON_LATER = (BatchStopped, TranslatorClosed, MemoryBudgetExceeded, StoreError, OSError)
+_TEMPORARY_ERRORS = (BatchStopped, TranslatorClosed, MemoryBudgetExceeded, StoreError, OSError)
 
 logger = logging.getLogger(__name__)
 
@@ -97,15 +97,15 @@ class Workers:
         self._counters = counters or WorkerCounters()
         self._poll_s = poll_s
         self._stop_s = stop_s
-        self._comings: list[asyncio.Event] = []
+        self._wake_events: list[asyncio.Event] = []
         """One event for each loop that claims jobs, so that none clears it for the others."""
         self.waiting = EndWaiter(storage.store)
         self._is_ending = False
 
     def wake(self) -> None:
         """Wake the loops that claim jobs, as there is a new one."""
-        for has_come in self._comings:
-            has_come.set()
+        for wake_event in self._wake_events:
+            wake_event.set()
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
@@ -122,20 +122,20 @@ class Workers:
         loops: list[tuple[str, Callable[[str], Awaitable[None]]]] = [("waiting", self._keep_looking)]
         if not self._jobs_at_a_time:
             return loops
-        loops.append(("sweep", self._keep_swept))
+        loops.append(("sweep", self._sweep_loop))
         if self._storage.webhooks is not None:
             queue = WebhookQueue(self._store.database, self._store.clock)
-            sending = Deliveries(queue, self._storage.webhooks, self._counters, self._poll_s)
+            sending = WebhookSender(queue, self._storage.webhooks, self._counters, self._poll_s)
             loops.append(("webhooks", lambda name: sending.keep_sending(partial(self._counters.beat, name))))
-        takers = [(f"documents-{number + 1}", Claimed.DOCUMENTS) for number in range(DOCUMENTS_AT_A_TIME)]
-        takers += [(f"jobs-{number + 1}", Claimed.ANY) for number in range(self._jobs_at_a_time)]
-        loops += [(name, partial(self._work, claimed, self._new_coming())) for name, claimed in takers]
+        takers = [(f"documents-{number + 1}", ClaimKind.DOCUMENTS) for number in range(DOCUMENTS_AT_A_TIME)]
+        takers += [(f"jobs-{number + 1}", ClaimKind.ANY) for number in range(self._jobs_at_a_time)]
+        loops += [(name, partial(self._work, claimed, self._new_wake_event())) for name, claimed in takers]
         return loops
 
-    def _new_coming(self) -> asyncio.Event:
-        has_come = asyncio.Event()
-        self._comings.append(has_come)
-        return has_come
+    def _new_wake_event(self) -> asyncio.Event:
+        wake_event = asyncio.Event()
+        self._wake_events.append(wake_event)
+        return wake_event
 
     async def _keep_running(self, name: str, loop: Callable[[str], Awaitable[None]]) -> None:
         """Restart a loop whenever it fails. A restart does not count as a heartbeat."""
@@ -150,11 +150,11 @@ class Workers:
                 await asyncio.sleep(SETBACK_PAUSE_POLLS * self._poll_s)
 
     async def _keep_looking(self, name: str) -> None:
-        await self.waiting.keep_looking(partial(self._counters.beat, name))
+        await self.waiting.poll(partial(self._counters.beat, name))
 
-    async def _work(self, claimed: Claimed, has_come: asyncio.Event, name: str) -> None:
+    async def _work(self, claimed: ClaimKind, wake_event: asyncio.Event, name: str) -> None:
         while not self._is_ending:
-            has_come.clear()
+            wake_event.clear()
             worker = secrets.token_hex(16)
             job = await self._claim(worker, claimed)
             self._counters.beat(name)
@@ -167,9 +167,9 @@ class Workers:
                     await asyncio.sleep(SETBACK_PAUSE_POLLS * self._poll_s)
             else:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(has_come.wait(), self._poll_s)
+                    await asyncio.wait_for(wake_event.wait(), self._poll_s)
 
-    async def _claim(self, worker: str, claimed: Claimed) -> Job | None:
+    async def _claim(self, worker: str, claimed: ClaimKind) -> Job | None:
         try:
             return await run_in_thread(lambda: self._store.claim(worker, claimed))
         except StoreError as error:
@@ -179,7 +179,7 @@ class Workers:
     async def _work_on(self, assignment: _Assignment) -> _Outcome:
         """Run a job on a thread, with heartbeats; see `_run`."""
         working = asyncio.ensure_future(run_on_daemon_thread(lambda: self._run(assignment)))
-        beating = asyncio.ensure_future(self._beat(assignment))
+        beating = asyncio.ensure_future(self._send_heartbeats(assignment))
         try:
             return await asyncio.shield(working)
         except asyncio.CancelledError:
@@ -203,7 +203,7 @@ class Workers:
         with suppress(StoreError):  # its lease will expire, and another worker will take over
             await run_in_thread(lambda: self._store.release(job_id, assignment.worker))
 
-    async def _beat(self, assignment: _Assignment) -> None:
+    async def _send_heartbeats(self, assignment: _Assignment) -> None:
         """Send heartbeats, and retry failed ones. Stop the job if it is cancelled or its lease is over."""
         last_s = time.monotonic()
         while True:
@@ -211,7 +211,7 @@ class Workers:
             self._counters.beat(assignment.loop)
             job_id = assignment.job.id
             try:
-                is_to_end = await run_in_thread(partial(self._beat_once, assignment))
+                is_to_end = await run_in_thread(partial(self._send_heartbeat, assignment))
             except LeaseLost:
                 assignment.is_lost.set()
                 assignment.stop.set()
@@ -227,7 +227,7 @@ class Workers:
             if is_to_end:
                 assignment.stop.set()
 
-    def _beat_once(self, assignment: _Assignment) -> bool:
+    def _send_heartbeat(self, assignment: _Assignment) -> bool:
         return self._store.beat(assignment.job.id, assignment.worker, assignment.progress_reporter.progress)
 
     def _run(self, assignment: _Assignment) -> _Outcome:
@@ -235,7 +235,7 @@ class Workers:
         job, worker = assignment.job, assignment.worker
         try:
             with TemporaryDirectory(dir=self._storage.scratch.folder) as name:
-                ending = self._ending(assignment, Path(name))
+                ending = self._run_to_outcome(assignment, Path(name))
                 self._end(assignment, ending)
                 return _Outcome(ending.state)
         except LeaseLost as error:
@@ -243,31 +243,31 @@ class Workers:
             return _Outcome()
         except Exception as error:  # noqa: BLE001 -- the job is retried, and others must not be affected
             is_failure = not self._is_ending
-            if not isinstance(error, _GOES_ON_LATER):
+            if not isinstance(error, _TEMPORARY_ERRORS):
                 log_unexpected(error)
             level = logging.WARNING if is_failure else logging.INFO
-            logger.log(level, "job %s goes back: %s", job.id, _shown(error))
+            logger.log(level, "job %s goes back: %s", job.id, _loggable(error))
         with suppress(StoreError):  # its lease will expire, and another worker will take over
             self._store.release(job.id, worker, num_setbacks=int(is_failure))
         return _Outcome(is_setback=is_failure)
 
-    def _ending(self, assignment: _Assignment, folder: Path) -> Ending:
+    def _run_to_outcome(self, assignment: _Assignment, folder: Path) -> JobOutcome:
         """Do the work, and return how the job ends.
 
         Raises:
             LeaseLost: another worker has the job.
-            Exception: the job is to be resumed later; `_GOES_ON_LATER` has the expected errors.
+            Exception: the job is to be resumed later; `_TEMPORARY_ERRORS` has the expected errors.
         """
         job = assignment.job
         everything = job.num_characters
         if self._store.has_too_many_setbacks(job):  # even reading its file may be what fails
-            return Ending(JobState.FAILED, problem=MANY_SETBACKS, refund_characters=everything)
+            return JobOutcome(JobState.FAILED, problem=MANY_SETBACKS, refund_characters=everything)
         try:
             source = self._storage.blobs.local(f"{job.id}/{INPUT}", folder)
         except FileNotFoundError:
-            return Ending(JobState.FAILED, problem=FILE_GONE, refund_characters=everything)
+            return JobOutcome(JobState.FAILED, problem=FILE_GONE, refund_characters=everything)
         if job.is_cancelling:
-            return self._unfinished(job, source, JobState.CANCELLED)
+            return self._unfinished_outcome(job, source, JobState.CANCELLED)
         try:
             finished = self._runner.run(job, source, folder, assignment.progress_reporter, assignment.stop)
         except BatchStopped:
@@ -275,14 +275,14 @@ class Workers:
                 raise LeaseLost(job.id) from None
             if not self._store.again(job).is_cancelling:
                 raise
-            return self._unfinished(job, source, JobState.CANCELLED)
-        except _GOES_ON_LATER:
+            return self._unfinished_outcome(job, source, JobState.CANCELLED)
+        except _TEMPORARY_ERRORS:
             raise
         except Exception as error:  # noqa: BLE001 -- reported to the owner; the next job is not affected
-            return self._unfinished(job, source, JobState.FAILED, _problem_for_owner(error))
-        return self._finished(assignment, finished)
+            return self._unfinished_outcome(job, source, JobState.FAILED, _problem_for_owner(error))
+        return self._store_output(assignment, finished)
 
-    def _finished(self, assignment: _Assignment, finished: Finished) -> Ending:
+    def _store_output(self, assignment: _Assignment, finished: JobOutput) -> JobOutcome:
         """Store the output files and return the ending. A document with any failed entry fails completely.
 
         The names are unique to this worker, and the files count only when the job refers to them.
@@ -290,7 +290,7 @@ class Workers:
         job, worker, blobs = assignment.job, assignment.worker, self._storage.blobs
         if job.is_document and finished.first_failure is not None:
             everything = job.num_characters
-            return Ending(JobState.FAILED, problem=finished.first_failure, refund_characters=everything)
+            return JobOutcome(JobState.FAILED, problem=finished.first_failure, refund_characters=everything)
         result = keep(f"{job.id}/result-{worker}", finished.result)
         errors = None
         if finished.errors is not None:
@@ -300,25 +300,29 @@ class Workers:
             self._store.check_result(job, num_bytes)
         except (TooManyBytes, JobsFull) as error:
             problem = f"its translation found no room: {error}"
-            return Ending(JobState.FAILED, problem=problem, refund_characters=finished.refund_characters)
+            return JobOutcome(JobState.FAILED, problem=problem, refund_characters=finished.refund_characters)
         blobs.put(result.blob, finished.result)
         if finished.errors is not None and errors is not None:
             blobs.put(errors.blob, finished.errors)
         source = assignment.progress_reporter.progress.detected_source
-        return Ending(
+        return JobOutcome(
             JobState.DONE, finished.num_failed, None, result, errors, finished.refund_characters, source
         )
 
-    def _unfinished(self, job: Job, source: Path, state: JobState, problem: str | None = None) -> Ending:
+    def _unfinished_outcome(
+        self, job: Job, source: Path, state: JobState, problem: str | None = None
+    ) -> JobOutcome:
         try:
             num_translated = 0 if job.is_document else self._runner.translated_characters(job, source)
         except (StoreError, OSError):
             raise
         except Exception:  # noqa: BLE001 -- the job's problem is known already
             num_translated = 0  # nothing was translated if the file cannot be read
-        return Ending(state, problem=problem, refund_characters=max(job.num_characters - num_translated, 0))
+        return JobOutcome(
+            state, problem=problem, refund_characters=max(job.num_characters - num_translated, 0)
+        )
 
-    def _end(self, assignment: _Assignment, ending: Ending) -> None:
+    def _end(self, assignment: _Assignment, ending: JobOutcome) -> None:
         job, blobs = assignment.job, self._storage.blobs
         self._store.end(job, assignment.worker, ending)
         logger.info("job %s is %s", job.id, ending.state)
@@ -326,7 +330,7 @@ class Workers:
         self._runner.journal(job.id).forget()
         blobs.remove_one(f"{job.id}/{INPUT}")
 
-    async def _keep_swept(self, name: str) -> None:
+    async def _sweep_loop(self, name: str) -> None:
         while True:
             try:
                 # A blob store may hang.
@@ -339,9 +343,9 @@ class Workers:
             await asyncio.sleep(SWEEP_S)
 
 
-def _shown(error: Exception) -> str:
+def _loggable(error: Exception) -> str:
     """Return what may be logged of an error: messages of unexpected errors may quote texts."""
-    return str(error) if isinstance(error, _GOES_ON_LATER) else type(error).__name__
+    return str(error) if isinstance(error, _TEMPORARY_ERRORS) else type(error).__name__
 
 
 def _problem_for_owner(error: Exception) -> str:

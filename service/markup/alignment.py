@@ -15,7 +15,7 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\s\u3040-\u30ff
 """A word between white space, or a character of a script that puts no space between words."""
 
 
-class AlignedSpan(NamedTuple):
+class ScoredSpan(NamedTuple):
     """A part of the target, with its score for a part of the source."""
 
     score: float
@@ -37,7 +37,7 @@ class Alignment:
                 cut there.
         """
         self._source = stretch.source
-        links = stretch.links or tuple(_guess(text, translated, stretch))
+        links = stretch.links or tuple(_guess_links(text, translated, stretch))
         split = split_links(text, translated, (stretch.source, stretch.target), links, cuts)
         self._links, self._whole_only = split.links, split.whole_only
         self._edges = sorted({edge for link in self._links for edge in link.target})
@@ -57,30 +57,30 @@ class Alignment:
                 self._links_at[at - self._source.start].append(i)
         self._linked_at = [self._source.start + at for at, links in enumerate(self._links_at) if links]
 
-    def best(self, source: Span, within: Span, taken: Sequence[Span]) -> AlignedSpan | None:
+    def best(self, source: Span, within: Span, assigned: Sequence[Span]) -> ScoredSpan | None:
         """Return the contiguous part that covers most of `source` and least of all else; None without any.
 
         Args:
             source: part of the stretch.
             within: where to search.
-            taken: parts of `within` that are already assigned, in order.
+            assigned: parts of `within` that are already assigned, in order.
         """
         inside = self._inside(source, within)
-        best: AlignedSpan | None = None
+        best: ScoredSpan | None = None
         begin, score, before = 0, 0.0, -1
         for atom in sorted(inside):
             span = Span(self._edges[atom], self._edges[atom + 1])
-            i = bisect_right(taken, span.start, key=lambda other: other.end)
-            if i < len(taken) and taken[i].start < span.end:
+            i = bisect_right(assigned, span.start, key=lambda other: other.end)
+            if i < len(assigned) and assigned[i].start < span.end:
                 continue
             score -= 0 if before < 0 else self._links_before[atom] - self._links_before[before + 1]
-            is_cut_off = i > 0 and taken[i - 1].end > begin
+            is_cut_off = i > 0 and assigned[i - 1].end > begin
             if before < 0 or score <= 0 or is_cut_off:
                 begin, score = span.start, 0.0
             score += inside[atom]
             before = atom
             if best is None or score > best.score:
-                best = AlignedSpan(score, Span(begin, span.end))
+                best = ScoredSpan(score, Span(begin, span.end))
         return best
 
     def best_start(self, source: Span, within: Span) -> int:
@@ -145,7 +145,7 @@ class Alignment:
         return scores
 
 
-def _guess(text: str, translated: str, stretch: Stretch) -> Iterator[Link]:
+def _guess_links(text: str, translated: str, stretch: Stretch) -> Iterator[Link]:
     source = [Span(*found.span()) for found in _WORD.finditer(text, *stretch.source)]
     target = [Span(*found.span()) for found in _WORD.finditer(translated, *stretch.target)]
     if not source or not target:

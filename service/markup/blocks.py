@@ -47,7 +47,7 @@ class Block:
     sections: Sequence[Section]
 
 
-def neighbour(marks: Sequence[Mark], i: int, step: int) -> Kind | None:
+def neighbour_kind(marks: Sequence[Mark], i: int, step: int) -> Kind | None:
     """Return the kind of a TEXT or WORD mark before (`step` -1) or after (1) a mark; None for a character."""
     at = marks[i].at
     i += step
@@ -60,7 +60,7 @@ def neighbour(marks: Sequence[Mark], i: int, step: int) -> Kind | None:
 
 def is_spaced(block: Block, i: int, step: int) -> bool:
     """Return whether a mark has white space before (`step` -1) or after (1) it."""
-    kind, at = neighbour(block.marks, i, step), block.marks[i].at
+    kind, at = neighbour_kind(block.marks, i, step), block.marks[i].at
     if kind is not None:
         return kind is Kind.TEXT
     return (block.text[at - 1 : at] if step < 0 else block.text[at : at + 1]).isspace()
@@ -72,7 +72,7 @@ def blocks(tokens: Sequence[MarkupToken]) -> list[Block | str]:
     start = 0
     for end in [*(i for i, token in enumerate(tokens) if token.kind is Kind.BREAK), len(tokens)]:
         if any(token.kind is Kind.TEXT and token.text.strip() for token in tokens[start:end]):
-            builder = _Builder(start)
+            builder = _BlockBuilder(start)
             for i in range(start, end):
                 builder.add(i, tokens[i])
             parts.append(builder.finish())
@@ -84,7 +84,7 @@ def blocks(tokens: Sequence[MarkupToken]) -> list[Block | str]:
 
 
 @dataclass(slots=True)
-class _Builder:
+class _BlockBuilder:
     """Builder of a block."""
 
     first_token: int

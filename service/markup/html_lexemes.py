@@ -47,9 +47,9 @@ class Lexeme:
     """For TEXT: its content."""
 
 
-_NOTHING = "</>"
+_EMPTY_END_TAG = "</>"
 _SECTION = "<![CDATA["
-_MISLEADING = re.compile(
+_RESTART_POINTS = re.compile(
     rf"<!\[CDATA\[|<(?:{'|'.join(sorted(RAW_TEXT_WITH_SCRIPTS))})(?=[\t\n\f\r />])", re.IGNORECASE
 )
 """Markup after which the tokenizer may have to start again."""
@@ -57,20 +57,20 @@ _MISLEADING = re.compile(
 
 def lex(html: str) -> Iterator[Lexeme]:
     """Yield the parts of a document in order; adjacent text is one part."""
-    for kind, parts in groupby(_Reader(html).parts(), lambda part: part.kind):
+    for kind, parts in groupby(_Lexer(html).parts(), lambda part: part.kind):
         if kind is LexemeKind.TEXT:
             yield _join(list(parts))
         else:
             yield from parts
 
 
-class _Reader:
+class _Lexer:
     """Locates tokens in the document: they come in order and report their length."""
 
     def __init__(self, html: str) -> None:
         self._html = html
         self._unix = html.replace("\r", "\n")  # of the same length: \r\n would be one character to turbohtml
-        self._bounds = [*(found.start() for found in _MISLEADING.finditer(html)), len(html)]
+        self._bounds = [*(found.start() for found in _RESTART_POINTS.finditer(html)), len(html)]
         self._at = 0
         self._num_foreign = 0
         self._raw_text = ""
@@ -79,17 +79,17 @@ class _Reader:
     def parts(self) -> Iterator[Lexeme]:
         while self._at < len(self._html):
             for token in self._tokens():
-                yield from self._nothings()
+                yield from self._empty_end_tags()
                 if token.type is TokenType.TEXT:
                     yield from self._texts(len(token.data or ""))
                     continue
                 part = self._part(token)
                 self._at += len(part.raw)
                 yield part
-                if self._misleads(token):
+                if self._needs_restart(token):
                     break
             else:
-                yield from self._nothings()
+                yield from self._empty_end_tags()
                 if self._at < len(self._html):
                     yield Lexeme(LexemeKind.OTHER, self._html[self._at :])
                 return
@@ -103,24 +103,24 @@ class _Reader:
             at = self._bounds[i]
         yield from tokenizer.close()
 
-    def _nothings(self) -> Iterator[Lexeme]:
+    def _empty_end_tags(self) -> Iterator[Lexeme]:
         """Yield each `</>`, which has no token; in raw text it is text."""
-        while not self._raw_text and self._html.startswith(_NOTHING, self._at):
-            self._at += len(_NOTHING)
-            yield Lexeme(LexemeKind.OTHER, _NOTHING)
+        while not self._raw_text and self._html.startswith(_EMPTY_END_TAG, self._at):
+            self._at += len(_EMPTY_END_TAG)
+            yield Lexeme(LexemeKind.OTHER, _EMPTY_END_TAG)
 
     def _texts(self, num_chars: int) -> Iterator[Lexeme]:
         """Yield text of this many characters, and each `</>` that divides it."""
         while num_chars > 0:
             end = self._at + num_chars
             if not self._raw_text:
-                found = self._html.find(_NOTHING, self._at, end + len(_NOTHING) - 1)
+                found = self._html.find(_EMPTY_END_TAG, self._at, end + len(_EMPTY_END_TAG) - 1)
                 end = end if found < 0 else found
             raw = self._html[self._at : end]
             self._at, num_chars = end, num_chars - len(raw)
             yield self._text(raw, Characters(raw, raw))
             if num_chars:
-                yield from self._nothings()
+                yield from self._empty_end_tags()
 
     def _text(self, raw: str, characters: Characters) -> Lexeme:
         if self._raw_text in {"", "title"}:
@@ -132,7 +132,7 @@ class _Reader:
         name = token.tag or ""
         match token.type:
             case TokenType.CHARACTER_REFERENCE:
-                return self._text(raw, _written(raw, token.data or ""))
+                return self._text(raw, _reference_characters(raw, token.data or ""))
             case TokenType.START_TAG:
                 is_foreign = self._num_foreign > 0 or name in FOREIGN
                 is_empty = is_foreign and token.self_closing
@@ -152,25 +152,25 @@ class _Reader:
                     raw = self._html[self._at :] if end < 0 else self._html[self._at : end + 3]
                 return Lexeme(LexemeKind.OTHER, raw)
 
-    def _misleads(self, token: Token) -> bool:
+    def _needs_restart(self, token: Token) -> bool:
         """Return whether the tokenizer would misread what follows this token."""
         if token.type is TokenType.START_TAG:
             return token.tag in RAW_TEXT_WITH_SCRIPTS and not self._raw_text
         return self._num_foreign > 0 and (token.source or "").startswith(_SECTION)
 
 
-def _written(raw: str, said: str) -> Characters:
+def _reference_characters(raw: str, decoded: str) -> Characters:
     """Return the source form of each character of a reference: in `&notit`, `&not` is one, `it` is itself."""
-    end = len(said)
-    while end > 1 and said[end - 1] == raw[end - 1 - len(said)]:
+    end = len(decoded)
+    while end > 1 and decoded[end - 1] == raw[end - 1 - len(decoded)]:
         end -= 1
-    num_rest = len(said) - end
-    return Characters(said, [raw[: len(raw) - num_rest], *[""] * (end - 1), *said[end:]])
+    num_rest = len(decoded) - end
+    return Characters(decoded, [raw[: len(raw) - num_rest], *[""] * (end - 1), *decoded[end:]])
 
 
 def _join(texts: list[Lexeme]) -> Lexeme:
     if len(texts) == 1:
         return texts[0]
     raws = [raw for text in texts for raw in text.characters.raws]
-    said = "".join(text.characters.text for text in texts)
-    return Lexeme(LexemeKind.TEXT, "".join(text.raw for text in texts), characters=Characters(said, raws))
+    decoded = "".join(text.characters.text for text in texts)
+    return Lexeme(LexemeKind.TEXT, "".join(text.raw for text in texts), characters=Characters(decoded, raws))

@@ -29,7 +29,7 @@ class _Block:
     """Number of open elements in `inline`, by name."""
 
 
-def nest(lexemes: Sequence[Lexeme], splits: Callable[[str], bool]) -> Nesting:
+def nest(lexemes: Sequence[Lexeme], is_block: Callable[[str], bool]) -> Nesting:
     """Pair tags within each block: an inline element ends with its block at the latest.
 
     Of crossing elements, `<b><i></b></i>`, the inner one ends where the outer one does; its end tag stays
@@ -37,28 +37,28 @@ def nest(lexemes: Sequence[Lexeme], splits: Callable[[str], bool]) -> Nesting:
 
     Args:
         lexemes: lexemes of the whole document.
-        splits: whether an element of this name is a block.
+        is_block: whether an element of this name is a block.
     """
-    nester = _Nester(len(lexemes))
+    nester = _OpenElements(len(lexemes))
     for i, lexeme in enumerate(lexemes):
         if lexeme.kind is LexemeKind.START:
-            if splits(lexeme.name):
+            if is_block(lexeme.name):
                 nester.end_implied(lexeme.name, i)
             if lexeme.name in VOID or lexeme.is_empty:
                 nester.ends[i] = i + 1
-            elif splits(lexeme.name):
+            elif is_block(lexeme.name):
                 nester.open_block(lexeme.name, i)
             else:
                 nester.open_inline(lexeme.name, i)
         elif lexeme.kind is LexemeKind.END:
-            if splits(lexeme.name):
+            if is_block(lexeme.name):
                 nester.close_block(lexeme.name, i)
             else:
                 nester.close_inline(lexeme.name, i)
     return nester.finish()
 
 
-class _Nester:
+class _OpenElements:
     """Stack of open elements."""
 
     def __init__(self, num_lexemes: int) -> None:

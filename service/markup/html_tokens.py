@@ -7,7 +7,7 @@ from service.markup.html_lexemes import Lexeme, LexemeKind, lex
 from service.markup.html_names import BLOCKS, FOREIGN, IGNORED, KEEPS_SPACE, LINE_BREAK, NO_ROOM, VOID
 from service.markup.html_nesting import Nesting, nest
 from service.markup.options import MarkupOptions
-from service.markup.tokens import Kind, MarkupToken, join_empty
+from service.markup.tokens import Kind, MarkupToken, join_empty_elements
 
 _NOTHING = MarkupToken(Kind.POINT, "")
 
@@ -17,8 +17,8 @@ def html_tokens(html: str, options: MarkupOptions) -> list[MarkupToken]:
     lexemes = list(lex(html))
     rules = _Rules(options)
     nesting = nest(lexemes, rules.splits)
-    merged = list(_without_ignored(lexemes, nesting, rules))
-    places = {i: place for place, (i, _) in enumerate(merged)}
+    merged = list(_merge_ignored(lexemes, nesting, rules))
+    token_positions = {i: place for place, (i, _) in enumerate(merged)}
     tokens: list[MarkupToken] = []
     preserving_until = -1
     for i, token in merged:
@@ -31,8 +31,8 @@ def html_tokens(html: str, options: MarkupOptions) -> list[MarkupToken]:
             tokens.append(_text(lexeme, keeps_space=i < preserving_until))
         else:
             partner = nesting.partners.get(i)
-            tokens.append(rules.tag(lexeme, None if partner is None else places[partner]))
-    return join_empty(tokens)
+            tokens.append(rules.tag(lexeme, None if partner is None else token_positions[partner]))
+    return join_empty_elements(tokens)
 
 
 class _Rules:
@@ -82,7 +82,7 @@ class _Rules:
         return MarkupToken(Kind.POINT, lexeme.raw)
 
 
-def _without_ignored(
+def _merge_ignored(
     lexemes: Sequence[Lexeme], nesting: Nesting, rules: _Rules
 ) -> Iterator[tuple[int, MarkupToken]]:
     """Yield positions of lexemes, each with the token of an ignored element that begins there, if any."""

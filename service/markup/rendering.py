@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from dragoman.types import Span, Translation
-from service.markup.blocks import Block, is_spaced, neighbour
+from service.markup.blocks import Block, is_spaced, neighbour_kind
 from service.markup.escaping import escape
 from service.markup.options import MarkupLanguage
-from service.markup.stretches import Placed, cut, deal_out
+from service.markup.stretches import StretchMarks, assign_marks, cut
 from service.markup.tag_placement import place
 from service.markup.tokens import Kind
 
@@ -19,8 +19,8 @@ _MAX_REFERENCE_CHARS = 40
 
 def write(block: Block, translation: Translation, language: MarkupLanguage) -> str:
     """Return a block's markup around its translation; what the translation left unchanged stays as it was."""
-    placed, at_end = deal_out(block.marks, cut(block.text, translation))
-    writer = _Writer(block, translation.text, language)
+    placed, at_end = assign_marks(block.marks, cut(block.text, translation))
+    writer = _BlockRenderer(block, translation.text, language)
     for stretch in placed:
         writer.keep(stretch.still)
         if stretch.stretch.is_unchanged:
@@ -32,7 +32,7 @@ def write(block: Block, translation: Translation, language: MarkupLanguage) -> s
 
 
 @dataclass(slots=True, eq=False)
-class _Writer:
+class _BlockRenderer:
     """Writes a block, stretch by stretch."""
 
     block: Block
@@ -51,66 +51,66 @@ class _Writer:
         for i in marks:
             mark = self.block.marks[i]
             if mark.kind is Kind.WORD:
-                self._begin("x")
+                self._write_pending_space("x")
                 self.last = "x"
             self.written.append(mark.raw)
 
-    def copy(self, placed: Placed) -> None:
+    def copy(self, placed: StretchMarks) -> None:
         """Write an unchanged stretch."""
         block, source = self.block, placed.stretch.source
-        self._begin(block.text[source.start])
-        at = self._after_part(source)
+        self._write_pending_space(block.text[source.start])
+        at = self._write_rest_of_reference(source)
         for i in placed.moving:
             mark = block.marks[i]
             self.written += (_raw(block, Span(at, mark.at)), mark.raw)
             at = mark.at
         end = source.end
         if end < len(block.text):
-            end = self._unsafe_from(Span(at, end))  # other text may follow than before
+            end = self._unsafe_start(Span(at, end))  # other text may follow than before
         self.written += (
             _raw(block, Span(at, end)),
             escape(block.text[end : source.end], self.language),
         )
         self.last = block.text[source.end - 1]
 
-    def change(self, placed: Placed) -> None:
+    def change(self, placed: StretchMarks) -> None:
         """Write the translation of a changed stretch."""
         at, end = placed.stretch.target
         for put in place(self.block, self.translated, placed):
-            self._say(at, put.at)
-            self._mark(put.mark, put.at)
+            self._write_text(at, put.at)
+            self._write_mark(put.mark, put.at)
             at = put.at
-        self._say(at, end)
+        self._write_text(at, end)
 
-    def _begin(self, first: str) -> None:
+    def _write_pending_space(self, first: str) -> None:
         must_part = (self.owes_space and not first.isspace()) or (self.parts_letters and first.isalnum())
         if must_part:
             self.written.append(" ")
         self.owes_space = self.parts_letters = False
 
-    def _say(self, start: int, end: int) -> None:
+    def _write_text(self, start: int, end: int) -> None:
         if start < end:
-            self._begin(self.translated[start])
+            self._write_pending_space(self.translated[start])
             self.written.append(escape(self.translated[start:end], self.language))
             self.last = self.translated[end - 1]
 
-    def _mark(self, i: int, at: int) -> None:
+    def _write_mark(self, i: int, at: int) -> None:
         mark = self.block.marks[i]
         if mark.kind is Kind.WORD:
             needs_space = is_spaced(self.block, i, -1) and self.last != "" and not self.last.isspace()
             needs_space = needs_space or (self.last.isalnum() and not self._touches_letter(i, -1))
             self.owes_space = self.owes_space or needs_space
-            self._begin("x")
+            self._write_pending_space("x")
             self.last, self.owes_space = "x", is_spaced(self.block, i, 1)
             self.parts_letters = not self._touches_letter(i, 1)
         elif mark.kind is Kind.OPEN and not self.translated[at : at + 1].isspace():
-            self._begin("x")  # pending white space goes outside
+            self._write_pending_space("x")  # pending white space goes outside
         if mark.kind is not Kind.TEXT or self._is_harmless(i, at):
             self.written.append(mark.raw)
 
     def _touches_letter(self, i: int, step: int) -> bool:
         """Return whether a WORD mark has a letter, or another WORD mark, directly before or after it."""
-        kind, at = neighbour(self.block.marks, i, step), self.block.marks[i].at
+        kind, at = neighbour_kind(self.block.marks, i, step), self.block.marks[i].at
         if kind is not None:
             return kind is Kind.WORD
         return (self.block.text[at - 1 : at] if step < 0 else self.block.text[at : at + 1]).isalnum()
@@ -118,29 +118,29 @@ class _Writer:
     def _is_harmless(self, i: int, at: int) -> bool:
         """Return whether white space next to a tag is next to other white space in the translation too."""
         marks, text = self.block.marks, self.translated
-        if any(neighbour(marks, i, step) is Kind.WORD for step in (-1, 1)):
+        if any(neighbour_kind(marks, i, step) is Kind.WORD for step in (-1, 1)):
             return False  # the WORD mark handles the space
         return text[max(0, at - 1) : at + 1].strip() != text[max(0, at - 1) : at + 1]
 
-    def _after_part(self, span: Span) -> int:
+    def _write_rest_of_reference(self, span: Span) -> int:
         """Write the second character of a two-character reference if the span begins with it."""
         at = span.start
-        while at < span.end and self._is_second(at):
+        while at < span.end and self._is_second_of_reference(at):
             self.written.append(escape(self.block.text[at], self.language))
             at += 1
         return at
 
-    def _is_second(self, at: int) -> bool:
+    def _is_second_of_reference(self, at: int) -> bool:
         """Return whether a character is written together with the one before it."""
         return self.block.raws[at] == "" and not self.block.text[at].isspace()
 
-    def _unsafe_from(self, span: Span) -> int:
+    def _unsafe_start(self, span: Span) -> int:
         """Return where the last characters begin that may change their meaning before other text.
 
         These are a `<` or `&` that is not markup, a reference without its semicolon, and `]`, as in `]]>`.
         """
         raws, (start, end) = self.block.raws, span
-        if start < end and self._is_second(end):
+        if start < end and self._is_second_of_reference(end):
             return end - 1
         if start < end and raws[end - 1][-1:] in ("<", "]"):
             return end - 1

@@ -32,13 +32,13 @@ def cut(text: str, translation: Translation) -> list[Stretch]:
     stretches: list[Stretch] = []
     for source, target, links in _spans(segments, whole):
         is_unchanged = text[source.start : source.end] == translation.text[target.start : target.end]
-        stretch = Stretch(source, target, _within(links, source, target), is_unchanged)
+        stretch = Stretch(source, target, _links_within(links, source, target), is_unchanged)
         last = stretches[-1] if stretches else None
         if last is not None and (
-            _are_one(last, stretch)
+            _are_unchanged(last, stretch)
             or any(source.start == source.end for source in (last.source, stretch.source))
         ):
-            stretches[-1] = _joined(last, stretch)
+            stretches[-1] = _join(last, stretch)
         else:
             stretches.append(stretch)
     return stretches
@@ -72,7 +72,7 @@ def _spans(
         yield Span(source_at, whole[0].end), Span(target_at, whole[1].end), ()
 
 
-def _within(links: Sequence[Link], source: Span, target: Span) -> tuple[Link, ...]:
+def _links_within(links: Sequence[Link], source: Span, target: Span) -> tuple[Link, ...]:
     return tuple(link for link in links if _is_in(link.source, source) and _is_in(link.target, target))
 
 
@@ -80,18 +80,18 @@ def _is_in(span: Span, whole: Span) -> bool:
     return whole.start <= span.start < span.end <= whole.end
 
 
-def _are_one(left: Stretch, right: Stretch) -> bool:
+def _are_unchanged(left: Stretch, right: Stretch) -> bool:
     return left.is_unchanged and right.is_unchanged
 
 
-def _joined(left: Stretch, right: Stretch) -> Stretch:
+def _join(left: Stretch, right: Stretch) -> Stretch:
     source = Span(left.source.start, right.source.end)
     target = Span(left.target.start, right.target.end)
-    return Stretch(source, target, left.links + right.links, _are_one(left, right))
+    return Stretch(source, target, left.links + right.links, _are_unchanged(left, right))
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class StretchMarks:
     """A stretch with the block's marks that move in it; the marks before it stay in place."""
 
     stretch: Stretch
@@ -100,13 +100,13 @@ class Placed:
     moving: range
 
 
-def deal_out(marks: Sequence[Mark], stretches: Sequence[Stretch]) -> tuple[list[Placed], range]:
+def assign_marks(marks: Sequence[Mark], stretches: Sequence[Stretch]) -> tuple[list[StretchMarks], range]:
     """Assign marks to stretches, by position; the second value is the range of marks after the last stretch.
 
     Of the marks between two stretches, only a tag moves whose other half is inside a stretch, with the marks
     between the tag and that stretch.
     """
-    placed: list[Placed] = []
+    placed: list[StretchMarks] = []
     first = 0
     for stretch in stretches:
         start = first
@@ -121,7 +121,7 @@ def deal_out(marks: Sequence[Mark], stretches: Sequence[Stretch]) -> tuple[list[
         for i in range(first, _end_of_position(marks, first, stretch.source.end)):
             if _closes_in(marks, i, stretch):
                 first = i + 1
-        placed.append(Placed(stretch, still, range(start, first)))
+        placed.append(StretchMarks(stretch, still, range(start, first)))
     return placed, range(first, len(marks))
 
 

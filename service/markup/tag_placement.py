@@ -13,7 +13,7 @@ from typing import NamedTuple
 from dragoman.types import Span
 from service.markup.alignment import Alignment
 from service.markup.blocks import Block, Mark
-from service.markup.stretches import Placed
+from service.markup.stretches import StretchMarks
 from service.markup.tokens import Kind
 
 MAX_DEPTH = 64
@@ -23,7 +23,7 @@ their order."""
 _NOWHERE = Span(0, 0)
 
 
-class Put(NamedTuple):
+class PlacedMark(NamedTuple):
     """Position of a mark in the translation."""
 
     at: int
@@ -46,7 +46,7 @@ class _Node:
     target: Span = _NOWHERE
 
 
-def place(block: Block, translated: str, placed: Placed) -> list[Put]:
+def place(block: Block, translated: str, placed: StretchMarks) -> list[PlacedMark]:
     """Return the marks of a changed stretch in the order of the output, properly nested.
 
     Args:
@@ -60,18 +60,18 @@ def place(block: Block, translated: str, placed: Placed) -> list[Put]:
     alignment = Alignment(block.text, translated, placed.stretch, cuts)
     root, depth = _tree(block.marks, placed)
     if depth > MAX_DEPTH:
-        return list(_in_order(block.marks, placed, alignment))
+        return list(_keep_order(block.marks, placed, alignment))
     root.target = placed.stretch.target
-    arranger = _Arranger(block, translated, alignment, placed.moving)
+    arranger = _NodePlacer(block, translated, alignment, placed.moving)
     pending = [root]
     while pending:
         node = pending.pop()
         arranger.arrange(node)
         pending += [child for child in node.children if child.single is None]
-    return list(_written(root))
+    return list(_marks_in_order(root))
 
 
-def _in_order(marks: Sequence[Mark], placed: Placed, alignment: Alignment) -> Iterator[Put]:
+def _keep_order(marks: Sequence[Mark], placed: StretchMarks, alignment: Alignment) -> Iterator[PlacedMark]:
     """Yield marks in the order of the source, each next to its neighbour's translation or later."""
     at = placed.stretch.target.start
     for i in placed.moving:
@@ -79,10 +79,10 @@ def _in_order(marks: Sequence[Mark], placed: Placed, alignment: Alignment) -> It
             alignment.after(marks[i].at) if marks[i].kind is Kind.CLOSE else alignment.before(marks[i].at)
         )
         at = at if wanted is None else max(at, wanted)
-        yield Put(at, i)
+        yield PlacedMark(at, i)
 
 
-def _tree(marks: Sequence[Mark], placed: Placed) -> tuple[_Node, int]:
+def _tree(marks: Sequence[Mark], placed: StretchMarks) -> tuple[_Node, int]:
     """Return the tree of elements, and its depth."""
     source, moving = placed.stretch.source, placed.moving
     root = _Node(source, -1)
@@ -107,19 +107,19 @@ def _tree(marks: Sequence[Mark], placed: Placed) -> tuple[_Node, int]:
     return root, max(depth, num_begun)
 
 
-def _written(root: _Node) -> Iterator[Put]:
-    pending: list[_Node | Put] = [root]
+def _marks_in_order(root: _Node) -> Iterator[PlacedMark]:
+    pending: list[_Node | PlacedMark] = [root]
     while pending:
         node = pending.pop()
-        if isinstance(node, Put):
+        if isinstance(node, PlacedMark):
             yield node
         elif node.single is not None:
-            yield Put(node.target.start, node.single)
+            yield PlacedMark(node.target.start, node.single)
         else:
             if node.opens is not None:
-                yield Put(node.target.start, node.opens)
+                yield PlacedMark(node.target.start, node.opens)
             if node.closes is not None:
-                pending.append(Put(node.target.end, node.closes))
+                pending.append(PlacedMark(node.target.end, node.closes))
             children = sorted(node.children, key=lambda child: (*child.target, child.order))
             pending += reversed(children)
 
@@ -131,7 +131,7 @@ def _free_span(parent: _Node, placed: Sequence[_Node]) -> Span:
     return Span(max(starts, default=parent.target.start), min(ends, default=parent.target.end))
 
 
-class _Arranger:
+class _NodePlacer:
     """Assigns positions in the target to nodes."""
 
     def __init__(self, block: Block, translated: str, alignment: Alignment, moving: range) -> None:
@@ -214,7 +214,7 @@ class _Arranger:
 
     def _nearest_position(self, node: _Node, within: Span, placed: Sequence[_Node]) -> int:
         """Return a position next to the neighbours' translation, and not inside the node's siblings."""
-        at = self._neighbour(node)
+        at = self._neighbour_position(node)
         at = within.start if at is None else min(max(at, within.start), within.end)
         i = bisect_left(placed, at, key=lambda sibling: sibling.target.end)
         if i < len(placed) and placed[i].target.start < at < placed[i].target.end:
@@ -222,7 +222,7 @@ class _Arranger:
             at = placed[i].target.start if is_before else placed[i].target.end
         return at
 
-    def _neighbour(self, node: _Node) -> int | None:
+    def _neighbour_position(self, node: _Node) -> int | None:
         """Return the position of the neighbour after an attached node; of the one before, for other nodes."""
         after = self._alignment.after(node.source.start)
         before = self._alignment.before(node.source.end)

@@ -44,16 +44,17 @@ class MarkupToken:
     then in different texts; a WORD that ends a line must not separate texts."""
 
 
-def join_empty(tokens: Sequence[MarkupToken]) -> list[MarkupToken]:
+def join_empty_elements(tokens: Sequence[MarkupToken]) -> list[MarkupToken]:
     """Join start tags directly followed by their end tags into one WORD; drop empty tokens."""
     joined: list[MarkupToken] = []
-    places: list[int] = []
+    positions: list[int] = []
     for i, token in enumerate(tokens):
         if token.kind is Kind.CLOSE and token.partner == i - 1:
             joined[-1] = MarkupToken(Kind.WORD, joined[-1].raw + token.raw)
         elif token.raw:
             joined.append(token)
-        places.append(len(joined) - 1)
+        positions.append(len(joined) - 1)
     return [
-        token if token.partner is None else replace(token, partner=places[token.partner]) for token in joined
+        token if token.partner is None else replace(token, partner=positions[token.partner])
+        for token in joined
     ]

@@ -37,7 +37,7 @@ def split_links(
         links: links between words.
         cuts: positions of marks in the source, in ascending order.
     """
-    copies = list(_copies(text, translated, stretch, cuts))
+    copies = list(_copied_words(text, translated, stretch, cuts))
     copied = [source for source, _ in copies]
     found = [
         Link(Span(source.start + first, source.start + last), Span(target.start + first, target.start + last))
@@ -69,7 +69,7 @@ def _parts(span: Span, cuts: Sequence[int]) -> Iterator[tuple[int, int]]:
     return pairwise([0, *(cut - span.start for cut in inner), span.end - span.start])
 
 
-def _copies(
+def _copied_words(
     text: str, translated: str, stretch: tuple[Span, Span], cuts: Sequence[int]
 ) -> Iterator[tuple[Span, Span]]:
     """Yield the words that are cut, each with the same word in the translation, matched in order."""
@@ -80,10 +80,10 @@ def _copies(
     targets: defaultdict[str, list[Span]] = defaultdict(list)
     for span in _words(translated, stretch[1]):
         targets[translated[span.start : span.end]].append(span)
-    given = {word: iter(targets[word]) for word in wanted}
+    remaining_targets = {word: iter(targets[word]) for word in wanted}
     for span in sources:
         word = text[span.start : span.end]
-        copy = next(given[word], None) if word in wanted else None
+        copy = next(remaining_targets[word], None) if word in wanted else None
         if copy is not None:
             yield span, copy
 
@@ -108,17 +108,17 @@ def _common_parts(text: str, translated: str, link: Link, cuts: Sequence[int]) -
     has_lost = False
     for first, last in _parts(link.source, cuts):
         start, stop = min(last, num_first), max(first, ends[0])
-        found += _linked(link, (first, start), (first, start))
-        found += _linked(link, (stop, last), (ends[1] + stop - ends[0], ends[1] + last - ends[0]))
+        found += _link_parts(link, (first, start), (first, start))
+        found += _link_parts(link, (stop, last), (ends[1] + stop - ends[0], ends[1] + last - ends[0]))
         middle = max(first, num_first), min(last, ends[0])
         if any(map(str.isalpha, source[middle[0] : middle[1]])):
-            found += _linked(link, middle, (num_first, ends[1]))
+            found += _link_parts(link, middle, (num_first, ends[1]))
         else:
             has_lost = has_lost or middle[0] < middle[1]
     return found, has_lost
 
 
-def _linked(link: Link, source: tuple[int, int], target: tuple[int, int]) -> list[Link]:
+def _link_parts(link: Link, source: tuple[int, int], target: tuple[int, int]) -> list[Link]:
     """Return a link between two parts, or nothing if one is empty."""
     if source[0] >= source[1] or target[0] >= target[1]:
         return []

@@ -10,7 +10,7 @@ from service.markup.escaping import escape_xml
 from service.markup.html_names import LINE_BREAK
 from service.markup.options import MarkupError, MarkupOptions
 from service.markup.references import Characters, read_xml
-from service.markup.tokens import Kind, MarkupToken, join_empty
+from service.markup.tokens import Kind, MarkupToken, join_empty_elements
 
 MAX_DEPTH = 1000
 """Maximum nesting of elements."""
@@ -66,7 +66,7 @@ def xml_tokens(xml: str, options: MarkupOptions) -> list[MarkupToken]:
     if before:
         raws[0] = raws[-1] = ""
     start = MarkupToken(Kind.BREAK, encoded[: bounds[0]].decode())  # white space, or a byte order mark
-    return join_empty([start, *_tokens(events, raws, options)])
+    return join_empty_elements([start, *_tokens(events, raws, options)])
 
 
 class _Reader:
@@ -180,7 +180,7 @@ def _token(event: _Event, raw: str, events: list[_Event], options: MarkupOptions
             text, raws = read_xml(raw)
             return MarkupToken(Kind.TEXT, raw, None, text, raws, event.keeps_space)
         case _EventKind.SECTION:
-            return _section(raw, keeps_space=event.keeps_space)
+            return _section_token(raw, keeps_space=event.keeps_space)
         case _EventKind.START | _EventKind.END:
             if _splits(event, events, options):
                 return MarkupToken(Kind.BREAK, raw)
@@ -211,11 +211,11 @@ def _splits(event: _Event, events: list[_Event], options: MarkupOptions) -> bool
     return event.name not in options.non_splitting_tags and options.finds_outline and not is_among_text
 
 
-def _section(raw: str, *, keeps_space: bool) -> MarkupToken:
+def _section_token(raw: str, *, keeps_space: bool) -> MarkupToken:
     """Return the token of a CDATA section. Its white space never collapses, as marks cannot be in it."""
-    said = raw.removeprefix("<![CDATA[").removesuffix("]]>")
-    if not said:
+    content = raw.removeprefix("<![CDATA[").removesuffix("]]>")
+    if not content:
         return MarkupToken(Kind.POINT, raw)
-    text = said if keeps_space else _SPACES.sub(" ", said)
+    text = content if keeps_space else _SPACES.sub(" ", content)
     characters = Characters(text, [escape_xml(character) for character in text])
     return MarkupToken(Kind.TEXT, raw, None, *characters, keeps_space=True, is_section=True)

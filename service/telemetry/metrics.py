@@ -43,7 +43,7 @@ class Metrics:
         engine: EngineMetricsCollector,
         requests: RequestCounters,
         workers: WorkerCounters,
-        look: Callable[[], ServerState],
+        get_state: Callable[[], ServerState],
         memory_budget_bytes: int | None,
     ) -> None:
         """Register the metrics, but read none yet.
@@ -52,13 +52,13 @@ class Metrics:
             engine: metrics of the engine.
             requests: counters of requests.
             workers: counters of job workers.
-            look: returns the server's state; called for every exposition.
+            get_state: returns the server's state; called for every exposition.
             memory_budget_bytes: limit of the estimated memory of all open models; None for no limit.
         """
         self._engine = engine
         self._requests = requests
         self._workers = workers
-        self._look = look
+        self._look = get_state
         self._budget_bytes = float("inf") if memory_budget_bytes is None else float(memory_budget_bytes)
         self._registry = CollectorRegistry()
         self._registry.register(_FamilyCollector(self._families))
@@ -140,7 +140,7 @@ def _of_workers(counters: WorkerCounters) -> Iterator[Metric]:
         "Since a loop of job workers was last seen",
         labels=["worker"],
     )
-    for worker, age_s in counters.ages_s().items():
+    for worker, age_s in counters.heartbeat_ages_s().items():
         ages.add_metric([worker], age_s)
     yield ages
     yield _gauge("workers_silent", "Loops of job workers whose heartbeat is overdue", len(counters.silent()))

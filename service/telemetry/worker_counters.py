@@ -37,12 +37,16 @@ class WorkerCounters:
         now_s = self.monotonic()
         self._beats[worker] = (now_s, now_s + next_within_s)
 
-    def ages_s(self) -> dict[str, float]:
+    def heartbeat_ages_s(self) -> dict[str, float]:
         """Return the seconds since the last heartbeat of each loop."""
         now_s = self.monotonic()
         return {worker: now_s - last_s for worker, (last_s, _) in self._beats.copy().items()}
 
     def silent(self) -> dict[str, float]:
         """Return the same for the loops whose next heartbeat is overdue."""
-        now_s, ages_s = self.monotonic(), self.ages_s()
-        return {worker: ages_s[worker] for worker, (_, due_s) in self._beats.copy().items() if due_s < now_s}
+        now_s, heartbeat_ages_s = self.monotonic(), self.heartbeat_ages_s()
+        return {
+            worker: heartbeat_ages_s[worker]
+            for worker, (_, due_s) in self._beats.copy().items()
+            if due_s < now_s
+        }

@@ -139,7 +139,7 @@ def test_threads_together_do_not_pass_the_limit(database: Database, keys: KeySto
     key_id = new_key(keys).key.id
     num_passed = charge_from_threads(database, Charge(key_id, MONTH, 7, 0), 400)
     assert num_passed == 57  # 57 * 7 = 399
-    assert UsageStore(database).of_month(key_id, MONTH) == Usage(MONTH, characters=399, requests=57)
+    assert UsageStore(database).get_month(key_id, MONTH) == Usage(MONTH, characters=399, requests=57)
 
 
 def test_processes_together_do_not_pass_the_limit(url: str, database: Database, keys: KeyStore) -> None:
@@ -158,7 +158,7 @@ def test_processes_together_do_not_pass_the_limit(url: str, database: Database, 
         process.stdin.flush()
     num_passed = [int(process.communicate(timeout=120)[0]) for process in processes]
     assert sum(num_passed) == 466  # 466 * 3 = 1398
-    assert UsageStore(database).of_month(key_id, MONTH).characters == 1398
+    assert UsageStore(database).get_month(key_id, MONTH).characters == 1398
 
 
 @settings(max_examples=20, deadline=None)
@@ -184,5 +184,5 @@ def test_what_is_counted_is_what_passed_and_was_not_refunded(
             if is_refunded:
                 usage.refund(charge)
                 total -= characters
-            assert usage.of_month(key_id, MONTH).characters == total
+            assert usage.get_month(key_id, MONTH).characters == total
         database.close()

@@ -68,7 +68,7 @@ def test_a_locked_database_is_given_up_in_time(file: Path) -> None:
         with pytest.raises(StoreError, match="locked"):
             Database.open(f"sqlite:///{file}", timeout_s=SOON_S)
     UsageStore(database).charge(charge, None)
-    assert UsageStore(database).of_month(key_id, MONTH) == Usage(MONTH, 5, 1)
+    assert UsageStore(database).get_month(key_id, MONTH) == Usage(MONTH, 5, 1)
     database.close()
 
 
@@ -118,7 +118,7 @@ def test_a_full_disk_is_told_and_nothing_is_half_written(file: Path) -> None:
     assert str(file) in str(failed.value)
     assert GlossaryStore(database).list(key_id) == []
     UsageStore(database).charge(Charge(key_id, MONTH, 5, 0), None)  # for which there is room
-    assert UsageStore(database).of_month(key_id, MONTH) == Usage(MONTH, 5, 1)
+    assert UsageStore(database).get_month(key_id, MONTH) == Usage(MONTH, 5, 1)
     database.close()
 
 

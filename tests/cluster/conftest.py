@@ -12,7 +12,7 @@ from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile
 from service.batch.run import Job
 from service.cluster.engines import NodeEngine
-from service.cluster.nodes import ClusterOptions, connected
+from service.cluster.nodes import ClusterOptions, connect
 from service.cluster.partitions import PartitionFolder
 from service.cluster.run import ClusterJob
 from service.formats.entries import FileOptions
@@ -71,5 +71,5 @@ def new_place(tmp_path: Path) -> Callable[[str], Place]:
 @pytest.fixture(scope="module")
 def two_cpus() -> Iterator[None]:
     """A Ray of this machine's own, which takes seconds to begin."""
-    with connected(TWO_WORKERS):
+    with connect(TWO_WORKERS):
         yield

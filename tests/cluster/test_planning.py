@@ -9,7 +9,7 @@ from service.batch.errors import JobCancelled
 from service.batch.run import begin
 from service.batch.texts import Translated, Untranslated
 from service.cluster.partitions import read_partition
-from service.cluster.planning import Occurrences, Planner
+from service.cluster.planning import OccurrenceCounts, Planner
 from service.cluster.run import choose_size
 from service.formats.entries import Entry
 from tests.cluster.conftest import PAIR, Place
@@ -26,7 +26,7 @@ def test_each_distinct_entry_that_the_journal_lacks_is_in_one_partition(place: P
     journal.commit({_key("line 7"): Translated("x"), _key("failed"): Untranslated("why")})
     place.partitions.prepare()
 
-    with Occurrences() as occurrences:
+    with OccurrenceCounts() as occurrences:
         plan = Planner(journal, occurrences, place.partitions.entries_path, 50, Event()).run(job.files)
         partitions = [read_partition(path) for path in plan.partitions]
 
@@ -44,7 +44,7 @@ def test_planning_heeds_a_stop(place: Place) -> None:
     stop = Event()
     stop.set()
 
-    with Occurrences() as occurrences, pytest.raises(JobCancelled):
+    with OccurrenceCounts() as occurrences, pytest.raises(JobCancelled):
         Planner(journal, occurrences, place.partitions.entries_path, 50, stop).run(job.files)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from service.cluster.errors import ClusterFailed, ClusterMissing
-from service.cluster.nodes import ClusterOptions, connected
+from service.cluster.nodes import ClusterOptions, connect
 
 PROJECT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ def test_neither_the_server_nor_a_local_job_imports_ray() -> None:
 def test_without_ray_a_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
 
-    with pytest.raises(ClusterMissing, match=r'pip install "dragoman\[ray\]"'), connected(ClusterOptions()):
+    with pytest.raises(ClusterMissing, match=r'pip install "dragoman\[ray\]"'), connect(ClusterOptions()):
         pass
 
 
@@ -35,7 +35,7 @@ def test_a_cluster_that_does_not_answer_is_told_of() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = f"127.0.0.1:{closed.getsockname()[1]}"
 
-    with pytest.raises(ClusterFailed, match=f"{address}.*refused"), connected(ClusterOptions(address)):
+    with pytest.raises(ClusterFailed, match=f"{address}.*refused"), connect(ClusterOptions(address)):
         pass
 
 

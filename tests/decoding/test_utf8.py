@@ -59,7 +59,7 @@ def sources(draw: st.DrawFn, beam_size: int) -> Source:
 def spell(begun: bytes, byte: int, *, can_spell_replacement: bool) -> bytes | None:
     """The bytes of a character not yet whole, after one more; None where it may not follow."""
     encoded = begun + bytes([byte])
-    character = _decoded(encoded)
+    character = _decode_value(encoded)
     if character in {None, *CONTROLS, "\ufffe", "\uffff"} or (
         character == "\ufffd" and not can_spell_replacement
     ):
@@ -67,7 +67,7 @@ def spell(begun: bytes, byte: int, *, can_spell_replacement: bool) -> bytes | No
     return b"" if character else encoded
 
 
-def _decoded(encoded: bytes) -> str | None:
+def _decode_value(encoded: bytes) -> str | None:
     """A character, nothing if more bytes can make it one, or None."""
     for num_missing in range(4):
         for missing in (b"\x80" * num_missing, b"\xbf" * num_missing):

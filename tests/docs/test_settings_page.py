@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from service.cli.help import DERIVED, GROUPS, grouped_settings
-from service.cli.settings_page import PageError, with_tables
+from service.cli.help import COMPUTED_DEFAULTS, GROUPS, grouped_settings
+from service.cli.settings_page import PageError, update_tables
 from service.settings import ENV_PREFIX, Settings, load_settings
 from tests.service.conftest import forget_settings
 
@@ -42,24 +42,24 @@ def test_the_page_is_in_step() -> None:
     command = "python -m service.cli.settings_page docs/reference/settings.md"
 
     assert absent == [], f"write the page: {command}"
-    assert with_tables(PAGE) == PAGE, f"write the page: {command}"
+    assert update_tables(PAGE) == PAGE, f"write the page: {command}"
 
 
 def test_a_page_without_a_place_for_a_group_is_refused() -> None:
     with pytest.raises(PageError, match=r"## Engine.* below it, for providers, replicas"):
-        with_tables(PAGE.replace("## Engine", "## Motor"))
+        update_tables(PAGE.replace("## Engine", "## Motor"))
     with pytest.raises(PageError, match="## Observing"):
-        with_tables(PAGE[: PAGE.index("## Observing")] + "## Observing\n\nSee there.\n")
+        update_tables(PAGE[: PAGE.index("## Observing")] + "## Observing\n\nSee there.\n")
 
 
 def test_what_stands_around_the_tables_stays() -> None:
     told = "\n## Engine\n\nMuch to tell.\n"
     changed = PAGE.replace("\n## Engine\n", told).replace("| `replicas` |", "| `copies` |")
 
-    assert with_tables(changed) == PAGE.replace("\n## Engine\n", told)
+    assert update_tables(changed) == PAGE.replace("\n## Engine\n", told)
 
 
-@pytest.mark.parametrize("name", [name for name in Settings.model_fields if name not in DERIVED])
+@pytest.mark.parametrize("name", [name for name in Settings.model_fields if name not in COMPUTED_DEFAULTS])
 def test_a_default_reads_as_it_may_be_written(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (setting,) = [each for group in grouped_settings().values() for each in group if each.name == name]
     if setting.default == "none":
@@ -75,7 +75,7 @@ def test_a_default_reads_as_it_may_be_written(name: str, monkeypatch: pytest.Mon
 def test_defaults_that_are_found_at_the_start_are_the_ones_said_to_be() -> None:
     found = {name for name, field in Settings.model_fields.items() if field.default_factory is not None}
 
-    assert found == set(DERIVED)
+    assert found == set(COMPUTED_DEFAULTS)
 
 
 def test_the_command_tells_every_setting() -> None:

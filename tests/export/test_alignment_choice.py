@@ -10,7 +10,7 @@ import pytest
 from dragoman.bundle import read_bundle
 from dragoman.manifest import AlignmentHeads, ModelLimits
 from export import trained
-from export.__main__ import chosen_alignment
+from export.__main__ import choose_alignment
 from export.alignment import default_alignment
 from export.bundle import BundleFacts, ExportError, write_bundle
 from export.marian.alignment import read_alignment
@@ -80,7 +80,7 @@ def test_what_the_command_does_not_say_is_as_trained(arguments: Any, expected: A
     """But for the heads of another layer: those of the trained one mean nothing there."""
     layer, heads, step = arguments
 
-    assert chosen_alignment(layer, heads, step, original(TRAINED)) == expected
+    assert choose_alignment(layer, heads, step, original(TRAINED)) == expected
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from export.graph.precision.four_bits import (
     BLOCK_SIZE,
     HIGHEST,
     LOWEST,
-    Blocks,
+    QuantisedBlocks,
     best_scales,
     round_to_blocks,
 )
@@ -46,8 +46,8 @@ def rounded_alone(weight: NDArray[np.float32]) -> NDArray[np.float32]:
     """Each weight to its nearest level, by the largest magnitude of its block."""
     blocks = weight.reshape(len(weight), -1, BLOCK_SIZE)
     scales = np.abs(blocks).max(axis=2, keepdims=True) / HIGHEST
-    restored: NDArray[np.float32] = np.clip(np.round(blocks / scales), LOWEST, HIGHEST) * scales
-    return restored.reshape(weight.shape)
+    dequantise: NDArray[np.float32] = np.clip(np.round(blocks / scales), LOWEST, HIGHEST) * scales
+    return dequantise.reshape(weight.shape)
 
 
 @pytest.mark.parametrize("num_inputs", INPUTS)
@@ -75,8 +75,8 @@ def test_onnxruntime_multiplies_by_the_weight_that_the_levels_stand_for(num_inpu
 
     result = run(graph, found, values)
 
-    restored = round_to_blocks(weight, np.eye(num_inputs)).restored()
-    np.testing.assert_allclose(result, values @ restored.T + bias, rtol=1e-4, atol=1e-3)
+    dequantise = round_to_blocks(weight, np.eye(num_inputs)).dequantise()
+    np.testing.assert_allclose(result, values @ dequantise.T + bias, rtol=1e-4, atol=1e-3)
 
 
 def run(graph: GraphBuilder, output: str, values: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -133,7 +133,7 @@ def test_weights_that_are_levels_already_are_kept_as_they_are() -> None:
     levels = np.random.default_rng(5).integers(LOWEST, HIGHEST + 1, (4, 2 * BLOCK_SIZE)).astype(np.int8)
     levels[:, ::BLOCK_SIZE] = LOWEST
     scales = np.array([[0.5, 0.25], [1.0, 2.0], [-0.5, 4.0], [8.0, -0.125]], np.float32)
-    weight = Blocks(levels, scales).restored()
+    weight = QuantisedBlocks(levels, scales).dequantise()
 
     blocks = round_to_blocks(weight, moments_of(correlated(500, 2 * BLOCK_SIZE)))
 
@@ -147,10 +147,10 @@ def test_later_channels_make_up_for_what_earlier_ones_lost() -> None:
 
     blocks = round_to_blocks(weight, moments_of(inputs[:1000]))
 
-    def error(restored: NDArray[np.float32]) -> float:
-        return float(np.mean((inputs[1000:] @ (restored - weight).T) ** 2))
+    def error(dequantise: NDArray[np.float32]) -> float:
+        return float(np.mean((inputs[1000:] @ (dequantise - weight).T) ** 2))
 
-    assert error(blocks.restored()) < error(rounded_alone(weight)) / 2
+    assert error(blocks.dequantise()) < error(rounded_alone(weight)) / 2
 
 
 def test_channels_never_seen_are_rounded_like_any_other() -> None:
@@ -159,7 +159,7 @@ def test_channels_never_seen_are_rounded_like_any_other() -> None:
     inputs[:, 10:40] = 0
 
     for moments in (moments_of(inputs), np.zeros((64, 64))):
-        errors = np.abs(round_to_blocks(weight, moments).restored() - weight)
+        errors = np.abs(round_to_blocks(weight, moments).dequantise() - weight)
 
         assert errors.max() < np.abs(weight).max() / 2
         assert np.median(errors) < 0.15
@@ -169,4 +169,4 @@ def test_an_all_zero_block_stays_zero() -> None:
     weight = normal(4, 64)
     weight[1, :32] = 0
 
-    assert not round_to_blocks(weight, np.eye(64)).restored()[1, :32].any()
+    assert not round_to_blocks(weight, np.eye(64)).dequantise()[1, :32].any()

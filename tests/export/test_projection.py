@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dragoman.contract import Port
 from export.graph.builder import GraphBuilder
-from export.graph.projection import BLOCK_TOKENS, HAS_MANY_ROWS, MANY_ROWS, _top_of_many
+from export.graph.projection import BLOCK_TOKENS, HAS_MANY_ROWS, MIN_BLOCK_ROWS, _top_k_of_vocabulary
 
 MAX_BEST = 6
 
@@ -17,9 +17,9 @@ MAX_BEST = 6
 def make_session(num_values: int) -> onnxruntime.InferenceSession:
     graph = GraphBuilder("best")
     num_rows = graph.op("Shape", "values", attributes={"start": 0, "end": 1})
-    is_many = graph.op("Greater", num_rows, graph.weight("few", np.array([MANY_ROWS - 1], np.int64)))
+    is_many = graph.op("Greater", num_rows, graph.weight("few", np.array([MIN_BLOCK_ROWS - 1], np.int64)))
     graph.op("Squeeze", is_many, output=HAS_MANY_ROWS)
-    _top_of_many(graph, "values", graph.reshape("num_best", 1), ("best", "ids"), num_values)
+    _top_k_of_vocabulary(graph, "values", graph.reshape("num_best", 1), ("best", "ids"), num_values)
     inputs = (Port("values", "float32", ("R", "P")), Port("num_best", "int64", ()))
     outputs = (Port("best", "float32", ("R", "K")), Port("ids", "int64", ("R", "K")))
     model = graph.finish(inputs, outputs, {"P": num_values}, "test").whole()
@@ -40,7 +40,7 @@ def best(
 @settings(deadline=None, max_examples=60)
 @given(
     st.sampled_from(sorted(SESSIONS)),
-    st.sampled_from([1, MANY_ROWS - 1, MANY_ROWS, 2 * MANY_ROWS]),
+    st.sampled_from([1, MIN_BLOCK_ROWS - 1, MIN_BLOCK_ROWS, 2 * MIN_BLOCK_ROWS]),
     st.integers(1, MAX_BEST),
     st.integers(1, 400),
     st.integers(0, 2**31),
@@ -59,7 +59,7 @@ def test_the_best_values_come_in_order_and_of_equal_ones_the_first(
     np.testing.assert_array_equal(found, np.take_along_axis(values, expected, axis=1))
 
 
-@pytest.mark.parametrize("num_rows", [1, MANY_ROWS])
+@pytest.mark.parametrize("num_rows", [1, MIN_BLOCK_ROWS])
 def test_values_that_fill_no_whole_blocks_are_searched_as_well(num_rows: int) -> None:
     values = np.random.default_rng(1).normal(size=(num_rows, 3 * BLOCK_TOKENS + 1)).astype(np.float32)
     values[:, -1] = 9.0
@@ -70,7 +70,7 @@ def test_values_that_fill_no_whole_blocks_are_searched_as_well(num_rows: int) ->
     np.testing.assert_array_equal(ids[:, 1], values[:, :-1].argmax(axis=1))
 
 
-@pytest.mark.parametrize("num_rows", [1, MANY_ROWS])
+@pytest.mark.parametrize("num_rows", [1, MIN_BLOCK_ROWS])
 def test_all_values_can_be_asked_for(num_rows: int) -> None:
     values = np.random.default_rng(1).normal(size=(num_rows, 3 * BLOCK_TOKENS)).astype(np.float32)
 

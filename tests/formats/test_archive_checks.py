@@ -56,7 +56,7 @@ def test_names_of_members_are_limited() -> None:
 
 
 def test_archives_in_archives_are_copied_and_not_opened() -> None:
-    bomb = _archive(("content.xml", bytes(module.FREE_BYTES + 1)))
+    bomb = _archive(("content.xml", bytes(module.MIN_RATIO_CHECK_BYTES + 1)))
     content = _archive(("Object 1/content.zip", bomb), ("content.xml", b"<o/>"))
 
     assert entries(OdtFormat(OPTIONS), content) == []
@@ -73,7 +73,7 @@ def test_encrypted_members_are_refused() -> None:
 
 
 def test_what_packs_too_well_is_refused_before_it_is_unpacked() -> None:
-    bomb = _archive(("a.xml", bytes(module.FREE_BYTES + 1)))
+    bomb = _archive(("a.xml", bytes(module.MIN_RATIO_CHECK_BYTES + 1)))
 
     with pytest.raises(FileProblem, match=f"over {module.MAX_RATIO} times its size"), opened(BytesIO(bomb)):
         pass

@@ -125,7 +125,7 @@ def test_what_is_not_compressed_is_refused(suffix: str) -> None:
 def test_a_file_that_unpacks_to_far_more_than_text_does_is_refused(
     suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compression, "FREE_BYTES", 2**18)
+    monkeypatch.setattr(compression, "MIN_RATIO_CHECK_BYTES", 2**18)
     bomb = compressed(b"\n" * 2**21, suffix)
 
     assert len(bomb) * compression.MAX_RATIO < 2**21
@@ -135,7 +135,7 @@ def test_a_file_that_unpacks_to_far_more_than_text_does_is_refused(
 
 @SUFFIXES
 def test_what_must_be_unpacked_as_a_whole_has_a_limit(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compression, "MAX_WHOLE_BYTES", 100_000)
+    monkeypatch.setattr(compression, "MAX_BUFFERED_BYTES", 100_000)
     content = compressed(b"a\n" * 50_001, suffix)
 
     with pytest.raises(

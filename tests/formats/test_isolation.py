@@ -15,7 +15,7 @@ import pytest
 
 from service.formats.entries import FileFormat
 from service.formats.errors import FileProblem
-from service.formats.isolation import IsolatedFormat, ReaderFailed, ReaderStopped
+from service.formats.isolation import IsolatedFormat, ReaderError, ReaderStopped
 from service.formats.known import open_format
 from service.formats.limits import FileLimitExceeded, FileLimits
 from tests.formats.rewriting import OPTIONS, shouted
@@ -156,7 +156,7 @@ def test_a_bug_of_a_parser_is_told_apart_from_a_problem_of_the_file(tmp_path: Pa
     with (
         path.open("rb") as source,
         written.open("wb") as target,
-        pytest.raises(ReaderFailed, match="fewer texts than entries"),
+        pytest.raises(ReaderError, match="fewer texts than entries"),
     ):
         _isolated("a.txt").write(source, iter(()), target)
 

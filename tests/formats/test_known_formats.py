@@ -104,6 +104,6 @@ def test_nothing_is_loaded_for_kinds_that_do_not_come() -> None:
     finished = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, check=True, cwd=PROJECT, text=True
     )
-    modules = {f"service.formats.{kind.module}" for kind in known._KINDS.values()}
+    modules = {f"service.formats.{kind.module}" for kind in known._FORMATS.values()}
 
     assert set(finished.stdout.split()).isdisjoint({"pyarrow", "lxml", "docx", *modules})

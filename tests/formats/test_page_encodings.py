@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.formats.encodings import DECLARABLE
+from service.formats.encodings import CODECS_BY_LABEL
 from service.formats.errors import FileProblem
-from service.formats.pages import read_page
+from service.formats.pages import decode_page
 
 
 def page(charset: str, text: str = "") -> str:
@@ -21,7 +21,7 @@ def page(charset: str, text: str = "") -> str:
 )
 def test_html_is_read_as_its_declaration_says_and_browsers_take_it(declared: str, codec: str) -> None:
     text = page(declared, "abc")
-    found = read_page(text.encode(codec))
+    found = decode_page(text.encode(codec))
     assert (found.text, found.writing.encoding) == (text, codec)
 
 
@@ -35,40 +35,40 @@ def test_html_is_read_as_its_declaration_says_and_browsers_take_it(declared: str
     ],
 )
 def test_a_declaration_is_found_however_it_is_written(head: str) -> None:
-    found = read_page(f"{head}Größe".encode("latin1"))
+    found = decode_page(f"{head}Größe".encode("latin1"))
     assert found.text == f"{head}Größe"
     assert found.write(found.text) == f"{head}Größe".encode("latin1")
 
 
 def test_a_byte_order_mark_counts_for_more_than_a_declaration() -> None:
     content = codecs.BOM_UTF8 + page("latin1", "Größe").encode()
-    assert "Größe" in read_page(content).text
+    assert "Größe" in decode_page(content).text
 
 
 def test_an_encoding_that_is_not_known_is_refused_by_name() -> None:
     with pytest.raises(FileProblem, match=r"encoding 'utf-7', which is not known"):
-        read_page(page("utf-7").encode())
+        decode_page(page("utf-7").encode())
 
 
 def test_characters_that_the_encoding_of_a_page_lacks_become_references() -> None:
-    found = read_page(page("latin1").encode("latin1"))
+    found = decode_page(page("latin1").encode("latin1"))
     assert found.write("<p>Größe 漢</p>") == "<p>Größe &#28450;</p>".encode("latin1")
 
 
 def test_every_label_has_a_codec_that_reads_ascii() -> None:
-    for label, codec in DECLARABLE.items():
+    for label, codec in CODECS_BY_LABEL.items():
         assert b"<p>Az0</p>".decode(codec) == "<p>Az0</p>", label
 
 
 def test_bytes_that_are_not_what_a_page_says_are_refused_with_their_place() -> None:
     with pytest.raises(FileProblem, match=r"^it is not in utf-8: byte 5 .*declare its encoding, or save"):
-        read_page(b"<p>Gr\xfc\xdfe")
+        decode_page(b"<p>Gr\xfc\xdfe")
 
 
 @given(st.binary())
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     try:
-        found = read_page(content)
+        found = decode_page(content)
     except FileProblem:
         return
     assert found.write(found.text) == content

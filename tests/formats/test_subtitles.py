@@ -184,7 +184,7 @@ def test_lines_are_as_many_as_before_none_is_blank_and_no_word_is_lost(
 ) -> None:
     text = CueText.of("x", TagStyle.SRT)
 
-    lines = text.broken(" ".join(words), num_lines)
+    lines = text.break_lines(" ".join(words), num_lines)
 
     assert len(lines) == min(num_lines, len(words))
     assert [word for line in lines for word in line.split(" ")] == words
@@ -193,7 +193,7 @@ def test_lines_are_as_many_as_before_none_is_blank_and_no_word_is_lost(
 @settings(deadline=None)
 @given(st.lists(st.text("abcdefg", min_size=4, max_size=6), min_size=8, max_size=20), st.integers(2, 4))
 def test_lines_are_about_as_long_as_one_another(words: list[str], num_lines: int) -> None:
-    lines = CueText.of("x", TagStyle.SRT).broken(" ".join(words), num_lines)
+    lines = CueText.of("x", TagStyle.SRT).break_lines(" ".join(words), num_lines)
 
     # Both ends of a line are within half a word and its space of where they would best be, and it has no
     # space at its end.
@@ -202,16 +202,16 @@ def test_lines_are_about_as_long_as_one_another(words: list[str], num_lines: int
 
 
 def test_text_without_spaces_is_broken_where_its_script_allows() -> None:
-    lines = CueText.of("x", TagStyle.SRT).broken("今日は良い天気ですね。散歩へ", 2)
+    lines = CueText.of("x", TagStyle.SRT).break_lines("今日は良い天気ですね。散歩へ", 2)
 
     assert lines == ["今日は良い天気", "ですね。散歩へ"]
-    assert CueText.of("x", TagStyle.SRT).broken("はい。", 3) == ["は", "い。"]
+    assert CueText.of("x", TagStyle.SRT).break_lines("はい。", 3) == ["は", "い。"]
 
 
 def test_a_line_breaks_before_the_tag_of_its_first_word() -> None:
     text = CueText.of("<i>eins</i> <b>zwei</b>", TagStyle.SRT)
 
-    assert text.broken('<g i="0">one</g> <g i="1">two</g>', 2) == ["<i>one</i>", "<b>two</b>"]
+    assert text.break_lines('<g i="0">one</g> <g i="1">two</g>', 2) == ["<i>one</i>", "<b>two</b>"]
 
 
 TAGS = [
@@ -243,7 +243,7 @@ def test_all_tags_come_back_from_what_the_translator_is_given(parts: list[str], 
 
     if text.markup is not None:
         parse(text.entry_text, text.markup)  # well-formed
-    lines = text.broken(text.entry_text, 1)
+    lines = text.break_lines(text.entry_text, 1)
 
     assert len(lines) == 1
     if style is TagStyle.SRT:

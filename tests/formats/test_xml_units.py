@@ -9,7 +9,7 @@ from lxml import etree
 
 from service.formats import xml_units as module
 from service.formats.errors import FileProblem
-from service.formats.xml_units import Element, Name, encoding_of, xml_bytes, xml_units
+from service.formats.xml_units import Element, Name, encode_xml, encoding_of, xml_units
 from tests.markup.documents import XML_FRAGMENTS
 
 UNITS = frozenset([Name("", "b"), Name("", "p"), Name("urn:n", "s")])
@@ -34,7 +34,7 @@ def test_all_of_a_document_is_given_back(inner: str, encoding: str, chunk_bytes:
         patch.setattr(module, "_CHUNK_BYTES", chunk_bytes)
         parts = _read(content)
 
-    assert xml_bytes(_all(parts), encoding_of(BytesIO(content))) == content
+    assert encode_xml(_all(parts), encoding_of(BytesIO(content))) == content
 
 
 def _told(element: Element) -> tuple[object, ...]:
@@ -88,7 +88,7 @@ def test_no_more_than_a_unit_is_held() -> None:
 def test_units_are_not_looked_for_in_what_is_left_alone() -> None:
     content = b"<doc><p>a</p><x><p>b</p><x/></x><p>c</p></doc>"
 
-    parts = list(xml_units(BytesIO(content), UNITS, left_alone=frozenset([Name("", "x")])))
+    parts = list(xml_units(BytesIO(content), UNITS, untranslated=frozenset([Name("", "x")])))
 
     assert [part.text for part in parts if isinstance(part, Element)] == ["a", "c"]
 

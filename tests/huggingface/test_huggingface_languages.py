@@ -9,7 +9,7 @@ from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.types import Pair
 from export import huggingface
 from export.huggingface.codes import M2M_100, MBART_25, MBART_50, NLLB_200
-from export.huggingface.languages import standard_code, tag_languages
+from export.huggingface.languages import tag_languages, to_bcp47
 from export.original import ImportRejectedError, WantedLanguages
 from tests.huggingface.make_models import edit_json, write_m2m, write_marian, write_mbart, write_nllb
 
@@ -52,7 +52,7 @@ def problems_of(folder: Path, wanted: WantedLanguages = ALL) -> tuple[str, ...]:
     ],
 )
 def test_codes_become_bcp47(own: str, code: str | None) -> None:
-    assert standard_code(own) == code
+    assert to_bcp47(own) == code
 
 
 @pytest.mark.parametrize(

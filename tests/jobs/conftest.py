@@ -18,7 +18,7 @@ from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyLimits, KeyOptions
 from service.accounts.tables import USAGE
 from service.jobs.store import JobStore
-from service.jobs.tables import make_tables
+from service.jobs.tables import create_tables
 from tests.accounts.conftest import NOON, Times
 from tests.routing.doubles import until, write_bundle
 from tests.service.conftest import TINY_BUNDLE, forget_settings, ready_client, router_of
@@ -39,7 +39,7 @@ def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def database(any_url: str) -> Iterator[Database]:
     opened = Database.open(any_url)
-    make_tables(opened)
+    create_tables(opened)
     yield opened
     opened.close()
 

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
-from service.jobs.blobs import Blobs, open_blobs
-from service.jobs.ranges import Unsatisfiable, wanted_part
+from service.jobs.blobs import BlobStore, open_blobs
+from service.jobs.ranges import RangeNotSatisfiable, requested_part
 from service.settings import SettingsError
 
 CONTENT = os.urandom(600_000)
 
 
 @pytest.fixture(params=["folder", "memory"])
-def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
+def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> BlobStore:
     where = tmp_path / "files" if request.param == "folder" else f"memory://{uuid.uuid4().hex}/files"
     return open_blobs(str(where))
 
@@ -30,14 +30,14 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_was_put_is_read_in_any_part(blobs: Blobs, file: Path) -> None:
+def test_what_was_put_is_read_in_any_part(blobs: BlobStore, file: Path) -> None:
     blobs.put("job/input", file)
 
     for start, stop in ((0, len(CONTENT)), (5, 10), (262_143, 262_145), (7, 7)):
         assert b"".join(blobs.read("job/input", start, stop)) == CONTENT[start:stop]
 
 
-def test_a_file_is_had_as_a_local_one(blobs: Blobs, file: Path, tmp_path: Path) -> None:
+def test_a_file_is_had_as_a_local_one(blobs: BlobStore, file: Path, tmp_path: Path) -> None:
     blobs.put("job/input", file)
 
     assert blobs.local("job/input", tmp_path).read_bytes() == CONTENT
@@ -45,7 +45,7 @@ def test_a_file_is_had_as_a_local_one(blobs: Blobs, file: Path, tmp_path: Path) 
         blobs.local("job/other", tmp_path)
 
 
-def test_a_jobs_files_go_together_and_no_others(blobs: Blobs, file: Path, tmp_path: Path) -> None:
+def test_a_jobs_files_go_together_and_no_others(blobs: BlobStore, file: Path, tmp_path: Path) -> None:
     for name in ("a/input", "a/result", "b/input"):
         blobs.put(name, file)
     assert sorted(blobs.jobs()) == ["a", "b"]
@@ -84,7 +84,7 @@ def test_a_place_that_cannot_be_is_told(tmp_path: Path) -> None:
 @given(st.binary(min_size=1, max_size=50), st.integers(0, 60), st.integers(0, 60))
 def test_a_part_is_what_its_range_says(content: bytes, first: int, last: int) -> None:
     def part(spelt: str) -> bytes:
-        found = wanted_part(Headers({"range": spelt}), len(content), '"x"')
+        found = requested_part(Headers({"range": spelt}), len(content), '"x"')
         return content[found.start : found.stop]
 
     if first < len(content):
@@ -92,7 +92,7 @@ def test_a_part_is_what_its_range_says(content: bytes, first: int, last: int) ->
         if last >= first:
             assert part(f"bytes={first}-{last}") == content[first : last + 1]
     else:
-        with pytest.raises(Unsatisfiable):
+        with pytest.raises(RangeNotSatisfiable):
             part(f"bytes={first}-")
     if last:
         assert part(f"bytes=-{last}") == content[-last:]
@@ -102,4 +102,4 @@ def test_a_part_is_what_its_range_says(content: bytes, first: int, last: int) ->
 def test_a_range_that_is_none_counts_for_nothing(spelt: str) -> None:
     headers = Headers(raw=[(b"range", f"lines={spelt}".encode("latin-1", "replace"))])
 
-    assert wanted_part(headers, 10, '"x"').is_whole
+    assert requested_part(headers, 10, '"x"').is_whole

@@ -14,8 +14,8 @@ from service.accounts.usage import UsageStore
 from service.jobs.document_keys import key_sha256, new_document_key, opens
 from service.jobs.errors import JobsFull, TooManyJobs, UnknownJob
 from service.jobs.job import (
-    Ending,
     Job,
+    JobOutcome,
     JobRequest,
     JobState,
     Kept,
@@ -24,8 +24,8 @@ from service.jobs.job import (
     WebhookState,
     new_job_id,
 )
-from service.jobs.store import Claimed, JobLimits, JobStore
-from service.jobs.tables import SCHEMA_VERSION, STEPS, make_tables
+from service.jobs.store import ClaimKind, JobLimits, JobStore
+from service.jobs.tables import MIGRATIONS, SCHEMA_VERSION, create_tables
 from service.jobs.webhook_queue import WebhookQueue
 from tests.accounts.conftest import NOON, Times
 from tests.jobs.conftest import LEASE_S, pass_s
@@ -44,7 +44,7 @@ def new_key_id(database: Database) -> Iterator[str]:
     return (KeyStore(database).create(KeyOptions("someone"), NOON).key.id for _ in range(10))
 
 
-def claimed(store: JobStore, worker: str, what: Claimed = Claimed.ANY) -> Job:
+def claimed(store: JobStore, worker: str, what: ClaimKind = ClaimKind.ANY) -> Job:
     job = store.claim(worker, what)
     assert job is not None
     return job
@@ -78,10 +78,10 @@ def test_what_a_silent_worker_has_counts_for_nothing(
 
 def test_some_workers_take_documents_alone(store: JobStore) -> None:
     job = add(store)
-    assert store.claim("for documents", Claimed.DOCUMENTS) is None
+    assert store.claim("for documents", ClaimKind.DOCUMENTS) is None
     document = add(store, document_key=new_document_key())
 
-    assert claimed(store, "for documents", Claimed.DOCUMENTS).id == document.id
+    assert claimed(store, "for documents", ClaimKind.DOCUMENTS).id == document.id
     assert claimed(store, "for any").id == job.id
 
 
@@ -120,7 +120,7 @@ def test_a_document_is_kept_for_its_own_time_and_one_that_is_given_up_not_at_all
     assert [job.id for job in store.expired()] == [given_up.id]
     with pytest.raises(UnknownJob):
         store.get_document(given_up.id)
-    store.end(claimed(store, "worker"), "worker", Ending(JobState.DONE, result=Kept("r", 1, "s")))
+    store.end(claimed(store, "worker"), "worker", JobOutcome(JobState.DONE, result=Kept("r", 1, "s")))
     pass_s(times, store.limits.document_lifetime_s - 1)
     assert store.get_document(kept.id).state is JobState.DONE
 
@@ -138,11 +138,11 @@ def test_what_there_is_nothing_to_do_for_costs_nothing_but_room(
 
     def add_ended() -> Job:
         new = NewJob(new_job_id(NOON), key_id, JobRequest("a.txt", "en", "en"), 100, 0, 0, key_sha256("x"))
-        return small.add_ended(new, Ending(JobState.DONE, result=Kept("r", 200, "s")))
+        return small.add_ended(new, JobOutcome(JobState.DONE, result=Kept("r", 200, "s")))
 
     done = add_ended()
     assert (done.state, done.result) == (JobState.DONE, Kept("r", 200, "s"))
-    assert UsageStore(database).of_month(key_id, MONTH).requests == 0
+    assert UsageStore(database).get_month(key_id, MONTH).requests == 0
     assert store.claim("worker") is None
     with pytest.raises(JobsFull):
         add_ended()
@@ -151,7 +151,7 @@ def test_what_there_is_nothing_to_do_for_costs_nothing_but_room(
 def test_a_source_that_was_detected_is_kept(store: JobStore) -> None:
     first, second = add(store), add(store)
     store.beat(claimed(store, "one").id, "one", RunProgress(0, 0, None, "de"))
-    store.end(claimed(store, "two"), "two", Ending(JobState.DONE, detected_source="fr"))
+    store.end(claimed(store, "two"), "two", JobOutcome(JobState.DONE, detected_source="fr"))
 
     assert sorted(str(store.again(job).detected_source) for job in (first, second)) == ["de", "fr"]
     assert store.again(first).job_request.source is None
@@ -162,7 +162,7 @@ def test_of_several_ids_those_that_have_not_ended_are_told(store: JobStore) -> N
     store.cancel(jobs[0])
     ids = {job.id for job in jobs} | {f"{number:032}" for number in range(2000)}
 
-    assert store.unfinished(ids) == {jobs[1].id, jobs[2].id}
+    assert store.filter_unfinished(ids) == {jobs[1].id, jobs[2].id}
     assert store.known(ids) == {job.id for job in jobs}
 
 
@@ -197,7 +197,7 @@ def test_a_database_of_version_1_is_gone_on_with(any_url: str) -> None:
         for statement in VERSION_1.strip().removesuffix(";").split(";\n"):
             connection.execute(text(statement))
     for _ in range(2):  # once made, they stay
-        make_tables(database)
+        create_tables(database)
     store = JobStore(database)
     job = store.get(None, "0123456789abcdef0123456789abcdef")
     document = add(store, document_key=new_document_key())
@@ -217,12 +217,12 @@ def test_a_database_of_version_1_is_gone_on_with(any_url: str) -> None:
 def test_messages_that_are_due_in_a_database_of_version_2_are_sent(any_url: str) -> None:
     database = Database.open(any_url)
     with database.writing() as connection:
-        for statement in (*VERSION_1.strip().removesuffix(";").split(";\n"), *STEPS[1]):
+        for statement in (*VERSION_1.strip().removesuffix(";").split(";\n"), *MIGRATIONS[1]):
             connection.execute(text(statement))
         connection.execute(text("UPDATE jobs_schema_version SET version = 2"))
         due = "webhook_url = 'https://example.com/', webhook_due_at = '2026-11-22 12:00:00.000000'"
         connection.execute(text(f"UPDATE jobs SET state = 'done', {due}"))  # noqa: S608 -- of our own
-    make_tables(database)
+    create_tables(database)
     queue = WebhookQueue(database, SYSTEM_CLOCK)
     job = queue.claim(60)
 
@@ -238,4 +238,4 @@ def test_a_database_of_a_later_version_is_left_alone(database: Database) -> None
     with database.writing() as connection:
         connection.execute(text("UPDATE jobs_schema_version SET version = version + 1"))
     with pytest.raises(SchemaUnknown):
-        make_tables(database)
+        create_tables(database)

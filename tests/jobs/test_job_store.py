@@ -12,8 +12,8 @@ from service.accounts.keys import KeyOptions
 from service.accounts.usage import Usage, UsageStore
 from service.jobs.errors import JobsFull, LeaseLost, TooManyJobs, UnknownJob
 from service.jobs.job import (
-    Ending,
     Job,
+    JobOutcome,
     JobRequest,
     JobState,
     Kept,
@@ -44,7 +44,7 @@ def key_id(database: Database) -> str:
 
 
 def used(database: Database, key_id: str) -> Usage:
-    return UsageStore(database).of_month(key_id, MONTH)
+    return UsageStore(database).get_month(key_id, MONTH)
 
 
 def claimed(store: JobStore, worker: str) -> Job:
@@ -100,7 +100,7 @@ def test_a_job_is_another_workers_once_its_lease_is_over(store: JobStore, times:
     with pytest.raises(LeaseLost):
         store.beat(job_id, "first", RunProgress(1, 0))
     with pytest.raises(LeaseLost):
-        store.end(store.get(None, job_id), "first", Ending(JobState.DONE))
+        store.end(store.get(None, job_id), "first", JobOutcome(JobState.DONE))
     assert store.get(None, job_id).state is JobState.RUNNING
 
 
@@ -166,9 +166,9 @@ def test_a_job_is_charged_with_its_document_or_not_added(
 def test_what_was_not_translated_is_given_back_once(store: JobStore, database: Database, key_id: str) -> None:
     add(store, key_id)
     job = claimed(store, "worker")
-    store.end(job, "worker", Ending(JobState.FAILED, problem="why", refund_characters=50))
+    store.end(job, "worker", JobOutcome(JobState.FAILED, problem="why", refund_characters=50))
     with pytest.raises(LeaseLost):
-        store.end(job, "worker", Ending(JobState.FAILED, problem="why", refund_characters=50))
+        store.end(job, "worker", JobOutcome(JobState.FAILED, problem="why", refund_characters=50))
 
     assert used(database, key_id) == Usage(MONTH, 30, 1, 0)
     assert store.get(key_id, job.id).problem == "why"
@@ -227,7 +227,7 @@ def test_no_more_bytes_are_kept_than_may_be(database: Database, store: JobStore)
 
 def test_a_job_goes_when_its_time_is_over(store: JobStore, times: Times) -> None:
     job = add(store)
-    store.end(claimed(store, "worker"), "worker", Ending(JobState.DONE, result=Kept("r", 1, "s")))
+    store.end(claimed(store, "worker"), "worker", JobOutcome(JobState.DONE, result=Kept("r", 1, "s")))
     pass_s(times, store.limits.lifetime_s - 1)
     assert store.expired() == []
 
@@ -254,7 +254,7 @@ def test_an_end_is_told_by_one_at_a_time_and_again_when_it_is_due(store: JobStor
     add(store, webhook=True)
     assert queue.claim(60) is None
     job = claimed(store, "worker")
-    store.end(job, "worker", Ending(JobState.DONE))
+    store.end(job, "worker", JobOutcome(JobState.DONE))
 
     first = queue.claim(60)
     assert first is not None
@@ -295,7 +295,7 @@ def test_messages_of_busy_keys_are_not_claimed(database: Database, store: JobSto
     for key in (key_id, None):
         add(store, key, webhook=True)
         job = claimed(store, "worker")
-        store.end(job, "worker", Ending(JobState.DONE))
+        store.end(job, "worker", JobOutcome(JobState.DONE))
 
     assert queue.claim(60, [key_id, None]) is None
     first, second = queue.claim(60, [key_id]), queue.claim(60, [None])

@@ -12,12 +12,12 @@ from service.accounts.accounts import Clock
 from service.accounts.database import Database
 from service.jobs.blobs import FolderBlobs, open_blobs
 from service.jobs.cleanup import sweep
-from service.jobs.job import Ending, JobRequest, JobState, Kept, NewJob, new_job_id
+from service.jobs.job import JobOutcome, JobRequest, JobState, Kept, NewJob, new_job_id
 from service.jobs.job_runner import JobRunner
-from service.jobs.job_storage import JobStorage, Scratch
+from service.jobs.job_storage import JobStorage, ScratchFolder
 from service.jobs.problems import MAX_SETBACKS
 from service.jobs.store import UPLOAD_S, JobStore
-from service.jobs.tables import make_tables
+from service.jobs.tables import create_tables
 from service.translation.source_language import DetectionMode
 from tests.accounts.conftest import Times
 from tests.jobs.conftest import ServeJobs, bearer, ended, look, new_key, pass_s, send, used
@@ -31,9 +31,9 @@ def services(tmp_path: Path, times: Times) -> Iterator[JobStorage]:
     with ExitStack() as opened:
         database = Database.open(f"sqlite:///{tmp_path / 'jobs.db'}")
         opened.callback(database.close)
-        make_tables(database)
+        create_tables(database)
         store = JobStore(database, clock=Clock(lambda: times.now))
-        yield JobStorage(store, open_blobs(str(tmp_path / "files")), Scratch(opened), None)
+        yield JobStorage(store, open_blobs(str(tmp_path / "files")), ScratchFolder(opened), None)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_what_is_over_goes_and_so_does_what_is_nobodys(
         services.blobs.put(name, sent)
     job = store.claim("worker")
     assert job is not None
-    store.end(job, "worker", Ending(JobState.DONE, result=Kept(f"{over}/result", 1, "")))
+    store.end(job, "worker", JobOutcome(JobState.DONE, result=Kept(f"{over}/result", 1, "")))
     sweep(services, runner)
     assert set(services.blobs.jobs()) == {over, nobodys}
 

@@ -10,7 +10,7 @@ from service.accounts.database import Database
 from service.http.errors import ApiError, ErrorKind
 from service.http.uploads import UploadLimits, Uploads, client_of
 from service.jobs.errors import JobsFull, TooManyBytes
-from service.jobs.job import Ending, JobRequest, JobState, Kept, NewJob, new_job_id
+from service.jobs.job import JobOutcome, JobRequest, JobState, Kept, NewJob, new_job_id
 from service.jobs.storage import stored_bytes_by_key, stored_bytes_of_key
 from service.jobs.store import JobLimits, JobStore
 from tests.jobs.conftest import ServeJobs, bearer, ended, new_key, post, send
@@ -51,7 +51,7 @@ def test_what_tells_of_errors_counts_and_a_result_that_finds_no_room_is_not_kept
 
     taken = store.claim("worker")
     assert taken is not None
-    store.end(taken, "worker", Ending(JobState.DONE, result=Kept("r", 50, ""), errors=Kept("e", 150)))
+    store.end(taken, "worker", JobOutcome(JobState.DONE, result=Kept("r", 50, ""), errors=Kept("e", 150)))
     assert stored_bytes_by_key(database) == {None: 200}
     with pytest.raises(JobsFull):
         JobStore(database, JobLimits(max_bytes=399), store.clock).add(new_job(store))
@@ -68,7 +68,7 @@ def test_a_job_whose_errors_find_no_room_fails(serve_double: ServeJobs) -> None:
 
 def test_bytes_under_way_are_counted_by_client_and_in_all() -> None:
     uploads = Uploads(UploadLimits(max_bytes=100, max_bytes_of_client=60))
-    with uploads.under_way("a") as first, uploads.under_way("a") as second, uploads.under_way("b") as third:
+    with uploads.track("a") as first, uploads.track("a") as second, uploads.track("b") as third:
         first.grow_to(60)
         with pytest.raises(ApiError) as of_client:
             second.grow_to(1)
@@ -77,7 +77,7 @@ def test_bytes_under_way_are_counted_by_client_and_in_all() -> None:
             third.grow_to(41)
     assert [each.value.kind for each in (of_client, of_all)] == [ErrorKind.OVERLOADED, ErrorKind.NO_ROOM]
 
-    with uploads.under_way("a") as alone:
+    with uploads.track("a") as alone:
         alone.grow_to(1000)
 
 

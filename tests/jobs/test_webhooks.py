@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from service.jobs.addresses import (
     Peer,
-    find_peer,
     parse_webhook_url,
     reject_private_literal,
     require_public,
+    resolve_peer,
 )
 from service.jobs.errors import AddressRejected
 from service.jobs.webhooks import (
@@ -32,8 +32,8 @@ from service.jobs.webhooks import (
     WebhookOptions,
     deliver,
     key_secret,
-    pause_after,
     read_secret,
+    retry_delay_s,
     signature,
     signatures,
     write_secret,
@@ -208,7 +208,7 @@ def test_a_secret_that_was_written_is_read() -> None:
 
 
 def test_pauses_grow_and_end() -> None:
-    pauses = [pause_after(num_tries) for num_tries in range(1, MAX_TRIES + 1)]
+    pauses = [retry_delay_s(num_tries) for num_tries in range(1, MAX_TRIES + 1)]
 
     assert pauses[:3] == [5.0, 20.0, 80.0]
     assert pauses[-1] is None
@@ -246,10 +246,10 @@ def test_a_name_with_one_private_address_among_others_is_refused(monkeypatch: py
     url = parse_webhook_url("https://example.com/")
     monkeypatch.setattr(socket, "getaddrinfo", resolving("1.1.1.1", "10.0.0.1"))
     with pytest.raises(AddressRejected):
-        find_peer(url, allows_private=False)
+        resolve_peer(url, allows_private=False)
 
     monkeypatch.setattr(socket, "getaddrinfo", resolving("1.1.1.1"))
-    assert find_peer(url, allows_private=False) == Peer("1.1.1.1", 443)
+    assert resolve_peer(url, allows_private=False) == Peer("1.1.1.1", 443)
 
 
 def test_what_is_connected_to_is_the_address_that_was_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,11 @@ from service.accounts.accounts import Clock
 from service.accounts.database import Database
 from service.http.errors import ApiError
 from service.jobs.blobs import FolderBlobs, open_blobs
-from service.jobs.job import Ending, Job, JobRequest, JobState, NewJob, WebhookState, new_job_id
+from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, WebhookState, new_job_id
 from service.jobs.job_runner import JobRunner
-from service.jobs.job_storage import JobStorage, Scratch
+from service.jobs.job_storage import JobStorage, ScratchFolder
 from service.jobs.store import JobStore
-from service.jobs.tables import make_tables
+from service.jobs.tables import create_tables
 from service.jobs.webhooks import MAX_TRIES, WebhookOptions
 from service.jobs.worker import Workers
 from service.readiness import Readiness
@@ -39,10 +39,10 @@ def services(tmp_path: Path, times: Times) -> Iterator[JobStorage]:
     with ExitStack() as opened:
         database = Database.open(f"sqlite:///{tmp_path / 'jobs.db'}")
         opened.callback(database.close)
-        make_tables(database)
+        create_tables(database)
         store = JobStore(database, clock=Clock(lambda: times.now))
         options = WebhookOptions(b"x" * 16, allows_private=True, max_attempt_s=3600)
-        yield JobStorage(store, open_blobs(str(tmp_path / "files")), Scratch(opened), options)
+        yield JobStorage(store, open_blobs(str(tmp_path / "files")), ScratchFolder(opened), options)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_server_that_stops_waits_for_no_delivery_that_hangs(
         job = add(services, url)
         taken = services.store.claim("worker")
         assert taken is not None
-        services.store.end(taken, "worker", Ending(JobState.DONE))
+        services.store.end(taken, "worker", JobOutcome(JobState.DONE))
 
         async def work() -> None:
             async with Workers(services, runner, 1, poll_s=POLL_S).working():
@@ -155,7 +155,7 @@ def test_a_loop_that_is_stuck_makes_the_server_not_ready(
     assert (
         {"jobs-1", "documents-1", "documents-2"}
         <= set(asyncio.run(work()))
-        <= {*tally.ages_s()} - {"waiting"}
+        <= {*tally.heartbeat_ages_s()} - {"waiting"}
     )
 
 
@@ -203,7 +203,7 @@ def told(services: JobStorage, runner: JobRunner, url: str, options: WebhookOpti
     job = add(services, url)
     taken = services.store.claim("worker")
     assert taken is not None
-    services.store.end(taken, "worker", Ending(JobState.DONE))
+    services.store.end(taken, "worker", JobOutcome(JobState.DONE))
 
     async def work() -> None:
         async with Workers(replace(services, webhooks=options), runner, 1, poll_s=POLL_S).working():

@@ -18,9 +18,9 @@ from service.formats.entries import Entry
 from service.jobs.blobs import open_blobs
 from service.jobs.job import Job
 from service.jobs.job_runner import JobRunner
-from service.jobs.job_storage import JobStorage, Scratch
+from service.jobs.job_storage import JobStorage, ScratchFolder
 from service.jobs.store import JobStore
-from service.jobs.tables import make_tables
+from service.jobs.tables import create_tables
 from service.jobs.worker import Workers
 from service.translation.source_language import DetectionMode
 
@@ -56,8 +56,10 @@ def open_premises(url: str, files: Path, opened: ExitStack) -> JobStorage:
     """Where jobs are kept, on short leases."""
     database = Database.open(url)
     opened.callback(database.close)
-    make_tables(database)
-    return JobStorage(JobStore(database, lease_s=LEASE_S), open_blobs(str(files)), Scratch(opened), None)
+    create_tables(database)
+    return JobStorage(
+        JobStore(database, lease_s=LEASE_S), open_blobs(str(files)), ScratchFolder(opened), None
+    )
 
 
 async def work(services: JobStorage, runner: JobRunner) -> None:

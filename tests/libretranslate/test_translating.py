@@ -9,7 +9,7 @@ import pytest
 from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
 from service.api.libretranslate.requests import LibreTranslateParameters, Pair
-from service.api.libretranslate.responses import present_answers
+from service.api.libretranslate.responses import present_results
 from service.translation.request import TranslationResult
 from tests.libretranslate.conftest import Serve, error_of, translate
 from tests.routing.doubles import DoubleBundles, write_bundle
@@ -159,7 +159,7 @@ def test_alternatives_that_say_the_same_are_told_once() -> None:
     answer = TranslationResult("best", "de", "en", None, None, (), ("other", "best", "other", "third"))
     job_request = LibreTranslateParameters(("x",), False, Pair("de", "en", is_copied=False), False, 4)  # noqa: FBT003 -- a record
 
-    assert present_answers([answer], job_request)["alternatives"] == ["other", "third"]
+    assert present_results([answer], job_request)["alternatives"] == ["other", "third"]
 
 
 @pytest.mark.parametrize(("count", "beam_size"), [(1, 4), (3, 4), (4, 5), (31, 32)])

@@ -47,13 +47,13 @@ class Tally:
             status = check(case, address)
         except FailureGroup as failures:
             titles = sorted({str(each.title) for each in failures.exceptions if hasattr(each, "title")})
-            self._note(
+            self._record_position(
                 f"{case.operation.label}: {', '.join(titles)}", f"{case.as_curl_command()}\n\n{failures}"
             )
             status = 0
         self.statuses[api_of(case.operation.path), status] += 1
 
-    def _note(self, title: str, told: str) -> None:
+    def _record_position(self, title: str, told: str) -> None:
         if title in self.known:
             return
         path = self.finds / f"{sha256(title.encode()).hexdigest()[:12]}.txt"

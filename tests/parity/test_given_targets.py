@@ -133,7 +133,7 @@ def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     if is_split:
         monkeypatch.setattr(projection, "MAX_PART_TOKENS", 33)
         monkeypatch.setattr(projection, "BLOCK_TOKENS", 3)
-        monkeypatch.setattr(projection, "MANY_ROWS", 2)
+        monkeypatch.setattr(projection, "MIN_BLOCK_ROWS", 2)
     return is_split
 
 

@@ -14,7 +14,7 @@ import torch
 from dragoman.graphs.caches import POSITIONS_MULTIPLE
 from export.graph import projection
 from export.graph.precision import PRECISIONS
-from export.graph.precision.protocol import MANY_PARTS
+from export.graph.precision.protocol import MIN_SPLIT_PARTS
 from tests.parity.random_bundles import (
     OWN_TARGET,
     VOCAB,
@@ -143,7 +143,7 @@ def split(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small parts, and few rows that count as many."""
     monkeypatch.setattr(projection, "MAX_PART_TOKENS", PART_TOKENS)
     monkeypatch.setattr(projection, "BLOCK_TOKENS", BLOCK_TOKENS)
-    monkeypatch.setattr(projection, "MANY_ROWS", 2)
+    monkeypatch.setattr(projection, "MIN_BLOCK_ROWS", 2)
 
 
 def num_parts(folder: Path) -> int:
@@ -205,7 +205,7 @@ def test_many_parts_of_a_vocabulary_are_cut_by_one_operator_and_answer_the_same(
     parts = write(tmp_path / "parts", model, precision)
     nodes = all_nodes(onnx.load(parts / "decoder.onnx").graph)
     (cut,) = (node for node in nodes if node.op_type == "Split")
-    assert len(cut.output) == num_parts(parts) == vocab_size // 4 >= MANY_PARTS
+    assert len(cut.output) == num_parts(parts) == vocab_size // 4 >= MIN_SPLIT_PARTS
 
     found = logprobs_by_steps(parts, sources, targets, vocab_size)
 

@@ -208,7 +208,7 @@ def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     if request.param:
         monkeypatch.setattr(projection, "MAX_PART_TOKENS", 20)
         monkeypatch.setattr(projection, "BLOCK_TOKENS", 4)
-        monkeypatch.setattr(projection, "MANY_ROWS", 2)
+        monkeypatch.setattr(projection, "MIN_BLOCK_ROWS", 2)
     return bool(request.param)
 
 

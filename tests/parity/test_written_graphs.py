@@ -10,14 +10,14 @@ from onnx import TensorProto, numpy_helper
 
 from dragoman.contract import Port
 from export.graph.builder import GraphBuilder
-from export.graph.written import ALIGNMENT, INLINE_BYTES, WrittenGraph
+from export.graph.written import ALIGNMENT, INLINE_BYTES, ExportedGraph
 
 TABLE = np.random.default_rng(1).standard_normal((300, 7)).astype(np.float32)
 SMALL = np.array([[1.5, -2.0]], np.float16)
 VALUES = np.random.default_rng(2).standard_normal((4, 300)).astype(np.float32)
 
 
-def product() -> WrittenGraph:
+def product() -> ExportedGraph:
     """Of values and a transposed view, which does not lie in one piece."""
     graph = GraphBuilder("product")
     left = graph.weight("left", np.asfortranarray(TABLE.T).T)

@@ -63,7 +63,7 @@ class DoubleTranslator:
 
     def submit(self, text: str, request: EngineRequest = DEFAULT_REQUEST) -> Future[Translation]:
         """As the engine does: the future may be cancelled until it is done."""
-        self._note(request)
+        self._record_position(request)
         defaults = self.manifest.decoding
         request.options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
         self.seen.append((text, request.options))
@@ -88,7 +88,7 @@ class DoubleTranslator:
     ) -> Future[SegmentTranslation]:
         """See `scored`."""
         assert request.priority is Priority.INTERACTIVE
-        self._note(request)
+        self._record_position(request)
         return started(self._threads, lambda: scored(source, target), lambda _: None)
 
     def translate_many(
@@ -98,7 +98,7 @@ class DoubleTranslator:
         read_ahead: int = DOUBLE_WINDOW_TEXTS,
     ) -> Iterator[Translation | InputError]:
         """Reads ahead, as the engine does."""
-        self._note(request)
+        self._record_position(request)
         remaining = enumerate(texts)
         while window := list(islice(remaining, min(read_ahead, DOUBLE_WINDOW_TEXTS))):
             for position, text in window:
@@ -107,7 +107,7 @@ class DoubleTranslator:
                 else:
                     yield self._translate(text, request.options)
 
-    def _note(self, request: EngineRequest) -> None:
+    def _record_position(self, request: EngineRequest) -> None:
         assert request.pair in set(self.manifest.languages.pairs())
         self.requests.append(request)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.cli.interrupts import handling_interrupts
+from service.cli.interrupts import defer_interrupts
 
 
 def interrupt() -> None:
@@ -18,7 +18,7 @@ def test_an_interrupt_between_lines_waits_for_the_next_check() -> None:
     done: list[str] = []
 
     def work() -> None:
-        with handling_interrupts() as interrupts:
+        with defer_interrupts() as interrupts:
             interrupts.check()
             interrupt()
             done.append("what ran when it came goes on")
@@ -39,7 +39,7 @@ def test_no_line_is_read_after_an_interrupt() -> None:
             yield b"line\n"
 
     def work() -> None:
-        with handling_interrupts() as interrupts:
+        with defer_interrupts() as interrupts:
             for _ in interrupts.lines(source()):
                 interrupt()
 
@@ -53,14 +53,14 @@ def test_who_waits_for_a_line_is_interrupted_at_once() -> None:
     timer = threading.Timer(0.2, interrupt)
     with os.fdopen(reader, "rb") as source, os.fdopen(writer, "wb"):
         timer.start()
-        with pytest.raises(KeyboardInterrupt), handling_interrupts() as interrupts:
+        with pytest.raises(KeyboardInterrupt), defer_interrupts() as interrupts:
             next(interrupts.lines(source))
     timer.join()
 
 
 def test_a_second_interrupt_does_not_wait() -> None:
     def work() -> None:
-        with handling_interrupts():
+        with defer_interrupts():
             interrupt()
             interrupt()
             raise AssertionError("it went on")
@@ -71,11 +71,11 @@ def test_a_second_interrupt_does_not_wait() -> None:
 
 def test_interrupts_are_as_before_when_the_block_is_over() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with handling_interrupts():
+    with defer_interrupts():
         assert signal.getsignal(signal.SIGINT) != before
     assert signal.getsignal(signal.SIGINT) == before
 
 
 def test_lines_are_those_of_the_source() -> None:
-    with handling_interrupts() as interrupts:
+    with defer_interrupts() as interrupts:
         assert list(interrupts.lines([b"a\n", b"", b"b"])) == [b"a\n", b"", b"b"]

@@ -8,7 +8,7 @@ import numpy as np
 from dragoman.contract import CacheDType
 from export.calibration import OUTPUT
 from export.graph.builder import GraphBuilder
-from export.graph.precision.protocol import Map, Output, Weights, some_rows
+from export.graph.precision.protocol import LinearLayer, Output, Weights, slice_rows
 
 
 class Float32:
@@ -23,7 +23,7 @@ class Float32:
         product = graph.op("MatMul", value, self._weight(graph, f"{name}.weight", weight.T))
         return graph.op("Add", product, self._weight(graph, f"{name}.bias", bias))
 
-    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[Map]) -> str:
+    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[LinearLayer]) -> str:
         names, weights, biases = zip(*maps, strict=True)
         return self.linear(graph, value, names[0], np.concatenate(weights), np.concatenate(biases))
 
@@ -38,12 +38,12 @@ class Float32:
         return graph.op(
             "Gemm",
             value,
-            some_rows(graph, table, output.parts, tokens),
+            slice_rows(graph, table, output.parts, tokens),
             self._weight(graph, f"{OUTPUT}.{tokens.start}.bias", output.bias[tokens.start : tokens.stop]),
             attributes={"transB": 1},
         )
 
-    def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
+    def shortlist_output(self, graph: GraphBuilder, value: str, output: Output) -> str:
         raise NotImplementedError(f"{graph.name}, {value}, {output.name}: {self.name} takes no shortlists")
 
     def cache_step(self, graph: GraphBuilder) -> str | None:  # noqa: ARG002 -- part of the protocol

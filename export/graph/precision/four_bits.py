@@ -27,7 +27,7 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class QuantisedBlocks:
     """A weight in 4 bits."""
 
     levels: NDArray[np.int8]
@@ -35,7 +35,7 @@ class Blocks:
     scales: NDArray[np.float32]
     """Scales, [N, B]; a negative one puts positive weights on negative levels, which reach further."""
 
-    def restored(self) -> NDArray[np.float32]:
+    def dequantise(self) -> NDArray[np.float32]:
         """Return the weight that the levels represent, [N, K]."""
         scales = self.scales.repeat(BLOCK_SIZE, axis=1)[:, : self.levels.shape[1]]
         return self.levels * scales
@@ -50,7 +50,7 @@ class Blocks:
         return packed
 
 
-def round_to_blocks(weight: NDArray[np.float32], moments: NDArray[np.floating[Any]]) -> Blocks:
+def round_to_blocks(weight: NDArray[np.float32], moments: NDArray[np.floating[Any]]) -> QuantisedBlocks:
     """Return the levels and scales that change a layer's results the least on inputs like those measured.
 
     Args:
@@ -74,7 +74,7 @@ def round_to_blocks(weight: NDArray[np.float32], moments: NDArray[np.floating[An
             levels[:, channel], errors[:, channel - begin] = rounded, lost
         remaining[:, end:] -= errors @ factor[begin:end, end:]
         scales.append(scale)
-    return Blocks(levels, np.stack(scales, axis=1).astype(np.float32))
+    return QuantisedBlocks(levels, np.stack(scales, axis=1).astype(np.float32))
 
 
 def best_scales(block: Reals, importance: Reals) -> Reals:
@@ -84,15 +84,15 @@ def best_scales(block: Reals, importance: Reals) -> Reals:
         block: [N, channels of the block].
         importance: weight of each channel's squared error.
     """
-    places = np.abs(block).argmax(axis=1, keepdims=True)
-    largest = np.take_along_axis(block, places, axis=1)[:, 0]
+    largest_index = np.abs(block).argmax(axis=1, keepdims=True)
+    largest = np.take_along_axis(block, largest_index, axis=1)[:, 0]
     best, least = np.zeros(len(block)), np.full(len(block), np.inf)
     for reach in (LOWEST, HIGHEST):
         for clip in CLIPS:
             scale = largest * clip / reach
             scale[np.abs(scale) < SMALLEST_SCALE] = SMALLEST_SCALE
-            restored = _round(block, scale[:, None]) * scale[:, None]
-            error = (importance * (restored - block) ** 2).sum(axis=1)
+            dequantise = _round(block, scale[:, None]) * scale[:, None]
+            error = (importance * (dequantise - block) ** 2).sum(axis=1)
             best = np.where(error < least, scale, best)
             least = np.minimum(error, least)
     return best

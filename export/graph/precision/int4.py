@@ -10,7 +10,7 @@ from export.calibration import Calibration
 from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision.four_bits import BLOCK_SIZE, round_to_blocks
 from export.graph.precision.int8 import Int8
-from export.graph.precision.protocol import Map, Output, Weights
+from export.graph.precision.protocol import LinearLayer, Output, Weights
 
 INT8_PRODUCTS = 4
 """`accuracy_level` with which `MatMulNBits` rounds each block of a row to int8 by the block's own maximum."""
@@ -52,7 +52,7 @@ class Int4:
             },
         )
 
-    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[Map]) -> str:
+    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[LinearLayer]) -> str:
         return self._int8.cached_linear(graph, value, maps)
 
     def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
@@ -61,8 +61,8 @@ class Int4:
     def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
         return self._int8.output(graph, value, output, tokens)
 
-    def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
-        return self._int8.shortlisted(graph, value, output)
+    def shortlist_output(self, graph: GraphBuilder, value: str, output: Output) -> str:
+        return self._int8.shortlist_output(graph, value, output)
 
     def cache_step(self, graph: GraphBuilder) -> str | None:
         return self._int8.cache_step(graph)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dragoman.contract import KEPT_ROWS, LISTED_ROWS, CacheDType
 from export.calibration import OUTPUT, ActivationRange, Calibration
 from export.graph.builder import CONTRIB, GraphBuilder
-from export.graph.precision.protocol import Map, Output, Weights, some_rows
+from export.graph.precision.protocol import LinearLayer, Output, Weights, slice_rows
 
 INT8_MAX = 127
 UINT8_ZERO = 128
@@ -26,7 +26,7 @@ ROWS_AT_ONCE = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class _Constants:
+class _OutputScaling:
     """Constants that convert an integer product to real numbers."""
 
     name: str
@@ -58,10 +58,10 @@ class Int8:
         if np.allclose(scales, scales[0], rtol=EQUAL_SCALES, atol=0.0):
             scales = scales[:1].reshape(())  # onnxruntime prepares several at every product
         table = graph.weight(f"{name}.weight", quantised.T)
-        constants = _Constants(name, scales, bias)
+        constants = _OutputScaling(name, scales, bias)
         return self._product(graph, value, table, self._calibration.ranges[name], constants)
 
-    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[Map]) -> str:
+    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[LinearLayer]) -> str:
         names, weights, biases = zip(*maps, strict=True)
         projected = self.linear(graph, value, names[0], np.concatenate(weights), np.concatenate(biases))
         zero = graph.weight("int8.0", np.array(0, np.int8))
@@ -78,23 +78,23 @@ class Int8:
     def output(self, graph: GraphBuilder, value: str, output: Output, tokens: range) -> str:
         quantised, scales = self._table(output.name, output.table)
         # Folded when the graph is loaded, so the file holds the table only once.
-        rows = some_rows(graph, graph.weight(output.name, quantised), output.parts, tokens)
+        rows = slice_rows(graph, graph.weight(output.name, quantised), output.parts, tokens)
         transposed = graph.op("Transpose", rows, attributes={"perm": [1, 0]})
         part = slice(tokens.start, tokens.stop)
-        constants = _Constants(f"{OUTPUT}.{tokens.start}", scales[part], output.bias[part])
+        constants = _OutputScaling(f"{OUTPUT}.{tokens.start}", scales[part], output.bias[part])
         return self._product(graph, value, transposed, self._calibration.ranges[OUTPUT], constants)
 
-    def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
+    def shortlist_output(self, graph: GraphBuilder, value: str, output: Output) -> str:
         """Write the product with the table's rows as left factor: they are read without packing."""
         quantised, scales = self._table(output.name, output.table)
-        found = self._calibration.ranges[OUTPUT]
+        activation_range = self._calibration.ranges[OUTPUT]
         table = self._unsigned(graph, output.name, quantised)
-        scale, zero = graph.scalar(found.scale), graph.weight("int8.0", np.array(0, np.int8))
+        scale, zero = graph.scalar(activation_range.scale), graph.weight("int8.0", np.array(0, np.int8))
         states = graph.op("QuantizeLinear", value, scale, zero)  # int8 [R, d]
         columns = graph.op("Transpose", states, attributes={"perm": [1, 0]})
-        product = _listed_product(graph, table, columns)  # int32 [C, R]
+        product = _shortlist_product(graph, table, columns)  # int32 [C, R]
         by_row = graph.op("Transpose", product, attributes={"perm": [1, 0]})
-        steps = graph.weight(f"{OUTPUT}.steps", scales * np.float32(found.scale))
+        steps = graph.weight(f"{OUTPUT}.steps", scales * np.float32(activation_range.scale))
         scaled = graph.op(
             "Mul", graph.op("Cast", by_row, attributes={"to": 1}), graph.op("Gather", steps, "shortlist")
         )
@@ -105,15 +105,20 @@ class Int8:
         return graph.weight("cache_step", np.array([CACHE_STEP], np.float32))
 
     def _product(
-        self, graph: GraphBuilder, value: str, table: str, found: ActivationRange, constants: _Constants
+        self,
+        graph: GraphBuilder,
+        value: str,
+        table: str,
+        activation_range: ActivationRange,
+        constants: _OutputScaling,
     ) -> str:
         return graph.op(
             "MatMulIntegerToFloat",
-            self._quantise(graph, value, found),
+            self._quantise(graph, value, activation_range),
             table,
-            graph.scalar(found.scale),
+            graph.scalar(activation_range.scale),
             graph.weight(f"{constants.name}.scales", constants.scales),
-            _zero_point(graph, found),
+            _zero_point(graph, activation_range),
             "",
             graph.weight(f"{constants.name}.bias", constants.bias),
             domain=CONTRIB,
@@ -133,21 +138,24 @@ class Int8:
             self._unsigned_tables[name] = outermost.op("BitwiseXor", bits, _uint8(graph, UINT8_ZERO))
         return self._unsigned_tables[name]
 
-    def _quantise(self, graph: GraphBuilder, value: str, found: ActivationRange) -> str:
+    def _quantise(self, graph: GraphBuilder, value: str, activation_range: ActivationRange) -> str:
         """Return uint8 [..., K], computed once for all projections of a value with the same range."""
-        if (value, found) not in self._quantised:
-            self._quantised[value, found] = graph.op(
-                "QuantizeLinear", value, graph.scalar(found.scale), _zero_point(graph, found)
+        if (value, activation_range) not in self._quantised:
+            self._quantised[value, activation_range] = graph.op(
+                "QuantizeLinear",
+                value,
+                graph.scalar(activation_range.scale),
+                _zero_point(graph, activation_range),
             )
-        return self._quantised[value, found]
+        return self._quantised[value, activation_range]
 
 
-def _listed_product(graph: GraphBuilder, table: str, columns: str) -> str:
+def _shortlist_product(graph: GraphBuilder, table: str, columns: str) -> str:
     """Multiply shortlisted rows of table [V, d], kept ones if any, by columns [d, R] -> int32 [C, R]."""
     kept, gathered = GraphBuilder("kept", graph), GraphBuilder("gathered", graph)
     zero = _uint8(graph, UINT8_ZERO)
     kept.op("MatMulInteger", KEPT_ROWS, columns, zero, output=kept.named("product"))
-    kept.leave_empty({LISTED_ROWS: "uint8"})
+    kept.add_empty({LISTED_ROWS: "uint8"})
     rows = gathered.op("Gather", table, "shortlist", output=gathered.named(LISTED_ROWS))  # [C, d]
     gathered.op("MatMulInteger", rows, columns, zero, output=gathered.named("product"))
     num_kept = graph.op("Shape", KEPT_ROWS, attributes={"start": 0, "end": 1})
@@ -156,8 +164,8 @@ def _listed_product(graph: GraphBuilder, table: str, columns: str) -> str:
     return graph.named("product")
 
 
-def _zero_point(graph: GraphBuilder, found: ActivationRange) -> str:
-    return _uint8(graph, UINT8_ZERO if found.is_signed else 0)
+def _zero_point(graph: GraphBuilder, activation_range: ActivationRange) -> str:
+    return _uint8(graph, UINT8_ZERO if activation_range.is_signed else 0)
 
 
 def _uint8(graph: GraphBuilder, value: int) -> str:

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from dragoman.contract import CacheDType
 from export.graph.builder import GraphBuilder
 
-MANY_PARTS = 16
+MIN_SPLIT_PARTS = 16
 """Number of parts from which one operator makes them all. onnxruntime folds constants when it loads a graph
 and copies the table for each operator that reads it: 31 parts of a gigabyte took 34 s to open, then 8 s."""
 Weights = NDArray[np.float32]
-Map = tuple[str, Weights, Weights]
+LinearLayer = tuple[str, Weights, Weights]
 """Linear layer: name, weight [N, K] and bias [N]."""
 
 
@@ -46,7 +46,7 @@ class Precision(Protocol):
         """Write a linear layer: value [..., K] x weight [N, K] transposed + bias [N] -> [..., N]."""
         ...
 
-    def cached_linear(self, graph: GraphBuilder, value: str, maps: Sequence[Map]) -> str:
+    def cached_linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
         """Write joined layers of one value in `cache_dtype`, as K/V are kept: [..., K] -> [..., maps x N]."""
         ...
 
@@ -61,7 +61,7 @@ class Precision(Protocol):
         """
         ...
 
-    def shortlisted(self, graph: GraphBuilder, value: str, output: Output) -> str:
+    def shortlist_output(self, graph: GraphBuilder, value: str, output: Output) -> str:
         """Write value [R, d] x the table's rows listed in `shortlist` [C] -> [R, C].
 
         The rows are those of `KEPT_ROWS` if it has any; else they become the output `LISTED_ROWS` [C, d].
@@ -73,7 +73,7 @@ class Precision(Protocol):
         ...
 
 
-def some_rows(graph: GraphBuilder, table: str, parts: Sequence[range], tokens: range) -> str:
+def slice_rows(graph: GraphBuilder, table: str, parts: Sequence[range], tokens: range) -> str:
     """Return adjacent rows of a table [V, d]; the table itself if that is all of them.
 
     Args:
@@ -84,6 +84,6 @@ def some_rows(graph: GraphBuilder, table: str, parts: Sequence[range], tokens: r
     """
     if len(parts) == 1:
         return table
-    if len(parts) < MANY_PARTS:
+    if len(parts) < MIN_SPLIT_PARTS:
         return graph.op("Slice", table, graph.ints(tokens.start), graph.ints(tokens.stop), graph.ints(0))
     return graph.split(table, [len(part) for part in parts])[parts.index(tokens)]

@@ -8,7 +8,7 @@ from service.api.deepl.documents import document_routes
 from service.api.deepl.glossaries import glossary_routes
 from service.api.deepl.responses import FORM, ROOT
 from service.api.deepl.translation import translation_routes
-from service.api.deepl.unsupported import unserved_routes
+from service.api.deepl.unsupported import unsupported_routes
 from service.http.openapi import operation_ids
 from service.services import ApiDefinition, Services
 
@@ -38,7 +38,7 @@ def deepl_api(services: Services) -> ApiDefinition:
         dependencies=[Depends(KEY_HEADER), Depends(KEY_IN_QUERY)],
         generate_unique_id_function=operation_ids("deepl"),
     )
-    for each in (
+    for part in (
         translation_routes(translation_service, authenticator),
         catalogue_routes(translation_service, authenticator),
         glossary_routes(
@@ -46,8 +46,8 @@ def deepl_api(services: Services) -> ApiDefinition:
         ),
         document_routes(translation_service, authenticator, services.documents),
     ):
-        routes.include_router(each)
-    every = APIRouter()
-    every.include_router(routes)
-    every.include_router(unserved_routes(authenticator))
-    return ApiDefinition(every, FORM, DOCUMENT_PATHS)
+        routes.include_router(part)
+    all_routes = APIRouter()
+    all_routes.include_router(routes)
+    all_routes.include_router(unsupported_routes(authenticator))
+    return ApiDefinition(all_routes, FORM, DOCUMENT_PATHS)

@@ -12,7 +12,7 @@ from service.accounts.keys import Scope
 from service.api.deepl.authentication import enter
 from service.api.deepl.languages import are_variants
 from service.api.deepl.parameters import read_document_parameters
-from service.api.deepl.responses import DeepLRoute, WordedError
+from service.api.deepl.responses import DeepLError, DeepLRoute
 from service.api.deepl.schemas import (
     DocumentKeyIn,
     DocumentStatus,
@@ -82,9 +82,9 @@ def document_routes(
         """Queue a document for translation; the response does not wait for it."""
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
-        handed = await _hand_in(documents, fields, caller)
+        document = await _submit_document(documents, fields, caller)
         return SafeJSONResponse(
-            {"document_id": handed.job.id.upper(), "document_key": handed.document_key.upper()}
+            {"document_id": document.job.id.upper(), "document_key": document.document_key.upper()}
         )
 
     errors = errors_of(ErrorKind.NOT_FOUND)
@@ -111,7 +111,7 @@ def document_routes(
     )
     async def status(connection: Request) -> Response:
         """Return whether the document is done, failed or still in progress."""
-        return SafeJSONResponse(_present(await find(connection)))
+        return SafeJSONResponse(_document_status(await find(connection)))
 
     @router.post(
         f"{ONE}/result",
@@ -124,7 +124,7 @@ def document_routes(
         """Return the translated document once, and delete it."""
         job = await find(connection)
         if job.result is None:
-            raise _without_result(job)
+            raise _no_result_error(job)
         file_name = quote(job.job_request.file_name, safe="")
         headers = {
             "Content-Length": str(job.result.size_bytes),
@@ -136,16 +136,16 @@ def document_routes(
     return router
 
 
-async def _hand_in(documents: Documents, fields: Fields, caller: Caller) -> Handed:
+async def _submit_document(documents: Documents, fields: Fields, caller: Caller) -> Handed:
     file = _read_file(fields)
     job_request = read_document_parameters(fields, file.name)
     _check_output_format(fields, job_request)
     if not _has_work(documents.job_service, job_request):
         return await documents.add_failed(job_request, caller, EQUAL_LANGUAGES)
     try:
-        return await documents.add(file.file, job_request, caller, problem_if_equal=EQUAL_LANGUAGES)
+        return await documents.add(file.file, job_request, caller, problem_if_in_target=EQUAL_LANGUAGES)
     except FileRejected as error:
-        raise WordedError(ErrorKind.INVALID_INPUT, INVALID_FILE, detail=str(error)) from error
+        raise DeepLError(ErrorKind.INVALID_INPUT, INVALID_FILE, detail=str(error)) from error
 
 
 def _read_file(fields: Fields) -> Upload:
@@ -160,10 +160,10 @@ def _check_output_format(fields: Fields, job_request: JobRequest) -> None:
     if not output_format:
         return
     try:
-        is_own = are_alike(f".{output_format}", job_request.file_name)
+        is_same_format = are_alike(f".{output_format}", job_request.file_name)
     except FileProblem as error:
         raise field_error("output_format", error.problem) from error
-    if not is_own:
+    if not is_same_format:
         raise field_error("output_format", "must be the document's own; none is made into another")
 
 
@@ -179,14 +179,14 @@ def _has_work(job_service: JobService, job_request: JobRequest) -> bool:
     return True
 
 
-def _present(job: Job) -> dict[str, Any]:
+def _document_status(job: Job) -> dict[str, Any]:
     presented: dict[str, Any] = {"document_id": job.id.upper(), "status": STATUSES[job.state]}
     if not job.has_ended:
         presented["seconds_remaining"] = _seconds_remaining(job)
     if job.state is JobState.DONE:
         presented["billed_characters"] = job.num_characters
     if STATUSES[job.state] == "error":
-        presented["error_message"] = presented["message"] = _problem(job)
+        presented["error_message"] = presented["message"] = _problem_of(job)
     return presented
 
 
@@ -198,12 +198,12 @@ def _seconds_remaining(job: Job) -> int:
     return max(ceil(time_left_s), 1)
 
 
-def _problem(job: Job) -> str:
+def _problem_of(job: Job) -> str:
     return job.problem or "it was cancelled"
 
 
-def _without_result(job: Job) -> ApiError:
+def _no_result_error(job: Job) -> ApiError:
     if job.has_ended:
-        return ApiError(ErrorKind.NOT_FOUND, f"there is no translation: {_problem(job)}")
+        return ApiError(ErrorKind.NOT_FOUND, f"there is no translation: {_problem_of(job)}")
     problem = f"the document is {STATUSES[job.state]}; ask again when it is done"
     return ApiError(ErrorKind.NOT_READY, problem)

@@ -17,8 +17,8 @@ from service.accounts.glossaries import Glossary, NewGlossary
 from service.accounts.glossary_entries import EntriesFormat
 from service.accounts.keys import Scope
 from service.api.deepl.authentication import enter
-from service.api.deepl.languages import PairsServed, base_of
-from service.api.deepl.responses import DeepLRoute, WordedError
+from service.api.deepl.languages import ServedPairs, base_code
+from service.api.deepl.responses import DeepLError, DeepLRoute
 from service.api.deepl.schemas import (
     CreateGlossaryIn,
     DeepLGlossary,
@@ -41,7 +41,7 @@ HOW_TO_STORE = (
 )
 ONE = "/glossaries/{glossary_id}"
 TSV = "text/tab-separated-values"
-ACCEPTED = frozenset({TSV, "text/*", "*/*"})
+ACCEPTED_MEDIA_TYPES = frozenset({TSV, "text/*", "*/*"})
 
 Result = TypeVar("Result")
 
@@ -57,7 +57,7 @@ def glossary_routes(
         stores_new: whether to store new glossaries; otherwise they are rejected, and no pair is listed.
     """
     router = APIRouter(route_class=DeepLRoute)
-    pairs = PairsServed(translation_service.inference)
+    pairs = ServedPairs(translation_service.inference)
 
     @router.get(
         "/glossary-language-pairs",
@@ -72,8 +72,10 @@ def glossary_routes(
         await enter(connection, authenticator, scope=None)
         if not stores_new:
             return SafeJSONResponse({"supported_languages": []})
-        served = [{"source_lang": source, "target_lang": target} for source, target in await pairs.current()]
-        return SafeJSONResponse({"supported_languages": served})
+        supported_pairs = [
+            {"source_lang": source, "target_lang": target} for source, target in await pairs.current()
+        ]
+        return SafeJSONResponse({"supported_languages": supported_pairs})
 
     @router.post(
         "/glossaries",
@@ -88,13 +90,14 @@ def glossary_routes(
         """Store terms of one language with their translations into another."""
         caller, fields = await enter(connection, authenticator, Scope.GLOSSARIES)
         if not stores_new:
-            raise WordedError(ErrorKind.MALFORMED, NOT_STORED, detail=HOW_TO_STORE)
-        new = _new_glossary(fields)
-        if (new.source, new.target) not in await pairs.current():
+            raise DeepLError(ErrorKind.MALFORMED, NOT_STORED, detail=HOW_TO_STORE)
+        new_glossary = _new_glossary(fields)
+        if (new_glossary.source, new_glossary.target) not in await pairs.current():
             raise field_error(
-                "target_lang", f"{new.source[:40]} is not translated into {new.target[:40]} here"
+                "target_lang",
+                f"{new_glossary.source[:40]} is not translated into {new_glossary.target[:40]} here",
             )
-        made = await run_in_thread(lambda: authenticator.accounts.add_glossary(caller, new))
+        made = await run_in_thread(lambda: authenticator.accounts.add_glossary(caller, new_glossary))
         return SafeJSONResponse(_present(made), CREATED)
 
     @router.get(
@@ -119,10 +122,10 @@ def _add_routes_of_one(router: APIRouter, authenticator: Authenticator) -> None:
     errors = errors_of(ErrorKind.NOT_FOUND)
     of_one = request_of(parameters=[path_parameter("glossary_id", "From the response to its creation.")])
 
-    async def find(connection: Request, look: Callable[[Caller, str], Result]) -> Result:
+    async def find(connection: Request, lookup: Callable[[Caller, str], Result]) -> Result:
         caller, _ = await enter(connection, authenticator, Scope.GLOSSARIES)
         glossary_id = str(connection.path_params["glossary_id"])
-        return await _known(lambda: look(caller, glossary_id), glossary_id)
+        return await _look_up(lambda: lookup(caller, glossary_id), glossary_id)
 
     @router.get(
         ONE,
@@ -162,10 +165,10 @@ def _add_routes_of_one(router: APIRouter, authenticator: Authenticator) -> None:
         return Response(status_code=NO_CONTENT)
 
 
-async def _known(look: Callable[[], Result], glossary_id: str) -> Result:
+async def _look_up(lookup: Callable[[], Result], glossary_id: str) -> Result:
     """Look up a glossary on a thread; raise UnknownGlossary if there is no database to store any."""
     try:
-        return await run_in_thread(look)
+        return await run_in_thread(lookup)
     except NoDatabase as error:
         raise UnknownGlossary(glossary_id) from error
 
@@ -181,13 +184,13 @@ def _new_glossary(fields: Fields) -> NewGlossary:
     if entries_format not in tuple(EntriesFormat):
         raise field_error("entries_format", f"must be one of {', '.join(EntriesFormat)}")
     # A glossary applies to all regions of a language.
-    languages = (base_of(source).lower(), base_of(target).lower())
+    languages = (base_code(source).lower(), base_code(target).lower())
     return NewGlossary(name, *languages, entries, EntriesFormat(entries_format))
 
 
 def _require_tsv(connection: Request) -> None:
     accepted = connection.headers.get("accept", TSV).split(",")
-    if not any(each.split(";")[0].strip().lower() in ACCEPTED for each in accepted):
+    if not any(each.split(";")[0].strip().lower() in ACCEPTED_MEDIA_TYPES for each in accepted):
         raise ApiError(ErrorKind.UNSUPPORTED_MEDIA_TYPE, f"entries are {TSV}; accept that")
 
 

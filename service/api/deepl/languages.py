@@ -10,11 +10,11 @@ from dragoman.errors import UnsupportedPair
 from dragoman.routing.routes import Routes
 from service.translation.inference import Inference
 
-REGIONS = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT")}
+REGIONAL_TARGETS = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT")}
 """Targets that clients offer instead of these languages; a model for `en` translates into either."""
 
 
-def base_of(code: str) -> str:
+def base_code(code: str) -> str:
     """Return the name of a language as a source: `PT` for `pt-BR`."""
     return code.replace("_", "-").split("-")[0].upper()
 
@@ -31,12 +31,12 @@ def name_of(code: str) -> str:
 
 def source_codes(routes: Routes) -> list[str]:
     """Return the codes of all source languages."""
-    return sorted({base_of(code).lower() for code in routes.sources()})
+    return sorted({base_code(code).lower() for code in routes.sources()})
 
 
 def target_codes(routes: Routes) -> list[str]:
     """Return the codes of all target languages."""
-    return sorted({each for code in routes.targets() for each in REGIONS.get(code, (code,))})
+    return sorted({each for code in routes.targets() for each in REGIONAL_TARGETS.get(code, (code,))})
 
 
 def are_variants(source: str | None, target: str | None, routes: Routes) -> bool:
@@ -45,7 +45,7 @@ def are_variants(source: str | None, target: str | None, routes: Routes) -> bool
     Raises:
         UnsupportedPair: they do, but nothing translates into the target from any language.
     """
-    if source is None or target is None or base_of(source) != base_of(target):
+    if source is None or target is None or base_code(source) != base_code(target):
         return False
     try:
         routes.find(source, target)
@@ -55,24 +55,24 @@ def are_variants(source: str | None, target: str | None, routes: Routes) -> bool
     return False
 
 
-class PairsServed:
+class ServedPairs:
     """All served pairs of languages, by codes in lower case without regions. For one event loop."""
 
     def __init__(self, inference: Inference) -> None:
         self._inference = inference
-        self._known: tuple[Routes, Sequence[tuple[str, str]]] | None = None
+        self._cached: tuple[Routes, Sequence[tuple[str, str]]] | None = None
 
     async def current(self) -> Sequence[tuple[str, str]]:
         """Return the pairs; find them again after models change, which is slow for hundreds of languages."""
         routes = self._inference.router.routes
-        if self._known is None or self._known[0] is not routes:
-            self._known = (routes, await self._inference.run_in_thread(lambda: _pairs(routes)))
-        return self._known[1]
+        if self._cached is None or self._cached[0] is not routes:
+            self._cached = (routes, await self._inference.run_in_thread(lambda: _pairs(routes)))
+        return self._cached[1]
 
 
 def _pairs(routes: Routes) -> list[tuple[str, str]]:
     found = {
-        (base_of(source).lower(), base_of(target).lower())
+        (base_code(source).lower(), base_code(target).lower())
         for source in routes.sources()
         for target, _ in routes.all_from(source)
     }

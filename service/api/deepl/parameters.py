@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from dragoman import DecodingOptions
 from dragoman.types import Splitting
-from service.api.deepl.responses import WordedError
+from service.api.deepl.responses import DeepLError
 from service.http.errors import ErrorKind
 from service.http.fields import Fields, field_error
 from service.jobs.job import JobRequest
@@ -19,8 +19,8 @@ and retry up to five times, at most 12.9 s later: 1.6 ** 5 s of back-off, and 23
 GREEDY = 1
 Formality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
 FORMALITIES: tuple[Formality, ...] = get_args(Formality)
-NO_FORMALITY = "'formality' is not supported for given 'target_lang'."
-FORMAL_ONLY = frozenset({"more", "less"})
+FORMALITY_NOT_SUPPORTED = "'formality' is not supported for given 'target_lang'."
+UNSUPPORTED_FORMALITIES = frozenset({"more", "less"})
 ModelType = Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"]
 MODEL_TYPES: tuple[ModelType, ...] = get_args(ModelType)
 LATENCY = "latency_optimized"
@@ -28,7 +28,7 @@ TagHandlingVersion = Literal["v1", "v2"]
 TAG_HANDLING_VERSIONS: tuple[TagHandlingVersion, ...] = get_args(TagHandlingVersion)
 SPLITTINGS = {"0": Splitting.OFF, "1": Splitting.SENTENCES, "nonewlines": Splitting.NO_NEWLINES}
 GLOSSARIES = "glossaries are not used in translations here; send the request without one"
-UNSERVED = {
+UNSUPPORTED_FIELDS = {
     "glossary_id": GLOSSARIES,
     "glossary_ids": GLOSSARIES,
     "style_id": "there are no styles here; send the request without one",
@@ -98,7 +98,7 @@ def read_document_parameters(fields: Fields, sent_name: str) -> JobRequest:
     Raises:
         ApiError: see `read_parameters`; or the file name cannot be used.
     """
-    reject_unserved(fields)
+    reject_unsupported_fields(fields)
     _check_formality(fields)
     name = own_name(fields.string("filename") or sent_name)
     return JobRequest(name, read_source(fields), read_target(fields))
@@ -115,9 +115,9 @@ def read_source(fields: Fields) -> str | None:
     return fields.string("source_lang") or None
 
 
-def reject_unserved(fields: Fields) -> None:
+def reject_unsupported_fields(fields: Fields) -> None:
     """Raise an ApiError if a field requests what is not supported."""
-    for name, problem in UNSERVED.items():
+    for name, problem in UNSUPPORTED_FIELDS.items():
         is_empty = fields.json.get(name) in (None, "", [])  # clients send these for no value
         if name in fields and not (fields.is_json(name) and is_empty):
             raise field_error(name, problem)
@@ -125,7 +125,7 @@ def reject_unserved(fields: Fields) -> None:
 
 def _check_unused(fields: Fields) -> None:
     """Check fields that have no effect as strictly as the others."""
-    reject_unserved(fields)
+    reject_unsupported_fields(fields)
     _check_formality(fields)
     fields.string("context")
     fields.boolean("preserve_formatting")
@@ -133,11 +133,11 @@ def _check_unused(fields: Fields) -> None:
 
 def _check_formality(fields: Fields) -> None:
     formality = _one_of(fields, "formality", FORMALITIES)
-    if formality in FORMAL_ONLY:
+    if formality in UNSUPPORTED_FORMALITIES:
         problem = (
             f"no model here tells {formality} formal from other language; send prefer_{formality}, or none"
         )
-        raise WordedError(ErrorKind.INVALID_INPUT, NO_FORMALITY, detail=problem)
+        raise DeepLError(ErrorKind.INVALID_INPUT, FORMALITY_NOT_SUPPORTED, detail=problem)
 
 
 def _splitting(fields: Fields, tag_handling: str | None) -> Splitting:
@@ -163,10 +163,10 @@ def _tags(fields: Fields, name: str) -> frozenset[str]:
     return frozenset(tag for each in lists for part in each.split(",") if (tag := part.strip()))
 
 
-def _one_of(fields: Fields, name: str, known: tuple[str, ...]) -> str | None:
+def _one_of(fields: Fields, name: str, allowed: tuple[str, ...]) -> str | None:
     value = fields.string(name)
     if not value:
         return None
-    if value not in known:
-        raise field_error(name, f"must be one of {', '.join(known)}")
+    if value not in allowed:
+        raise field_error(name, f"must be one of {', '.join(allowed)}")
     return value

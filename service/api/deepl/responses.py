@@ -28,7 +28,7 @@ TRACE_SIZE_BYTES = 16
 MAX_QUERY_BYTES = 8192
 """Maximum bytes of a URL's query, as proxies and servers commonly accept; longer ones must be bodies."""
 URL_TOO_LONG = 414
-OWN_STATUSES: Mapping[ErrorKind, int] = {
+DEEPL_STATUSES: Mapping[ErrorKind, int] = {
     ErrorKind.INVALID_INPUT: 400,
     ErrorKind.UNAUTHENTICATED: 403,
     ErrorKind.QUOTA_EXCEEDED: 456,
@@ -39,16 +39,16 @@ FIELD_NAMES = {"source": "source_lang", "target": "target_lang"}
 
 
 @dataclass(eq=False)
-class WordedError(ApiError):
+class DeepLError(ApiError):
     """An error in DeepL's own words, which its clients look for in the message."""
 
     detail: str = ""
     """The problem on this server, and what to do."""
 
 
-def not_supported(name: str, problem: str) -> WordedError:
+def unsupported_value_error(name: str, problem: str) -> DeepLError:
     """Return the error for an unsupported value of a field."""
-    return WordedError(ErrorKind.INVALID_INPUT, f"Value for '{name}' not supported.", detail=problem)
+    return DeepLError(ErrorKind.INVALID_INPUT, f"Value for '{name}' not supported.", detail=problem)
 
 
 def owns(path: str) -> bool:
@@ -58,9 +58,11 @@ def owns(path: str) -> bool:
 def respond(error: ApiError) -> Response:
     """Return an error in DeepL's form."""
     body = {"message": error.message}
-    if isinstance(error, WordedError) and error.detail:
+    if isinstance(error, DeepLError) and error.detail:
         body["detail"] = error.detail
-    fields = [(FIELD_NAMES.get(each.field, each.field), _reworded(each.problem)) for each in error.fields]
+    fields = [
+        (FIELD_NAMES.get(each.field, each.field), _with_deepl_names(each.problem)) for each in error.fields
+    ]
     if len(fields) == 1:
         body["message"] = f"{fields[0][0]}: {fields[0][1]}"
         if fields[0][0] == "entries":  # DeepL's clients look for it there
@@ -76,7 +78,7 @@ FORM = ErrorForm(owns, respond)
 
 
 def status_of(kind: ErrorKind) -> int:
-    return OWN_STATUSES.get(kind, STATUSES[kind])
+    return DEEPL_STATUSES.get(kind, STATUSES[kind])
 
 
 def new_trace_id() -> str:
@@ -89,7 +91,7 @@ class DeepLRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
-        async def traced(request: Request) -> Response:
+        async def handle_with_trace_id(request: Request) -> Response:
             if len(request.scope["query_string"]) > MAX_QUERY_BYTES:
                 response: Response = JSONResponse(
                     {"message": f"the URL's query has more than {MAX_QUERY_BYTES} bytes; send a POST"},
@@ -99,18 +101,18 @@ class DeepLRoute(APIRoute):
                 try:
                     response = await handle(request)
                 except (NoDatabase, GlossaryError, InputError) as error:
-                    raise worded(error) from error
+                    raise to_deepl_error(error) from error
             response.headers[TRACE_HEADER] = new_trace_id()
             return response
 
-        return traced
+        return handle_with_trace_id
 
 
-def worded(error: Exception) -> ApiError:
+def to_deepl_error(error: Exception) -> ApiError:
     """Convert an error to one for the client; raise an unexpected error again."""
     match error:
         case InputError() if error.field in FIELD_NAMES:
-            return not_supported(FIELD_NAMES[error.field], _reworded(error.problem))
+            return unsupported_value_error(FIELD_NAMES[error.field], _with_deepl_names(error.problem))
         case NoDatabase():  # a retry does not help, unlike with other database failures
             return ApiError(
                 ErrorKind.MALFORMED, "this server keeps no glossaries; its operator must set database_url"
@@ -119,5 +121,5 @@ def worded(error: Exception) -> ApiError:
             return to_api_error(error)
 
 
-def _reworded(problem: str) -> str:
+def _with_deepl_names(problem: str) -> str:
     return problem.replace("`source`", "`source_lang`").replace("`target`", "`target_lang`")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.api.deepl.parameters import Formality, ModelType, TagHandlingVersion
-from service.api.deepl.responses import OWN_STATUSES, URL_TOO_LONG
+from service.api.deepl.responses import DEEPL_STATUSES, URL_TOO_LONG
 from service.http.errors import STATUSES, ErrorKind
 from service.http.openapi import BODY_ERRORS, KEY_ERRORS, error_responses
 
@@ -222,6 +222,6 @@ class DeepLError(BaseModel):
 def errors_of(*more: ErrorKind) -> dict[int | str, dict[str, Any]]:
     """Return the documentation of a route's errors in DeepL's form: those of every route, and more."""
     kinds = (*KEY_ERRORS, *BODY_ERRORS, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, *more)
-    documented = error_responses(dict.fromkeys(kinds), DeepLError, {**STATUSES, **OWN_STATUSES})
+    documented = error_responses(dict.fromkeys(kinds), DeepLError, {**STATUSES, **DEEPL_STATUSES})
     documented[URL_TOO_LONG] = {"model": DeepLError, "description": "The URL's query is too long"}
     return documented

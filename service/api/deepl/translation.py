@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from service.accounts.callers import Caller
 from service.accounts.keys import Scope
 from service.api.deepl.authentication import enter
-from service.api.deepl.languages import are_variants, base_of
+from service.api.deepl.languages import are_variants, base_code
 from service.api.deepl.parameters import DeepLParameters, read_parameters
 from service.api.deepl.responses import DeepLRoute
 from service.api.deepl.schemas import TranslateIn, Translations, errors_of
@@ -32,16 +32,16 @@ def translation_routes(translation_service: TranslationService, authenticator: A
         caller, fields = await enter(connection, authenticator, Scope.TRANSLATE)
         parameters = read_parameters(fields)
         try:
-            answers = await cancel_on_disconnect(
+            results = await cancel_on_disconnect(
                 connection, _translate(translation_service, parameters.translation_request, caller)
             )
         except TextsRejectedError as error:
             problems = [
-                FieldProblem(field=_name(item, parameters.translation_request), problem=problem)
-                for item, problem in error.problems
+                FieldProblem(field=_field_name(position, parameters.translation_request), problem=problem)
+                for position, problem in error.problems
             ]
             raise invalid_input(problems, total=len(problems)) from error
-        return SafeJSONResponse({"translations": present(answers, parameters)})
+        return SafeJSONResponse({"translations": present(results, parameters)})
 
     @router.post(
         "/translate",
@@ -80,18 +80,18 @@ async def _translate(
     return await translation_service.translate(translation_request, caller)
 
 
-def present(answers: Sequence[TranslationResult], parameters: DeepLParameters) -> list[dict[str, Any]]:
+def present(results: Sequence[TranslationResult], parameters: DeepLParameters) -> list[dict[str, Any]]:
     """Return results in DeepL's form."""
     return [
-        _present(answer, text, parameters)
-        for answer, text in zip(answers, parameters.translation_request.texts, strict=True)
+        _present(result, text, parameters)
+        for result, text in zip(results, parameters.translation_request.texts, strict=True)
     ]
 
 
-def _present(answer: TranslationResult, text: str, parameters: DeepLParameters) -> dict[str, Any]:
+def _present(result: TranslationResult, text: str, parameters: DeepLParameters) -> dict[str, Any]:
     # A text without a language, such as digits, is in the target language as well.
-    source = answer.target if answer.source == UNDETERMINED else answer.source
-    presented: dict[str, Any] = {"detected_source_language": base_of(source), "text": answer.text}
+    source = result.target if result.source == UNDETERMINED else result.source
+    presented: dict[str, Any] = {"detected_source_language": base_code(source), "text": result.text}
     if parameters.shows_billed_characters:
         presented["billed_characters"] = len(text)
     if parameters.model_type_used is not None:
@@ -101,5 +101,5 @@ def _present(answer: TranslationResult, text: str, parameters: DeepLParameters) 
     return presented
 
 
-def _name(item: int, translation_request: TranslationRequest) -> str:
-    return "text" if len(translation_request.texts) == 1 else f"text[{item}]"
+def _field_name(position: int, translation_request: TranslationRequest) -> str:
+    return "text" if len(translation_request.texts) == 1 else f"text[{position}]"

@@ -10,7 +10,7 @@ from service.api.deepl.responses import NEXT_ROOT, ROOT, DeepLRoute
 from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind
 
-WRITE = f"{ROOT}/write"
+WRITE_ROOT = f"{ROOT}/write"
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 MESSAGES: Mapping[str, str] = {
     f"{NEXT_ROOT}/glossaries": "Multilingual glossaries (/v3/glossaries) are not supported; send requests "
@@ -22,7 +22,7 @@ MESSAGES: Mapping[str, str] = {
 """Error messages by the beginning of the path."""
 
 
-def unserved_routes(authenticator: Authenticator) -> APIRouter:
+def unsupported_routes(authenticator: Authenticator) -> APIRouter:
     """Return routes that reject version 3 and DeepL Write with 400, which clients do not retry."""
     router = APIRouter(route_class=DeepLRoute)
 
@@ -36,6 +36,6 @@ def unserved_routes(authenticator: Authenticator) -> APIRouter:
             ErrorKind.MALFORMED, f"{path[:80]} is not supported; texts are translated at {ROOT}/translate"
         )
 
-    for prefix in (NEXT_ROOT, WRITE):
+    for prefix in (NEXT_ROOT, WRITE_ROOT):
         router.add_api_route(f"{prefix}/{{rest:path}}", reject, methods=METHODS, include_in_schema=False)
     return router

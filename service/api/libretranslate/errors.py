@@ -54,7 +54,7 @@ def error_form(headers: Mapping[str, str]) -> ErrorForm:
 
 
 def owns(path: str) -> bool:
-    return any(path == own or path.startswith(f"{own}/") for own in (*PATHS, DOWNLOADS))
+    return any(path == root or path.startswith(f"{root}/") for root in (*PATHS, DOWNLOADS))
 
 
 def _message(error: ApiError) -> str:
@@ -69,13 +69,13 @@ def rejected(problem: str) -> ApiError:
     return ApiError(ErrorKind.MALFORMED, f"Invalid request: {problem}")
 
 
-def not_supported(what: str) -> ApiError:
+def unsupported_value_error(what: str) -> ApiError:
     """Return the error for an unsupported value, as for `zz` or the format `xml`: 400."""
     shown = what if len(what) <= MAX_SHOWN else f"{what[:MAX_SHOWN]}…"
     return ApiError(ErrorKind.MALFORMED, f"{shown} is not supported")
 
 
-def disabled(what: str) -> ApiError:
+def disabled_error(what: str) -> ApiError:
     """Return the error for a disabled feature: 403."""
     return ApiError(ErrorKind.FORBIDDEN, f"{what} on this server.")
 
@@ -83,7 +83,7 @@ def disabled(what: str) -> ApiError:
 def check_detection(detection: DetectionMode) -> None:
     """Raise an ApiError if language detection is disabled."""
     if detection is DetectionMode.OFF:
-        raise disabled("Language detection is disabled")
+        raise disabled_error("Language detection is disabled")
 
 
 def missing(name: str) -> ApiError:
@@ -98,7 +98,7 @@ def required(fields: Fields, name: str) -> str:
     return value
 
 
-def texts_rejected(error: TextsRejectedError, *, is_list: bool) -> ApiError:
+def rejected_texts_error(error: TextsRejectedError, *, is_list: bool) -> ApiError:
     """Return the error for rejected texts, by their names in the request: `q`, or `q[0]` and so on."""
     problems = [
         FieldProblem(field=f"q[{item}]" if is_list else "q", problem=problem)
@@ -125,7 +125,7 @@ async def enter(authenticator: Authenticator, request: Request, scope: Scope) ->
         except UnknownKey as error:
             raise ApiError(ErrorKind.FORBIDDEN, "Invalid API key") from error
         except RateLimited as error:
-            worded = errors.to_api_error(error)
-            raise replace(worded, message=f"Slowdown: {error.limit}") from error
+            to_deepl_error = errors.to_api_error(error)
+            raise replace(to_deepl_error, message=f"Slowdown: {error.limit}") from error
 
     return await authenticate_with_fields(request, key_in_headers(request), KEY_FIELD, authenticate)

@@ -12,13 +12,13 @@ from service.accounts.keys import Scope
 from service.api.libretranslate.errors import (
     DOWNLOADS,
     TRANSLATE_FILE,
-    disabled,
+    disabled_error,
     enter,
     missing,
     rejected,
     required,
 )
-from service.api.libretranslate.languages import Catalogues
+from service.api.libretranslate.languages import CatalogueCache
 from service.api.libretranslate.requests import Pair, find_pair
 from service.api.libretranslate.responses import TranslatedFile
 from service.api.libretranslate.schemas import WITH_ANY_KEY, TranslateFileForm, errors_of
@@ -40,7 +40,7 @@ MAX_NAME_LENGTH = 150
 """Maximum characters of a file name, from its end, in URLs and downloads; quoting may make 12 of each."""
 
 
-def file_routes(services: Services, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
+def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping[str, str]) -> APIRouter:
     """Return the routes that translate files; arguments are those of `text_routes`."""
     routes = APIRouter()
     authenticator, documents = services.authenticator, services.documents
@@ -57,15 +57,15 @@ def file_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
     async def translate_file(request: Request) -> Response:
         """Translate a file of a kind that `/frontend/settings` lists. The response waits until it is done."""
         if documents is None:
-            raise disabled("Files translation are disabled")
+            raise disabled_error("Files translation are disabled")
         require_ready(services.translation_service.inference)
         caller, fields = await enter(authenticator, request, Scope.DOCUMENTS)
         upload = _read_upload(fields)
         pair = find_pair(required(fields, "source"), required(fields, "target"), await catalogues.current())
-        handed = await _hand_in(documents, upload, pair, caller)
-        await _await_translation(documents, handed.job, request)
-        name = quote(handed.job.job_request.file_name, safe="")
-        url = f"{request.base_url}{DOWNLOADS[1:]}/{handed.job.id}{handed.document_key}.{name}"
+        document = await _submit_file(documents, upload, pair, caller)
+        await _await_translation(documents, document.job, request)
+        name = quote(document.job.job_request.file_name, safe="")
+        url = f"{request.base_url}{DOWNLOADS[1:]}/{document.job.id}{document.document_key}.{name}"
         return SafeJSONResponse({"translatedFileUrl": url}, headers=headers)
 
     @routes.get(
@@ -81,23 +81,23 @@ def file_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
     async def download_file(request: Request) -> Response:
         """Return a translated file to anyone who has its URL, until it is deleted."""
         if documents is None:
-            raise disabled("Files translation are disabled")
+            raise disabled_error("Files translation are disabled")
         address = str(request.path_params["name"]).partition(".")[0]
         job = await documents.find(address[:ID_LENGTH], address[ID_LENGTH:])
         pieces = await documents.read(job)
         # A translated web page must not run with this server's origin.
         file_name = quote(job.job_request.file_name, safe="")
-        own = {
+        file_headers = {
             "Content-Disposition": f"attachment; filename*=UTF-8''{file_name}",
             "X-Content-Type-Options": "nosniff",
         }
-        return StreamingResponse(pieces, media_type=OCTETS, headers={**headers, **own})
+        return StreamingResponse(pieces, media_type=OCTETS, headers={**headers, **file_headers})
 
     return routes
 
 
-async def _hand_in(documents: Documents, upload: Upload, pair: Pair, caller: Caller) -> Handed:
-    job_request = JobRequest(own_name(_shown(upload.name)), pair.source, pair.target)
+async def _submit_file(documents: Documents, upload: Upload, pair: Pair, caller: Caller) -> Handed:
+    job_request = JobRequest(own_name(_display_name(upload.name)), pair.source, pair.target)
     if pair.is_copied:
         return await documents.add_unchanged(upload.file, job_request, caller)
     documents.job_service.require_pair(job_request)
@@ -110,15 +110,15 @@ async def _hand_in(documents: Documents, upload: Upload, pair: Pair, caller: Cal
 async def _await_translation(documents: Documents, job: Job, request: Request) -> None:
     """Wait for the end of a job; discard the job if it fails or the client disconnects."""
     try:
-        ended = await cancel_on_disconnect(request, documents.ended(job))
+        ended_job = await cancel_on_disconnect(request, documents.ended(job))
     except BaseException:
         with anyio.CancelScope(shield=True):
             await documents.give_up(job)
         raise
-    if ended.state is JobState.DONE:
+    if ended_job.state is JobState.DONE:
         return
-    await documents.give_up(ended)
-    problem = ended.problem or "it was cancelled"
+    await documents.give_up(ended_job)
+    problem = ended_job.problem or "it was cancelled"
     raise ApiError(ErrorKind.INTERNAL, problem) if problem in SERVERS_FAULTS else rejected(problem)
 
 
@@ -130,10 +130,10 @@ def _read_upload(fields: Fields) -> Upload:
         raise rejected("empty file")
     if not is_known(upload.name):
         known = ", ".join(installed_suffixes())
-        raise rejected(f"file format not supported: {_shown(upload.name)!a}; known are {known}")
+        raise rejected(f"file format not supported: {_display_name(upload.name)!a}; known are {known}")
     return upload
 
 
-def _shown(file_name: str) -> str:
+def _display_name(file_name: str) -> str:
     """Return the last characters of a file's own name, without folders."""
     return without_folders(file_name)[-MAX_NAME_LENGTH:]

@@ -26,7 +26,7 @@ SCRIPTS_OF_REGIONS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class CatalogueLanguage:
     """A language as clients see it."""
 
     code: str
@@ -42,7 +42,7 @@ class Catalogue:
     routes: Routes
     served: Mapping[str, SourceLanguage | TargetLanguage]
     """Languages by the models' own codes."""
-    listed: tuple[Listed, ...]
+    listed: tuple[CatalogueLanguage, ...]
     """Languages sorted by name."""
 
     def resolve(self, requested: str) -> str | None:
@@ -55,14 +55,14 @@ class Catalogue:
         spellings = _spellings(requested)
         codes = {code.lower(): code for code in self.served}
         exact = (codes.get(spelling) for spelling in spellings)
-        alike = (find_language(spelling, self.served) for spelling in spellings)
-        return next((code for code in chain(exact, alike) if code is not None), None)
+        similar = (find_language(spelling, self.served) for spelling in spellings)
+        return next((code for code in chain(exact, similar) if code is not None), None)
 
-    def sources(self) -> list[Listed]:
+    def sources(self) -> list[CatalogueLanguage]:
         """Return the source languages."""
         return self._listed_among(self.routes.sources())
 
-    def targets(self) -> list[Listed]:
+    def targets(self) -> list[CatalogueLanguage]:
         """Return the target languages."""
         return self._listed_among(self.routes.targets())
 
@@ -74,24 +74,24 @@ class Catalogue:
             return False
         return True
 
-    def _listed_among(self, codes: Iterable[str]) -> list[Listed]:
+    def _listed_among(self, codes: Iterable[str]) -> list[CatalogueLanguage]:
         among = {present_code(code) for code in codes}
         return [language for language in self.listed if language.code in among]
 
 
-class Catalogues:
+class CatalogueCache:
     """The catalogue of the current routes. For one event loop."""
 
     def __init__(self, inference: Inference) -> None:
         self._inference = inference
-        self._known: Catalogue | None = None
+        self._cached: Catalogue | None = None
 
     async def current(self) -> Catalogue:
         """Return the catalogue; rebuild it after models change, which is slow for hundreds of languages."""
         routes = self._inference.router.routes
-        if self._known is None or self._known.routes is not routes:
-            self._known = await self._inference.run_in_thread(lambda: catalogue(routes))
-        return self._known
+        if self._cached is None or self._cached.routes is not routes:
+            self._cached = await self._inference.run_in_thread(lambda: catalogue(routes))
+        return self._cached
 
 
 def catalogue(routes: Routes) -> Catalogue:
@@ -105,7 +105,9 @@ def catalogue(routes: Routes) -> Catalogue:
     for code in served:
         reached = targets.setdefault(present_code(code), {present_code(code)})
         reached.update(present_code(target) for target, _ in routes.all_from(code))
-    listed = [Listed(code, name_of(code), tuple(sorted(reached))) for code, reached in targets.items()]
+    listed = [
+        CatalogueLanguage(code, name_of(code), tuple(sorted(reached))) for code, reached in targets.items()
+    ]
     return Catalogue(
         routes, served, tuple(sorted(listed, key=lambda language: (language.name, language.code)))
     )

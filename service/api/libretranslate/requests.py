@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dragoman import DecodingOptions
 from dragoman.decoding.options import MAX_BEAM_SIZE
-from service.api.libretranslate.errors import missing, not_supported, rejected, required
+from service.api.libretranslate.errors import missing, rejected, required, unsupported_value_error
 from service.api.libretranslate.languages import Catalogue, name_of, present_code
 from service.http.errors import ApiError, ErrorKind
 from service.http.fields import Fields
@@ -14,7 +14,7 @@ from service.markup.options import MarkupLanguage, MarkupOptions
 from service.translation.request import AUTO, TranslationRequest
 
 TEXT, HTML = "text", "html"
-LEAST_BEAM_SIZE = 4
+MIN_BEAM_SIZE = 4
 """Minimum beam size of a search for alternatives. It is also the models' default unless their makers chose
 another, so the best translation stays the same when alternatives are requested."""
 MAX_ALTERNATIVES = MAX_BEAM_SIZE - 1
@@ -48,16 +48,16 @@ class LibreTranslateParameters:
             self.texts,
             self.pair.target,
             self.pair.source,
-            options=DecodingOptions() if self.is_html else with_alternatives(self.num_alternatives),
+            options=DecodingOptions() if self.is_html else alternatives_options(self.num_alternatives),
             markup=MarkupOptions(MarkupLanguage.HTML) if self.is_html else None,
         )
 
 
-def with_alternatives(count: int) -> DecodingOptions:
+def alternatives_options(count: int) -> DecodingOptions:
     """Return options of a search that finds this many translations besides the best."""
     if not count:
         return DecodingOptions()
-    return DecodingOptions(beam_size=max(LEAST_BEAM_SIZE, count + 1), num_hypotheses=count + 1)
+    return DecodingOptions(beam_size=max(MIN_BEAM_SIZE, count + 1), num_hypotheses=count + 1)
 
 
 def read_parameters(fields: Fields, catalogue: Catalogue, limits: TextLimits) -> LibreTranslateParameters:
@@ -65,14 +65,14 @@ def read_parameters(fields: Fields, catalogue: Catalogue, limits: TextLimits) ->
     texts = _read_texts(fields)
     source, target = required(fields, "source"), required(fields, "target")
     check_limits(texts, limits)
-    wanted_format = fields.string("format") or TEXT
-    if wanted_format not in {TEXT, HTML}:
-        raise not_supported(f"{wanted_format} format")
+    text_format = fields.string("format") or TEXT
+    if text_format not in {TEXT, HTML}:
+        raise unsupported_value_error(f"{text_format} format")
     return LibreTranslateParameters(
         texts,
         fields.is_list("q"),
         find_pair(source, target, catalogue),
-        wanted_format == HTML,
+        text_format == HTML,
         _read_alternatives(fields),
     )
 
@@ -91,18 +91,18 @@ def find_pair(source: str, target: str, catalogue: Catalogue) -> Pair:
         ApiError: one is not served, or nothing translates from one into the other.
     """
     if source.lower() == AUTO:
-        into = _resolve(target, catalogue)
-        if into not in catalogue.routes.targets():
-            raise _unavailable(into)
-        return Pair(AUTO, into, is_copied=False)
-    start, into = _resolve(source, catalogue), _resolve(target, catalogue)
-    is_copied = not catalogue.has_route(start, into)
-    if is_copied and present_code(start) != present_code(into):
-        raise _unavailable(into, start)
-    return Pair(start, into, is_copied)
+        target_code = _resolve(target, catalogue)
+        if target_code not in catalogue.routes.targets():
+            raise _unavailable_error(target_code)
+        return Pair(AUTO, target_code, is_copied=False)
+    source_code, target_code = _resolve(source, catalogue), _resolve(target, catalogue)
+    is_copied = not catalogue.has_route(source_code, target_code)
+    if is_copied and present_code(source_code) != present_code(target_code):
+        raise _unavailable_error(target_code, source_code)
+    return Pair(source_code, target_code, is_copied)
 
 
-def single_line_ends(text: str) -> str:
+def normalize_line_ends(text: str) -> str:
     r"""Replace each line end with `\n`; browsers send forms with `\r\n`."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -111,7 +111,7 @@ def _read_texts(fields: Fields) -> tuple[str, ...]:
     texts = fields.strings("q")
     if not texts or (not fields.is_list("q") and not texts[0]):
         raise missing("q")
-    return texts if fields.is_json("q") else tuple(map(single_line_ends, texts))
+    return texts if fields.is_json("q") else tuple(map(normalize_line_ends, texts))
 
 
 def _read_alternatives(fields: Fields) -> int:
@@ -129,14 +129,16 @@ def _read_alternatives(fields: Fields) -> int:
 def _resolve(requested: str, catalogue: Catalogue) -> str:
     code = catalogue.resolve(requested)
     if code is None:
-        raise not_supported(requested)
+        raise unsupported_value_error(requested)
     return code
 
 
-def _unavailable(target: str, source: str | None = None) -> ApiError:
-    message = f"{_named(target)} is not available as a target language"
-    return ApiError(ErrorKind.MALFORMED, message if source is None else f"{message} from {_named(source)}")
+def _unavailable_error(target: str, source: str | None = None) -> ApiError:
+    message = f"{_display_name(target)} is not available as a target language"
+    return ApiError(
+        ErrorKind.MALFORMED, message if source is None else f"{message} from {_display_name(source)}"
+    )
 
 
-def _named(code: str) -> str:
+def _display_name(code: str) -> str:
     return f"{name_of(code)} ({present_code(code)})"

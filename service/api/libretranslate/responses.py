@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from service.api.libretranslate.languages import Catalogue, Listed, present_code
+from service.api.libretranslate.languages import Catalogue, CatalogueLanguage, present_code
 from service.api.libretranslate.requests import LibreTranslateParameters
 from service.formats.known import installed_suffixes
 from service.settings import Settings
@@ -13,7 +13,7 @@ from service.translation.request import UNDETERMINED, DetectedSource, Translatio
 from service.translation.source_language import DetectionMode
 
 PERCENT = 100
-DEFAULT = "en"
+DEFAULT_LANGUAGE = "en"
 """First language of menus, if it is served. Clients also expect it, with a confidence of 0, as the language
 of a text that has none."""
 FRONTEND_TIMEOUT_MS = 500
@@ -97,22 +97,22 @@ class ErrorOut(BaseModel):
     error: str
 
 
-def present_answers(
-    answers: Sequence[TranslationResult], parameters: LibreTranslateParameters
+def present_results(
+    results: Sequence[TranslationResult], parameters: LibreTranslateParameters
 ) -> dict[str, Any]:
     """Return translations in the API's form."""
-    out: dict[str, Any] = {"translatedText": _one_or_all((answer.text for answer in answers), parameters)}
+    out: dict[str, Any] = {"translatedText": _list_or_single((result.text for result in results), parameters)}
     if parameters.num_alternatives:
-        out["alternatives"] = _one_or_all(map(_alternatives, answers), parameters)
-    found = [answer.detected for answer in answers if answer.detected is not None]
-    if len(found) == len(answers):
-        out["detectedLanguage"] = _one_or_all(map(present_detected, found), parameters)
+        out["alternatives"] = _list_or_single(map(_alternatives, results), parameters)
+    found = [result.detected for result in results if result.detected is not None]
+    if len(found) == len(results):
+        out["detectedLanguage"] = _list_or_single(map(present_detected, found), parameters)
     return out
 
 
-def present_copies(parameters: LibreTranslateParameters) -> dict[str, Any]:
+def present_unchanged(parameters: LibreTranslateParameters) -> dict[str, Any]:
     """Return unchanged texts in the form of translations."""
-    return present_answers(
+    return present_results(
         [TranslationResult(text, "", "", None, None, ()) for text in parameters.texts], parameters
     )
 
@@ -120,14 +120,14 @@ def present_copies(parameters: LibreTranslateParameters) -> dict[str, Any]:
 def present_detected(detected: DetectedSource) -> dict[str, Any]:
     """Return a detected language in the API's form."""
     if detected.language == UNDETERMINED:
-        return {"confidence": 0.0, "language": DEFAULT}
+        return {"confidence": 0.0, "language": DEFAULT_LANGUAGE}
     return {
         "confidence": round(detected.confidence * PERCENT, 1),
         "language": present_code(detected.language),
     }
 
 
-def present_languages(listed: Iterable[Listed]) -> list[dict[str, Any]]:
+def present_languages(listed: Iterable[CatalogueLanguage]) -> list[dict[str, Any]]:
     """Return languages in the API's form."""
     return [
         {"code": language.code, "name": language.name, "targets": list(language.targets)}
@@ -135,7 +135,7 @@ def present_languages(listed: Iterable[Listed]) -> list[dict[str, Any]]:
     ]
 
 
-def present_settings(settings: Settings, catalogue: Catalogue, *, takes_files: bool) -> FrontendSettings:
+def present_settings(settings: Settings, catalogue: Catalogue, *, accepts_files: bool) -> FrontendSettings:
     """Return the settings for a web page in front of the server."""
     has_auto = DetectionMode(settings.detection) is DetectionMode.ON
     return FrontendSettings(
@@ -144,27 +144,27 @@ def present_settings(settings: Settings, catalogue: Catalogue, *, takes_files: b
         apiKeys=settings.requires_key or settings.database_url is not None,
         keyRequired=settings.requires_key,
         suggestions=False,
-        filesTranslation=takes_files,
-        supportedFilesFormat=installed_suffixes() if takes_files else [],
+        filesTranslation=accepts_files,
+        supportedFilesFormat=installed_suffixes() if accepts_files else [],
         language=DefaultPair(
-            source=AUTO_DETECT if has_auto else _first(catalogue.sources()),
-            target=_first(catalogue.targets()),
+            source=AUTO_DETECT if has_auto else _first_language(catalogue.sources()),
+            target=_first_language(catalogue.targets()),
         ),
     )
 
 
-def _first(listed: Sequence[Listed]) -> NamedLanguage:
+def _first_language(listed: Sequence[CatalogueLanguage]) -> NamedLanguage:
     """Return English if it is listed or the list is empty, otherwise the first language."""
     codes = {language.code: language.name for language in listed}
-    code = next(iter(codes), DEFAULT) if DEFAULT not in codes else DEFAULT
+    code = next(iter(codes), DEFAULT_LANGUAGE) if DEFAULT_LANGUAGE not in codes else DEFAULT_LANGUAGE
     return NamedLanguage(code=code, name=codes.get(code, "English"))
 
 
-def _one_or_all(values: Iterable[Any], parameters: LibreTranslateParameters) -> Any:
+def _list_or_single(values: Iterable[Any], parameters: LibreTranslateParameters) -> Any:
     listed = list(values)
     return listed if parameters.is_list else listed[0]
 
 
-def _alternatives(answer: TranslationResult) -> list[str]:
+def _alternatives(result: TranslationResult) -> list[str]:
     """Return each alternative once, without the best translation."""
-    return [text for text in dict.fromkeys(answer.alternatives) if text != answer.text]
+    return [text for text in dict.fromkeys(result.alternatives) if text != result.text]

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from service.accounts.keys import Scope
-from service.api.libretranslate.errors import disabled, enter
-from service.api.libretranslate.languages import Catalogues
+from service.api.libretranslate.errors import disabled_error, enter
+from service.api.libretranslate.languages import CatalogueCache
 from service.api.libretranslate.responses import (
     FrontendSettings,
     Health,
@@ -22,7 +22,7 @@ from service.readiness import require_ready
 from service.services import Services
 
 
-def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
+def server_routes(services: Services, catalogues: CatalogueCache, headers: Mapping[str, str]) -> APIRouter:
     """Return the routes that clients use before they translate; arguments are those of `text_routes`."""
     routes = APIRouter()
 
@@ -35,8 +35,8 @@ def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[s
     )
     async def languages() -> Response:
         """Return each language with its target languages. This needs no API key, and ignores a body."""
-        served = await catalogues.current()
-        return SafeJSONResponse(present_languages(served.listed), headers=headers)
+        catalogue = await catalogues.current()
+        return SafeJSONResponse(present_languages(catalogue.listed), headers=headers)
 
     @routes.get(
         "/frontend/settings",
@@ -47,9 +47,9 @@ def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[s
     )
     async def frontend_settings() -> Response:
         """Return limits and available features. This needs no API key."""
-        served = await catalogues.current()
+        catalogue = await catalogues.current()
         takes_files = services.documents is not None
-        settings = present_settings(services.settings, served, takes_files=takes_files)
+        settings = present_settings(services.settings, catalogue, accepts_files=takes_files)
         return SafeJSONResponse(settings.model_dump(), headers=headers)
 
     @routes.get(
@@ -75,6 +75,6 @@ def server_routes(services: Services, catalogues: Catalogues, headers: Mapping[s
     async def suggest(request: Request) -> Response:
         """Return 403 always: this server does not store suggestions."""
         await enter(services.authenticator, request, Scope.TRANSLATE)
-        raise disabled("Suggestions are disabled")
+        raise disabled_error("Suggestions are disabled")
 
     return routes

@@ -6,15 +6,15 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from service.accounts.keys import Scope
-from service.api.libretranslate.errors import check_detection, enter, required, texts_rejected
-from service.api.libretranslate.languages import Catalogues
-from service.api.libretranslate.requests import check_limits, read_parameters, single_line_ends
+from service.api.libretranslate.errors import check_detection, enter, rejected_texts_error, required
+from service.api.libretranslate.languages import CatalogueCache
+from service.api.libretranslate.requests import check_limits, normalize_line_ends, read_parameters
 from service.api.libretranslate.responses import (
     DetectedLanguage,
     TranslateOut,
-    present_answers,
-    present_copies,
     present_detected,
+    present_results,
+    present_unchanged,
 )
 from service.api.libretranslate.schemas import FORMS, WITH_ANY_KEY, DetectIn, TranslateIn, errors_of
 from service.http.disconnection import cancel_on_disconnect
@@ -25,11 +25,11 @@ from service.services import Services
 from service.translation.detection import detect, detectable
 from service.translation.translation_service import TextsRejectedError
 
-MAX_DETECTED = 3
+MAX_DETECTED_LANGUAGES = 3
 """Maximum number of languages in the response for a text."""
 
 
-def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str, str]) -> APIRouter:
+def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping[str, str]) -> APIRouter:
     """Return the routes that translate texts and detect their languages.
 
     Args:
@@ -55,14 +55,14 @@ def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
         caller, fields = await enter(authenticator, request, Scope.TRANSLATE)
         parameters = read_parameters(fields, await catalogues.current(), translation_service.limits)
         if parameters.pair.is_copied:
-            return SafeJSONResponse(present_copies(parameters), headers=headers)
+            return SafeJSONResponse(present_unchanged(parameters), headers=headers)
         try:
-            answers = await cancel_on_disconnect(
+            results = await cancel_on_disconnect(
                 request, translation_service.translate(parameters.translation_request(), caller)
             )
         except TextsRejectedError as error:
-            raise texts_rejected(error, is_list=parameters.is_list) from error
-        return SafeJSONResponse(present_answers(answers, parameters), headers=headers)
+            raise rejected_texts_error(error, is_list=parameters.is_list) from error
+        return SafeJSONResponse(present_results(results, parameters), headers=headers)
 
     @routes.post(
         "/detect",
@@ -78,12 +78,14 @@ def text_routes(services: Services, catalogues: Catalogues, headers: Mapping[str
         _, fields = await enter(authenticator, request, Scope.TRANSLATE)
         check_detection(translation_service.detection)
         text = required(fields, "q")
-        text = text if fields.is_json("q") else single_line_ends(text)
+        text = text if fields.is_json("q") else normalize_line_ends(text)
         check_limits([text], translation_service.limits)
-        served = await catalogues.current()
-        found = await translation_service.inference.run_in_thread(
-            lambda: detect(text, detectable(served.served)), len(text)
+        catalogue = await catalogues.current()
+        detected = await translation_service.inference.run_in_thread(
+            lambda: detect(text, detectable(catalogue.served)), len(text)
         )
-        return SafeJSONResponse([present_detected(each) for each in found[:MAX_DETECTED]], headers=headers)
+        return SafeJSONResponse(
+            [present_detected(each) for each in detected[:MAX_DETECTED_LANGUAGES]], headers=headers
+        )
 
     return routes

@@ -56,9 +56,9 @@ def analysis_routes(translation_service: TranslationService, authenticator: Auth
     )
     async def detect(request: DetectRequest, connection: AuthenticatedRequest) -> DetectResponse:
         """Return the served languages that a text may be in. No model runs, but characters are charged."""
-        found = await cancel_on_disconnect(
+        detected = await cancel_on_disconnect(
             connection, translation_service.detect(request.texts(), connection.caller)
         )
-        return DetectResponse(detections=[[present_detected(one) for one in each] for each in found])
+        return DetectResponse(detections=[[present_detected(one) for one in each] for each in detected])
 
     return router

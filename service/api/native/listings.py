@@ -11,8 +11,8 @@ from dragoman.routing.memory import size_bytes
 from dragoman.routing.router import Model
 from dragoman.routing.routes import RouteKind, Routes
 
-WayName = Literal["direct", "multilingual", "pivot"]
-WAYS: dict[RouteKind, WayName] = {
+RouteKindName = Literal["direct", "multilingual", "pivot"]
+ROUTE_KIND_NAMES: dict[RouteKind, RouteKindName] = {
     RouteKind.DIRECT: "direct",
     RouteKind.MULTILINGUAL: "multilingual",
     RouteKind.PIVOT: "pivot",
@@ -49,7 +49,7 @@ class ModelsResponse(BaseModel):
 class ReachOut(BaseModel):
     """Languages that the same models translate into."""
 
-    way: WayName = Field(
+    way: RouteKindName = Field(
         description="`direct`: a model of this pair alone. `multilingual`: one of several pairs. `pivot`: "
         "two models, through a third language."
     )
@@ -129,12 +129,12 @@ def _reaches(routes: Routes, source: str) -> list[ReachOut]:
         titles = tuple(step.offer.title for step in route.steps)
         targets.setdefault((route.way, titles), []).append(target)
     return [
-        ReachOut(way=WAYS[way], models=list(titles), targets=targets[way, titles])
+        ReachOut(way=ROUTE_KIND_NAMES[way], models=list(titles), targets=targets[way, titles])
         for way, titles in sorted(targets)
     ]
 
 
-def present_report(report: ReloadReport) -> ReloadResponse:
+def present_reload(report: ReloadReport) -> ReloadResponse:
     """Return the changes of a reload in the API's form."""
     return ReloadResponse(
         added=list(report.added),

@@ -11,7 +11,7 @@ from service.api.native.listings import (
     ReloadResponse,
     present_languages,
     present_models,
-    present_report,
+    present_reload,
 )
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ErrorKind
@@ -33,7 +33,7 @@ def model_routes(
     routes = APIRouter(prefix="/v1", tags=["models"])
     errors = error_responses(KEY_ERRORS if requires_key else [ErrorKind.INTERNAL])
     with_key = WITH_KEY if requires_key else ()
-    known: list[tuple[object, LanguagesResponse]] = []
+    cached: list[tuple[object, LanguagesResponse]] = []
 
     @routes.get(
         "/models",
@@ -61,10 +61,10 @@ def model_routes(
         """List each source's targets: by a model for the pair, a multilingual one, or two through a third."""
         if requires_key:
             await authenticator.authenticate_key(connection, scope=None)
-        if not known or known[0][0] is not router.routes:
-            found = router.routes
-            known[:] = [(found, await anyio.to_thread.run_sync(present_languages, found))]
-        return known[0][1]
+        if not cached or cached[0][0] is not router.routes:
+            current_routes = router.routes
+            cached[:] = [(current_routes, await anyio.to_thread.run_sync(present_languages, current_routes))]
+        return cached[0][1]
 
     if watcher is not None:
 
@@ -81,6 +81,6 @@ def model_routes(
             """Scan the models' folders. Requests in progress finish with the models they began with."""
             if authenticator.accounts.requires_key:
                 await authenticator.authenticate(connection, key_in_headers(connection), Scope.ADMIN)
-            return present_report(await watcher.look())
+            return present_reload(await watcher.look())
 
     return routes

@@ -23,7 +23,7 @@ DEFAULTS = DecodingOptions()
 MAX_FIELDS = 100
 
 
-def _branch(text: Any) -> str | None:
+def _text_tag(text: Any) -> str | None:
     if isinstance(text, str):
         return "one"
     return "several" if isinstance(text, list) else None
@@ -32,7 +32,7 @@ def _branch(text: Any) -> str | None:
 Texts = Annotated[
     Annotated[str, Tag("one")] | Annotated[list[str], Field(fail_fast=True), Tag("several")],
     Discriminator(
-        _branch,
+        _text_tag,
         custom_error_type="text_type",
         custom_error_message="Input should be a string or a list of strings",
     ),
@@ -200,9 +200,9 @@ class TranslateRequest(StrictRequest):
         """Return the request to the translation service; raise InputError if an option is out of range."""
         return TranslationRequest(tuple(self.texts()), self.target, self.source, self.model, self.options())
 
-    def field_of(self, item: int) -> str:
+    def field_name(self, position: int) -> str:
         """Return the name of a text in the client's request."""
-        return "text" if isinstance(self.text, str) else f"text[{item}]"
+        return "text" if isinstance(self.text, str) else f"text[{position}]"
 
     def options(self) -> DecodingOptions:
         """Return the options of the search; raise InputError if one is out of range."""

@@ -184,38 +184,38 @@ class Status(BaseModel):
     status: str
 
 
-def present_answers(answers: Sequence[TranslationResult], options: DecodingOptions) -> TranslateResponse:
+def present_results(answers: Sequence[TranslationResult], options: DecodingOptions) -> TranslateResponse:
     """Return translations in the API's form."""
-    models = {_model(answer.route) for answer in answers}
+    models = {_model_name(result.route) for result in answers}
     return TranslateResponse(
         model=models.pop() if len(models) == 1 else None,
-        translations=[present_answer(answer, options) for answer in answers],
+        translations=[present_result(result, options) for result in answers],
     )
 
 
-def present_answer(answer: TranslationResult, options: DecodingOptions) -> TranslationOut:
+def present_result(result: TranslationResult, options: DecodingOptions) -> TranslationOut:
     """Return a result. Unset fields are not sent: `alternatives` of one hypothesis, `steps` of one model."""
     presented = TranslationOut(
-        text=answer.text,
-        source=answer.source,
-        target=answer.target,
+        text=result.text,
+        source=result.source,
+        target=result.target,
         score=0.0 if options.return_scores else None,
         confidence=1.0 if options.return_scores else None,
         finish_reason=FinishReason.COPIED,
     )
-    if answer.detected is not None:
-        presented.detected = present_detected(answer.detected)
+    if result.detected is not None:
+        presented.detected = present_detected(result.detected)
     if options.num_hypotheses > 1:
         presented.alternatives = []
     if options.return_alignment:
         presented.alignment = []
     if options.return_tokens:
         presented.tokens = []
-    if answer.route is not None:
-        (routed,) = answer.parts
+    if result.route is not None:
+        (routed,) = result.parts
         _add_translation(presented, routed.translation, options)
-        if answer.route.way is RouteKind.PIVOT:
-            presented.steps = _steps(answer.route, routed)
+        if result.route.way is RouteKind.PIVOT:
+            presented.steps = _steps(result.route, routed)
     return presented
 
 
@@ -283,10 +283,12 @@ def _tokens(segments: Iterable[SegmentTranslation]) -> list[TokenOut]:
 
 def _steps(route: Route, routed: RoutedTranslation) -> list[StepOut]:
     return [
-        StepOut(model=step.offer.title, source=step.pair.source, target=step.pair.target, score=taken.score)
-        for step, taken in zip(route.steps, routed.steps, strict=True)
+        StepOut(
+            model=step.offer.title, source=step.pair.source, target=step.pair.target, score=step_result.score
+        )
+        for step, step_result in zip(route.steps, routed.steps, strict=True)
     ]
 
 
-def _model(route: Route | None) -> str | None:
+def _model_name(route: Route | None) -> str | None:
     return None if route is None else " + ".join(step.offer.title for step in route.steps)

@@ -15,10 +15,10 @@ from service.api.native.responses import (
     SegmentEvent,
     TokensEvent,
     TranslateResponse,
-    present_answers,
     present_progress,
+    present_results,
 )
-from service.api.native.translation import naming_texts
+from service.api.native.translation import name_rejected_texts
 from service.http.authentication import Authenticator
 from service.http.disconnection import cancel_on_disconnect
 from service.http.errors import ErrorResponse, error_body, to_any_api_error
@@ -80,7 +80,7 @@ def streaming_routes(translation_service: TranslationService, authenticator: Aut
         translation_request = request.translation_request()
         detail = StreamDetail.TOKENS if request.stream_tokens else StreamDetail.SEGMENTS
         progress = translation_service.stream(translation_request, connection.caller, detail)
-        with naming_texts(request):  # an error before the first event has a status
+        with name_rejected_texts(request):  # an error before the first event has a status
             first = await cancel_on_disconnect(connection, anext(progress))
         return EventStream(_events(first, progress, request, translation_request.options))
 
@@ -96,7 +96,7 @@ async def _events(
     async with aclosing(progress):
         try:
             yield _event(first, options)
-            with naming_texts(request):
+            with name_rejected_texts(request):
                 async for event in progress:
                     yield _event(event, options)
         except Exception as error:  # noqa: BLE001 -- the response has begun, so its last event has the error
@@ -105,7 +105,7 @@ async def _events(
 
 def _event(progress: Progress | list[TranslationResult], options: DecodingOptions) -> bytes:
     if isinstance(progress, list):
-        done = present_answers(progress, options)
+        done = present_results(progress, options)
         return format_sse_event(event="done", data_str=done.model_dump_json(exclude_unset=True))
     event = present_progress(progress)
     name = "segment" if isinstance(event, SegmentEvent) else "tokens"

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 
 from service.accounts.keys import Scope
 from service.api.native.requests import TranslateRequest
-from service.api.native.responses import TranslateResponse, present_answers
+from service.api.native.responses import TranslateResponse, present_results
 from service.http.authentication import Authenticator
 from service.http.disconnection import cancel_on_disconnect
 from service.http.errors import FieldProblem, invalid_input
@@ -40,22 +40,22 @@ def translation_routes(translation_service: TranslationService, authenticator: A
         """
         require_ready(translation_service.inference)
         translation_request = request.translation_request()
-        with naming_texts(request):
-            answers = await cancel_on_disconnect(
+        with name_rejected_texts(request):
+            results = await cancel_on_disconnect(
                 connection, translation_service.translate(translation_request, connection.caller)
             )
-        return present_answers(answers, translation_request.options)
+        return present_results(results, translation_request.options)
 
     return router
 
 
 @contextmanager
-def naming_texts(request: TranslateRequest) -> Iterator[None]:
+def name_rejected_texts(request: TranslateRequest) -> Iterator[None]:
     """Convert an error about texts to one that names them as in the client's request."""
     try:
         yield
     except TextsRejectedError as error:
         fields = [
-            FieldProblem(field=request.field_of(item), problem=problem) for item, problem in error.problems
+            FieldProblem(field=request.field_name(item), problem=problem) for item, problem in error.problems
         ]
         raise invalid_input(fields, total=len(fields)) from error

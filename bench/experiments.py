@@ -1,0 +1,328 @@
+"""Train and compare models: `python -m bench.experiments PLAN --train FILE --dev DE EN --test DE EN`.
+
+A plan, such as bench/plans/shapes.toml, has the settings of `python -m training`, and arms with the settings
+in which they differ. The same command resumes after an interruption. It writes the results after each run; at
+the end it writes the tables and plots of docs/reports/experiments.md.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import sacrebleu
+from matplotlib.figure import Figure
+from safetensors import safe_open
+from tqdm import tqdm
+
+from bench.page import RESULTS, origin_line, render, table
+from bench.provenance import provenance
+from bench.rounds import Spread, spread, turn
+from bench.throughput import Setting, run_once
+from bench.workloads import read_lines
+from dragoman import DecodingOptions, EngineRequest, FinishReason, Translation, Translator
+from dragoman.bundle import file_sha256
+from export.checkpoint import CONFIG_FILE, TRAINING_FILE, WEIGHTS_FILE
+
+PAGE = Path(__file__).parents[1] / "docs" / "reports" / "experiments.md"
+PLANS = Path(__file__).parent / "plans"
+PRECISIONS = ("fp32", "int8")
+GREEDY, BEAM = 1, 4
+BATCHES = (1, 32)
+NUM_TIMED_SENTENCES, NUM_ROUNDS = 256, 7
+DPI = 110
+
+Table = Mapping[str, Any]
+
+
+def recipe_of(plan: Table, arm: Table, seed: int, texts: Mapping[str, Sequence[Path]]) -> dict[str, Any]:
+    """Return the recipe of an arm with one seed, without its `run_dir`."""
+    recipe = {name: {**settings, **arm.get(name, {})} for name, settings in plan["recipe"].items()}
+    files = [str(path) for path in texts["train"]]
+    recipe["data.corpora"] = {"name": "train", "files": files, "weight": 1.0, "licence": plan["licence"]}
+    recipe["optimisation"] |= {"seed": seed}
+    recipe["validation"] |= dict(zip(("source", "target"), map(str, texts["dev"]), strict=True))
+    return recipe
+
+
+def as_toml(recipe: Table) -> str:
+    """Format a recipe; its plain values look the same in TOML and JSON."""
+    lines = []
+    for name, settings in recipe.items():
+        lines.append(f"[[{name}]]" if name == "data.corpora" else f"[{name}]")
+        lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items()]
+    return "\n".join(lines) + "\n"
+
+
+def train_and_score(name: str, recipe: Table, run_dir: Path, test: Sequence[Path]) -> dict[str, Any]:
+    """Train a model, or resume its training; export it in both precisions; return what was measured."""
+    run_dir.mkdir(parents=True, exist_ok=True)
+    content = f"run_dir = {json.dumps(str(run_dir))}\n{as_toml(recipe)}"
+    (run_dir / "recipe.toml").write_text(content, encoding="utf8")
+    _run("training", str(run_dir / "recipe.toml"))
+    checkpoint = run_dir / "checkpoint"
+    scores = []
+    for precision in PRECISIONS:
+        bundle = run_dir / precision
+        if not bundle.is_dir():
+            options = ("--precision", precision, "--name", f"{name}-{precision}")
+            _run(
+                "export",
+                str(checkpoint),
+                str(bundle),
+                *options,
+                "--sentences",
+                recipe["validation"]["source"],
+            )
+        scores += score_bundle(bundle, test)
+    record = json.loads((checkpoint / TRAINING_FILE).read_text(encoding="utf8"))
+    shape = json.loads((checkpoint / CONFIG_FILE).read_text(encoding="utf8"))
+    cache_bytes = (1 if shape["share_kv"] else 2) * shape["decoder_layers"] * shape["d_model"]
+    return {
+        "parameters": count_parameters(checkpoint / WEIGHTS_FILE),
+        "self_bytes_per_token": cache_bytes,
+        "cross_bytes_per_token": cache_bytes,
+        **{key: record[key] for key in ("steps", "pairs_seen", "train_hours", "machine")},
+        "scores": scores,
+    }
+
+
+def _run(module: str, *arguments: str) -> None:
+    command = [sys.executable, "-m", module, *arguments]
+    subprocess.run(command, check=True)  # noqa: S603 -- our own modules
+
+
+def score_bundle(bundle: Path, test: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return BLEU, cased and lower-cased, and chrF (0 to 100) of a bundle, greedy and with beam 4."""
+    sources, references = (path.read_text(encoding="utf8").splitlines() for path in test)
+    found = []
+    with Translator.open(bundle) as translator:
+        for beam_size in (GREEDY, BEAM):
+            request = EngineRequest(DecodingOptions(beam_size=beam_size))
+            outputs: list[Translation] = []
+            for outcome in tqdm(
+                translator.translate_many(sources, request), total=len(sources), disable=None
+            ):
+                if not isinstance(outcome, Translation):
+                    raise outcome
+                outputs.append(outcome)
+            texts = [output.text for output in outputs]
+            metrics = {
+                "bleu": sacrebleu.BLEU(),
+                "bleu_lower": sacrebleu.BLEU(lowercase=True),
+                "chrf": sacrebleu.CHRF(),
+            }
+            found.append(
+                {
+                    "precision": translator.manifest.precision,
+                    "beam_size": beam_size,
+                    "lines": len(sources),
+                    **{
+                        key: round(metric.corpus_score(texts, [references]).score, 2)
+                        for key, metric in metrics.items()
+                    },
+                    "cut_by_length": sum(output.finish_reason is FinishReason.LENGTH for output in outputs),
+                }
+            )
+    return found
+
+
+def count_parameters(weights: Path) -> int:
+    """Count the parameters of a checkpoint, in which tied tables are stored once."""
+    with safe_open(weights, framework="numpy") as file:
+        names: Iterable[str] = file.keys()
+        return sum(prod(file.get_slice(name).get_shape()) for name in names)
+
+
+def time_bundles(bundles: Mapping[str, Path], lines: list[str]) -> list[dict[str, Any]]:
+    """Time all bundles in turn, greedy, with one replica; return ms per sentence by arm and batch size."""
+    settings = [Setting(batch=batch, beam_size=GREEDY, callers=1) for batch in BATCHES]
+    found: dict[tuple[str, int], list[float]] = {}
+    with ExitStack() as opened:
+        translators = {
+            name: opened.enter_context(Translator.open(path, replicas=1)) for name, path in bundles.items()
+        }
+        for translator in translators.values():
+            run_once(translator, lines[: BATCHES[-1]], settings[-1])
+        for number in tqdm(range(NUM_ROUNDS), desc="time", unit="round", disable=None):
+            for name, setting in product(turn(list(bundles), number), settings):
+                seconds, _ = run_once(translators[name], lines, setting)
+                found.setdefault((name, setting.batch), []).append(round(1e3 * seconds / len(lines), 3))
+    return [
+        {"arm": name, "batch": batch, "ms_per_sentence": asdict(spread(times))}
+        for (name, batch), times in found.items()
+    ]
+
+
+def run_plan(plan: Table, texts: Mapping[str, Sequence[Path]], folder: Path, output: Path) -> None:
+    """Make all runs that `output` lacks, first every arm with the first seed; then time the arms."""
+    result: dict[str, Any] = json.loads(output.read_text("utf8")) if output.is_file() else {"runs": []}
+    names = {kind: " ".join(path.name for path in paths) for kind, paths in texts.items()}
+    hashes = {kind: " ".join(map(file_sha256, paths)) for kind, paths in texts.items()}
+    options = " ".join(f"--{kind} {files}" for kind, files in names.items())
+    command = f"python -m bench.experiments {plan['name']} {options}"
+    result |= {
+        "texts": {"files": names, "sha256": hashes},
+        "arms": [{key: arm[key] for key in ("name", "label")} for arm in plan["arms"]],
+    }
+    made = {(run["arm"], run["seed"]) for run in result["runs"]}
+    for seed, arm in product(plan["seeds"], plan["arms"]):
+        if (arm["name"], seed) in made:
+            continue
+        name = f"{arm['name']}-seed{seed}"
+        measured = train_and_score(name, recipe_of(plan, arm, seed, texts), folder / name, texts["test"])
+        result["runs"].append({"run": name, "arm": arm["name"], "seed": seed, **measured})
+        result["provenance"] = asdict(provenance(folder / name / PRECISIONS[-1], command))
+        _write(result, output)
+    if result.get("timing") is None:
+        bundles = {
+            arm["name"]: folder / f"{arm['name']}-seed{plan['seeds'][0]}" / PRECISIONS[-1]
+            for arm in plan["arms"]
+        }
+        lines = read_lines(texts["test"][0], NUM_TIMED_SENTENCES)
+        result["timing"] = {
+            "sentences": len(lines),
+            "rounds": NUM_ROUNDS,
+            "results": time_bundles(bundles, lines),
+        }
+        _write(result, output)
+
+
+def _write(result: Table, output: Path) -> None:
+    output.parent.mkdir(parents=True, exist_ok=True)
+    partial = output.with_suffix(".partial")
+    partial.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf8")
+    partial.replace(output)
+
+
+def write_page(results_dir: Path, page: Path, template: Path = PAGE) -> None:
+    """Write the tables of all plans that have results into the page, and a plot for each."""
+    tables: dict[str, str] = {}
+    for path in sorted(results_dir.glob("experiments-*.json")):
+        result, name = json.loads(path.read_text("utf8")), path.stem.removeprefix("experiments-")
+        tables |= {f"{name}-scores": scores_table(result), f"{name}-origin": origin_line(result)}
+        draw(result, page.parent / "figures" / f"{path.stem}.png")
+    page.write_text(render(template.read_text(encoding="utf8"), tables), encoding="utf8")
+
+
+def scores_table(result: Table) -> str:
+    """Render a row for each arm that has a run: means over its seeds, with ranges if there are several."""
+    head = [
+        "arm",
+        "seeds",
+        "BLEU, beam 4",
+        "BLEU, greedy",
+        "chrF, beam 4",
+        "lines cut, greedy / beam 4",
+        "parameters, millions",
+        "cache, bytes a token, self + cross",
+        *(f"ms a sentence, {name}" for name in ("one at a time", "32 at a time")),
+        "minutes trained",
+    ]
+    rows = []
+    for arm in result["arms"]:
+        runs = [run for run in result["runs"] if run["arm"] == arm["name"]]
+        if not runs:
+            continue
+        cut = [statistics.fmean(scores(runs, "cut_by_length", size)) for size in (GREEDY, BEAM)]
+        times = [times_of(result, arm["name"], batch) for batch in BATCHES]
+        rows.append(
+            [
+                arm["label"],
+                str(len(runs)),
+                with_range(scores(runs, "bleu", BEAM)),
+                with_range(scores(runs, "bleu", GREEDY)),
+                with_range(scores(runs, "chrf", BEAM)),
+                " / ".join(f"{number:.0f}" for number in cut),
+                f"{runs[0]['parameters'] / 1e6:.2f}",
+                f"{runs[0]['self_bytes_per_token']:,} + {runs[0]['cross_bytes_per_token']:,}",
+                *("" if time is None else f"{time.median:.1f}" for time in times),
+                f"{60 * statistics.fmean(run['train_hours'] for run in runs):.0f}",
+            ]
+        )
+    return table(head, rows)
+
+
+def scores(runs: Sequence[Table], metric: str, beam_size: int, precision: str = "fp32") -> list[float]:
+    """Return one metric of each run."""
+    return [
+        score[metric]
+        for run in runs
+        for score in run["scores"]
+        if (score["precision"], score["beam_size"]) == (precision, beam_size)
+    ]
+
+
+def with_range(values: Sequence[float]) -> str:
+    """Format the mean, and the range of several values."""
+    mean = f"{statistics.fmean(values):.1f}"
+    return mean if len(values) == 1 else f"{mean} ({min(values):.1f} to {max(values):.1f})"
+
+
+def times_of(result: Table, arm: str, batch: int) -> Spread | None:
+    """Return milliseconds per sentence; None until the arms are timed."""
+    for row in (result.get("timing") or {"results": ()})["results"]:
+        if (row["arm"], row["batch"]) == (arm, batch):
+            return Spread(**row["ms_per_sentence"])
+    return None
+
+
+def draw(result: Table, to: Path) -> None:
+    """Plot BLEU against milliseconds per sentence, both int8 and greedy, for each batch size."""
+    figure = Figure(figsize=(12, 4.8), layout="constrained")
+    for number, batch in enumerate(BATCHES):
+        axes = figure.add_subplot(1, len(BATCHES), number + 1)
+        for marker, arm in zip("osD^vPX", result["arms"], strict=False):
+            values = scores(
+                [run for run in result["runs"] if run["arm"] == arm["name"]], "bleu", GREEDY, "int8"
+            )
+            if values and (time := times_of(result, arm["name"], batch)) is not None:
+                mean = statistics.fmean(values)
+                errors = [[mean - min(values)], [max(values) - mean]]
+                axes.errorbar([time.median], [mean], yerr=errors, fmt=marker, capsize=3, label=arm["label"])
+        axes.set_xlabel(f"ms a sentence, {batch} at a time, one thread")
+        axes.set_ylabel("BLEU, greedy, int8")
+        axes.set_xlim(left=0)
+        axes.grid(visible=True, alpha=0.3)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    to.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(to, dpi=DPI)
+
+
+def main() -> int:
+    """Make the missing runs of a plan and write the page."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.experiments", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("plan", help="name of a file in bench/plans, or its path")
+    parser.add_argument(
+        "--train", type=Path, nargs="+", required=True, help="TSV files of pairs, perhaps .xz"
+    )
+    for name in ("dev", "test"):
+        parser.add_argument(f"--{name}", type=Path, nargs=2, required=True, metavar=("SOURCE", "TARGET"))
+    parser.add_argument("--folder", type=Path, default=Path("runs/experiments"), help="default: %(default)s")
+    parser.add_argument(
+        "--output", type=Path, help="result file; default: bench/results/experiments-PLAN.json"
+    )
+    arguments = parser.parse_args()
+    path = PLANS / f"{arguments.plan}.toml"
+    plan = tomllib.loads((path if path.is_file() else Path(arguments.plan)).read_text(encoding="utf8"))
+    output = arguments.output or RESULTS / f"experiments-{plan['name']}.json"
+    texts = {name: getattr(arguments, name) for name in ("train", "dev", "test")}
+    run_plan(plan, texts, arguments.folder / plan["name"], output)
+    if output.parent == RESULTS:
+        write_page(RESULTS, PAGE)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

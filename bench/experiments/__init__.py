@@ -1,1 +1,0 @@
-"""Experiments that train and compare model shapes: `python -m bench.experiments`."""
