@@ -25,7 +25,7 @@ from bench.provenance import provenance, write_result
 from bench.rounds import spread, turn
 from bench.workloads import SENTENCES, distinct_lines, read_lines
 from dragoman.routing.router import Router
-from service.batch.entry_translator import RoutedEntries
+from service.batch.entry_translator import RoutedEntryTranslator
 
 SIZES = (10_000, 100_000, 1_000_000)
 MEBIBYTE = 2**20
@@ -149,7 +149,7 @@ def measure_journal(arguments: argparse.Namespace, scratch: Path) -> list[dict[s
     seconds: dict[str, list[float]] = {"with journal": [], "without": []}
     with Router.open({"bench": arguments.model}) as router:
         pair = router.route().pair
-        translator = RoutedEntries(router, pair.source, pair.target)
+        translator = RoutedEntryTranslator(router, pair.source, pair.target)
         run_without_journal(scratch, source, translator)
         for number in range(arguments.rounds):
             for name in turn(list(seconds), number):

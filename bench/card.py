@@ -24,7 +24,7 @@ from dragoman.errors import BundleError
 from dragoman.languages import list_languages
 from dragoman.manifest import Manifest
 from export.bundle import CARD_FILE, SHAPE_FIELD, put_card
-from export.model_card import NO_LIMITS, architecture_line, kept_limits, render_card, training_runs
+from export.model_card import NO_LIMITS, architecture_line, read_known_limits, render_card, training_runs
 
 
 def main() -> int:
@@ -87,7 +87,7 @@ def choose_limits(bundle: Bundle, given: Path | None) -> str:
     if given is not None:
         return given.read_text(encoding="utf8")
     path = bundle.file(CARD_FILE)
-    return (kept_limits(path.read_text(encoding="utf8")) if path.is_file() else None) or NO_LIMITS
+    return (read_known_limits(path.read_text(encoding="utf8")) if path.is_file() else None) or NO_LIMITS
 
 
 def _describe(arguments: argparse.Namespace) -> None:

@@ -20,10 +20,10 @@ from dragoman.bundle import file_sha256, read_bundle
 from dragoman.manifest import ModelLimits
 from dragoman.shortlist import Shortlist
 from export import trained
-from export.bundle import BundleFacts, staged_folder, write_bundle
+from export.bundle import BundleMetadata, staged_folder, write_bundle
 from export.calibration import Sample
 from export.checkpoint import WEIGHTS_FILE
-from export.original import WantedLanguages
+from export.original import RequestedLanguages
 from export.shortlist.install import write_shortlist
 
 PEERS_PYTHON = Path(".venv-bench/bin/python")
@@ -66,8 +66,8 @@ def export_random(folder: Path) -> None:
     for precision in (INT8, INT4, FP32):
         sys.stderr.write(f"writing {folder / precision}\n")
         limits = ModelLimits(MAX_RANDOM_TOKENS, MAX_RANDOM_TOKENS)
-        facts = BundleFacts(f"{folder.name}-{precision}", "CC0-1.0", limits)
-        original = trained.load(folder / CHECKPOINT, WantedLanguages())
+        facts = BundleMetadata(f"{folder.name}-{precision}", "CC0-1.0", limits)
+        original = trained.load(folder / CHECKPOINT, RequestedLanguages())
         with staged_folder(folder / precision) as staging:
             write_bundle(staging, original, precision, facts, CALIBRATION)
 

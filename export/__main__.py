@@ -19,9 +19,9 @@ from dragoman.pipeline.preparation import Preparer
 from dragoman.text.tokenizer import Tokenizer
 from export.alignment import DEEP, default_alignment
 from export.bundle import (
-    BundleFacts,
+    BundleMetadata,
     ExportError,
-    num_forced,
+    max_forced_tokens,
     put_card,
     staged_folder,
     write_bundle,
@@ -32,12 +32,12 @@ from export.checkpoint import CheckpointError
 from export.graph.precision import CALIBRATED, PRECISIONS
 from export.memory import peak_bytes
 from export.model_card import NO_LIMITS, render_card
-from export.original import ImportRejectedError, Original, WantedLanguages
-from export.samples import Text, choose_texts
-from export.shortlist.install import take_shortlist
+from export.original import ImportRejectedError, Original, RequestedLanguages
+from export.samples import SampleText, choose_texts
+from export.shortlist.install import copy_shortlist
 from export.shortlist.text import evenly_spaced
-from export.sources import Found, found, load_original
-from export.validation import Report, validate_in_fresh_process
+from export.sources import ModelFiles, found, load_original
+from export.validation import ValidationReport, validate_in_fresh_process
 
 SCORED_BEAM_SIZE = 4
 MAX_SOURCE_TOKENS = 200
@@ -72,7 +72,7 @@ def main() -> int:
     return 0
 
 
-def _write(staging: Path, files: Found, arguments: argparse.Namespace) -> list[Text]:
+def _write(staging: Path, files: ModelFiles, arguments: argparse.Namespace) -> list[SampleText]:
     """Write the bundle and return the text to validate it on; the original's memory is freed on return."""
     original = load_original(files.folder, _requested_languages(arguments))
     if files.revision is not None:
@@ -89,13 +89,13 @@ def _write(staging: Path, files: Found, arguments: argparse.Namespace) -> list[T
     _log(f"writing {facts.name} ({arguments.precision})")
     write_bundle(staging, original, arguments.precision, facts, samples)
     if arguments.shortlist_of:
-        take_shortlist(staging, arguments.shortlist_of)
+        copy_shortlist(staging, arguments.shortlist_of)
     manifest = read_bundle(staging).manifest
     put_card(staging, manifest, render_card(manifest, known_limits))
     return texts
 
 
-def _reject_if_different(report: Report) -> None:
+def _reject_if_different(report: ValidationReport) -> None:
     if report.problems:
         raise ExportError("the bundle does not answer like its model; see problems above")
 
@@ -216,11 +216,11 @@ def _parse_codes(listed: str) -> tuple[str, ...]:
     return codes
 
 
-def _requested_languages(arguments: argparse.Namespace) -> WantedLanguages:
-    return WantedLanguages(arguments.source_languages, arguments.target_languages)
+def _requested_languages(arguments: argparse.Namespace) -> RequestedLanguages:
+    return RequestedLanguages(arguments.source_languages, arguments.target_languages)
 
 
-def _bundle_metadata(arguments: argparse.Namespace, original: Original) -> BundleFacts:
+def _bundle_metadata(arguments: argparse.Namespace, original: Original) -> BundleMetadata:
     scores = read_scores(arguments.scores) if arguments.scores else {}
     limits = choose_limits(arguments.max_source_tokens, arguments.max_target_tokens, original)
     name = arguments.name or arguments.bundle.name
@@ -228,7 +228,7 @@ def _bundle_metadata(arguments: argparse.Namespace, original: Original) -> Bundl
     alignment = choose_alignment(
         arguments.alignment_layer, arguments.alignment_heads, arguments.alignment_step, original
     )
-    return BundleFacts(name, licence, limits, scores, alignment)
+    return BundleMetadata(name, licence, limits, scores, alignment)
 
 
 def _read_known_limits(path: Path | None) -> str:
@@ -243,7 +243,7 @@ def choose_limits(
     own = original.max_target_tokens or MAX_TARGET_TOKENS
     return ModelLimits(
         max_source_tokens or min(MAX_SOURCE_TOKENS, longest),
-        max_target_tokens or min(own, longest - num_forced(original.languages)),
+        max_target_tokens or min(own, longest - max_forced_tokens(original.languages)),
     )
 
 
@@ -262,7 +262,7 @@ def read_scores(path: Path) -> Mapping[str, Any]:
     }
 
 
-def _make_samples(original: Original, limits: ModelLimits, texts: Sequence[Text]) -> list[Sample]:
+def _make_samples(original: Original, limits: ModelLimits, texts: Sequence[SampleText]) -> list[Sample]:
     """Return sources as the engine will read them, each with the ids that begin its target."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

@@ -29,7 +29,7 @@ from dragoman.manifest import (
 )
 from export.alignment import alignment_problems, default_alignment
 from export.balance import balance_caches, balance_feed_forward
-from export.calibration import Calibration, Sample, cache_steps, calibrate, maps_of_a_step
+from export.calibration import Calibration, Sample, cache_steps, calibrate, decoder_step_layers
 from export.graph.decoder import write_decoder
 from export.graph.encoder import write_encoder
 from export.graph.precision import CALIBRATED, make_writers
@@ -51,7 +51,7 @@ class ExportError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class BundleFacts:
+class BundleMetadata:
     """Contents of the manifest beyond the model's own shape, languages and origin."""
 
     name: str
@@ -69,7 +69,7 @@ def check_exportable(
     problems: list[str] = []
     if config.head_size % HEAD_SIZE_MULTIPLE:
         problems.append(f"head size {config.head_size} is not a multiple of {HEAD_SIZE_MULTIPLE}")
-    longest = max(limits.max_source_tokens, limits.max_target_tokens + num_forced(languages))
+    longest = max(limits.max_source_tokens, limits.max_target_tokens + max_forced_tokens(languages))
     if longest > config.max_positions:
         problems.append(f"limits of {longest} tokens exceed the model's {config.max_positions} positions")
     try:
@@ -80,7 +80,7 @@ def check_exportable(
         raise ExportError("; ".join(problems))
 
 
-def num_forced(languages: Languages) -> int:
+def max_forced_tokens(languages: Languages) -> int:
     """Return the largest number of forced first tokens; their positions come on top of a caller's limit."""
     return max(len(target.begin) for target in languages.targets.values()) - 1
 
@@ -105,7 +105,7 @@ def write_bundle(
     folder: Path,
     original: Original,
     precision: str,
-    metadata: BundleFacts,
+    metadata: BundleMetadata,
     samples: Sequence[Sample],
     external_from_bytes: int = EXTERNAL_DATA_FROM_BYTES,
 ) -> Manifest:
@@ -162,7 +162,7 @@ def write_bundle(
     return manifest
 
 
-def _alignment(original: Original, metadata: BundleFacts) -> AlignmentHeads:
+def _alignment(original: Original, metadata: BundleMetadata) -> AlignmentHeads:
     config = original.model.config
     alignment = metadata.alignment or original.alignment or default_alignment(config)
     if problems := alignment_problems(alignment, config):
@@ -216,7 +216,7 @@ def _balance_and_calibrate(
     balanced = balance_caches(model, cache_steps(model, usable))
     if precision == "int8":
         balanced = balance_feed_forward(balanced)
-    return balanced, calibrate(balanced, usable, maps_of_a_step(model) if precision == "int4" else ())
+    return balanced, calibrate(balanced, usable, decoder_step_layers(model) if precision == "int4" else ())
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -133,7 +133,7 @@ def _with_greedy_targets(model: Transformer, samples: Sequence[Sample]) -> list[
     return [(sample.ids, [*sample.begin, *targets[index]]) for index, sample in enumerate(samples)]
 
 
-def maps_of_a_step(model: Transformer) -> list[str]:
+def decoder_step_layers(model: Transformer) -> list[str]:
     """Return the names of the linear layers in a decoder step. Joined layers have the name of the first:
     query, key and value that of the query; cell and gate of a recurrent unit that of the cell.
     """

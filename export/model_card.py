@@ -55,7 +55,7 @@ def render_card(manifest: Manifest, known_limits: str, extra_sections: Sequence[
 
     Args:
         manifest: manifest of the bundle.
-        known_limits: Markdown; placed last, so that `kept_limits` can find it.
+        known_limits: Markdown; placed last, so that `read_known_limits` can find it.
         extra_sections: further measurements, in order; they follow the quality.
     """
     languages = manifest.languages
@@ -76,7 +76,7 @@ def render_card(manifest: Manifest, known_limits: str, extra_sections: Sequence[
     return f"{card}{_LIMITS_HEADING}{known_limits.strip()}\n"
 
 
-def kept_limits(card: str) -> str | None:
+def read_known_limits(card: str) -> str | None:
     """Return the known limits in a card as Markdown; None if it has no such section."""
     _, heading, limits = card.partition(_LIMITS_HEADING)
     return limits.strip() if heading else None

@@ -21,7 +21,7 @@ class ImportRejectedError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class WantedLanguages:
+class RequestedLanguages:
     """Languages requested by the caller, in any spelling; empty: those that the files name."""
 
     sources: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ BUILT_IN = Path(__file__).parent / "sentences"
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class SampleText:
     """Sentences, and the language pair to translate them for."""
 
     pair: Pair
@@ -23,7 +23,7 @@ class Text:
         return [line for line in self.path.read_text(encoding="utf8").splitlines() if line.strip()]
 
 
-def choose_texts(languages: Languages, sentences_file: Path | None, name: str) -> list[Text]:
+def choose_texts(languages: Languages, sentences_file: Path | None, name: str) -> list[SampleText]:
     """Choose texts and their language pairs.
 
     A given file is in the first source language, for the first target language other than that. Without one,
@@ -40,14 +40,14 @@ def choose_texts(languages: Languages, sentences_file: Path | None, name: str) -
     if sentences_file is not None:
         if not sentences_file.is_file():
             raise ImportRejectedError(name, (f"{sentences_file} not found",))
-        return [Text(next(languages.pairs()), sentences_file)]
+        return [SampleText(next(languages.pairs()), sentences_file)]
     built_in = {path.stem: path for path in sorted(BUILT_IN.glob("*.txt"))}
-    texts: list[Text] = []
+    texts: list[SampleText] = []
     for language, path in built_in.items():
         source = find_language(language, languages.sources)
         target = _choose_target(source, languages, [other for other in built_in if other != language])
         if source is not None and target is not None:
-            texts.append(Text(Pair(source, target), path))
+            texts.append(SampleText(Pair(source, target), path))
     if not texts:
         problem = (
             f"no text in its source languages is built in (there is {', '.join(built_in)}); give --sentences"

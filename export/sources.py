@@ -9,7 +9,7 @@ from pathlib import Path
 from export import huggingface, marian, trained
 from export.hub import download
 from export.marian.archive import unpacked
-from export.original import ImportRejectedError, Original, WantedLanguages
+from export.original import ImportRejectedError, Original, RequestedLanguages
 
 ARCHIVE_SUFFIX = ".zip"
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
@@ -20,7 +20,7 @@ class _ModelFormat:
     what: str
     """Description of the kind, for error messages."""
     recognises: Callable[[Path], bool]
-    load: Callable[[Path, WantedLanguages], Original]
+    load: Callable[[Path, RequestedLanguages], Original]
 
 
 KINDS = (
@@ -31,7 +31,7 @@ KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ModelFiles:
     """Files of a model on this machine."""
 
     folder: Path
@@ -40,7 +40,7 @@ class Found:
 
 
 @contextmanager
-def found(model: str) -> Iterator[Found]:
+def found(model: str) -> Iterator[ModelFiles]:
     """Provide a model's files locally: unpack an archive, or download from the hub.
 
     Args:
@@ -51,22 +51,22 @@ def found(model: str) -> Iterator[Found]:
     """
     path = Path(model)
     if path.is_dir():
-        yield Found(path)
+        yield ModelFiles(path)
     elif path.is_file() and path.suffix.lower() == ARCHIVE_SUFFIX:
         with unpacked(path) as folder:
-            yield Found(folder)
+            yield ModelFiles(folder)
     elif path.is_file():
         raise ImportRejectedError(model, ("is a file; give the folder it is in, or a .zip of it",))
     elif _HUB_ID.fullmatch(model):
         folder, revision = download(model)
-        yield Found(folder, revision)
+        yield ModelFiles(folder, revision)
     else:
         raise ImportRejectedError(
             model, ("there is no such folder or file, and it is no hub id (OWNER/NAME)",)
         )
 
 
-def load_original(folder: Path, wanted: WantedLanguages) -> Original:
+def load_original(folder: Path, wanted: RequestedLanguages) -> Original:
     """Read a model of any supported kind.
 
     Raises:

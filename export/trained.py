@@ -5,7 +5,7 @@ from pathlib import Path
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import DecodingDefaults
 from export.checkpoint import CONFIG_FILE, WEIGHTS_FILE, Checkpoint, load_checkpoint
-from export.original import ImportRejectedError, Original, TokenizerSource, WantedLanguages
+from export.original import ImportRejectedError, Original, RequestedLanguages, TokenizerSource
 
 KIND = "dragoman checkpoint"
 
@@ -15,7 +15,7 @@ def recognises(folder: Path) -> bool:
     return (folder / CONFIG_FILE).is_file() and (folder / WEIGHTS_FILE).is_file()
 
 
-def load(folder: Path, wanted: WantedLanguages) -> Original:
+def load(folder: Path, wanted: RequestedLanguages) -> Original:
     """Open a checkpoint folder.
 
     Raises:
@@ -25,7 +25,7 @@ def load(folder: Path, wanted: WantedLanguages) -> Original:
     return import_checkpoint(load_checkpoint(folder), wanted, str(folder))
 
 
-def import_checkpoint(checkpoint: Checkpoint, wanted: WantedLanguages, name: str) -> Original:
+def import_checkpoint(checkpoint: Checkpoint, wanted: RequestedLanguages, name: str) -> Original:
     """Convert a checkpoint in memory; `name` appears in errors."""
     config, training = checkpoint.model.config, checkpoint.training
     source = _choose_single("source", wanted.sources, training.get("source_language"), name)

@@ -29,8 +29,8 @@ from dragoman.pipeline.preparation import Preparer, SegmentInput
 from dragoman.types import Pair
 from export.model import Transformer
 from export.model.generate import generate_greedy, pad
-from export.original import WantedLanguages
-from export.samples import Text
+from export.original import RequestedLanguages
+from export.samples import SampleText
 from export.sources import load_original
 
 RANDOM_BATCHES = 8
@@ -46,7 +46,7 @@ Ids = list[list[int]]
 
 
 @dataclass(slots=True)
-class Report:
+class ValidationReport:
     """Results of the comparison."""
 
     max_logprob_difference: float = 0.0
@@ -57,8 +57,8 @@ class Report:
 
 
 def validate_in_fresh_process(
-    bundle: Path, model: Path, wanted: WantedLanguages, texts: Sequence[Text]
-) -> Report:
+    bundle: Path, model: Path, wanted: RequestedLanguages, texts: Sequence[SampleText]
+) -> ValidationReport:
     """Run this module in a process of its own; a crash there is a problem in the report."""
     command = [sys.executable, "-m", "export.validation", str(bundle), str(model)]
     command += ["--source-lang", ",".join(wanted.sources), "--target-lang", ",".join(wanted.targets)]
@@ -66,14 +66,16 @@ def validate_in_fresh_process(
         command += ["--text", *text.pair, str(text.path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own module
     try:
-        return Report(**json.loads(done.stdout))
+        return ValidationReport(**json.loads(done.stdout))
     except (ValueError, TypeError):
-        return Report(problems=[f"validation ended with status {done.returncode}: {done.stderr[-2000:]}"])
+        return ValidationReport(
+            problems=[f"validation ended with status {done.returncode}: {done.stderr[-2000:]}"]
+        )
 
 
-def validate(bundle_path: Path, model: Transformer, texts: Sequence[Text]) -> Report:
+def validate(bundle_path: Path, model: Transformer, texts: Sequence[SampleText]) -> ValidationReport:
     """Compare names and axes, log-probabilities over random batches, greedy output on real sentences."""
-    report = Report()
+    report = ValidationReport()
     try:
         bundle = open_bundle(bundle_path)
         encoder = Encoder(bundle, SessionOptions())
@@ -106,7 +108,9 @@ def validate(bundle_path: Path, model: Transformer, texts: Sequence[Text]) -> Re
 
 
 @torch.inference_mode()
-def _compare_logprobs(encoder: Encoder, decoder: Decoder, model: Transformer, report: Report) -> None:
+def _compare_logprobs(
+    encoder: Encoder, decoder: Decoder, model: Transformer, report: ValidationReport
+) -> None:
     rng = np.random.default_rng(SEED)
     for _ in range(RANDOM_BATCHES):
         sources = _random_rows(rng, model.config.source_vocab_size, model.config.eos_id)
@@ -144,7 +148,7 @@ def _logprobs_by_steps(
 
 
 def _compare_greedy(
-    parts: tuple[Bundle, Encoder, Decoder], model: Transformer, text: Text, report: Report
+    parts: tuple[Bundle, Encoder, Decoder], model: Transformer, text: SampleText, report: ValidationReport
 ) -> None:
     bundle, encoder, decoder = parts
     manifest = bundle.manifest
@@ -165,7 +169,7 @@ def _compare_greedy(
             report.num_equal += tuple(expected) == found[0].ids
 
 
-def _sources(preparer: Preparer, text: Text) -> Ids:
+def _sources(preparer: Preparer, text: SampleText) -> Ids:
     """Return the segments of all lines as ids, the shortest first."""
     sources: Ids = []
     for item, line in enumerate(text.lines()):
@@ -200,8 +204,8 @@ def main() -> int:
         "--text", nargs=3, action="append", metavar=("SOURCE", "TARGET", "FILE"), help="a sentence a line"
     )
     arguments = parser.parse_args()
-    wanted = WantedLanguages(_split_codes(arguments.source_lang), _split_codes(arguments.target_lang))
-    texts = [Text(Pair(source, target), Path(file)) for source, target, file in arguments.text]
+    wanted = RequestedLanguages(_split_codes(arguments.source_lang), _split_codes(arguments.target_lang))
+    texts = [SampleText(Pair(source, target), Path(file)) for source, target, file in arguments.text]
     report = validate(arguments.bundle, load_original(arguments.model, wanted).model, texts)
     sys.stdout.write(json.dumps(asdict(report)) + "\n")
     return 1 if report.problems else 0

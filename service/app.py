@@ -21,9 +21,9 @@ from service.http.telemetry_middleware import RequestLogOptions
 from service.http.threads import run_in_thread
 from service.http.uploads import UploadLimits
 from service.jobs.api import open_job_service
-from service.jobs.documents import Documents
+from service.jobs.documents import DocumentService
 from service.jobs.job_service import JobService
-from service.jobs.job_storage import open_jobs
+from service.jobs.job_storage import open_job_storage
 from service.model_watcher import ModelWatcher
 from service.readiness import Readiness
 from service.server_telemetry import Telemetry, TelemetryOptions
@@ -67,7 +67,7 @@ def create_app(
     resources = ExitStack()
     resources.callback(accounts.close)
     try:
-        kept = open_jobs(settings, accounts, resources)
+        kept = open_job_storage(settings, accounts, resources)
     except BaseException:
         resources.close()
         raise
@@ -84,7 +84,7 @@ def create_app(
             else:
                 tasks.start_soon(translation_service.warm_up)
             if settings.watch_s:
-                tasks.start_soon(watcher.look_every, settings.watch_s)
+                tasks.start_soon(watcher.scan_every, settings.watch_s)
             async with workers_running:
                 yield
             tasks.cancel_scope.cancel()
@@ -120,14 +120,14 @@ def telemetry_options(settings: Settings) -> TelemetryOptions:
     )
 
 
-def _open_documents(settings: Settings, jobs: JobService | None) -> Documents | None:
+def _open_documents(settings: Settings, jobs: JobService | None) -> DocumentService | None:
     """Open the documents of DeepL's and LibreTranslate's clients; they are jobs, and need these enabled."""
     if settings.documents == "off":
         return None
     if jobs is None:
         logger.warning("files are not translated for clients of DeepL and LibreTranslate: there are no jobs")
         return None
-    return Documents(jobs)
+    return DocumentService(jobs)
 
 
 def _create_fastapi(

@@ -1,6 +1,6 @@
 """Limits of file processing, from the settings."""
 
-from service.formats.limits import FileLimits, are_enforceable
+from service.formats.limits import FileLimits, can_limit_processes
 from service.settings import Settings, SettingsError
 
 
@@ -12,7 +12,7 @@ def client_file_limits(settings: Settings) -> FileLimits | None:
     """
     if settings.file_isolation == "off":
         return None
-    if not are_enforceable():
+    if not can_limit_processes():
         raise SettingsError(
             "file_isolation: this platform cannot limit what reading a file costs (Python has no module "
             "`resource` here); set jobs to off, or file_isolation to off where every client is trusted"
@@ -26,7 +26,7 @@ def file_limits(settings: Settings) -> FileLimits:
     Raises:
         SettingsError: this platform cannot enforce the limits.
     """
-    if not are_enforceable():
+    if not can_limit_processes():
         raise SettingsError(
             "--untrusted: this platform cannot limit what reading a file costs (Python has no module "
             "`resource` here); leave it out for files that you trust"

@@ -33,7 +33,7 @@ class ModelWatcher:
         self._log_new_problems(report.problems)
         return report
 
-    async def look_every(self, seconds: float) -> None:
+    async def scan_every(self, seconds: float) -> None:
         """Scan at intervals for ever; log a scan that fails, and continue."""
         while True:
             await anyio.sleep(seconds)

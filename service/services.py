@@ -7,7 +7,7 @@ from fastapi import APIRouter
 
 from service.http.authentication import Authenticator
 from service.http.errors import ErrorForm
-from service.jobs.documents import Documents
+from service.jobs.documents import DocumentService
 from service.jobs.job_service import JobService
 from service.model_watcher import ModelWatcher
 from service.settings import Settings
@@ -24,7 +24,7 @@ class Services:
     settings: Settings
     jobs: JobService | None = None
     """The job service; None if jobs are disabled."""
-    documents: Documents | None = None
+    documents: DocumentService | None = None
     """The document service; None if files are translated only as jobs, or not at all."""
     is_stopping: Callable[[], bool] = lambda: False
     """Returns whether the server is stopping, so that responses without an end must end."""

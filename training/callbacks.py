@@ -20,7 +20,7 @@ from training.validation import HeldOut, validate
 SNAPSHOT_PATTERN = "step-*.pt"
 
 
-class Progress(Callback):
+class ProgressCallback(Callback):
     """A bar with loss, pairs per second and time left; the loss is also appended to the history."""
 
     def __init__(self, config: TrainingConfig, history: History) -> None:

@@ -15,7 +15,7 @@ from export.model import Transformer
 from training.batches import Batch
 from training.config import Optimisation
 from training.optimisers import learning_rate_factor, make_optimiser
-from training.parallel import StepCounts, Workers
+from training.parallel import ProcessGroup, StepCounts
 from training.stopping import StopRequest
 
 TRIM_EVERY_STEPS = 10
@@ -35,7 +35,7 @@ class TranslationModule(lightning.LightningModule):
     """Training with label-smoothed cross-entropy (Szegedy et al. 2016) over target tokens without padding."""
 
     def __init__(
-        self, model: Transformer, optimisation: Optimisation, workers: Workers, stop: StopRequest
+        self, model: Transformer, optimisation: Optimisation, workers: ProcessGroup, stop: StopRequest
     ) -> None:
         super().__init__()
         self.model = model

@@ -37,7 +37,7 @@ class StepCounts:
     is_stopping: bool
 
 
-class Workers:
+class ProcessGroup:
     """The group of a run's processes, with the rank of the current one."""
 
     def __init__(self, rank: int, count: int) -> None:
@@ -68,7 +68,7 @@ class Workers:
 @contextmanager
 def start_workers(
     config: TrainingConfig, follow: Callable[[TrainingConfig, int, int], None]
-) -> Iterator[Workers]:
+) -> Iterator[ProcessGroup]:
     """Start the other processes of a run, join them, and terminate them at the end.
 
     Args:
@@ -80,7 +80,7 @@ def start_workers(
     """
     count = config.optimisation.processes
     if count == 1:
-        yield Workers(0, 1)
+        yield ProcessGroup(0, 1)
         return
     context = multiprocessing.get_context("spawn")
     store = TCPStore(HOST, 0, count, is_master=True, wait_for_workers=False)
@@ -111,7 +111,7 @@ def start_workers(
 
 
 @contextmanager
-def meet(port: int, rank: int, count: int) -> Iterator[Workers]:
+def meet(port: int, rank: int, count: int) -> Iterator[ProcessGroup]:
     """Join the other processes of a run.
 
     Args:
@@ -125,10 +125,10 @@ def meet(port: int, rank: int, count: int) -> Iterator[Workers]:
 
 
 @contextmanager
-def _group(store: TCPStore, rank: int, count: int) -> Iterator[Workers]:
+def _group(store: TCPStore, rank: int, count: int) -> Iterator[ProcessGroup]:
     store.set_timeout(JOIN_TIMEOUT)
     torch.distributed.init_process_group("gloo", store=store, rank=rank, world_size=count, timeout=TIMEOUT)
     try:
-        yield Workers(rank, count)
+        yield ProcessGroup(rank, count)
     finally:
         torch.distributed.destroy_process_group()

@@ -19,7 +19,7 @@ from export.checkpoint import save_weights
 from export.model import ModelConfig, Transformer
 from training.batches import Batch, BatchSettings, BatchStream
 from training.callbacks import (
-    Progress,
+    ProgressCallback,
     SnapshotCallback,
     ValidationCallback,
     average_snapshots,
@@ -30,7 +30,7 @@ from training.errors import ConfigError, TrainingStopped
 from training.history import Event, History
 from training.machine import describe_machine
 from training.module import Counters, TranslationModule
-from training.parallel import Workers, meet, start_workers
+from training.parallel import ProcessGroup, meet, start_workers
 from training.prepare import WeightedCorpus, prepare
 from training.resume import (
     ResumePointCallback,
@@ -85,7 +85,7 @@ def train(config: TrainingConfig) -> Path:
     history = History(config.run_dir)
     stop = StopRequest("stopping after this step")
     callbacks = [
-        Progress(config, history),
+        ProgressCallback(config, history),
         ValidationCallback(config, history, held_out, processors),
         SnapshotCallback(config),
         ResumePointCallback(config),
@@ -151,7 +151,7 @@ def make_model(config: TrainingConfig, processors: Processors) -> Transformer:
 
 
 def _make_module(
-    config: TrainingConfig, processors: Processors, workers: Workers, stop: StopRequest
+    config: TrainingConfig, processors: Processors, workers: ProcessGroup, stop: StopRequest
 ) -> tuple[TranslationModule, dict[str, Any] | None]:
     """Return the module with initial weights, and the record of the checkpoint they come from, if any."""
     torch.manual_seed(config.optimisation.seed)

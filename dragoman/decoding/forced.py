@@ -77,7 +77,7 @@ class _ForcedTarget:
     def take(self, logprob: float | None, attention: NDArray[np.float32]) -> None:
         """Record a step's results for the next token; skip what `Source.begin` forces."""
         if self.num_steps >= self.source.num_hidden_forced:
-            is_forced = self.num_steps < self.source.num_forced
+            is_forced = self.num_steps < self.source.max_forced_tokens
             if logprob is not None:
                 self.logprobs.append(0.0 if is_forced else logprob)
             self.attention.append(attention[: len(self.source.ids)].copy())

@@ -138,7 +138,7 @@ class Sampler:
         """Extend a source's draws that have not ended by one token; its candidates are [N, K]."""
         state, source = self._state, self._sources[slot]
         num_tokens = int(state.num_tokens[slot])
-        if num_tokens < source.num_forced:
+        if num_tokens < source.max_forced_tokens:
             picked_ids = np.full(self._num_draws, source.forced(num_tokens))
             picked_logprobs = np.zeros(self._num_draws)
         else:

@@ -82,7 +82,7 @@ class Source:
                 f"{most} leaves no room after the {self.num_hidden_forced} tokens that a target begins with; "
                 f"at least {self.num_hidden_forced + 1} are needed",
             )
-        if most <= self.num_forced:
+        if most <= self.max_forced_tokens:
             raise InputError(
                 "target_prefix",
                 f"its {len(self.prefix)} tokens leave no room for others among the "
@@ -92,7 +92,7 @@ class Source:
             self._check_given(self.target_ids)
 
     @property
-    def num_forced(self) -> int:
+    def max_forced_tokens(self) -> int:
         """Number of forced target tokens, from `begin` and `prefix`."""
         return len(self.begin) - 1 + len(self.prefix)
 
@@ -102,7 +102,7 @@ class Source:
         return len(self.begin) - 1
 
     def forced(self, position: int) -> int:
-        """Return the id forced as target token `position`, from 0 to below `num_forced`."""
+        """Return the id forced as target token `position`, from 0 to below `max_forced_tokens`."""
         return (*self.begin[1:], *self.prefix)[position]
 
     def _check_given(self, given: tuple[int, ...]) -> None:

@@ -125,8 +125,8 @@ class Preparer:
 
     def most_target_limits(self, pair: Pair) -> TargetLimits:
         """Return the model's own limits."""
-        num_forced = len(self.begin(pair)) - 1
-        return TargetLimits(self._limits.max_target_tokens + num_forced, num_forced)
+        max_forced_tokens = len(self.begin(pair)) - 1
+        return TargetLimits(self._limits.max_target_tokens + max_forced_tokens, max_forced_tokens)
 
     def encode(self, segments: Sequence[str], pair: Pair) -> list[Ids]:
         """Return the ids of segments with the ids that their languages add, regardless of limits."""
@@ -149,8 +149,10 @@ class Preparer:
 
         Ids that the pair forces count as tokens of a search, but not towards a caller's limits.
         """
-        num_forced = len(self.begin(pair)) - 1
+        max_forced_tokens = len(self.begin(pair)) - 1
         runaway = max(MAX_RUNAWAY_TOKENS, len(source) * 5 // 4 + 20)
         default = max(min(2 * len(source) + 20, runaway) + prefix_len, options.min_length)
         most = options.max_length or min(default, self._limits.max_target_tokens)
-        return TargetLimits(max_tokens=most + num_forced, min_tokens=max(1, options.min_length) + num_forced)
+        return TargetLimits(
+            max_tokens=most + max_forced_tokens, min_tokens=max(1, options.min_length) + max_forced_tokens
+        )

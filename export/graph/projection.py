@@ -39,7 +39,7 @@ def write_logprobs(writer: GraphWriter, states: str) -> None:
     max_few_rows = graph.weight("few_rows", np.array([MIN_BLOCK_ROWS - 1], np.int64))
     graph.op("Squeeze", graph.op("Greater", num_rows, max_few_rows), output=HAS_MANY_ROWS)
     shortlist_output, complete = GraphBuilder("shortlisted", graph), GraphBuilder("complete", graph)
-    if writer.precision.takes_shortlists:
+    if writer.precision.can_use_shortlists:
         _best_of_shortlist(replace(writer, graph=shortlist_output), states)
         shortlist_output.add_empty(WANTED)
     else:

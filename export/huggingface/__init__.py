@@ -10,14 +10,14 @@ from typing import Any
 
 from dragoman.manifest import DecodingDefaults
 from export.huggingface.architectures import ARCHITECTURES, Architecture, find_architecture
-from export.huggingface.assembly import Plan, assemble
-from export.huggingface.configuration import Shape, read_shape
+from export.huggingface.assembly import AssemblyOptions, assemble
+from export.huggingface.configuration import HuggingFaceShape, read_shape
 from export.huggingface.files import CONFIG_FILE, Settings, read_licence, read_settings
 from export.huggingface.generation import GenerationSettings, read_generation
 from export.huggingface.languages import find_languages
 from export.huggingface.tokenizers import read_vocabularies
 from export.huggingface.weights import Weights, read_weights
-from export.original import ImportRejectedError, Original, WantedLanguages
+from export.original import ImportRejectedError, Original, RequestedLanguages
 
 __all__ = ["ARCHITECTURES", "load", "recognises"]
 
@@ -30,7 +30,7 @@ def recognises(folder: Path) -> bool:
     return (folder / CONFIG_FILE).is_file()
 
 
-def load(folder: Path, wanted: WantedLanguages) -> Original:
+def load(folder: Path, wanted: RequestedLanguages) -> Original:
     """Read a model with its tokenizers.
 
     float32 weights stay in their files. A SentencePiece model that had to be rebuilt exists as long as the
@@ -46,7 +46,7 @@ def load(folder: Path, wanted: WantedLanguages) -> Original:
     shape = read_shape(settings.config, architecture, problems)
     generation = read_generation(settings, shape.eos_id, shape.pad_id, shape.target_vocab_size, problems)
     start_id = _start_id(settings, architecture, shape, generation)
-    if architecture.counts_after_padding and start_id == shape.pad_id:
+    if architecture.has_positions_after_padding and start_id == shape.pad_id:
         problems.append("a target that starts with the padding id, which has no position")
     with ExitStack() as undo:
         vocabularies = read_vocabularies(settings, architecture, shape, problems)
@@ -58,7 +58,7 @@ def load(folder: Path, wanted: WantedLanguages) -> Original:
         if problems or vocabularies is None or languages is None:
             raise ImportRejectedError(str(folder), tuple(dict.fromkeys(problems)))
         weights = read_weights(folder)
-        plan = Plan(architecture, shape, generation, start_id, vocabularies.unk_id)
+        plan = AssemblyOptions(architecture, shape, generation, start_id, vocabularies.unk_id)
         model = assemble(weights, plan, str(folder))
         weakref.finalize(model, undo.pop_all().close)
     return Original(
@@ -75,7 +75,7 @@ def load(folder: Path, wanted: WantedLanguages) -> Original:
 
 
 def _start_id(
-    settings: Settings, architecture: Architecture, shape: Shape, generation: GenerationSettings
+    settings: Settings, architecture: Architecture, shape: HuggingFaceShape, generation: GenerationSettings
 ) -> int:
     """Return the start id that `generate` uses: the configured one, else the class's own or the BOS id."""
     own = {"marian": shape.pad_id, "m2m_100": shape.eos_id}.get(architecture.model_type)

@@ -28,11 +28,11 @@ class Architecture:
     has_embedding_norm: bool
     """Whether a norm follows the sum of token and position, in encoder and decoder."""
     has_output_bias: bool
-    may_split_vocabulary: bool
+    can_split_vocabulary: bool
     """Whether encoder and decoder may have separate vocabularies."""
     position_offset: int
     """Rows of a table of learned positions before the row of the first token."""
-    counts_after_padding: bool
+    has_positions_after_padding: bool
     """Whether the first token's position in a sinusoidal table is the padding id plus one."""
 
 
@@ -46,9 +46,9 @@ MARIAN = Architecture(
     scales_embeddings=False,
     has_embedding_norm=False,
     has_output_bias=True,
-    may_split_vocabulary=True,
+    can_split_vocabulary=True,
     position_offset=0,
-    counts_after_padding=False,
+    has_positions_after_padding=False,
 )
 M2M_100 = Architecture(
     name="M2M100ForConditionalGeneration",
@@ -60,9 +60,9 @@ M2M_100 = Architecture(
     scales_embeddings=True,
     has_embedding_norm=False,
     has_output_bias=False,
-    may_split_vocabulary=False,
+    can_split_vocabulary=False,
     position_offset=0,
-    counts_after_padding=True,
+    has_positions_after_padding=True,
 )
 MBART = Architecture(
     name="MBartForConditionalGeneration",
@@ -74,9 +74,9 @@ MBART = Architecture(
     scales_embeddings=False,
     has_embedding_norm=True,
     has_output_bias=True,
-    may_split_vocabulary=False,
+    can_split_vocabulary=False,
     position_offset=2,
-    counts_after_padding=False,
+    has_positions_after_padding=False,
 )
 ARCHITECTURES: tuple[Architecture, ...] = (MARIAN, M2M_100, MBART)
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from export.huggingface.architectures import Architecture
-from export.huggingface.configuration import Shape
+from export.huggingface.configuration import HuggingFaceShape
 from export.huggingface.generation import GenerationSettings
 from export.huggingface.weights import Weights, limit_problems
 from export.model import ModelConfig, Transformer
@@ -45,11 +45,11 @@ CROSS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AssemblyOptions:
     """Everything about a model except its tensors."""
 
     architecture: Architecture
-    shape: Shape
+    shape: HuggingFaceShape
     generation: GenerationSettings
     """Search settings; the ids that they forbid become part of the model."""
     start_id: int
@@ -57,7 +57,7 @@ class Plan:
     unk_id: int
 
 
-def assemble(weights: Weights, plan: Plan, origin: str) -> Transformer:
+def assemble(weights: Weights, plan: AssemblyOptions, origin: str) -> Transformer:
     """Return the model in eval mode, in float32; weights in float32 stay in their file.
 
     Raises:
@@ -99,13 +99,13 @@ def assemble(weights: Weights, plan: Plan, origin: str) -> Transformer:
     return model.eval()
 
 
-def _is_unused(name: str, plan: Plan) -> bool:
+def _is_unused(name: str, plan: AssemblyOptions) -> bool:
     """Return whether older releases stored this tensor, which nothing reads."""
     is_m2m = plan.architecture.positions == "tensor2tensor"
     return is_m2m and (name in COMPUTED_TABLES or name.endswith(("._float_tensor", "coder.version")))
 
 
-def _weight_names(plan: Plan) -> Iterator[tuple[str, str]]:
+def _weight_names(plan: AssemblyOptions) -> Iterator[tuple[str, str]]:
     """Yield their name and ours of every tensor except tables."""
     layers = (
         ("encoder", plan.shape.encoder_layers, SELF),
@@ -127,28 +127,28 @@ def _weight_names(plan: Plan) -> Iterator[tuple[str, str]]:
                 yield f"model.{stack}.{theirs}.{kind}", f"{ours}.{kind}"
 
 
-def _tables_of(plan: Plan) -> set[str]:
+def _tables_of(plan: AssemblyOptions) -> set[str]:
     """Return the names that a table of this class may have."""
     names = {ENCODER_TABLE, DECODER_TABLE, OUTPUT_TABLE}
-    if plan.shape.shares_embeddings:
+    if plan.shape.has_shared_embeddings:
         names.add(SHARED)
     if plan.architecture.positions != "tensor2tensor":
         names.update(POSITION_TABLES)
     return names
 
 
-def _find_tables(tensors: Mapping[str, Tensor], shape: Shape) -> dict[str, Tensor | None]:
+def _find_tables(tensors: Mapping[str, Tensor], shape: HuggingFaceShape) -> dict[str, Tensor | None]:
     """Return the source, target and output tables, by the names that they have if stored separately.
 
     A table that the file lacks is the one that it is shared or tied with. If the file has two tables that the
     settings call one, both are used.
     """
-    shared = [SHARED] if shape.shares_embeddings else []
+    shared = [SHARED] if shape.has_shared_embeddings else []
     source, target, output = [ENCODER_TABLE, *shared], [DECODER_TABLE, *shared], [OUTPUT_TABLE]
-    if shape.ties_output:
+    if shape.has_tied_output:
         output += [DECODER_TABLE, *shared]
         target += [OUTPUT_TABLE]
-    if shape.ties_output and shape.shares_embeddings:
+    if shape.has_tied_output and shape.has_shared_embeddings:
         source += [DECODER_TABLE, OUTPUT_TABLE]
         target += [ENCODER_TABLE]
         output += [ENCODER_TABLE]
@@ -164,7 +164,7 @@ def _are_equal(one: Tensor, other: Tensor) -> bool:
     return one.shape == other.shape and one.dtype == other.dtype and torch.equal(one, other)
 
 
-def _make_config(plan: Plan, *, is_shared: bool, is_tied: bool, origin: str) -> ModelConfig:
+def _make_config(plan: AssemblyOptions, *, is_shared: bool, is_tied: bool, origin: str) -> ModelConfig:
     shape, architecture, generation = plan.shape, plan.architecture, plan.generation
     try:
         return ModelConfig(
@@ -181,7 +181,7 @@ def _make_config(plan: Plan, *, is_shared: bool, is_tied: bool, origin: str) -> 
             embedding_norm=architecture.has_embedding_norm,
             scaled_embeddings=shape.scaled_embeddings,
             positions=architecture.positions,
-            first_position=shape.pad_id + 1 if architecture.counts_after_padding else 0,
+            first_position=shape.pad_id + 1 if architecture.has_positions_after_padding else 0,
             shared_positions=architecture.positions != "learned",
             max_positions=shape.max_positions,
             shared_vocab=is_shared,
@@ -197,7 +197,7 @@ def _make_config(plan: Plan, *, is_shared: bool, is_tied: bool, origin: str) -> 
         raise ImportRejectedError(origin, (str(error),)) from error
 
 
-def _output_bias(stored: Tensor | None, plan: Plan) -> Tensor:
+def _output_bias(stored: Tensor | None, plan: AssemblyOptions) -> Tensor:
     """Convert [1, V] or None to [V]; ids whose probability is redistributed to the others have -inf."""
     bias = torch.zeros(plan.shape.target_vocab_size) if stored is None else stored.flatten().float()
     if plan.generation.is_renormalised and plan.generation.forbidden:
@@ -206,7 +206,7 @@ def _output_bias(stored: Tensor | None, plan: Plan) -> Tensor:
     return bias
 
 
-def _learned_positions(tensors: Mapping[str, Tensor], plan: Plan) -> dict[str, Tensor]:
+def _learned_positions(tensors: Mapping[str, Tensor], plan: AssemblyOptions) -> dict[str, Tensor]:
     """Return the encoder's and decoder's learned positions, without the rows that no token uses."""
     architecture = plan.architecture
     if architecture.positions != "learned":
@@ -247,7 +247,9 @@ def _float32_sinusoids(config: ModelConfig) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
-def _check_positions(tensors: Mapping[str, Tensor], model: Transformer, plan: Plan, origin: str) -> None:
+def _check_positions(
+    tensors: Mapping[str, Tensor], model: Transformer, plan: AssemblyOptions, origin: str
+) -> None:
     """Reject a stored sinusoidal table that differs from ours; the class would read it instead of its own."""
     if plan.architecture.positions != "sinusoidal":
         return

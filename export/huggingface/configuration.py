@@ -33,7 +33,7 @@ ACTIVATIONS: Mapping[str, Activation] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class HuggingFaceShape:
     """Sizes and choices of an encoder-decoder, before its weights and vocabulary are read."""
 
     source_vocab_size: int
@@ -47,27 +47,29 @@ class Shape:
     activation: Activation
     max_positions: int
     scaled_embeddings: bool
-    shares_embeddings: bool
+    has_shared_embeddings: bool
     """Whether encoder and decoder share one table, unless the weights have two."""
-    ties_output: bool
+    has_tied_output: bool
     """Whether the output projection is an embedding table, unless the weights have a separate one."""
     pad_id: int
     eos_id: int
 
 
-def read_shape(config: Mapping[str, Any], architecture: Architecture, problems: list[str]) -> Shape:
+def read_shape(
+    config: Mapping[str, Any], architecture: Architecture, problems: list[str]
+) -> HuggingFaceShape:
     """Read the shape and add whatever cannot be imported to `problems`; then the shape is meaningless."""
     fields = Fields(config, CONFIG_FILE, problems)
     vocab_size = fields.count("vocab_size", architecture.vocab_size, MAX_VOCABULARY)
     shares = True
     target_vocab_size = vocab_size
-    if architecture.may_split_vocabulary:
+    if architecture.can_split_vocabulary:
         shares = fields.flag("share_encoder_decoder_embeddings", default=True)
         target_vocab_size = (
             vocab_size if shares else fields.count("decoder_vocab_size", vocab_size, MAX_VOCABULARY)
         )
     d_model, heads = fields.count("d_model", 1024), fields.count("encoder_attention_heads", 16)
-    shape = Shape(
+    shape = HuggingFaceShape(
         source_vocab_size=vocab_size,
         target_vocab_size=target_vocab_size,
         encoder_layers=fields.count("encoder_layers", 12, MAX_LAYERS),
@@ -79,8 +81,8 @@ def read_shape(config: Mapping[str, Any], architecture: Architecture, problems: 
         activation=_read_activation(fields, architecture, problems),
         max_positions=fields.count("max_position_embeddings", 1024, MAX_POSITIONS),
         scaled_embeddings=fields.flag("scale_embedding", default=architecture.scales_embeddings),
-        shares_embeddings=shares,
-        ties_output=fields.flag("tie_word_embeddings", default=True),
+        has_shared_embeddings=shares,
+        has_tied_output=fields.flag("tie_word_embeddings", default=True),
         pad_id=_read_id(fields, "pad_token_id", 58100 if architecture.model_type == "marian" else 1),
         eos_id=_read_id(fields, "eos_token_id", 0 if architecture.model_type == "marian" else 2),
     )
@@ -101,7 +103,7 @@ def _read_id(fields: Fields, field: str, default: int) -> int:
     return default if found is None else found
 
 
-def _check_heads(shape: Shape, decoder_heads: int, problems: list[str]) -> None:
+def _check_heads(shape: HuggingFaceShape, decoder_heads: int, problems: list[str]) -> None:
     if decoder_heads != shape.heads:
         problems.append(f"{shape.heads} attention heads in the encoder, {decoder_heads} in the decoder")
     if shape.d_model % shape.heads:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from export.huggingface.codes import MBART_25, MBART_50, NLLB_200
-from export.huggingface.configuration import Shape
+from export.huggingface.configuration import HuggingFaceShape
 from export.huggingface.fast import FAST_FILE, FastTokenizer, read_fast
 from export.huggingface.fields import Fields
 from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings
@@ -58,7 +58,7 @@ CONVENTIONS: Mapping[str, LanguageConvention] = {
 
 
 def read_fairseq(
-    settings: Settings, shape: Shape, class_name: str, problems: list[str]
+    settings: Settings, shape: HuggingFaceShape, class_name: str, problems: list[str]
 ) -> Vocabularies | None:
     """Read the files of a class in `CONVENTIONS`; return None and add problems if they are unusable."""
     convention, size = CONVENTIONS[class_name], shape.source_vocab_size

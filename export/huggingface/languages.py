@@ -14,7 +14,7 @@ from export.huggingface.codes import GROUPS
 from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings
 from export.huggingface.generation import GenerationSettings
 from export.huggingface.vocabularies import Vocabularies
-from export.original import WantedLanguages
+from export.original import RequestedLanguages
 
 CODE_REPLACEMENTS: Mapping[str, str] = {"ns": "nso"}
 """Replacements for codes of M2M-100 that mean nothing elsewhere."""
@@ -85,7 +85,7 @@ def find_languages(
     settings: Settings,
     generation: GenerationSettings,
     start_id: int,
-    wanted: WantedLanguages,
+    wanted: RequestedLanguages,
     problems: list[str],
 ) -> Languages | None:
     """Return the languages that a bundle serves; None, with problems added, if they are unclear.
@@ -119,7 +119,7 @@ def _source(vocabularies: Vocabularies, language: TaggedLanguage) -> SourceLangu
 
 
 def _requested_sources(
-    vocabularies: Vocabularies, settings: Settings, wanted: WantedLanguages, problems: list[str]
+    vocabularies: Vocabularies, settings: Settings, wanted: RequestedLanguages, problems: list[str]
 ) -> dict[str, SourceLanguage]:
     """Return the source languages of a model without source language ids."""
     named = wanted.sources or _named_language("source", settings, problems)
@@ -131,7 +131,7 @@ def _requested_target(
     settings: Settings,
     generation: GenerationSettings,
     start_id: int,
-    wanted: WantedLanguages,
+    wanted: RequestedLanguages,
     problems: list[str],
 ) -> dict[str, TargetLanguage]:
     """Return the one target language of a model without target language ids."""
@@ -147,7 +147,7 @@ def _targets_of_codes(
     vocabularies: Vocabularies,
     generation: GenerationSettings,
     start_id: int,
-    wanted: WantedLanguages,
+    wanted: RequestedLanguages,
     problems: list[str],
 ) -> dict[str, TargetLanguage]:
     ids = vocabularies.languages

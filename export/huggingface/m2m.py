@@ -1,7 +1,7 @@
 """Tokenizer of M2M-100: one SentencePiece model, ids of its pieces in vocab.json, then language ids."""
 
 from export.huggingface.codes import M2M_100, WMT_21
-from export.huggingface.configuration import Shape
+from export.huggingface.configuration import HuggingFaceShape
 from export.huggingface.fields import Fields
 from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings, read_object
 from export.huggingface.vocabularies import (
@@ -19,7 +19,7 @@ CODES = {"m2m100": M2M_100, "wmt21": WMT_21}
 """Codes by the name of their list in tokenizer_config.json."""
 
 
-def read_m2m(settings: Settings, shape: Shape, problems: list[str]) -> Vocabularies | None:
+def read_m2m(settings: Settings, shape: HuggingFaceShape, problems: list[str]) -> Vocabularies | None:
     """Read `M2M100Tokenizer`'s files; return None and add problems if they are unusable.
 
     Languages follow the pieces; after them come made-up words that only fill the table.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from export.huggingface.configuration import Shape
+from export.huggingface.configuration import HuggingFaceShape
 from export.huggingface.fields import Fields
 from export.huggingface.files import TOKENIZER_CONFIG_FILE, Settings, read_object
 from export.huggingface.vocabularies import (
@@ -23,7 +23,7 @@ TARGET_VOCABULARY = "target_vocab.json"
 _CODE = re.compile(">>(.+)<<")
 
 
-def read_marian(settings: Settings, shape: Shape, problems: list[str]) -> Vocabularies | None:
+def read_marian(settings: Settings, shape: HuggingFaceShape, problems: list[str]) -> Vocabularies | None:
     """Read `MarianTokenizer`'s files; return None and add problems if they are unusable.
 
     Codes of target languages, `>>deu<<`, are pieces of the source vocabulary.

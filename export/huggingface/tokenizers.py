@@ -3,7 +3,7 @@
 import reprlib
 
 from export.huggingface.architectures import M2M_100, MARIAN, Architecture
-from export.huggingface.configuration import Shape
+from export.huggingface.configuration import HuggingFaceShape
 from export.huggingface.fairseq import CONVENTIONS, read_fairseq
 from export.huggingface.fields import Fields
 from export.huggingface.files import CONFIG_FILE, TOKENIZER_CONFIG_FILE, Settings
@@ -17,7 +17,7 @@ SUPPORTED_CLASSES = ("MarianTokenizer", "M2M100Tokenizer", *CONVENTIONS)
 
 
 def read_vocabularies(
-    settings: Settings, architecture: Architecture, shape: Shape, problems: list[str]
+    settings: Settings, architecture: Architecture, shape: HuggingFaceShape, problems: list[str]
 ) -> Vocabularies | None:
     """Read the tokenizer's files; return None and add problems if they are unusable."""
     named = find_tokenizer_class(settings, architecture, problems)
@@ -29,7 +29,9 @@ def read_vocabularies(
     return None if found else vocabularies
 
 
-def _read(named: str, settings: Settings, shape: Shape, problems: list[str]) -> Vocabularies | None:
+def _read(
+    named: str, settings: Settings, shape: HuggingFaceShape, problems: list[str]
+) -> Vocabularies | None:
     if named == "MarianTokenizer":
         return read_marian(settings, shape, problems)
     if named == "M2M100Tokenizer":

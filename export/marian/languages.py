@@ -7,14 +7,14 @@ import langcodes
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage, list_languages
 from export.marian.release import ReleaseLanguages
 from export.marian.vocabulary import Vocabulary
-from export.original import WantedLanguages
+from export.original import RequestedLanguages
 
 NO_LANGUAGE = "xxx"
 """Code for text in no language; some vocabularies have `>>xxx<<`."""
 
 
 def find_languages(
-    requested: WantedLanguages,
+    requested: RequestedLanguages,
     release_languages: ReleaseLanguages,
     vocabularies: tuple[Vocabulary, Vocabulary],
     start_id: int,

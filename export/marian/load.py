@@ -13,11 +13,11 @@ from export.marian.languages import find_languages
 from export.marian.model import Rows, build_model
 from export.marian.npz import read_arrays
 from export.marian.release import read_languages, read_licence
-from export.marian.search import Search, read_search
-from export.marian.shape import Shape, model_options, read_shape
+from export.marian.search import MarianSearch, read_search
+from export.marian.shape import MarianShape, model_options, read_shape
 from export.marian.vocabulary import Vocabulary, read_vocabulary
 from export.marian.weights import POSITIONS_ARRAY, precision_problems
-from export.original import ImportRejectedError, Original, WantedLanguages
+from export.original import ImportRejectedError, Original, RequestedLanguages
 
 KIND = "Marian npz"
 MAX_RECORDED = 1000
@@ -29,7 +29,7 @@ def recognises(path: Path) -> bool:
     return is_marian_folder(path)
 
 
-def load(path: Path, wanted: WantedLanguages) -> Original:
+def load(path: Path, wanted: RequestedLanguages) -> Original:
     """Read a Marian model.
 
     Writing a bundle reads the SentencePiece models again: a folder unpacked from an archive
@@ -79,7 +79,7 @@ def load(path: Path, wanted: WantedLanguages) -> Original:
 
 
 def _read_vocabularies(
-    files: MarianFiles, shape: Shape | None, problems: list[str]
+    files: MarianFiles, shape: MarianShape | None, problems: list[str]
 ) -> tuple[Vocabulary, Vocabulary] | None:
     found: list[str] = []
     pair = [
@@ -100,7 +100,7 @@ def _read_vocabularies(
 
 
 def _origin(
-    files: MarianFiles, options: Mapping[str, Any], search: Search, *, has_learned_positions: bool
+    files: MarianFiles, options: Mapping[str, Any], search: MarianSearch, *, has_learned_positions: bool
 ) -> dict[str, Any]:
     """Return the record for the manifest."""
     origin: dict[str, Any] = {

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from export.marian.npz import Array
-from export.marian.shape import NORM_EPSILON, Shape
+from export.marian.shape import NORM_EPSILON, MarianShape
 from export.marian.vocabulary import Vocabulary
 from export.marian.weights import convert_weights
 from export.model import ModelConfig, Transformer
@@ -40,7 +40,7 @@ class Rows:
 
 
 def build_model(
-    shape: Shape,
+    shape: MarianShape,
     arrays: dict[str, Array],
     vocabularies: tuple[Vocabulary, Vocabulary],
     suppressed_ids: tuple[int, ...],
@@ -79,7 +79,11 @@ def build_model(
 
 
 def _config(
-    shape: Shape, positions: Tensor | None, rows: Rows, target: Vocabulary, suppressed_ids: tuple[int, ...]
+    shape: MarianShape,
+    positions: Tensor | None,
+    rows: Rows,
+    target: Vocabulary,
+    suppressed_ids: tuple[int, ...],
 ) -> ModelConfig:
     return ModelConfig(
         source_vocab_size=rows.source,

@@ -42,7 +42,7 @@ WITHOUT_EFFECT = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class MarianSearch:
     """Default search of one model."""
 
     defaults: DecodingDefaults
@@ -58,7 +58,7 @@ class Search:
         return tuple(sorted({*unknown, *special}))
 
 
-def read_search(options: Mapping[str, Any], problems: list[str]) -> Search:
+def read_search(options: Mapping[str, Any], problems: list[str]) -> MarianSearch:
     """Read the options of Marian's decoder; unsupported ones are added to `problems`."""
     beam_size = options.get("beam-size", BEAM_SIZE)
     normalize = options.get("normalize", NORMALIZE)
@@ -77,7 +77,7 @@ def read_search(options: Mapping[str, Any], problems: list[str]) -> Search:
         for option in UNSUPPORTED
         if options.get(option)
     ]
-    return Search(
+    return MarianSearch(
         defaults=DecodingDefaults(beam_size, float(normalize), early_stopping=False),
         allows_unknown=options.get("allow-unk") is True,
         allows_special=options.get("allow-special") is True,

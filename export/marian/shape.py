@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class MarianShape:
     """Everything that determines which arrays a model has and how they are used."""
 
     d_model: int
@@ -89,7 +89,7 @@ def model_options(arrays: Mapping[str, Array], problems: list[str]) -> dict[str,
     return parse_options(text, OPTIONS_ARRAY, problems)
 
 
-def read_shape(options: Mapping[str, Any], problems: list[str]) -> Shape | None:
+def read_shape(options: Mapping[str, Any], problems: list[str]) -> MarianShape | None:
     """Read the shape from a model's options.
 
     Args:
@@ -112,7 +112,7 @@ def read_shape(options: Mapping[str, Any], problems: list[str]) -> Shape | None:
     decoder_depth = reader.count("dec-depth", 1, MAX_LAYERS)
     ffn = reader.count("transformer-dim-ffn", 2048)
     _require_two_layers(reader)
-    shape = Shape(
+    shape = MarianShape(
         d_model=reader.count("dim-emb", 512),
         heads=reader.count("transformer-heads", 8),
         encoder_layers=reader.count("enc-depth", 1, MAX_LAYERS),

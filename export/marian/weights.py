@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from export.marian.npz import Array
-from export.marian.shape import OPTIONS_ARRAY, Shape
+from export.marian.shape import OPTIONS_ARRAY, MarianShape
 
 POSITIONS_ARRAY = "Wpos"
 QUANTISER_SUFFIX = "_QuantMultA"
@@ -50,7 +50,7 @@ class Place:
 
 
 def convert_weights(
-    shape: Shape, arrays: dict[str, Array], vocab_sizes: tuple[int, int], problems: list[str]
+    shape: MarianShape, arrays: dict[str, Array], vocab_sizes: tuple[int, int], problems: list[str]
 ) -> dict[str, Tensor]:
     """Return every weight by its name in `Transformer`; tables still have Marian's vocabulary sizes.
 
@@ -109,7 +109,7 @@ def _problem(place: Place, arrays: Mapping[str, Array]) -> str | None:
 
 
 def _weight_sources(
-    shape: Shape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, int]
+    shape: MarianShape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, int]
 ) -> Iterator[Place]:
     yield from _tables(shape, arrays, vocab_sizes)
     for side in ("encoder", "decoder"):
@@ -131,7 +131,7 @@ def _weight_sources(
         yield from _feed_forward(ours, theirs, shape.decoder_ffn, shape)
 
 
-def _tables(shape: Shape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, int]) -> Iterator[Place]:
+def _tables(shape: MarianShape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, int]) -> Iterator[Place]:
     sources, targets = vocab_sizes
     source_table = "Wemb" if shape.shared_vocab else "encoder_Wemb"
     yield Place("source_embedding.weight", source_table, sources, shape.d_model)
@@ -148,13 +148,13 @@ def _tables(shape: Shape, arrays: Mapping[str, Array], vocab_sizes: tuple[int, i
         yield Place("position_table", POSITIONS_ARRAY, len(positions), shape.d_model)
 
 
-def _attention(ours: str, theirs: str, shape: Shape) -> Iterator[Place]:
+def _attention(ours: str, theirs: str, shape: MarianShape) -> Iterator[Place]:
     for name, letter in _MAPS:
         yield from _linear(f"{ours}_attention.{name}", theirs, letter, (shape.d_model, shape.d_model))
     yield from _norm(f"{ours}_residual.norm", f"{theirs}_Wo", _norm_suffix(shape), shape)
 
 
-def _recurrence(ours: str, theirs: str, shape: Shape) -> Iterator[Place]:
+def _recurrence(ours: str, theirs: str, shape: MarianShape) -> Iterator[Place]:
     cell = f"{ours}.self_recurrence"
     yield Place(f"{cell}.cell.weight", f"{theirs}_W", shape.d_model, shape.d_model, is_map=True)
     yield from _linear(f"{cell}.forget", theirs, "f", (shape.d_model, shape.d_model))
@@ -163,7 +163,7 @@ def _recurrence(ours: str, theirs: str, shape: Shape) -> Iterator[Place]:
     yield from _norm(f"{ours}.self_residual.norm", their_norm, _norm_suffix(shape), shape)
 
 
-def _feed_forward(ours: str, theirs: str, ffn: int, shape: Shape) -> Iterator[Place]:
+def _feed_forward(ours: str, theirs: str, ffn: int, shape: MarianShape) -> Iterator[Place]:
     yield from _linear(f"{ours}.feed_forward.inner", f"{theirs}_ffn", "1", (shape.d_model, ffn))
     yield from _linear(f"{ours}.feed_forward.outer", f"{theirs}_ffn", "2", (ffn, shape.d_model))
     yield from _norm(f"{ours}.feed_forward_residual.norm", f"{theirs}_ffn_ffn", _norm_suffix(shape), shape)
@@ -175,11 +175,11 @@ def _linear(ours: str, theirs: str, suffix: str, sizes: tuple[int, int]) -> Iter
     yield Place(f"{ours}.bias", f"{theirs}_b{suffix}", sizes[1])
 
 
-def _norm(ours: str, theirs: str, suffix: str, shape: Shape) -> Iterator[Place]:
+def _norm(ours: str, theirs: str, suffix: str, shape: MarianShape) -> Iterator[Place]:
     yield Place(f"{ours}.weight", f"{theirs}_ln_scale{suffix}", shape.d_model)
     yield Place(f"{ours}.bias", f"{theirs}_ln_bias{suffix}", shape.d_model)
 
 
-def _norm_suffix(shape: Shape) -> str:
+def _norm_suffix(shape: MarianShape) -> str:
     """Return the suffix of Marian's name for a norm that precedes its sublayer; empty otherwise."""
     return "_pre" if shape.norm == "pre" else ""

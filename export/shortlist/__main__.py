@@ -14,7 +14,7 @@ from dragoman.loading import open_tokenizers
 from dragoman.pipeline.preparation import Preparer
 from dragoman.translator import Translator
 from export.bundle import ExportError, staged_folder
-from export.shortlist.build import Settings, build_shortlist
+from export.shortlist.build import ShortlistSettings, build_shortlist
 from export.shortlist.coverage import measure_coverage
 from export.shortlist.install import copy_without_shortlist, write_shortlist
 from export.shortlist.pairs import TokenPairs
@@ -24,14 +24,14 @@ from export.shortlist.vocabularies import read_vocabularies
 
 CHOOSING_INTERVAL = 5
 """One in this many of the model's own translations is held out from alignment, to choose candidates."""
-DEFAULTS = Settings()
+DEFAULTS = ShortlistSettings()
 
 
 def main() -> int:
     """Run the command. Exit status 0: the shortlist is added; 1: rejected, unchanged; 2: wrong arguments."""
     arguments = _parser().parse_args()
     try:
-        settings = Settings(arguments.listed_per_piece, arguments.min_tokens, arguments.num_always)
+        settings = ShortlistSettings(arguments.listed_per_piece, arguments.min_tokens, arguments.num_always)
         with staged_folder(arguments.bundle) as staging:
             copy_without_shortlist(arguments.bundle, staging)
             _build(staging, arguments, settings)
@@ -44,7 +44,7 @@ def main() -> int:
     return 0
 
 
-def _build(folder: Path, arguments: argparse.Namespace, settings: Settings) -> None:
+def _build(folder: Path, arguments: argparse.Namespace, settings: ShortlistSettings) -> None:
     """Build the shortlist: translate, align, select, measure, write."""
     bundle = open_bundle(folder)
     if bundle.manifest.precision not in SHORTLIST_PRECISIONS:

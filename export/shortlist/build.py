@@ -9,11 +9,11 @@ from dragoman.shortlist import Shortlist
 from export.shortlist.align import Links, link_pieces
 from export.shortlist.coverage import is_covered
 from export.shortlist.pairs import TokenPairs
-from export.shortlist.vocabularies import Vocabularies
+from export.shortlist.vocabularies import ShortlistVocabularies
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ShortlistSettings:
     """Lengths of the lists; docs/explanation/shortlist.md has the costs and gains of other values.
 
     Raises:
@@ -37,7 +37,10 @@ class Settings:
 
 
 def build_shortlist(
-    learning: TokenPairs, choosing: TokenPairs, vocabularies: Vocabularies, settings: Settings
+    learning: TokenPairs,
+    choosing: TokenPairs,
+    vocabularies: ShortlistVocabularies,
+    settings: ShortlistSettings,
 ) -> Shortlist:
     """Learn lists from one set of pairs, and add what another set shows to be missing.
 
@@ -61,7 +64,11 @@ def build_shortlist(
 
 
 def select_candidates(
-    links: Links, learning: TokenPairs, choosing: TokenPairs, vocabularies: Vocabularies, settings: Settings
+    links: Links,
+    learning: TokenPairs,
+    choosing: TokenPairs,
+    vocabularies: ShortlistVocabularies,
+    settings: ShortlistSettings,
 ) -> Shortlist:
     """Build a shortlist from an alignment, which is the slow part of `build_shortlist`."""
     copied = _find_copied_pieces(learning, choosing, vocabularies)
@@ -81,7 +88,7 @@ def select_candidates(
 
 
 def _find_copied_pieces(
-    learning: TokenPairs, choosing: TokenPairs, vocabularies: Vocabularies
+    learning: TokenPairs, choosing: TokenPairs, vocabularies: ShortlistVocabularies
 ) -> NDArray[np.int64]:
     """Return the pieces that list themselves: those that are known to occur in targets, and bytes.
 
@@ -94,7 +101,7 @@ def _find_copied_pieces(
 
 
 def _best_links_by_piece(
-    links: Links, always: NDArray[np.int64], vocabularies: Vocabularies, settings: Settings
+    links: Links, always: NDArray[np.int64], vocabularies: ShortlistVocabularies, settings: ShortlistSettings
 ) -> Links:
     """Return, for each source piece, its links that explain most tokens, to pieces that must be listed."""
     is_open = ~np.isin(links.target_ids, [*always.tolist(), *vocabularies.never])
@@ -108,7 +115,7 @@ def _best_links_by_piece(
 
 
 def _assemble(
-    links: Links, copied: NDArray[np.int64], always: NDArray[np.int64], vocabularies: Vocabularies
+    links: Links, copied: NDArray[np.int64], always: NDArray[np.int64], vocabularies: ShortlistVocabularies
 ) -> Shortlist:
     """Return a shortlist of these links and copies; pieces in `always` are not listed too."""
     sources = np.concatenate([links.source_ids, copied])

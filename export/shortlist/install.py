@@ -30,7 +30,7 @@ def copy_without_shortlist(bundle: Path, folder: Path) -> None:
     write_manifest(folder, dataclasses.replace(manifest, files=files, origin=origin))
 
 
-def take_shortlist(folder: Path, bundle: Path) -> None:
+def copy_shortlist(folder: Path, bundle: Path) -> None:
     """Copy the shortlist of a bundle with the same vocabularies, and the record of how it was made.
 
     Raises:

@@ -20,7 +20,7 @@ _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabularies:
+class ShortlistVocabularies:
     """Sizes of the vocabularies, and pieces that need special treatment."""
 
     source_size: int
@@ -35,13 +35,13 @@ class Vocabularies:
     """Pieces that are never candidates: no translation contains them."""
 
 
-def read_vocabularies(bundle: Bundle) -> Vocabularies:
+def read_vocabularies(bundle: Bundle) -> ShortlistVocabularies:
     """Read the vocabularies of a bundle that can be opened."""
     manifest = bundle.manifest
     special_ids = manifest.special_ids
     pieces = _pieces(bundle)
     begins = {begin for target in manifest.languages.targets.values() for begin in target.begin}
-    return Vocabularies(
+    return ShortlistVocabularies(
         source_size=manifest.sizes.source_vocab,
         target_size=len(pieces),
         is_shared=manifest.source_tokenizer == manifest.target_tokenizer,

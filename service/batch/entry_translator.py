@@ -14,7 +14,7 @@ from dragoman.translator import READ_AHEAD_TEXTS
 from dragoman.types import FinishReason, Priority
 from service.batch.texts import Outcome, Translated, Untranslated
 from service.formats.entries import Entry
-from service.markup.marked_up import MarkedUp, parse
+from service.markup.marked_up import ParsedMarkup, parse
 from service.markup.options import MarkupError
 
 BATCH = DecodingOptions(return_scores=False)
@@ -23,7 +23,7 @@ SegmentOutput = RoutedTranslation | InputError
 
 
 @dataclass(frozen=True, slots=True)
-class RoutedEntries:
+class RoutedEntryTranslator:
     """An `EntryTranslator` that uses a router, for one pair of languages."""
 
     router: Router
@@ -78,7 +78,7 @@ class RoutedEntries:
         yield from _pop_complete(plans)
 
 
-class Unchanged:
+class UnchangedTranslator:
     """An `EntryTranslator` for entries that are already in the target language."""
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[Outcome]:
@@ -91,7 +91,7 @@ class _Plan:
     """The texts to translate of one entry, and their results so far."""
 
     texts: tuple[str, ...]
-    marked: MarkedUp | None
+    marked: ParsedMarkup | None
     problem: str | None
     """Why the entry cannot be translated; None if it can."""
     pieces: list[SegmentOutput] = field(default_factory=list)

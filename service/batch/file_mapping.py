@@ -31,7 +31,7 @@ class FileMappings:
     """Files in folders that have no known format. Hidden files are ignored and not listed."""
 
 
-def find_places(inputs: Sequence[str], output: str, is_known: Callable[[str], bool]) -> FileMappings:
+def map_files(inputs: Sequence[str], output: str, is_known: Callable[[str], bool]) -> FileMappings:
     """Find the files that a command names.
 
     Args:

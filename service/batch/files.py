@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from dragoman.types import Pair
 from service.batch.errors import InputProblem, JobCancelled, OutputFailed, ReadingStopped
-from service.formats.entries import Entry, FileFormat, FileProblem
-from service.formats.isolation import ReaderStopped
+from service.formats.entries import Entry, FileFormat, FileFormatError
+from service.formats.isolation import ReaderStoppedError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -110,9 +110,9 @@ def open_source(file: JobFile) -> Iterator[io.BufferedReader]:
     try:
         with file.source.open("rb") as source:
             yield source
-    except FileProblem as error:
+    except FileFormatError as error:
         raise InputProblem(((file.name, error.problem),)) from error
-    except ReaderStopped as error:
+    except ReaderStoppedError as error:
         raise ReadingStopped(file.name, str(error)) from error
     except OSError as error:
         raise InputProblem(((file.name, error.strerror or str(error)),)) from error

@@ -22,7 +22,7 @@ TranslatorOf = Callable[[Pair], EntryTranslator]
 
 
 @dataclass(frozen=True, slots=True)
-class Chunks:
+class ChunkLimits:
     """Limits of a chunk: outcomes are committed as soon as either is reached."""
 
     entries: int = 256
@@ -41,7 +41,7 @@ class PendingEntriesPass:
         journal: Journal,
         num_entries: int,
         *,
-        chunks: Chunks,
+        chunks: ChunkLimits,
         on_progress: OnProgress,
         stop: Event,
         monotonic: Callable[[], float] = time.monotonic,

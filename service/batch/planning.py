@@ -10,8 +10,8 @@ from dragoman.types import Pair
 from service.batch.errors import InputProblem, OutputProblem
 from service.batch.file_mapping import FileMapping
 from service.batch.files import JobFile, read_entries
-from service.formats.entries import Entry, FileOptions, FileProblem
-from service.formats.known import are_alike, is_known, open_format
+from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.known import have_same_format, is_known, open_format
 from service.formats.limits import FileLimits
 from service.markup.marked_up import parse
 from service.markup.options import MarkupError
@@ -65,13 +65,13 @@ def _plan(place: FileMapping, pair: Pair, options: LanguageOptions) -> JobFile:
     try:
         file_options = FileOptions(pair.source, pair.target, options.columns)
         opened = open_format(place.source.name, file_options, options.limits)
-    except FileProblem as error:
+    except FileFormatError as error:
         raise InputProblem(((place.name, error.problem),)) from error
     return JobFile(place.name, place.source, place.target, opened, pair)
 
 
 def _check_kind(place: FileMapping) -> None:
-    is_other = is_known(place.target.name) and not are_alike(place.target.name, place.source.name)
+    is_other = is_known(place.target.name) and not have_same_format(place.target.name, place.source.name)
     if is_other:
         problem = f"it would be of the same kind as {place.source.name}; give it such a name"
         raise OutputProblem(str(place.target), problem)
@@ -82,7 +82,7 @@ def _detect(place: FileMapping, options: LanguageOptions, router: Router) -> Pai
     undetermined = Pair(UNDETERMINED, options.target or UNDETERMINED)
     file = _plan(place, undetermined, options)
     try:
-        found = resolve_source(beginning_of(file), options.target, options.model, router.routes)
+        found = resolve_source(read_beginning(file), options.target, options.model, router.routes)
     except InputError as error:
         if error.field != "text":
             raise
@@ -90,7 +90,7 @@ def _detect(place: FileMapping, options: LanguageOptions, router: Router) -> Pai
     return Pair(found.language or found.target, found.target)
 
 
-def beginning_of(file: JobFile) -> str:
+def read_beginning(file: JobFile) -> str:
     """Return enough plain text from the beginning of a file to detect its language.
 
     Raises:

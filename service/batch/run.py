@@ -15,7 +15,7 @@ from dragoman.types import Pair
 from service.batch.files import JobFile, Survey, survey_all
 from service.batch.journal import Journal
 from service.batch.output_files import OnFailure, write_files
-from service.batch.pending_entries import Chunks, PendingEntriesPass, TranslatorOf
+from service.batch.pending_entries import ChunkLimits, PendingEntriesPass, TranslatorOf
 from service.batch.progress import BatchReport, OnProgress, ignore_progress
 from service.formats.isolation import IsolatedFormat
 
@@ -30,7 +30,7 @@ class Job:
     problems_path: Path
     """Path of the side file that lists entries that were not translated or were cut, in JSON lines."""
     on_failure: OnFailure = OnFailure.SOURCE
-    chunks: Chunks = field(default_factory=Chunks)
+    chunks: ChunkLimits = field(default_factory=ChunkLimits)
 
 
 def run_job(

@@ -11,15 +11,15 @@ import typer
 
 from dragoman.routing.router import Router
 from dragoman.types import Pair
-from service.batch.entry_translator import RoutedEntries, Unchanged
+from service.batch.entry_translator import RoutedEntryTranslator, UnchangedTranslator
 from service.batch.errors import BatchRejected, BatchStopped
 from service.batch.estimate import count_contents, measure_rate
-from service.batch.file_mapping import SHOWN, FileMapping, FileMappings, find_places
+from service.batch.file_mapping import SHOWN, FileMapping, FileMappings, map_files
 from service.batch.fingerprint import translator_facts
 from service.batch.job_directory import JobDirectory, NothingToResume
 from service.batch.journal import Journal
 from service.batch.output_files import reports_failures
-from service.batch.pending_entries import Chunks
+from service.batch.pending_entries import ChunkLimits
 from service.batch.planning import plan_files
 from service.batch.progress import BatchReport
 from service.batch.run import Job, run_job
@@ -30,7 +30,7 @@ from service.engine import open_router
 from service.formats.known import is_known
 from service.settings import Settings
 
-CHUNKS = Chunks()
+CHUNKS = ChunkLimits()
 EXIT_DONE = 0
 EXIT_INCOMPLETE = 1
 EXIT_REJECTED = 2
@@ -90,7 +90,7 @@ def estimate_batch(arguments: BatchArguments, settings: Settings) -> int:
 
 def _find_files(arguments: BatchArguments) -> FileMappings:
     """Find the files that the command names. Report files of other kinds in folders: they are not copied."""
-    mappings = find_places(arguments.inputs, arguments.output, is_known)
+    mappings = map_files(arguments.inputs, arguments.output, is_known)
     if mappings.skipped:
         names = ", ".join(map(str, mappings.skipped[:SHOWN]))
         more = f" and {len(mappings.skipped) - SHOWN} more" if len(mappings.skipped) > SHOWN else ""
@@ -130,8 +130,10 @@ def _translate(
 
 def _translator(router: Router, pair: Pair, arguments: BatchArguments) -> EntryTranslator:
     if pair.source == pair.target:
-        return Unchanged()
-    return RoutedEntries(router, pair.source, pair.target, arguments.decoding, arguments.languages.model)
+        return UnchangedTranslator()
+    return RoutedEntryTranslator(
+        router, pair.source, pair.target, arguments.decoding, arguments.languages.model
+    )
 
 
 @contextmanager

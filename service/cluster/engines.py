@@ -12,7 +12,7 @@ from dragoman.errors import DragomanError
 from dragoman.providers import parse_providers
 from dragoman.routing.router import Router, RouterOptions, TranslatorOptions
 from dragoman.types import Pair
-from service.batch.entry_translator import RoutedEntries, Unchanged
+from service.batch.entry_translator import RoutedEntryTranslator, UnchangedTranslator
 from service.batch.errors import BatchError
 from service.batch.fingerprint import translator_facts
 from service.batch.pending_entries import TranslatorOf
@@ -80,8 +80,8 @@ class RoutedEngine:
 
     def _translator(self, router: Router, pair: Pair) -> EntryTranslator:
         if pair.source == pair.target:
-            return Unchanged()
-        return RoutedEntries(router, pair.source, pair.target, self.options, self.model)
+            return UnchangedTranslator()
+        return RoutedEntryTranslator(router, pair.source, pair.target, self.options, self.model)
 
 
 class PartitionTranslator:

@@ -54,7 +54,7 @@ class OccurrenceCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PartitionPlan:
     """The partitions that a run must translate, and counts of what is done already."""
 
     partitions: tuple[Path, ...]
@@ -79,7 +79,7 @@ class Planner:
         self._num_done = 0
         self._num_failed = 0
 
-    def run(self, files: Sequence[JobFile]) -> Plan:
+    def run(self, files: Sequence[JobFile]) -> PartitionPlan:
         """Read all files and write partitions, each for one pair of languages.
 
         Raises:
@@ -92,7 +92,7 @@ class Planner:
             pending = self._pending(alike, pair)
             while entries := dict(islice(pending, self._size)):
                 self._partitions.append(write_partition(self._folder, len(self._partitions), pair, entries))
-        return Plan(tuple(self._partitions), self._num_done, self._num_failed)
+        return PartitionPlan(tuple(self._partitions), self._num_done, self._num_failed)
 
     def _pending(self, files: Sequence[JobFile], pair: Pair) -> Iterator[tuple[bytes, Entry]]:
         entries = (entry for file in files for entry in read_entries(file))

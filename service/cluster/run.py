@@ -18,7 +18,7 @@ from service.cluster.engines import NodeEngine
 from service.cluster.errors import PartitionDamaged
 from service.cluster.nodes import ClusterOptions, connect, translate_partitions
 from service.cluster.partitions import PartitionFolder, read_outcomes
-from service.cluster.planning import OccurrenceCounts, Plan, Planner
+from service.cluster.planning import OccurrenceCounts, PartitionPlan, Planner
 
 MAX_PARTITION_ENTRIES = 1024
 """Maximum entries of a partition: enough that engines seldom run empty, so few that a kill costs seconds."""
@@ -96,7 +96,7 @@ def _translate_pending(
     return merging.num_translated
 
 
-def _translate(cluster_job: ClusterJob, plan: Plan, merging: "_OutcomeMerger", stop: Event) -> None:
+def _translate(cluster_job: ClusterJob, plan: PartitionPlan, merging: "_OutcomeMerger", stop: Event) -> None:
     with connect(cluster_job.cluster):
         results = translate_partitions(
             plan.partitions, cluster_job.engine, cluster_job.folder.outcomes_path, cluster_job.cluster, stop
@@ -122,7 +122,7 @@ class _OutcomeMerger:
         journal: Journal,
         occurrences: OccurrenceCounts,
         num_entries: int,
-        plan: Plan,
+        plan: PartitionPlan,
         on_progress: OnProgress,
     ) -> None:
         self._journal = journal

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from service.formats.entries import Entry
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.text_units import end, entries_of
 from service.formats.xml_text_units import XmlParts, translated_xml
 
@@ -45,15 +45,15 @@ def opened(source: BinaryIO) -> Iterator[ZipFile]:
     """Open an archive whose members passed all checks.
 
     Raises:
-        FileProblem: the archive is damaged, encrypted or unpacks to too much. Damage that shows only when a
-            member is read is raised too.
+        FileFormatError: the archive is damaged, encrypted or unpacks to too much. Damage that shows only when
+            a member is read is raised too.
     """
     try:
         with _zip_file(source) as archive:
             _check(archive, source)
             yield archive
     except (BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError) as error:
-        raise FileProblem(f"it is no sound zip archive: {error}; save it anew") from error
+        raise FileFormatError(f"it is no sound zip archive: {error}; save it anew") from error
 
 
 def _zip_file(source: BinaryIO) -> ZipFile:
@@ -130,26 +130,26 @@ def _without_sizes(extra: bytes) -> bytes:
 def _check(archive: ZipFile, source: BinaryIO) -> None:
     infos = archive.infolist()
     if len(infos) > MAX_MEMBERS:
-        raise FileProblem(f"it has {len(infos)} members, more than {MAX_MEMBERS}; translate its parts")
+        raise FileFormatError(f"it has {len(infos)} members, more than {MAX_MEMBERS}; translate its parts")
     names = set()
     for info in infos:
         _check_member(info)
         if info.filename in names:
-            raise FileProblem(f"its member {info.filename!r} is there twice; save it anew")
+            raise FileFormatError(f"its member {info.filename!r} is there twice; save it anew")
         names.add(info.filename)
     size_bytes = source.seek(0, 2)
     packed_bytes = sum(info.compress_size for info in infos)
     total_bytes = sum(info.file_size for info in infos)
     if any(not 0 <= info.header_offset < size_bytes for info in infos):
-        raise FileProblem("it is no sound zip archive: members are beyond its ends; save it anew")
+        raise FileFormatError("it is no sound zip archive: members are beyond its ends; save it anew")
     if packed_bytes > size_bytes:
-        raise FileProblem("its members overlap each other; save it anew")
+        raise FileFormatError("its members overlap each other; save it anew")
     if total_bytes > MAX_TOTAL_BYTES:
-        raise FileProblem(
+        raise FileFormatError(
             f"it unpacks to {total_bytes} bytes, more than {MAX_TOTAL_BYTES}; translate its parts"
         )
     if total_bytes > MIN_RATIO_CHECK_BYTES and total_bytes > MAX_RATIO * packed_bytes:
-        raise FileProblem(
+        raise FileFormatError(
             f"it unpacks to {total_bytes} bytes, over {MAX_RATIO} times its size, as only harmful files do"
         )
 
@@ -157,7 +157,7 @@ def _check(archive: ZipFile, source: BinaryIO) -> None:
 def _check_member(info: ZipInfo) -> None:
     name = info.filename
     if len(name) > MAX_NAME_CHARACTERS:
-        raise FileProblem(
+        raise FileFormatError(
             f"its member {name[:_MAX_SHOWN]!r}... has a name of {len(name):,} characters, more than "
             f"{MAX_NAME_CHARACTERS:,}; save it anew"
         )
@@ -165,8 +165,10 @@ def _check_member(info: ZipInfo) -> None:
     # Some readers cut a name at a NUL, and some read `\` as `/`.
     is_foreign = "\\" in name or "\0" in info.orig_filename or ":" in name.split("/", 1)[0]
     if not name or path.is_absolute() or ".." in path.parts or is_foreign:
-        raise FileProblem(f"its member {info.orig_filename!r} has a name that leads elsewhere; save it anew")
+        raise FileFormatError(
+            f"its member {info.orig_filename!r} has a name that leads elsewhere; save it anew"
+        )
     if info.flag_bits & _ENCRYPTED:
-        raise FileProblem(f"its member {name!r} is encrypted; save the file without a password")
+        raise FileFormatError(f"its member {name!r} is encrypted; save the file without a password")
     if info.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:
-        raise FileProblem(f"its member {name!r} is packed in a way that is not read; save it anew")
+        raise FileFormatError(f"its member {name!r} is packed in a way that is not read; save it anew")

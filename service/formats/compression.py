@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 import zstandard
 
 from service.formats.entries import Entry, FileFormat
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -68,7 +68,7 @@ class CompressedFormat:
             with tempfile.TemporaryFile() as whole:
                 while chunk := plain.read(_BUFFER_BYTES):
                     if whole.tell() + len(chunk) > MAX_BUFFERED_BYTES:
-                        raise FileProblem(
+                        raise FileFormatError(
                             f"it unpacks to more than {MAX_BUFFERED_BYTES:,} bytes; unpack it yourself first"
                         )
                     whole.write(chunk)
@@ -90,7 +90,7 @@ class _CountingReader:
 
 
 class _DecompressingReader(io.RawIOBase):
-    """Unpacked content of a compressed file; raises FileProblem for damage and beyond `MAX_RATIO`."""
+    """Unpacked content of a compressed file; raises FileFormatError for damage and beyond `MAX_RATIO`."""
 
     def __init__(self, source: BinaryIO, suffix: str) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class _DecompressingReader(io.RawIOBase):
         try:
             chunk = self._unpacker.read(len(view))
         except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
-            raise FileProblem(
+            raise FileFormatError(
                 f"it cannot be unpacked beyond {self._size_bytes:,} bytes: {error}; it is damaged or cut"
             ) from error
         self._size_bytes += len(chunk)
@@ -118,7 +118,7 @@ class _DecompressingReader(io.RawIOBase):
             self._size_bytes > MIN_RATIO_CHECK_BYTES
             and self._size_bytes > MAX_RATIO * self._counted.size_bytes
         ):
-            raise FileProblem(
+            raise FileFormatError(
                 f"it unpacks to more than {MAX_RATIO} times its size, which text does not; if it is "
                 "meant to, unpack it yourself first"
             )

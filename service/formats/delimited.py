@@ -12,7 +12,7 @@ from itertools import chain
 from typing import BinaryIO
 
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.lines import Line, read_lines
 from service.formats.parts import Part, Slot, entries_of, write_parts
 
@@ -81,10 +81,10 @@ class DelimitedFormat:
             if _is_number(column):
                 position = int(column) - 1
                 if not 0 <= position < len(first):
-                    raise FileProblem(f"there is no column {column}: line 1 has {len(first)}")
+                    raise FileFormatError(f"there is no column {column}: line 1 has {len(first)}")
             elif first.count(column) != 1:
                 problem = "no column" if column not in first else "more than one column"
-                raise FileProblem(
+                raise FileFormatError(
                     f"{problem} is called {column} in line 1; name those to translate, or number them: "
                     f"{', '.join(first)[:_MAX_SHOWN]}"
                 )
@@ -130,7 +130,7 @@ def read_records(lines: Iterator[Line], delimiter: str) -> Iterator[Record]:
     """Parse records lazily, without losing a byte.
 
     Raises:
-        FileProblem: a quoted cell does not end, or a lone carriage return is outside quotation marks.
+        FileFormatError: a quoted cell does not end, or a lone carriage return is outside quotation marks.
     """
     begun: Line | None = None
     cells: list[str] = []
@@ -156,7 +156,7 @@ def read_records(lines: Iterator[Line], delimiter: str) -> Iterator[Record]:
             yield Record(begun.number, begun.mark, tuple(cells), line.ending)
             begun, cells, num_characters = None, [], 0
     if begun is not None:
-        raise FileProblem(
+        raise FileFormatError(
             f"line {begun.number}: a cell begins with a quotation mark and does not end; double the "
             "quotation marks in cells, and put the cells in quotation marks"
         )
@@ -194,7 +194,7 @@ def _check_endings(cells: Sequence[str], number: int) -> None:
     for cell in cells:
         quoted = _QUOTED.match(cell) if "\r" in cell else None
         if "\r" in cell[0 if quoted is None else quoted.end() :]:
-            raise FileProblem(
+            raise FileFormatError(
                 f"line {number}: a carriage return stands alone; end lines with line feeds, and put cells "
                 "that have several lines in quotation marks"
             )
@@ -205,7 +205,7 @@ def _record_parts(record: Record, selected: Sequence[tuple[int, str]], delimiter
         yield record.content(delimiter)
         return
     if selected[-1][0] >= len(record.cells):
-        raise FileProblem(
+        raise FileFormatError(
             f"line {record.number} has {len(record.cells)} cells, and column {selected[-1][1]} would be "
             f"number {selected[-1][0] + 1}; fix the file"
         )

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.markup.options import MarkupOptions
 
-__all__ = ["Entry", "FileFormat", "FileOptions", "FileProblem"]
+__all__ = ["Entry", "FileFormat", "FileFormatError", "FileOptions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class FileFormat(Protocol):
             source: seekable file at its beginning.
 
         Raises:
-            FileProblem: the file is not of this format, damaged or unsafe.
+            FileFormatError: the file is not of this format, damaged or unsafe.
         """
         ...
 
@@ -61,6 +61,6 @@ class FileFormat(Protocol):
             target: written from its beginning; need not be seekable.
 
         Raises:
-            FileProblem: as for `read`, or the file's encoding cannot represent a text.
+            FileFormatError: as for `read`, or the file's encoding cannot represent a text.
         """
         ...

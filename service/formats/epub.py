@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 from service.formats.archives import XmlMember, read_entries, write_archive
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.inline_runs import collapse_space
 from service.formats.language_tags import matches_language, replace_language_tags
 from service.formats.text_units import TextUnit, decode, joined
@@ -83,7 +83,7 @@ class _Book:
             for name, kind in _chapters(archive, names, package)
         }
         if not members:
-            raise FileProblem("it names no chapters, so it is no book; save it anew")
+            raise FileFormatError("it names no chapters, so it is no book; save it anew")
         members |= {name: XmlMember(name, partial(self._package, f"{name}, ")) for name in packages}
         return list(members.values())
 
@@ -93,7 +93,7 @@ class _Book:
         try:
             tokens = xml_tokens(text, _XHTML if kind == _CHAPTER else _NCX)
         except MarkupError as error:
-            raise FileProblem(f"{before.removesuffix(', ')}: {error}") from error
+            raise FileFormatError(f"{before.removesuffix(', ')}: {error}") from error
         chapter = joined(token_blocks(tokens, MarkupLanguage.XML, before))
 
         def spell(texts: Sequence[str]) -> str:
@@ -141,9 +141,9 @@ def _chapters(archive: ZipFile, names: frozenset[str], package: str) -> Iterator
             continue
         name = posixpath.normpath(posixpath.join(folder, unquote(urlsplit(href).path)))
         if name not in names:
-            raise FileProblem(f"its member {name!r} is missing, which its package names; save it anew")
+            raise FileFormatError(f"its member {name!r} is missing, which its package names; save it anew")
         if name in encrypted:
-            raise FileProblem(f"its member {name!r} is encrypted; a book is read without protection only")
+            raise FileFormatError(f"its member {name!r} is encrypted; a book is read without protection only")
         yield name, kind
 
 
@@ -151,7 +151,7 @@ def _attributes(
     archive: ZipFile, names: frozenset[str], member: str, element: Name, wanted: tuple[str, str]
 ) -> Iterator[tuple[str, str]]:
     if member not in names:
-        raise FileProblem(f"its member {member!r} is missing, without which it is no book")
+        raise FileFormatError(f"its member {member!r} is missing, without which it is no book")
     with archive.open(member) as content:
         for part in xml_units(content, frozenset([element]), allows_doctype=True):
             if isinstance(part, Element):

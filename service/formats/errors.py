@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(eq=False)
-class FileProblem(Exception):  # noqa: N818 -- named like this project's other errors
+class FileFormatError(Exception):
     """Raised when a file cannot be read or written."""
 
     problem: str

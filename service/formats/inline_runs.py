@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from service.formats.entries import Entry
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.markup.escaping import escape_xml
 from service.markup.options import MarkupLanguage, MarkupOptions
 from service.markup.references import read_xml
@@ -62,7 +62,7 @@ class TextRun:
         """Return all items, with a translation of the entry.
 
         Raises:
-            FileProblem: the inline elements of the translation are not those of the entry.
+            FileFormatError: the inline elements of the translation are not those of the entry.
         """
         if text == self.entry.text:
             core = list(self.core)
@@ -103,8 +103,8 @@ class TextRun:
         halves = (mark for mark in marks if mark.is_half)  # another order would make elements cross
         return [next(halves) if item.is_half else item for item in items]
 
-    def _mismatch_error(self) -> FileProblem:
-        return FileProblem(
+    def _mismatch_error(self) -> FileFormatError:
+        return FileFormatError(
             f"{self.entry.place}: what stands among its words is not in its translation as it was;"
             " every element must be there once, well nested"
         )

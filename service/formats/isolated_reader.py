@@ -13,7 +13,7 @@ from itertools import count
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.frames import FrameKind, ReaderTask, frame, pack, pack_entry, read_frame, unpack
 from service.formats.known import open_format
 from service.formats.limits import apply_limits
@@ -45,7 +45,7 @@ def main() -> None:
         replies.write(frame(FrameKind.DONE))
     except BrokenPipeError:
         return  # the parent no longer waits
-    except FileProblem as error:
+    except FileFormatError as error:
         replies.write(frame(FrameKind.PROBLEM, pack(error.problem)))
     except MemoryError:
         replies.write(frame(FrameKind.OVER_MEMORY))
@@ -76,12 +76,12 @@ def _execute(request: ReaderTask, source: BinaryIO, requests: BinaryIO, replies:
 
 def _check_entry(entry: Entry) -> None:
     if len(entry.place) > MAX_PLACE_CHARACTERS:
-        raise FileProblem(
+        raise FileFormatError(
             f"{entry.place[:80]}...: the name of the place has {len(entry.place):,} characters, more than "
             f"{MAX_PLACE_CHARACTERS:,}; give it a shorter one"
         )
     if len(entry.text) > MAX_ENTRY_CHARACTERS:
-        raise FileProblem(
+        raise FileFormatError(
             f"{entry.place}: the text has {len(entry.text):,} characters, more than "
             f"{MAX_ENTRY_CHARACTERS:,}; split it"
         )

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import BinaryIO
 
 from service.formats.entries import Entry, FileFormat, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.frames import FrameKind, ReaderTask, frame, pack, read_frame, unpack, unpack_entry
 from service.formats.limits import FileLimits, cpu_limit_error, memory_limit_error, time_limit_error
 
@@ -34,7 +34,7 @@ class ReaderError(Exception):
     """A parser has a bug; the message is its traceback, or how its process ended."""
 
 
-class ReaderStopped(Exception):  # noqa: N818 -- clear without the suffix
+class ReaderStoppedError(Exception):
     """The reader process could not start, or was stopped from outside; the file is not at fault."""
 
 
@@ -42,8 +42,8 @@ class ReaderStopped(Exception):  # noqa: N818 -- clear without the suffix
 class IsolatedFormat:
     """A `FileFormat` that runs each call in a process of its own.
 
-    Sources must be regular files. Raises the errors of the format, `FileLimitExceeded`, `ReaderError` and
-    `ReaderStopped`.
+    Sources must be regular files. Raises the errors of the format, `FileLimitError`, `ReaderError` and
+    `ReaderStoppedError`.
     """
 
     inner: FileFormat
@@ -120,9 +120,9 @@ class _ReaderProcess:
         """Yield messages until the one that reports success.
 
         Raises:
-            FileProblem: the file cannot be read, or exceeds a limit.
+            FileFormatError: the file cannot be read, or exceeds a limit.
             ReaderFailed: a parser has a bug.
-            ReaderStopped: the process was stopped from outside.
+            ReaderStoppedError: the process was stopped from outside.
         """
         while True:
             kind, content = read_frame(self._read)
@@ -130,7 +130,7 @@ class _ReaderProcess:
                 case FrameKind.DONE:
                     return
                 case FrameKind.PROBLEM:
-                    raise FileProblem(unpack(content))
+                    raise FileFormatError(unpack(content))
                 case FrameKind.OVER_MEMORY:
                     raise memory_limit_error(self._limits.memory_bytes)
                 case FrameKind.UNEXPECTED:
@@ -158,16 +158,16 @@ class _ReaderProcess:
         if -status == signal.SIGXCPU:
             return cpu_limit_error(self._cpu_s)
         if -status in _STOP_SIGNALS:
-            return ReaderStopped(f"the process that reads files was sent {signal.Signals(-status).name}")
+            return ReaderStoppedError(f"the process that reads files was sent {signal.Signals(-status).name}")
         # C libraries abort when the process runs out of memory; the kernel kills when the machine does.
-        return FileProblem(
+        return FileFormatError(
             f"reading it was ended by {signal.Signals(-status).name}: it is damaged, or takes more than the "
             f"{self._limits.memory_bytes // 2**20:,} MiB of memory that are the limit of a file"
         )
 
 
 def _start_reader(source: int) -> subprocess.Popen[bytes]:
-    """Start a reader process that inherits the file's descriptor; raises ReaderStopped."""
+    """Start a reader process that inherits the file's descriptor; raises ReaderStoppedError."""
     environment = {
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         "TMPDIR": tempfile.gettempdir(),
@@ -184,4 +184,4 @@ def _start_reader(source: int) -> subprocess.Popen[bytes]:
             start_new_session=True,  # an interrupt at the terminal is only for the parent
         )
     except OSError as error:
-        raise ReaderStopped(f"no process to read files can be started: {error}") from error
+        raise ReaderStoppedError(f"no process to read files can be started: {error}") from error

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.lines import Line, read_lines
 from service.formats.parts import Part, Slot, entries_of, write_parts
 
@@ -57,7 +57,7 @@ class JsonLinesFormat:
             yield from _line_parts(line, walk.found)
         if missing and first_keys is not None:
             names = ", ".join(key for key in self._keys if key in missing)
-            raise FileProblem(
+            raise FileFormatError(
                 f"no line has the key {names}; name the keys to translate: the first line has "
                 f"{', '.join(first_keys)[:_MAX_SHOWN] or 'none'}"
             )
@@ -120,7 +120,7 @@ class _LineParser:
         """Check that nothing follows the object, which ended at `at`.
 
         Raises:
-            FileProblem: something follows it.
+            FileFormatError: something follows it.
         """
         at = _skip_space(self._line, at)
         if at < len(self._line):
@@ -140,7 +140,7 @@ class _LineParser:
                 self._check_unicode(value, path)
                 self.found.append(_String(at, end, value, path))
         elif is_selected and value is not None:
-            raise FileProblem(
+            raise FileFormatError(
                 f"line {self._number}, key {path}: it is no string; name keys of strings, or of lists of them"
             )
         return end
@@ -169,7 +169,7 @@ class _LineParser:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise FileProblem(
+            raise FileFormatError(
                 f"line {self._number}, key {path}: character {error.start + 1} is a lone surrogate, which is "
                 "no Unicode; mend the file"
             ) from error
@@ -182,8 +182,8 @@ class _LineParser:
             raise self._syntax_error(at, f"{name} is expected")
         return _skip_space(self._line, at + 1)
 
-    def _syntax_error(self, at: int, problem: str) -> FileProblem:
-        return FileProblem(f"line {self._number} is no JSON object: character {at + 1}: {problem}")
+    def _syntax_error(self, at: int, problem: str) -> FileFormatError:
+        return FileFormatError(f"line {self._number} is no JSON object: character {at + 1}: {problem}")
 
 
 def _join_path(path: str, name: str) -> str:

@@ -8,11 +8,11 @@ from typing import Protocol, cast
 
 from service.formats.compression import COMPRESSIONS, CompressedFormat
 from service.formats.entries import FileFormat, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.isolation import IsolatedFormat
 from service.formats.limits import FileLimits
 
-__all__ = ["COMPRESSIONS", "SUFFIXES", "are_alike", "installed_suffixes", "is_known", "open_format"]
+__all__ = ["COMPRESSIONS", "SUFFIXES", "have_same_format", "installed_suffixes", "is_known", "open_format"]
 
 _MAX_SHOWN_NAME = 80
 
@@ -81,16 +81,16 @@ def depends_on_languages(name: str) -> bool:
     """Return whether the entries of a file depend on the languages.
 
     Raises:
-        FileProblem: the suffix is unknown.
+        FileFormatError: the suffix is unknown.
     """
     return _format_and_compression(name)[0].depends_on_languages
 
 
-def are_alike(name: str, other: str) -> bool:
+def have_same_format(name: str, other: str) -> bool:
     """Return whether two file names have the same format and compression.
 
     Raises:
-        FileProblem: a suffix is unknown.
+        FileFormatError: a suffix is unknown.
     """
     return _format_and_compression(name) == _format_and_compression(other)
 
@@ -104,7 +104,7 @@ def open_format(name: str, options: FileOptions, limits: FileLimits | None = Non
         limits: limits of the separate process for untrusted files; None to use the calling process.
 
     Raises:
-        FileProblem: the suffix is unknown, or a required package is not installed.
+        FileFormatError: the suffix is unknown, or a required package is not installed.
     """
     suffix, compression = _split_suffixes(name)
     kind = _FORMATS[suffix]
@@ -119,12 +119,12 @@ def _format_and_compression(name: str) -> tuple[_FormatEntry, str]:
 
 
 def _split_suffixes(name: str) -> tuple[str, str]:
-    """Return one of `SUFFIXES`, and one of `COMPRESSIONS` or an empty string; raises FileProblem."""
+    """Return one of `SUFFIXES`, and one of `COMPRESSIONS` or an empty string; raises FileFormatError."""
     plain_name = _plain_name(name)
     suffix = _suffix_of(plain_name)
     if suffix is None:
         shown = name if len(name) <= _MAX_SHOWN_NAME else f"...{name[-_MAX_SHOWN_NAME:]}"
-        raise FileProblem(
+        raise FileFormatError(
             f"{shown!a} ends in nothing that can be translated; known are {', '.join(SUFFIXES)}, also "
             f"with {' or '.join(COMPRESSIONS)} after them"
         )
@@ -148,7 +148,7 @@ def _format_type(kind: _FormatEntry, suffix: str) -> _FormatType:
         extra = _EXTRAS.get((error.name or "").split(".")[0])
         if extra is None:
             raise
-        raise FileProblem(
+        raise FileFormatError(
             f"{suffix} files need {error.name}, which is not installed: pip install 'dragoman[{extra}]'"
         ) from error
     return cast("_FormatType", getattr(module, kind.name))

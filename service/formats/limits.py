@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 
 CPU_STEP_BYTES = 2**24
 """File size for which `FileLimits.cpu_s` is granted once."""
@@ -27,34 +27,34 @@ class FileLimits:
         return self.cpu_s * (1 + size_bytes // CPU_STEP_BYTES)
 
 
-class FileLimitExceeded(FileProblem):
+class FileLimitError(FileFormatError):
     """A file exceeded a limit, so reading it was stopped."""
 
 
-def memory_limit_error(memory_bytes: int) -> FileLimitExceeded:
+def memory_limit_error(memory_bytes: int) -> FileLimitError:
     """Return the error for a file that exceeds the memory limit."""
-    return FileLimitExceeded(
+    return FileLimitError(
         f"reading it takes more than {memory_bytes // _MIB:,} MiB of memory, the limit of a file; "
         "split it into smaller files"
     )
 
 
-def cpu_limit_error(cpu_s: float) -> FileLimitExceeded:
+def cpu_limit_error(cpu_s: float) -> FileLimitError:
     """Return the error for a file that exceeds the CPU time limit."""
-    return FileLimitExceeded(
+    return FileLimitError(
         f"reading it takes more than {cpu_s:,.0f} s of CPU time, the limit of a file of its size; "
         "split it into smaller files"
     )
 
 
-def time_limit_error(timeout_s: float) -> FileLimitExceeded:
+def time_limit_error(timeout_s: float) -> FileLimitError:
     """Return the error for a file in which nothing is found for too long."""
-    return FileLimitExceeded(
+    return FileLimitError(
         f"reading it found nothing for {timeout_s:,.0f} s, the limit of a file; split it into smaller files"
     )
 
 
-def are_enforceable() -> bool:
+def can_limit_processes() -> bool:
     """Return whether this platform can limit a process: it has the module `resource`."""
     return find_spec("resource") is not None
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import BinaryIO
 
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.line_bytes import BYTE_ORDER_MARK, split_line
 from service.formats.parts import Part, Slot, entries_of, write_parts
 
@@ -33,19 +33,19 @@ def read_lines(source: BinaryIO) -> Iterator[Line]:
     """Yield lines lazily, without losing a byte: only LF and CR LF end a line, no other character does.
 
     Raises:
-        FileProblem: at the first line that is not UTF-8 or longer than `MAX_LINE_BYTES`.
+        FileFormatError: at the first line that is not UTF-8 or longer than `MAX_LINE_BYTES`.
     """
     number = 0
     while line := source.readline(MAX_LINE_BYTES + len(BYTE_ORDER_MARK) + _MAX_ENDING_BYTES):
         number += 1
         mark, content, ending = split_line(line, number)
         if len(content) > MAX_LINE_BYTES:
-            raise FileProblem(f"line {number} is longer than {MAX_LINE_BYTES:,} bytes; part it")
+            raise FileFormatError(f"line {number} is longer than {MAX_LINE_BYTES:,} bytes; part it")
         try:
             text = content.decode()
         except UnicodeDecodeError as error:
             at = len(mark) + error.start + 1
-            raise FileProblem(
+            raise FileFormatError(
                 f"line {number} is not UTF-8: byte 0x{content[error.start]:02x} at position {at} of it; "
                 "convert the file to UTF-8 first"
             ) from error

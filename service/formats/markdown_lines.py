@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _match_cell(content: str, line: str, start: int) -> tuple[int, ...] | None:
     return (*columns, at)
 
 
-def _not_found(line: int) -> FileProblem:
-    return FileProblem(
+def _not_found(line: int) -> FileFormatError:
+    return FileFormatError(
         f"the text that begins at line {line + 1} cannot be told from its marks; part its lines"
     )

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 
 from service.formats.archives import XmlMember, read_entries, write_archive
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.inline_runs import Item, Kind, TextRun, collapse_space, pair_halves, text_runs
 from service.formats.nested import ParagraphFormat, WriteNested
 from service.formats.text_units import TextUnit
@@ -61,14 +61,14 @@ class OdtFormat:
 def _members(archive: ZipFile) -> Sequence[XmlMember]:
     names = archive.namelist()
     if "content.xml" not in names:
-        raise FileProblem("its member 'content.xml' is missing, without which it is no OpenDocument text")
+        raise FileFormatError("its member 'content.xml' is missing, without which it is no OpenDocument text")
     if _MANIFEST in names:
         with archive.open(_MANIFEST) as content:
             if any(
                 isinstance(part, Element)
                 for part in xml_units(content, frozenset([_ENCRYPTION]), allows_doctype=True)
             ):
-                raise FileProblem("it is encrypted; save it without a password")
+                raise FileFormatError("it is encrypted; save it without a password")
     return [
         XmlMember(name, partial(_parts, before))
         for name, before in (("content.xml", ""), ("styles.xml", "styles.xml, "))
@@ -132,7 +132,7 @@ def _spaces(number: int, prefix: str) -> str:
 def _num_spaces(element: Element) -> int:
     said = element.attribute("c", _TEXT) or "1"
     if not said.isascii() or not said.isdecimal() or len(said) > 4:  # noqa: PLR2004 -- up to 9,999 spaces
-        raise FileProblem(f"{element.open[:80]!r} has no sound number of spaces; save it anew")
+        raise FileFormatError(f"{element.open[:80]!r} has no sound number of spaces; save it anew")
     return int(said)
 
 

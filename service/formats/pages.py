@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from service.formats.encodings import CODECS_BY_LABEL, UTF_8, FileEncoding, encoding_from_mark
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 
 HEAD_BYTES = 1024
 """Prefix that declares the encoding (https://html.spec.whatwg.org/multipage/semantics.html#charset)."""
@@ -24,13 +24,13 @@ class Page:
         """Encode another text like this page; characters missing from its encoding become references.
 
         Raises:
-            FileProblem: a character can neither be encoded nor become a reference.
+            FileFormatError: a character can neither be encoded nor become a reference.
         """
         try:
             encoded = text.encode(self.writing.encoding, "xmlcharrefreplace")
         except UnicodeEncodeError as error:
             problem = f"its translation cannot be written in {self.writing.encoding}: {error.reason}"
-            raise FileProblem(problem) from error
+            raise FileFormatError(problem) from error
         return self.writing.byte_order_mark + encoded
 
 
@@ -38,14 +38,14 @@ def decode_page(content: bytes) -> Page:
     """Decode a page by its byte order mark, else by the encoding that it declares, else as UTF-8.
 
     Raises:
-        FileProblem: the page is in another encoding, or declares an unknown one.
+        FileFormatError: the page is in another encoding, or declares an unknown one.
     """
     writing = encoding_from_mark(content) or _declared_writing(content)
     try:
         text = content[len(writing.byte_order_mark) :].decode(writing.encoding)
     except UnicodeDecodeError as error:
         at = error.start + len(writing.byte_order_mark)
-        raise FileProblem(
+        raise FileFormatError(
             f"it is not in {writing.encoding}: byte {at} (counted from 0): {error.reason}; declare its "
             "encoding, or save it in UTF-8"
         ) from error
@@ -59,5 +59,7 @@ def _declared_writing(content: bytes) -> FileEncoding:
     label = declared[1].decode("ascii", errors="backslashreplace")
     known = CODECS_BY_LABEL.get(label.lower())
     if known is None:
-        raise FileProblem(f"it declares the encoding {label[:40]!r}, which is not known; save it in UTF-8")
+        raise FileFormatError(
+            f"it declares the encoding {label[:40]!r}, which is not known; save it in UTF-8"
+        )
     return FileEncoding(known)

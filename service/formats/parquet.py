@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 
 DEFAULT_COLUMN = "text"
 BATCH_ROWS = 1000
@@ -70,14 +70,14 @@ class ParquetFormat:
         for column in self._columns:
             if names.count(column) != 1:
                 problem = "no column" if column not in names else "more than one column"
-                raise FileProblem(
+                raise FileFormatError(
                     f"{problem} is called {column}; name those to translate: {', '.join(names)[:_MAX_SHOWN]}"
                 )
             kind = file.schema_arrow.field(column).type
             if not _holds_strings(kind):
-                raise FileProblem(f"column {column} holds {kind}; name columns that hold strings")
+                raise FileFormatError(f"column {column} holds {kind}; name columns that hold strings")
             if pa.types.is_dictionary(kind) and kind.ordered:
-                raise FileProblem(
+                raise FileFormatError(
                     f"the categories of column {column} have an order, which their translations would not "
                     "have; make it a column of strings"
                 )
@@ -94,7 +94,7 @@ class _GroupSize:
     def add(self, size_bytes: int) -> None:
         self.size_bytes += size_bytes
         if self.size_bytes > MAX_GROUP_BYTES:
-            raise FileProblem(
+            raise FileFormatError(
                 f"row group {self.group + 1} takes more than {MAX_GROUP_BYTES:,} bytes of memory; write the "
                 "file with smaller groups"
             )
@@ -152,7 +152,7 @@ def _fill_row(values: list[str | None], columns: Sequence[str], texts: Iterator[
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise FileProblem(
+            raise FileFormatError(
                 f"{_location(row, column)}: its translation cannot be written in UTF-8: character "
                 f"{error.start + 1} of it is a lone surrogate"
             ) from error
@@ -208,10 +208,10 @@ def _strings(batch: Any, columns: Sequence[str], group: int) -> list[list[str | 
 def _parquet_errors(name: str) -> Iterator[None]:
     try:
         yield
-    except FileProblem:
+    except FileFormatError:
         raise  # from the compressed file around this one
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise FileProblem(f"{name} cannot be read as Parquet: {error}") from error
+        raise FileFormatError(f"{name} cannot be read as Parquet: {error}") from error
 
 
 def _holds_strings(kind: Any) -> bool:

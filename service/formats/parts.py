@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from service.formats.entries import Entry
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 
 __all__ = ["Part", "Slot", "entries_of", "write_parts"]
 
@@ -37,7 +37,7 @@ def write_parts(parts: Iterable[Part], texts: Iterator[str], target: BinaryIO) -
     """Write the file with a text in each slot. If the text equals the entry, the slot keeps its bytes.
 
     Raises:
-        FileProblem: a text has a lone surrogate.
+        FileFormatError: a text has a lone surrogate.
         ValueError: there are fewer texts than slots, or more.
     """
     for part in parts:  # not `writelines`, which compressing files lack
@@ -55,7 +55,7 @@ def _slot_bytes(slot: Slot, text: str | None) -> bytes:
     try:
         return slot.spell(text)
     except UnicodeEncodeError as error:
-        raise FileProblem(
+        raise FileFormatError(
             f"{slot.entry.place}: its translation cannot be written in UTF-8: character {error.start + 1} of"
             " it is a lone surrogate"
         ) from error

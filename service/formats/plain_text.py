@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from service.formats.encodings import MAX_MARK_BYTES, UTF_8, FileEncoding, encoding_from_mark
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.lines import LinesFormat
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class _Utf8Reader(io.RawIOBase):
             text = self._decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
             at = self._num_read - num_pending + error.start
-            raise FileProblem(
+            raise FileFormatError(
                 f"it is not in {self._writing.encoding}, as its byte order mark says: byte {at} (counted "
                 f"from 0): {error.reason}; save it in UTF-8"
             ) from error

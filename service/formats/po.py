@@ -15,7 +15,7 @@ import polib
 
 from service.formats.encodings import codec_of_label
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.inline_runs import Item, TextRun, pair_halves, text_runs
 from service.formats.placeholders import split_placeholders
 from service.formats.text_units import TextUnit, decode, encode, end, entries_of, written
@@ -60,7 +60,7 @@ def _encoding(content: bytes) -> str:
         return "utf-8"
     encoding = codec_of_label(label)
     if encoding is None:
-        raise FileProblem(
+        raise FileFormatError(
             f"its header declares the encoding {label[:40]!r}, which is not known; save it in UTF-8"
         )
     return encoding
@@ -89,19 +89,19 @@ def _parts(text: str) -> Iterator[str | TextUnit]:
 def _parse_catalogue(lines: Sequence[str]) -> polib.POFile:
     for i, line in enumerate(lines):
         if _MAYBE_TEXT.match(line) and not _TEXT.fullmatch(line.strip()):
-            raise FileProblem(f"line {i + 1} has no text between two quotation marks; mend it")
+            raise FileFormatError(f"line {i + 1} has no text between two quotation marks; mend it")
     try:
         # The line end keeps polib from taking a text of one line for a file name.
         return polib.pofile("\n".join(_join_continuations(lines)) + "\n\n")
     except (OSError, ValueError, IndexError, UnicodeError) as error:
-        raise FileProblem(f"it is no catalogue that gettext reads: {error}; mend that line") from error
+        raise FileFormatError(f"it is no catalogue that gettext reads: {error}; mend that line") from error
 
 
 def _join_continuations(lines: Sequence[str]) -> list[str]:
     """Return the lines with each text on one line and without comments, for which polib takes quadratic time.
 
     Raises:
-        FileProblem: the header is too long.
+        FileFormatError: the header is too long.
     """
     kept: list[str] = []
     pieces: list[str] = []
@@ -121,7 +121,7 @@ def _join_continuations(lines: Sequence[str]) -> list[str]:
             kept[last] = f'{"".join(pieces)}"'
             is_header = kept[last] == 'msgid ""' or (is_header and not kept[last].startswith("msgid"))
             if is_header and len(kept[last]) > MAX_HEADER_CHARACTERS:
-                raise FileProblem(
+                raise FileFormatError(
                     f"line {last + 1}: the header is longer than {MAX_HEADER_CHARACTERS:,} characters"
                 )
         pieces, last = [bare[:-1]] if bare.endswith('"') else [], i
@@ -137,7 +137,9 @@ def _singular_form(header: str) -> int:
     try:
         return c2py(found[1].strip())(1)
     except (ValueError, ZeroDivisionError, RecursionError) as error:
-        raise FileProblem(f"its header's plural forms cannot be read: {error}; mend the header") from error
+        raise FileFormatError(
+            f"its header's plural forms cannot be read: {error}; mend the header"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import BinaryIO
 from dragoman.text.segmentation import segment
 from service.formats.cue_text import CueText, TagStyle, strip_tags
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.lines import Line, read_lines
 from service.formats.parts import Part, Slot, entries_of, write_parts
 
@@ -71,7 +71,7 @@ def _srt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
             continue
         timings = [i for i, line in enumerate(paragraph) if _SRT_TIMING.match(line.text)]
         if not (timings or has_begun):
-            raise FileProblem(
+            raise FileFormatError(
                 f"line {paragraph[0].number}: a cue with a timing is expected, "
                 "like 00:00:01,000 --> 00:00:02,000; this is no SubRip file"
             )
@@ -94,7 +94,7 @@ def _vtt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
     is_first = True
     for paragraph in _paragraphs(source):
         if is_first and not _VTT_FIRST.match(paragraph[0].text):
-            raise FileProblem("line 1: WEBVTT is expected; this is no WebVTT file")
+            raise FileFormatError("line 1: WEBVTT is expected; this is no WebVTT file")
         timing = next((i for i, line in enumerate(paragraph) if _VTT_TIMING in line.text), None)
         # Comments, styles and regions have no timing.
         end = len(paragraph) if timing is None or is_first else timing + 1
@@ -117,7 +117,7 @@ def _paragraphs(source: BinaryIO) -> Iterator[list[Line]]:
         paragraph.append(line)
         num_characters += len(line.text)
         if num_characters > MAX_PARAGRAPH_CHARACTERS:
-            raise FileProblem(
+            raise FileFormatError(
                 f"line {paragraph[0].number}: more than {MAX_PARAGRAPH_CHARACTERS:,} characters follow "
                 "without a blank line; these are no subtitles"
             )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from service.formats.entries import Entry
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,23 +83,23 @@ def decode(content: bytes, encoding: str) -> str:
     """Decode the content of a file.
 
     Raises:
-        FileProblem: it is in another encoding.
+        FileFormatError: it is in another encoding.
     """
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
         problem = f"it is not in {encoding}: byte {error.start} (counted from 0): {error.reason}"
-        raise FileProblem(f"{problem}; save it in UTF-8") from error
+        raise FileFormatError(f"{problem}; save it in UTF-8") from error
 
 
 def encode(text: str, encoding: str) -> bytes:
     """Encode text for a file.
 
     Raises:
-        FileProblem: the encoding lacks a character.
+        FileFormatError: the encoding lacks a character.
     """
     try:
         return text.encode(encoding)
     except UnicodeEncodeError as error:
         problem = f"{text[error.start : error.end]!a} of a translation cannot be written in {encoding}"
-        raise FileProblem(f"{problem}; save the file in UTF-8 and translate that") from error
+        raise FileFormatError(f"{problem}; save the file in UTF-8 and translate that") from error

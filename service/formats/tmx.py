@@ -5,7 +5,7 @@ from itertools import count
 from typing import IO, BinaryIO
 
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.inline_codes import parse_segment, write_segment
 from service.formats.inline_runs import TextRun
 from service.formats.language_tags import matches_language
@@ -66,7 +66,7 @@ class TmxFormat:
                 else self._unit(part, source_variants[0], number)
             )
         if number and not has_source:
-            raise FileProblem(
+            raise FileFormatError(
                 f"none of its {number} units has a segment in {wanted or UNDETERMINED}; name its language"
             )
 

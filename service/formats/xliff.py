@@ -11,7 +11,7 @@ from itertools import count
 from typing import IO, BinaryIO
 
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.inline_codes import (
     has_text_between_segments,
     marked_segments,
@@ -73,8 +73,8 @@ class XliffFormat:
         return f'{root[:-1]} trgLang="{self._target}">'
 
 
-def _no_xliff_error() -> FileProblem:
-    return FileProblem("there is no <xliff> in it, so it is no XLIFF file")
+def _no_xliff_error() -> FileFormatError:
+    return FileFormatError("there is no <xliff> in it, so it is no XLIFF file")
 
 
 def _unit(unit: Element, number: int) -> TextUnit | str:

@@ -14,7 +14,7 @@ def translated_xml(source: IO[bytes], texts: Iterator[str], parts: XmlParts) -> 
     """Yield a document with texts in place of its entries; characters its encoding lacks become references.
 
     Raises:
-        FileProblem: the document cannot be read.
+        FileFormatError: the document cannot be read.
         ValueError: there are fewer texts than entries.
     """
     encoding = encoding_of(source)
@@ -26,7 +26,7 @@ def write_xml(source: BinaryIO, texts: Iterator[str], target: BinaryIO, parts: X
     """Write a file that is one XML document, with texts in place of its entries.
 
     Raises:
-        FileProblem: the document cannot be read.
+        FileFormatError: the document cannot be read.
         ValueError: there are fewer texts than entries, or more.
     """
     for piece in translated_xml(source, texts, parts):  # noqa: FURB122 -- compressing files lack `writelines`

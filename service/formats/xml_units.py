@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 from xml.parsers import expat
 
 from service.formats.encodings import codec_of_label
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.markup.xml_tokens import MAX_DEPTH
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
@@ -117,7 +117,7 @@ def encoding_of(source: IO[bytes]) -> str:
         source: seekable; its position is restored.
 
     Raises:
-        FileProblem: the declared encoding is unknown.
+        FileFormatError: the declared encoding is unknown.
     """
     start = source.tell()
     head = source.read(1024)
@@ -134,7 +134,9 @@ def encoding_of(source: IO[bytes]) -> str:
     label = declared[1].decode()
     codec = codec_of_label(label)
     if codec is None:
-        raise FileProblem(f"it declares the encoding {label[:40]!r}, which is not known; save it in UTF-8")
+        raise FileFormatError(
+            f"it declares the encoding {label[:40]!r}, which is not known; save it in UTF-8"
+        )
     return codec
 
 
@@ -156,7 +158,7 @@ def xml_units(
         allows_doctype: whether a document type declaration is allowed; declarations of entities never are.
 
     Raises:
-        FileProblem: the document is not well-formed, is in another encoding, too deep or unsafe.
+        FileFormatError: the document is not well-formed, is in another encoding, too deep or unsafe.
     """
     encoding = encoding_of(source)
     decoder = codecs.getincrementaldecoder(encoding)()
@@ -169,7 +171,7 @@ def xml_units(
         try:
             text = decoder.decode(chunk, is_final)
         except UnicodeDecodeError as error:
-            raise FileProblem(f"it is not in {encoding}: {error.reason}; declare its encoding") from error
+            raise FileFormatError(f"it is not in {encoding}: {error.reason}; declare its encoding") from error
         yield from reader.feed(text.encode(), is_final=is_final)
 
 
@@ -253,7 +255,7 @@ class _Reader:
             if error.code == _NO_MEMORY:
                 raise MemoryError from error
             problem = f"{expat.ErrorString(error.code)}, line {error.lineno}, column {error.offset + 1}"
-            raise FileProblem(f"not well-formed XML: {problem}; mend it, or save it anew") from error
+            raise FileFormatError(f"not well-formed XML: {problem}; mend it, or save it anew") from error
         if is_final:
             self._events.append(_Event(self._buffer_start + len(self._buffer)))
 
@@ -313,7 +315,7 @@ class _Reader:
         if self._depth > MAX_DEPTH:
             raise _depth_error(MAX_DEPTH)
         if len(attributes) > MAX_ATTRIBUTES:
-            raise FileProblem(
+            raise FileFormatError(
                 f"an element has {len(attributes):,} attributes, more than {MAX_ATTRIBUTES:,}; save it in a "
                 "plainer form"
             )
@@ -340,7 +342,9 @@ class _Reader:
 
     def _start_doctype(self, *_: object) -> None:
         if not self._allows_doctype:
-            raise FileProblem("it declares a document type, which files of its kind have not; save it anew")
+            raise FileFormatError(
+                "it declares a document type, which files of its kind have not; save it anew"
+            )
         self._add()
         self._is_in_doctype = True
 
@@ -351,7 +355,7 @@ class _Reader:
         known = self._names.get(name)
         if known is None:
             if len(self._names) == MAX_NAMES:
-                raise FileProblem(
+                raise FileFormatError(
                     f"it has more than {MAX_NAMES:,} different names of elements and attributes; save it "
                     "in a plainer form"
                 )
@@ -359,8 +363,8 @@ class _Reader:
         return known
 
 
-def _depth_error(limit: int) -> FileProblem:
-    return FileProblem(f"more than {limit} elements are inside each other; save it in a plainer form")
+def _depth_error(limit: int) -> FileFormatError:
+    return FileFormatError(f"more than {limit} elements are inside each other; save it in a plainer form")
 
 
 def _name(name: str) -> tuple[Name, str]:
@@ -380,7 +384,7 @@ def _check_namespace(prefix: str | None, uri: str | None) -> None:
 
 def _check_length(name: str) -> None:
     if len(name) > MAX_NAME_CHARACTERS:
-        raise FileProblem(
+        raise FileFormatError(
             f"{name[:_MAX_SHOWN]!r}... has {len(name):,} characters, and a name may have "
             f"{MAX_NAME_CHARACTERS:,}; save it in a plainer form"
         )
@@ -390,13 +394,13 @@ def _reject_default(element: str, attribute: str, kind: str, default: str | None
     """Reject default values of attributes, which expat would add to each element."""
     del kind, required
     if default is not None:
-        raise FileProblem(
+        raise FileFormatError(
             f"attribute {attribute[:_MAX_SHOWN]!r} of {element[:_MAX_SHOWN]!r} is declared with a default; "
             "declarations of defaults are not read, so take them out"
         )
 
 
 def _reject_entity(name: str, *_: object) -> None:
-    raise FileProblem(
+    raise FileFormatError(
         f"entity {name[:_MAX_SHOWN]!r} is declared; declarations of entities are not read, so take them out"
     )

@@ -120,7 +120,7 @@ def field_error(name: str, problem: str) -> ApiError:
     return invalid_input([FieldProblem(field=name, problem=problem)], total=1)
 
 
-def content_type_of(request: Request) -> str:
+def media_type_of(request: Request) -> str:
     """Return the body's declared media type, in lower case and without parameters; empty if there is none."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
@@ -148,7 +148,7 @@ async def read_fields(request: Request) -> Fields:
     body = await read_body(request)
     if body.file is None and not body.content:
         return Fields(form=url)
-    kind = content_type_of(request)
+    kind = media_type_of(request)
     declared = request.headers.get("content-type", "")
     _require_utf_8(declared)
     files: list[BinaryIO] = request.scope[SPOOLED_FILES]

@@ -14,7 +14,7 @@ from service.accounts.callers import ANONYMOUS, Caller
 from service.accounts.keys import Scope
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
-from service.http.fields import DUPLICATE_FIELD, content_type_of
+from service.http.fields import DUPLICATE_FIELD, media_type_of
 from service.http.request_bodies import Body, parsed, read_body
 from service.http.surrogates import check_surrogates
 
@@ -111,7 +111,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def require_json_type(request: Request) -> None:
     """Raise an ApiError for a body that is not declared as JSON."""
     # Nearly all requests send exactly this value, and need no parsing.
-    if request.headers.get("content-type") != JSON and content_type_of(request) != JSON:
+    if request.headers.get("content-type") != JSON and media_type_of(request) != JSON:
         raise ApiError(
             ErrorKind.UNSUPPORTED_MEDIA_TYPE, "send JSON, with the header Content-Type: application/json"
         )

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.accounts.rates import network_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorForms, ErrorKind, FieldProblem, invalid_input
 from service.http.request_bodies import SPOOLED_FILES
-from service.http.uploads import Upload, UploadLimits, Uploads, client_of
+from service.http.uploads import TrackedUpload, UploadLimits, Uploads, client_of
 
 MIN_BYTES_PER_S = 16 * 1024
 """Minimum bytes per second of a streamed body; slower ones occupy a connection and a file for too long."""
@@ -148,7 +148,7 @@ class _BodyReceiver:
     """The body of one request while it is received."""
 
     def __init__(
-        self, bodies: _BodyCounter, upload: Upload, scope: Scope, receive: Receive, send: Send
+        self, bodies: _BodyCounter, upload: TrackedUpload, scope: Scope, receive: Receive, send: Send
     ) -> None:
         limits, path = bodies.limits, scope["path"]
         self._bodies = bodies

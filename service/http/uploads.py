@@ -34,9 +34,9 @@ class Uploads:
     _by_client: Counter[str] = field(default_factory=Counter)
 
     @contextmanager
-    def track(self, client: str) -> Iterator["Upload"]:
+    def track(self, client: str) -> Iterator["TrackedUpload"]:
         """Count a body until the block ends, which includes its response."""
-        upload = Upload(self, client)
+        upload = TrackedUpload(self, client)
         try:
             yield upload
         finally:
@@ -64,7 +64,7 @@ class Uploads:
 
 
 @dataclass(slots=True)
-class Upload:
+class TrackedUpload:
     """The counted bytes of one body."""
 
     uploads: Uploads

@@ -10,7 +10,7 @@ from service.jobs.job_runner import JobRunner
 from service.jobs.job_service import JobService
 from service.jobs.job_storage import JobStorage
 from service.jobs.routes import JobAuthenticator, job_routes
-from service.jobs.worker import Workers
+from service.jobs.worker import JobWorkers
 from service.settings import Settings
 from service.telemetry.worker_counters import WorkerCounters
 from service.translation.translation_service import TranslationService
@@ -23,7 +23,7 @@ FORM_BYTES = 2**20
 def open_job_service(
     storage: JobStorage, job_service: TranslationService, settings: Settings, counters: WorkerCounters
 ) -> JobService:
-    """Return the service that all APIs submit files to. Its workers run only within `Workers.working`.
+    """Return the service that all APIs submit files to. Its workers run only within `JobWorkers.working`.
 
     Raises:
         SettingsError: this platform cannot enforce the limits of file processing.
@@ -38,7 +38,7 @@ def open_job_service(
         job_service.cache_sharing,
         client_file_limits(settings),
     )
-    return JobService(storage, Workers(storage, runner, settings.jobs_at_a_time, counters), runner)
+    return JobService(storage, JobWorkers(storage, runner, settings.jobs_at_a_time, counters), runner)
 
 
 def jobs_api(

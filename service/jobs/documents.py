@@ -24,14 +24,14 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class AcceptedDocument:
     """A document that was accepted, with its key."""
 
     job: Job
     document_key: str
 
 
-class Documents:
+class DocumentService:
     """Adds, finds and reads documents through a `JobService`. Errors are the same as there."""
 
     def __init__(self, job_service: JobService) -> None:
@@ -46,7 +46,7 @@ class Documents:
         caller: Caller,
         *,
         problem_if_in_target: str | None = None,
-    ) -> Handed:
+    ) -> AcceptedDocument:
         """Accept a file, and charge for it.
 
         Args:
@@ -65,14 +65,16 @@ class Documents:
             sent = await _copy_upload(folder, content, job_request, document_key)
             if problem_if_in_target is not None and await self.job_service.is_in_target(sent):
                 ending = JobOutcome(JobState.FAILED, problem=problem_if_in_target)
-                return Handed(await self.job_service.add_ended(sent, caller, ending), document_key)
-            return Handed(await self.job_service.add(sent, caller), document_key)
+                return AcceptedDocument(await self.job_service.add_ended(sent, caller, ending), document_key)
+            return AcceptedDocument(await self.job_service.add(sent, caller), document_key)
 
-    async def add_unchanged(self, content: BinaryIO, job_request: JobRequest, caller: Caller) -> Handed:
+    async def add_unchanged(
+        self, content: BinaryIO, job_request: JobRequest, caller: Caller
+    ) -> AcceptedDocument:
         """Accept a file that is returned unchanged, without a charge."""
         return await self._add_ended(content, job_request, caller, JobOutcome(JobState.DONE))
 
-    async def add_failed(self, job_request: JobRequest, caller: Caller, problem: str) -> Handed:
+    async def add_failed(self, job_request: JobRequest, caller: Caller, problem: str) -> AcceptedDocument:
         """Add a document that cannot be translated, so that its sender finds the problem when polling."""
         return await self._add_ended(
             BytesIO(), job_request, caller, JobOutcome(JobState.FAILED, problem=problem)
@@ -133,11 +135,11 @@ class Documents:
 
     async def _add_ended(
         self, content: BinaryIO, job_request: JobRequest, caller: Caller, ending: JobOutcome
-    ) -> Handed:
+    ) -> AcceptedDocument:
         document_key = new_document_key()
         async with self.job_service.folder() as folder:
             sent = await _copy_upload(folder, content, job_request, document_key)
-            return Handed(await self.job_service.add_ended(sent, caller, ending), document_key)
+            return AcceptedDocument(await self.job_service.add_ended(sent, caller, ending), document_key)
 
 
 def unknown_document() -> ApiError:

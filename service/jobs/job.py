@@ -64,7 +64,7 @@ class NewJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredFile:
     """A file in the blob store."""
 
     blob: str
@@ -100,8 +100,8 @@ class Job:
     finished_at: datetime | None
     expires_at: datetime | None
     """When the job and its files are removed; None until the job has ended."""
-    result: Kept | None
-    errors: Kept | None
+    result: StoredFile | None
+    errors: StoredFile | None
     """List of entries that were not translated or were cut; None if there are none."""
     worker: str | None
     webhook_tries: int
@@ -150,8 +150,8 @@ class JobOutcome:
     state: JobState
     num_failed: int = 0
     problem: str | None = None
-    result: Kept | None = None
-    errors: Kept | None = None
+    result: StoredFile | None = None
+    errors: StoredFile | None = None
     refund_characters: int = 0
     """Charged characters that were not translated."""
     detected_source: str | None = None

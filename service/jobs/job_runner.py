@@ -11,15 +11,15 @@ from threading import Event
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.accounts.database import Database
-from service.batch.entry_translator import BATCH, RoutedEntries, Unchanged
+from service.batch.entry_translator import BATCH, RoutedEntryTranslator, UnchangedTranslator
 from service.batch.errors import JournalDamaged, OtherJob
 from service.batch.files import JobFile, read_entries, survey
 from service.batch.fingerprint import translator_facts
 from service.batch.journal import Journal
 from service.batch.lookup import look_up
 from service.batch.output_files import first_failure
-from service.batch.pending_entries import Chunks
-from service.batch.planning import beginning_of
+from service.batch.pending_entries import ChunkLimits
+from service.batch.planning import read_beginning
 from service.batch.progress import BatchProgress, BatchReport
 from service.batch.run import Job as BatchJob
 from service.batch.run import run_job
@@ -27,12 +27,12 @@ from service.batch.texts import EntryTranslator, Translated
 from service.formats.entries import FileOptions
 from service.formats.known import depends_on_languages, open_format
 from service.formats.limits import FileLimits
-from service.jobs.job import Job, JobRequest, Kept, RunProgress
+from service.jobs.job import Job, JobRequest, RunProgress, StoredFile
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.request import UNDETERMINED
 from service.translation.source_language import DetectionMode, ResolvedSource, resolve_source
 
-CHUNKS = Chunks(entries=200, seconds=1.0)
+CHUNKS = ChunkLimits(entries=200, seconds=1.0)
 """Bounds on what is lost when a worker dies, and on how long a cancelled job still runs."""
 UNKNOWN = Pair("und", "und")
 """Languages of a file that is only read, not translated."""
@@ -105,7 +105,7 @@ class JobRunner:
         """Read a whole file, so that a file that cannot be translated is rejected before it is queued.
 
         Raises:
-            FileProblem: its name has no known format, or an option does not fit the format.
+            FileFormatError: its name has no known format, or an option does not fit the format.
             InputProblem: it does not match its name, is damaged, is unsafe or exceeds a limit.
             InputError: its content depends on its languages, and these cannot be determined.
             BatchStopped: `stop` was set, or the process that reads the file was stopped.
@@ -201,12 +201,12 @@ class JobRunner:
     def _find_source(self, job_request: JobRequest, source: Path) -> ResolvedSource:
         undetermined = Pair(UNKNOWN.source, job_request.target or UNKNOWN.target)
         file = _job_file(job_request, source, source, undetermined, self.limits)
-        return resolve_source(beginning_of(file), job_request.target, job_request.model, self.router.routes)
+        return resolve_source(read_beginning(file), job_request.target, job_request.model, self.router.routes)
 
     def _translator(self, pair: Pair, job: Job) -> EntryTranslator:
         if pair.source == pair.target:
-            return Unchanged()
-        return RoutedEntries(
+            return UnchangedTranslator()
+        return RoutedEntryTranslator(
             self.router,
             pair.source,
             pair.target,
@@ -216,11 +216,11 @@ class JobRunner:
         )
 
 
-def keep(blob: str, file: Path) -> Kept:
+def keep(blob: str, file: Path) -> StoredFile:
     """Return the metadata to record for a file that is stored under the name `blob`."""
     with file.open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    return Kept(blob, file.stat().st_size, digest)
+    return StoredFile(blob, file.stat().st_size, digest)
 
 
 def _job_file(

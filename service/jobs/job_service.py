@@ -16,7 +16,7 @@ from dragoman.errors import InputError
 from dragoman.types import Pair
 from service.accounts.callers import Caller
 from service.batch.errors import BatchStopped, InputProblem
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
 from service.http.threads import run_in_thread
 from service.jobs.cleanup import remove
@@ -25,7 +25,7 @@ from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, new_
 from service.jobs.job_runner import EntryCounts, JobRunner, keep
 from service.jobs.job_storage import JobStorage
 from service.jobs.request_fields import require_pair
-from service.jobs.worker import INPUT, Workers
+from service.jobs.worker import INPUT, JobWorkers
 
 MAX_CONCURRENT_CHECKS = 2
 """Maximum number of files that are checked at the same time."""
@@ -46,7 +46,7 @@ class UploadedFile:
 class JobService:
     """Adds, looks up, cancels and removes jobs, on one event loop. Unless stated, methods raise ApiError."""
 
-    def __init__(self, storage: JobStorage, workers: Workers, runner: JobRunner) -> None:
+    def __init__(self, storage: JobStorage, workers: JobWorkers, runner: JobRunner) -> None:
         self.storage = storage
         self.workers = workers
         self.runner = runner
@@ -95,7 +95,7 @@ class JobService:
         """
 
         def look() -> bool:
-            with suppress(FileProblem, InputProblem, InputError):
+            with suppress(FileFormatError, InputProblem, InputError):
                 return self.runner.is_in_target(upload.job_request, upload.path)
             return False
 
@@ -123,7 +123,7 @@ class JobService:
             return await anyio.to_thread.run_sync(
                 lambda: self.runner.check(upload.job_request, upload.path, stop), limiter=self._check_limiter
             )
-        except FileProblem as error:
+        except FileFormatError as error:
             raise FileRejected(name, error.problem) from error
         except InputProblem as error:
             raise FileRejected(name, "; ".join(problem for _, problem in error.problems)) from error

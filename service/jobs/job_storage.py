@@ -51,7 +51,7 @@ class JobStorage:
     webhooks: WebhookOptions | None
 
 
-def open_jobs(settings: Settings, accounts: Accounts, opened: ExitStack) -> JobStorage | None:
+def open_job_storage(settings: Settings, accounts: Accounts, opened: ExitStack) -> JobStorage | None:
     """Open the storage of jobs; it is closed with `opened`. Return None if jobs are disabled.
 
     Raises:

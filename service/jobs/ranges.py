@@ -52,7 +52,7 @@ def requested_part(headers: Headers, size_bytes: int, etag: str) -> Part:
     return Part(start, stop, size_bytes, is_whole=False)
 
 
-def is_known(headers: Headers, etag: str) -> bool:
+def matches_etag(headers: Headers, etag: str) -> bool:
     """Return whether the client already has this version."""
     known = [each.strip().removeprefix("W/") for each in headers.get("if-none-match", "").split(",")]
     return etag in known or known == ["*"]

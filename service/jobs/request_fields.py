@@ -43,7 +43,7 @@ def read_job_request(fields: Fields, sent_name: str, webhooks: WebhookOptions | 
     if problems:
         raise invalid_input(problems, total=len(problems))
     return JobRequest(
-        file_name=own_name(fields.string("file_name") or sent_name),
+        file_name=base_name(fields.string("file_name") or sent_name),
         source=_code(fields, "source"),
         target=_code(fields, "target"),
         model=_code(fields, "model"),
@@ -76,18 +76,18 @@ def is_detected(job_request: JobRequest, detection: DetectionMode) -> bool:
     return detection.is_wanted(job_request.source)
 
 
-def without_folders(name: str) -> str:
+def strip_folders(name: str) -> str:
     """Return what follows the last path separator of any operating system."""
     return name.replace("\\", "/").rpartition("/")[2]
 
 
-def own_name(name: str) -> str:
+def base_name(name: str) -> str:
     """Return a file's name without its folders.
 
     Raises:
         ApiError: the name is empty, is too long or has control characters.
     """
-    last = without_folders(name)
+    last = strip_folders(name)
     if not last or len(last) > MAX_NAME_LENGTH or any(category(each) == CONTROL for each in last):
         raise field_error(
             "file",

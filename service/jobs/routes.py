@@ -33,9 +33,9 @@ from service.http.openapi import (
 )
 from service.jobs.errors import FileRejected, JobUnfinished, NoResult, UnknownJob
 from service.jobs.events import MAX_STREAMS, EventStream, job_events
-from service.jobs.job import ID_LENGTH, Job, JobState, Kept, is_job_id
+from service.jobs.job import ID_LENGTH, Job, JobState, StoredFile, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
-from service.jobs.ranges import RangeNotSatisfiable, is_known, requested_part
+from service.jobs.ranges import RangeNotSatisfiable, matches_etag, requested_part
 from service.jobs.request_fields import read_job_request
 from service.jobs.requests import CreateJobForm, JobOptionsIn, ListJobsQuery
 from service.jobs.responses import JobResponse, JobsResponse, job_response, present_page
@@ -265,7 +265,7 @@ def _add_result_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
         return await _file(connection, jobs, job.errors, f"{job.id}.errors.jsonl", JSON_LINES_OUT)
 
 
-def _result_of(job: Job) -> Kept:
+def _result_of(job: Job) -> StoredFile:
     if not job.has_ended:
         raise ApiError(ErrorKind.CONFLICT, str(JobUnfinished(job.state)))
     if job.result is None:
@@ -277,7 +277,7 @@ def _result_of(job: Job) -> Kept:
 
 
 async def _file(
-    connection: Request, jobs: JobAuthenticator, kept: Kept, name: str, media_type: str
+    connection: Request, jobs: JobAuthenticator, kept: StoredFile, name: str, media_type: str
 ) -> Response:
     etag = f'"{kept.sha256 or kept.blob.rpartition("-")[2]}"'
     headers = {
@@ -288,7 +288,7 @@ async def _file(
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
         "X-Content-Type-Options": "nosniff",
     }
-    if is_known(connection.headers, etag):
+    if matches_etag(connection.headers, etag):
         return Response(status_code=304, headers={"ETag": etag})
     try:
         part = requested_part(connection.headers, kept.size_bytes, etag)

@@ -8,7 +8,7 @@ from sqlalchemy import Row
 
 from service.batch.output_files import OnFailure
 from service.jobs.errors import JobUnreadable
-from service.jobs.job import Job, JobRequest, JobState, Kept, NewJob, WebhookState
+from service.jobs.job import Job, JobRequest, JobState, NewJob, StoredFile, WebhookState
 
 
 def new_row(new: NewJob, month: str, now: datetime) -> dict[str, Any]:
@@ -92,5 +92,5 @@ def _as_job(row: Row[Any]) -> Job:
     )
 
 
-def _kept(blob: str | None, size_bytes: int | None, sha256: str | None) -> Kept | None:
-    return None if blob is None else Kept(blob, size_bytes or 0, sha256 or "")
+def _kept(blob: str | None, size_bytes: int | None, sha256: str | None) -> StoredFile | None:
+    return None if blob is None else StoredFile(blob, size_bytes or 0, sha256 or "")

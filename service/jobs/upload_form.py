@@ -14,7 +14,7 @@ from typing import BinaryIO
 from fastapi import Request
 
 from service.http.errors import ApiError, ErrorKind
-from service.http.fields import Fields, content_type_of, field_error, read_query
+from service.http.fields import Fields, field_error, media_type_of, read_query
 from service.http.multipart import FormError, FormParser, PartLimits
 from service.http.request_bodies import require_no_encoding
 from service.http.threads import run_in_thread
@@ -54,7 +54,7 @@ async def receive(request: Request, folder: Path, max_bytes: int) -> ReceivedUpl
         ApiError: there is no file or more than one, it is too large, or the form cannot be read.
     """
     require_no_encoding(request)
-    kind = content_type_of(request)
+    kind = media_type_of(request)
     path = folder / secrets.token_hex(16)
     fields = read_query(request)
     if kind == MULTIPART:

@@ -21,7 +21,7 @@ import anyio
 from dragoman.errors import BundleError, InputError, MemoryBudgetExceeded, ProviderError, TranslatorClosed
 from service.accounts.errors import StoreError
 from service.batch.errors import BatchRejected, BatchStopped
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.http.errors import SERVER_FAILED, log_unexpected
 from service.http.threads import run_in_thread, run_on_daemon_thread
 from service.jobs.cleanup import sweep
@@ -77,7 +77,7 @@ class _Outcome:
     """Whether the job goes back because something failed."""
 
 
-class Workers:
+class JobWorkers:
     """Runs jobs while the block of `working` runs, on one event loop."""
 
     def __init__(
@@ -350,7 +350,7 @@ def _loggable(error: Exception) -> str:
 
 def _problem_for_owner(error: Exception) -> str:
     """Return why a job failed, for its owner. Log errors whose details the owner must not see."""
-    if isinstance(error, BatchRejected | FileProblem | InputError):
+    if isinstance(error, BatchRejected | FileFormatError | InputError):
         return str(error)
     if isinstance(error, BundleError | ProviderError):
         logger.error("a model cannot be opened: %s", error)

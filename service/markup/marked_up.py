@@ -19,7 +19,7 @@ from service.markup.xml_tokens import xml_tokens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MarkedUp:
+class ParsedMarkup:
     """Parsed markup."""
 
     language: MarkupLanguage
@@ -53,7 +53,7 @@ class MarkedUp:
         )
 
 
-def parse(markup: str, options: MarkupOptions) -> MarkedUp:
+def parse(markup: str, options: MarkupOptions) -> ParsedMarkup:
     """Find the running text in markup.
 
     Args:
@@ -66,4 +66,4 @@ def parse(markup: str, options: MarkupOptions) -> MarkedUp:
     """
     is_html = options.language is MarkupLanguage.HTML
     tokens = html_tokens(markup, options) if is_html else xml_tokens(markup, options)
-    return MarkedUp(options.language, tuple(blocks(tokens)))
+    return ParsedMarkup(options.language, tuple(blocks(tokens)))

@@ -21,7 +21,7 @@ from service.accounts.errors import StoreError
 from service.accounts.usage import Charge
 from service.http.limits import TextLimits
 from service.http.threads import run_in_thread
-from service.markup.marked_up import MarkedUp, parse
+from service.markup.marked_up import ParsedMarkup, parse
 from service.markup.options import MarkupError, MarkupOptions
 from service.telemetry.request_record import record_texts
 from service.translation.cache_partitions import CachePartitioning
@@ -89,7 +89,7 @@ class _Plan:
     """The plan for one text: its language, route and engine calls."""
 
     text: str
-    marked: MarkedUp | None
+    marked: ParsedMarkup | None
     target: str
     detected: DetectedSource | None
     """None if the caller named the source language."""
@@ -376,7 +376,7 @@ def _plan(
     return _Plan(text, marked, route.pair.target, detected, route, calls)
 
 
-def _parse(text: str, options: MarkupOptions) -> MarkedUp:
+def _parse(text: str, options: MarkupOptions) -> ParsedMarkup:
     try:
         return parse(text, options)
     except MarkupError as error:

@@ -9,7 +9,7 @@ from service.batch.files import JobFile
 from service.batch.journal import Journal
 from service.batch.journal_file import JournalFile
 from service.batch.output_files import OnFailure
-from service.batch.pending_entries import Chunks
+from service.batch.pending_entries import ChunkLimits
 from service.batch.run import Job
 from service.batch.texts import Outcome, Translated, Untranslated
 from service.formats.entries import Entry, FileOptions
@@ -64,7 +64,7 @@ def lines_file(folder: Path, name: str, lines: Sequence[str], pair: Pair = PAIR)
 def job_of(
     folder: Path, *files: JobFile, on_failure: OnFailure = OnFailure.SOURCE, chunk_entries: int = 4
 ) -> Job:
-    return Job(files, FACTS, folder / "errors.jsonl", on_failure, Chunks(chunk_entries, 3600.0))
+    return Job(files, FACTS, folder / "errors.jsonl", on_failure, ChunkLimits(chunk_entries, 3600.0))
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from typing import Any
 
 from service.batch import run
 from service.batch.journal_file import JournalFile
-from service.batch.pending_entries import Chunks
+from service.batch.pending_entries import ChunkLimits
 from service.cli import batch_job
 from service.formats import lines as lines_format  # noqa: F401 -- the same
 from tests.service import doubles
@@ -146,7 +146,7 @@ def kill_until_whole(folder: Path, whole: Whole, draw: random.Random) -> int:
 
 
 def main(seed: int, folder: Path, num_kills: int) -> None:
-    batch_job.CHUNKS = Chunks(entries=CHUNK_ENTRIES, seconds=3600.0)
+    batch_job.CHUNKS = ChunkLimits(entries=CHUNK_ENTRIES, seconds=3600.0)
     draw = random.Random(seed)  # noqa: S311 -- no secret
     JournalFile.open(folder / "warm-up").close()  # what SQLAlchemy makes ready once
     gc.collect()

@@ -14,7 +14,7 @@ from dragoman.types import Pair
 from service.batch.errors import InputChanged, InputProblem, JobCancelled, JournalDamaged, OtherJob
 from service.batch.journal import Journal
 from service.batch.output_files import OnFailure, reports_failures
-from service.batch.pending_entries import Chunks, PendingEntriesPass
+from service.batch.pending_entries import ChunkLimits, PendingEntriesPass
 from service.batch.progress import BatchProgress, BatchReport, ignore_progress
 from service.batch.run import Job, run_job
 from service.batch.texts import EntryTranslator
@@ -164,7 +164,7 @@ def test_chunks_are_kept_as_they_fill_and_as_time_passes(tmp_path: Path, journal
     pending = PendingEntriesPass(
         journal,
         len(LINES),
-        chunks=Chunks(entries=10, seconds=5.0),
+        chunks=ChunkLimits(entries=10, seconds=5.0),
         on_progress=ignore_progress,
         stop=threading.Event(),
         monotonic=lambda: now_s,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from service.batch.errors import InputProblem, OutputProblem
-from service.batch.file_mapping import FileMappings, find_places
+from service.batch.file_mapping import FileMappings, map_files
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def is_known(name: str) -> bool:
 
 
 def find(*inputs: str, output: str) -> FileMappings:
-    return find_places(inputs, output, is_known)
+    return map_files(inputs, output, is_known)
 
 
 def pairs(found: FileMappings) -> dict[str, str]:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.routing.router import Router
-from service.batch.entry_translator import BATCH, RoutedEntries, Unchanged
+from service.batch.entry_translator import BATCH, RoutedEntryTranslator, UnchangedTranslator
 from service.batch.texts import Translated, Untranslated
 from service.formats.entries import Entry
 from service.markup.options import MarkupLanguage, MarkupOptions
@@ -45,7 +45,7 @@ ENTRIES = {
 def test_what_becomes_of_an_entry_has_nothing_to_do_with_the_others(
     router: Router, names: list[str], read_ahead: int
 ) -> None:
-    translator = RoutedEntries(router, "de", "en", read_ahead=read_ahead)
+    translator = RoutedEntryTranslator(router, "de", "en", read_ahead=read_ahead)
     by_itself = {name: list(translator.translate([ENTRIES[name]])) for name in set(names)}
 
     outcomes = list(translator.translate(ENTRIES[name] for name in names))
@@ -57,13 +57,13 @@ def test_what_becomes_of_an_entry_has_nothing_to_do_with_the_others(
 def test_plain_text_is_translated_as_ever(router: Router) -> None:
     text = "Ich habe ein Haus. Guten Morgen!"
 
-    assert list(RoutedEntries(router, "de", "en").translate([Entry(text, "1")])) == [
+    assert list(RoutedEntryTranslator(router, "de", "en").translate([Entry(text, "1")])) == [
         Translated(alone(router, text))
     ]
 
 
 def test_markup_comes_back_around_what_it_held(router: Router) -> None:
-    (outcome,) = RoutedEntries(router, "de", "en").translate([ENTRIES["blocks"]])
+    (outcome,) = RoutedEntryTranslator(router, "de", "en").translate([ENTRIES["blocks"]])
 
     assert outcome == Translated(
         f"<p>{alone(router, 'Guten Morgen!')}</p><p>{alone(router, 'Ich habe ein Haus.')}</p>"
@@ -71,7 +71,9 @@ def test_markup_comes_back_around_what_it_held(router: Router) -> None:
 
 
 def test_plain_text_beside_markup_is_translated_as_alone(router: Router) -> None:
-    outcomes = list(RoutedEntries(router, "de", "en").translate([ENTRIES["marked"], ENTRIES["plain"]]))
+    outcomes = list(
+        RoutedEntryTranslator(router, "de", "en").translate([ENTRIES["marked"], ENTRIES["plain"]])
+    )
 
     assert outcomes[1] == Translated(alone(router, "Ich habe ein Haus."))
 
@@ -85,14 +87,14 @@ def test_plain_text_beside_markup_is_translated_as_alone(router: Router) -> None
     ],
 )
 def test_what_cannot_be_translated_says_why(router: Router, name: str, problem: str) -> None:
-    (outcome,) = RoutedEntries(router, "de", "en").translate([ENTRIES[name]])
+    (outcome,) = RoutedEntryTranslator(router, "de", "en").translate([ENTRIES[name]])
 
     assert isinstance(outcome, Untranslated)
     assert problem in outcome.problem
 
 
 def test_a_translation_that_reached_its_limit_is_said_to_be_cut(router: Router) -> None:
-    short = RoutedEntries(router, "de", "en", type(BATCH)(return_scores=False, max_length=1))
+    short = RoutedEntryTranslator(router, "de", "en", type(BATCH)(return_scores=False, max_length=1))
 
     (outcome,) = short.translate([ENTRIES["plain"]])
 
@@ -109,7 +111,7 @@ def test_no_more_is_read_than_is_under_way(router: Router) -> None:
             num_read += 1
             yield Entry(f"Ich habe {number} Haus.", "1")
 
-    outcomes = RoutedEntries(router, "de", "en", read_ahead=4).translate(entries())
+    outcomes = RoutedEntryTranslator(router, "de", "en", read_ahead=4).translate(entries())
     next(outcomes)
 
     assert num_read <= 4 * 4
@@ -119,4 +121,4 @@ def test_no_more_is_read_than_is_under_way(router: Router) -> None:
 def test_what_is_in_the_target_language_stays_as_it_is() -> None:
     entries = [*ENTRIES.values()]
 
-    assert list(Unchanged().translate(entries)) == [Translated(entry.text) for entry in entries]
+    assert list(UnchangedTranslator().translate(entries)) == [Translated(entry.text) for entry in entries]

@@ -13,7 +13,7 @@ import pytest
 from dragoman.decoding.options import DecodingOptions
 from dragoman.routing.router import Router, TranslatorOptions
 from service.batch.entry_keys import entry_key
-from service.batch.entry_translator import RoutedEntries
+from service.batch.entry_translator import RoutedEntryTranslator
 from service.batch.errors import JobCancelled, OtherJob
 from service.batch.fingerprint import translator_facts
 from service.batch.progress import BatchProgress
@@ -72,7 +72,9 @@ def test_the_real_engine_translates_on_nodes_as_it_does_here(new_place: Callable
     with Router.open({"tiny": bundle}, translators=TranslatorOptions(replicas=1)) as router:
         facts = translator_facts(router, [PAIR], DECODING)
         run_job(
-            alone.job(sources, facts), lambda pair: RoutedEntries(router, *pair, DECODING), alone.journal()
+            alone.job(sources, facts),
+            lambda pair: RoutedEntryTranslator(router, *pair, DECODING),
+            alone.journal(),
         )
     engine = RoutedEngine({"tiny": bundle}, (PAIR,), facts, DECODING)
 

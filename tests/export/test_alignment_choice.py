@@ -12,10 +12,10 @@ from dragoman.manifest import AlignmentHeads, ModelLimits
 from export import trained
 from export.__main__ import choose_alignment
 from export.alignment import default_alignment
-from export.bundle import BundleFacts, ExportError, write_bundle
+from export.bundle import BundleMetadata, ExportError, write_bundle
 from export.marian.alignment import read_alignment
 from export.model import ModelConfig
-from export.original import Original, WantedLanguages
+from export.original import Original, RequestedLanguages
 
 CHECKPOINT = Path(__file__).parents[1] / "tiny" / "checkpoint"
 TRAINED = AlignmentHeads(0, (3,), reads_token=True)
@@ -23,11 +23,11 @@ TRAINED = AlignmentHeads(0, (3,), reads_token=True)
 
 def original(alignment: AlignmentHeads | None = None) -> Original:
     """Two decoder layers of five heads."""
-    return dataclasses.replace(trained.load(CHECKPOINT, WantedLanguages()), alignment=alignment)
+    return dataclasses.replace(trained.load(CHECKPOINT, RequestedLanguages()), alignment=alignment)
 
 
 def written(folder: Path, model: Original, alignment: AlignmentHeads | None) -> AlignmentHeads:
-    facts = BundleFacts("tiny", "CC0-1.0", ModelLimits(48, 64), alignment=alignment)
+    facts = BundleMetadata("tiny", "CC0-1.0", ModelLimits(48, 64), alignment=alignment)
     write_bundle(folder, model, "fp32", facts, [])
     return read_bundle(folder).manifest.alignment
 

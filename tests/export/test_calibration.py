@@ -17,7 +17,7 @@ from export.calibration import (
     best_clip,
     cache_steps,
     calibrate,
-    maps_of_a_step,
+    decoder_step_layers,
 )
 from export.model import ModelConfig, Transformer
 from export.model.config import Activation
@@ -228,7 +228,7 @@ def test_maps_of_a_step_are_the_decoders_without_those_made_with_the_query_or_by
     attentions = [f"{kind}_attention.{name}" for kind in ("self", "cross") for name in ("query", "output")]
     names = [*attentions, "feed_forward.inner", "feed_forward.outer"]
 
-    found = maps_of_a_step(random_model())
+    found = decoder_step_layers(random_model())
 
     assert sorted(found) == sorted(f"decoder.{layer}.{name}" for layer in (0, 1) for name in names)
 
@@ -247,8 +247,8 @@ def test_a_recurrent_unit_has_ranges_and_no_self_kv(recurrent: Transformer) -> N
 
     for unit in units:
         assert calibration.ranges[f"{unit}.cell"] == calibration.ranges[f"{unit}.forget"]
-        assert f"{unit}.cell" in maps_of_a_step(recurrent)
-        assert f"{unit}.forget" not in maps_of_a_step(recurrent)
+        assert f"{unit}.cell" in decoder_step_layers(recurrent)
+        assert f"{unit}.forget" not in decoder_step_layers(recurrent)
     assert calibration.moments.keys() == {f"{units[0]}.cell"}
     assert steps.keys() == {
         f"decoder.{layer}.cross_attention.{part}" for layer in (0, 1) for part in ("key", "value")

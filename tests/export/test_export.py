@@ -21,7 +21,7 @@ from dragoman.manifest import DecodingDefaults, FileRecord, ModelLimits
 from dragoman.types import Pair
 from export import trained
 from export.bundle import (
-    BundleFacts,
+    BundleMetadata,
     ExportError,
     check_exportable,
     staged_folder,
@@ -31,8 +31,8 @@ from export.bundle import (
 from export.calibration import Calibration
 from export.graph.precision import CALIBRATED, PRECISIONS, make_writers, quantise_channels
 from export.model import ModelConfig
-from export.original import Original, WantedLanguages
-from export.samples import Text
+from export.original import Original, RequestedLanguages
+from export.samples import SampleText
 from export.validation import (
     MAX_LOGPROB_DIFFERENCE,
     MIN_EQUAL_SENTENCES,
@@ -43,15 +43,15 @@ from export.validation import (
 TINY = Path(__file__).parents[1] / "tiny"
 CHECKPOINT = TINY / "checkpoint"
 SENTENCES = Path(__file__).parents[2] / "export" / "sentences" / "de.txt"
-TEXTS = [Text(Pair("de", "en"), SENTENCES)]
+TEXTS = [SampleText(Pair("de", "en"), SENTENCES)]
 
 
-def facts() -> BundleFacts:
-    return BundleFacts("tiny", "CC0-1.0", ModelLimits(48, 64))
+def facts() -> BundleMetadata:
+    return BundleMetadata("tiny", "CC0-1.0", ModelLimits(48, 64))
 
 
 def original() -> Original:
-    return trained.load(CHECKPOINT, WantedLanguages())
+    return trained.load(CHECKPOINT, RequestedLanguages())
 
 
 def damage_weight(folder: Path, factor: float) -> None:
@@ -155,7 +155,7 @@ def test_a_folder_without_a_model_is_named_with_what_was_looked_for(tmp_path: Pa
 def test_validation_passes_what_export_wrote(tmp_path: Path) -> None:
     write_bundle(tmp_path, original(), "fp32", facts(), [])
 
-    report = validate_in_fresh_process(tmp_path, CHECKPOINT, WantedLanguages(), TEXTS)
+    report = validate_in_fresh_process(tmp_path, CHECKPOINT, RequestedLanguages(), TEXTS)
 
     assert report.problems == []
     assert report.num_equal == report.num_sentences >= 200
@@ -196,7 +196,7 @@ def test_whole_numbers_need_text_to_be_measured_on(precision: str, tmp_path: Pat
 
 def test_shortlists_are_for_the_precisions_whose_graphs_read_them(tmp_path: Path) -> None:
     calibration = Calibration({}, {})
-    taking = [name for name in PRECISIONS if make_writers(name, calibration).decoder.takes_shortlists]
+    taking = [name for name in PRECISIONS if make_writers(name, calibration).decoder.can_use_shortlists]
     assert taking == list(SHORTLIST_PRECISIONS)
 
     done = run_export(CHECKPOINT, tmp_path / "x", "--precision", "fp16", "--shortlist-of", TINY)
@@ -219,7 +219,7 @@ def test_validation_names_a_damaged_file(tmp_path: Path) -> None:
     shutil.copytree(TINY / "bundle-fp32", tmp_path, dirs_exist_ok=True)
     (tmp_path / "encoder.onnx").write_bytes(b"not a graph")
 
-    report = validate_in_fresh_process(tmp_path, CHECKPOINT, WantedLanguages(), TEXTS)
+    report = validate_in_fresh_process(tmp_path, CHECKPOINT, RequestedLanguages(), TEXTS)
 
     assert any("encoder.onnx" in problem for problem in report.problems)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dragoman.bundle import read_bundle
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import Manifest
-from export.model_card import Section, architecture_line, kept_limits, render_card
+from export.model_card import Section, architecture_line, read_known_limits, render_card
 
 ROOT = Path(__file__).parents[2]
 TINY = ROOT / "tests" / "tiny"
@@ -102,16 +102,16 @@ def test_the_shape_is_told_from_the_record_and_without_one_from_the_manifests_ow
 def test_known_limits_are_found_again_in_the_card_that_was_made_of_them(limits: str) -> None:
     sections = [Section("Known things", "none"), Section("Examples", "| ## Known limits |")]
 
-    assert kept_limits(render_card(TINY_MANIFEST, limits, sections)) == limits
+    assert read_known_limits(render_card(TINY_MANIFEST, limits, sections)) == limits
 
 
 @given(st.text(st.characters(codec="utf-8")))
 def test_whatever_limits_say_they_are_found_again(limits: str) -> None:
-    assert kept_limits(render_card(TINY_MANIFEST, limits)) == limits.strip()
+    assert read_known_limits(render_card(TINY_MANIFEST, limits)) == limits.strip()
 
 
 def test_a_card_without_known_limits_has_none_to_keep() -> None:
-    assert kept_limits("# a card\n\nKnown limits\n") is None
+    assert read_known_limits("# a card\n\nKnown limits\n") is None
 
 
 def test_scores_of_one_search_have_a_table_of_test_sets() -> None:

@@ -11,12 +11,12 @@ import pytest
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.types import Pair
-from export.original import ImportRejectedError, WantedLanguages
+from export.original import ImportRejectedError, RequestedLanguages
 from export.samples import choose_texts
 from export.sources import found, load_original
 
 CHECKPOINT = Path(__file__).parents[1] / "tiny" / "checkpoint"
-NOTHING_WANTED = WantedLanguages()
+NOTHING_WANTED = RequestedLanguages()
 
 
 def languages(sources: str, targets: str) -> Languages:
@@ -77,10 +77,10 @@ def test_files_of_two_kinds_are_refused_and_not_guessed_about(tmp_path: Path) ->
 
 
 def test_a_checkpoint_takes_the_languages_it_is_told_and_one_of_each(tmp_path: Path) -> None:
-    (pair,) = load_original(CHECKPOINT, WantedLanguages(("gsw",), ("en-GB",))).languages.pairs()
+    (pair,) = load_original(CHECKPOINT, RequestedLanguages(("gsw",), ("en-GB",))).languages.pairs()
     assert pair == Pair("gsw", "en-GB")
     with pytest.raises(ImportRejectedError, match="2 source languages were asked for"):
-        load_original(CHECKPOINT, WantedLanguages(("de", "nl"), ()))
+        load_original(CHECKPOINT, RequestedLanguages(("de", "nl"), ()))
     shutil.copytree(CHECKPOINT, tmp_path, dirs_exist_ok=True)
     (tmp_path / "training.json").unlink()
     with pytest.raises(ImportRejectedError, match="names no source language; give --source-lang"):

@@ -13,7 +13,7 @@ from service.formats import archives as module
 from service.formats.archives import XmlMember, opened, read_entries, write_archive
 from service.formats.docx import DocxFormat
 from service.formats.epub import EpubFormat
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.odt import OdtFormat
 from tests.formats.rewriting import OPTIONS, entries
 
@@ -35,13 +35,13 @@ def _named(name: str) -> bytes:
 def test_a_name_that_is_said_to_be_utf_8_and_is_not_is_refused() -> None:
     content = _archive(("ä.xml", b"a"), kind=ZIP_STORED).replace("ä".encode(), b"\x80\x80")
 
-    with pytest.raises(FileProblem, match="not UTF-8"), opened(BytesIO(content)):
+    with pytest.raises(FileFormatError, match="not UTF-8"), opened(BytesIO(content)):
         pass
 
 
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "C:/x", "a\\..\\x", "..", "a\0b"])
 def test_names_that_lead_elsewhere_are_refused(name: str) -> None:
-    with pytest.raises(FileProblem, match="leads elsewhere"), opened(BytesIO(_named(name))):
+    with pytest.raises(FileFormatError, match="leads elsewhere"), opened(BytesIO(_named(name))):
         pass
 
 
@@ -49,7 +49,7 @@ def test_names_of_members_are_limited() -> None:
     content = _archive(("a" * (module.MAX_NAME_CHARACTERS + 1), b"x"))
 
     with (
-        pytest.raises(FileProblem, match="a name of 1,001 characters, more than 1,000"),
+        pytest.raises(FileFormatError, match="a name of 1,001 characters, more than 1,000"),
         opened(BytesIO(content)),
     ):
         pass
@@ -68,14 +68,17 @@ def test_encrypted_members_are_refused() -> None:
         content[content.index(signature) + offset] |= 1
 
     problem = r"'a\.xml' is encrypted; save the file without a password"
-    with pytest.raises(FileProblem, match=problem), opened(BytesIO(bytes(content))):
+    with pytest.raises(FileFormatError, match=problem), opened(BytesIO(bytes(content))):
         pass
 
 
 def test_what_packs_too_well_is_refused_before_it_is_unpacked() -> None:
     bomb = _archive(("a.xml", bytes(module.MIN_RATIO_CHECK_BYTES + 1)))
 
-    with pytest.raises(FileProblem, match=f"over {module.MAX_RATIO} times its size"), opened(BytesIO(bomb)):
+    with (
+        pytest.raises(FileFormatError, match=f"over {module.MAX_RATIO} times its size"),
+        opened(BytesIO(bomb)),
+    ):
         pass
 
 
@@ -89,10 +92,10 @@ def test_too_much_is_refused_by_what_the_archive_says(monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "MAX_MEMBERS", 2)
 
     large = _archive(("a", b"x" * 6), ("b", b"x" * 5))
-    with pytest.raises(FileProblem, match="unpacks to 11 bytes, more than 10"), opened(BytesIO(large)):
+    with pytest.raises(FileFormatError, match="unpacks to 11 bytes, more than 10"), opened(BytesIO(large)):
         pass
     many = _archive(("a", b""), ("b", b""), ("c", b""))
-    with pytest.raises(FileProblem, match="has 3 members, more than 2"), opened(BytesIO(many)):
+    with pytest.raises(FileFormatError, match="has 3 members, more than 2"), opened(BytesIO(many)):
         pass
 
 
@@ -103,7 +106,7 @@ def test_a_size_that_is_a_lie_is_found_when_the_member_is_read() -> None:
     def members(_: ZipFile) -> Sequence[XmlMember]:
         return [XmlMember("a.xml", lambda stream: iter([stream.read().decode()]))]
 
-    with pytest.raises(FileProblem, match="no sound zip archive"):
+    with pytest.raises(FileFormatError, match="no sound zip archive"):
         list(read_entries(BytesIO(bytes(content)), members))
 
 
@@ -114,20 +117,20 @@ def test_members_that_overlap_are_refused() -> None:
         struct.pack_into("<I", content, at + 20, len(content) - 1)
         at = content.find(b"PK\x01\x02", at + 1)
 
-    with pytest.raises(FileProblem, match="overlap"), opened(BytesIO(bytes(content))):
+    with pytest.raises(FileFormatError, match="overlap"), opened(BytesIO(bytes(content))):
         pass
 
 
 def test_members_of_one_name_are_refused() -> None:
     content = _archive(("a", b"1"), ("b", b"2"), kind=ZIP_STORED).replace(b"b", b"a")
 
-    with pytest.raises(FileProblem, match="there twice"), opened(BytesIO(content)):
+    with pytest.raises(FileFormatError, match="there twice"), opened(BytesIO(content)):
         pass
 
 
 def test_other_ways_of_packing_are_refused() -> None:
     with (
-        pytest.raises(FileProblem, match="packed in a way"),
+        pytest.raises(FileFormatError, match="packed in a way"),
         opened(BytesIO(_archive(("a", b"x"), kind=ZIP_BZIP2))),
     ):
         pass
@@ -138,7 +141,7 @@ def test_other_ways_of_packing_are_refused() -> None:
 def test_what_is_no_file_of_its_kind_is_refused(
     file_format: DocxFormat | OdtFormat | EpubFormat, content: bytes
 ) -> None:
-    with pytest.raises(FileProblem):
+    with pytest.raises(FileFormatError):
         entries(file_format, content)
 
 
@@ -156,7 +159,7 @@ def test_damage_is_a_problem_of_the_file_or_none(changes: list[tuple[int, int]])
         content[at] = value
     try:
         found = entries(OdtFormat(OPTIONS), bytes(content))
-    except FileProblem:
+    except FileFormatError:
         return
     assert len(found) <= 1
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from service.formats import compression
 from service.formats.compression import COMPRESSIONS, CompressedFormat
 from service.formats.entries import Entry, FileFormat, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.lines import LinesFormat
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -97,7 +97,7 @@ def test_a_file_that_is_cut_is_refused_wherever_it_is(suffix: str, *, is_streame
     file_format = CompressedFormat(LINES, suffix, is_streamed)
 
     for size in range(1, len(whole), 7):
-        with pytest.raises(FileProblem, match=r"^it cannot be unpacked beyond [\d,]+ bytes: "):
+        with pytest.raises(FileFormatError, match=r"^it cannot be unpacked beyond [\d,]+ bytes: "):
             read(file_format, whole[:size])
 
 
@@ -111,13 +111,13 @@ def test_damage_is_told(suffix: str) -> None:
         compressor = zstandard.ZstdCompressor(write_checksum=True)
         whole = bytearray(compressor.compress(b"".join(b"Satz %d\n" % (i * i) for i in range(200))))
         whole[-1] ^= 0xFF
-    with pytest.raises(FileProblem, match=r"it is damaged or cut$"):
+    with pytest.raises(FileFormatError, match=r"it is damaged or cut$"):
         read(file_format, bytes(whole))
 
 
 @SUFFIXES
 def test_what_is_not_compressed_is_refused(suffix: str) -> None:
-    with pytest.raises(FileProblem, match=r"^it cannot be unpacked beyond 0 bytes: "):
+    with pytest.raises(FileFormatError, match=r"^it cannot be unpacked beyond 0 bytes: "):
         read(CompressedFormat(LINES, suffix, is_streamed=True), b"Hallo\n")
 
 
@@ -129,7 +129,7 @@ def test_a_file_that_unpacks_to_far_more_than_text_does_is_refused(
     bomb = compressed(b"\n" * 2**21, suffix)
 
     assert len(bomb) * compression.MAX_RATIO < 2**21
-    with pytest.raises(FileProblem, match=r"^it unpacks to more than 200 times its size"):
+    with pytest.raises(FileFormatError, match=r"^it unpacks to more than 200 times its size"):
         read(CompressedFormat(LINES, suffix, is_streamed=True), bomb)
 
 
@@ -139,7 +139,7 @@ def test_what_must_be_unpacked_as_a_whole_has_a_limit(suffix: str, monkeypatch: 
     content = compressed(b"a\n" * 50_001, suffix)
 
     with pytest.raises(
-        FileProblem, match=r"^it unpacks to more than 100,000 bytes; unpack it yourself first"
+        FileFormatError, match=r"^it unpacks to more than 100,000 bytes; unpack it yourself first"
     ):
         read(CompressedFormat(LINES, suffix, is_streamed=False), content)
     assert len(read(CompressedFormat(LINES, suffix, is_streamed=True), content)) == 50_001
@@ -151,7 +151,7 @@ import io, resource, sys, zstandard
 sys.path.insert(0, ".")
 from service.formats.compression import CompressedFormat
 from service.formats.entries import FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.lines import LinesFormat
 packed = io.BytesIO()
 with zstandard.ZstdCompressor().stream_writer(packed, closefd=False) as writer:
@@ -161,7 +161,7 @@ lines = CompressedFormat(LinesFormat(FileOptions("de", "en")), ".zst", is_stream
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     list(lines.read(io.BytesIO(packed.getvalue())))
-except FileProblem as problem:
+except FileFormatError as problem:
     print(problem)
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from service.formats.delimited import CommaFormat, DelimitedFormat, TabFormat
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=8)
 cells_with_marks = st.text('ab,;\t"\n ü', max_size=6) | cells
@@ -90,7 +90,7 @@ def test_translations_are_read_back_from_their_cells(
 def test_whatever_is_not_refused_is_what_csv_reads(text: str) -> None:
     try:
         entries = read(of("1"), text.encode())
-    except FileProblem:
+    except FileFormatError:
         return
     records = list(csv.reader(io.StringIO(text, newline="")))
     assert [entry.text for entry in entries] == [row[0] for row in records if row and row[0].strip()]
@@ -181,7 +181,7 @@ def test_an_empty_file_has_no_entries() -> None:
 def test_bad_tables_are_refused_with_their_place(
     columns: tuple[str, ...], content: bytes, problem: str
 ) -> None:
-    with pytest.raises(FileProblem, match=f"^{problem}"):
+    with pytest.raises(FileFormatError, match=f"^{problem}"):
         read(of(*columns), content)
 
 
@@ -195,7 +195,9 @@ def test_a_quotation_mark_that_is_not_closed_does_not_gather_the_file() -> None:
             return b'"' + b"a" * 9_999 + b"\n" if self.num_lines == 1 else b"a" * 9_999 + b"\n"
 
     source = Endless()
-    with pytest.raises(FileProblem, match=r"^line 1: a cell begins with a quotation mark and does not end"):
+    with pytest.raises(
+        FileFormatError, match=r"^line 1: a cell begins with a quotation mark and does not end"
+    ):
         list(of("1").read(source))
     assert source.num_lines < 1100
 

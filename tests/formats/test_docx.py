@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.formats.docx import DocxFormat
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
 from tests.markup.translations import SEEDS
 
@@ -388,5 +388,5 @@ def test_an_empty_text_takes_words_only() -> None:
 def test_what_is_no_sound_document_is_refused(name: str, old: bytes, new: bytes, problem: str) -> None:
     content = _replaced(_with_paragraph("<w:r><w:t>Wort</w:t></w:r>"), name, old, new)
 
-    with pytest.raises(FileProblem, match=problem):
+    with pytest.raises(FileFormatError, match=problem):
         entries(DOCX, content)

@@ -10,9 +10,9 @@ from zipfile import ZipFile, is_zipfile
 
 import pytest
 
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.known import open_format
-from service.formats.limits import FileLimitExceeded, FileLimits
+from service.formats.limits import FileLimitError, FileLimits
 from service.formats.xml_units import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAMES
 from service.markup.marked_up import parse
 from service.markup.options import MarkupError, MarkupLanguage, MarkupOptions
@@ -34,7 +34,7 @@ def _read(hostile: Hostile, n: int) -> None:
     try:
         for _ in open_format(hostile.name, OPTIONS).read(io.BytesIO(hostile.make(n))):
             pass
-    except FileProblem as error:
+    except FileFormatError as error:
         assert len(error.problem) < 1000  # noqa: PT017 -- nothing of a file's size is told
 
 
@@ -126,9 +126,9 @@ def test_long_files_are_read_or_refused_within_the_limit_of_cpu_time(
         try:
             for _ in open_format(case[0], OPTIONS, FileLimits(cpu_s=30)).read(source):
                 pass
-        except FileLimitExceeded:
+        except FileLimitError:
             raise
-        except FileProblem:
+        except FileFormatError:
             return
 
 
@@ -144,7 +144,7 @@ def test_long_files_are_read_or_refused_within_the_limit_of_cpu_time(
     ],
 )
 def test_names_attributes_and_depth_of_xml_are_limited(title: str, n: int, problem: str) -> None:
-    with pytest.raises(FileProblem, match=problem):
+    with pytest.raises(FileFormatError, match=problem):
         entries(open_format("a.xliff", OPTIONS), XML[title](n).encode())
 
 
@@ -160,7 +160,7 @@ def test_only_encodings_of_text_are_accepted(codec: str) -> None:
         "a.html": f'<meta charset="{codec}"><p>a</p>',
     }
     for name, content in files.items():
-        with pytest.raises(FileProblem, match=f"declares the encoding '{codec}', which is not known"):
+        with pytest.raises(FileFormatError, match=f"declares the encoding '{codec}', which is not known"):
             entries(open_format(name, OPTIONS), content.encode())
 
 
@@ -182,5 +182,5 @@ def test_references_may_have_any_number_of_digits() -> None:
 
 
 def test_plural_forms_of_gettext_have_small_numbers() -> None:
-    with pytest.raises(FileProblem, match="line 3 has no text between two quotation marks"):
+    with pytest.raises(FileFormatError, match="line 3 has no text between two quotation marks"):
         entries(open_format("a.po", OPTIONS), PO_TEXTS["a large index"](5000).encode())

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.html import HtmlFormat
 from service.markup.marked_up import parse
 from service.markup.options import MarkupLanguage, MarkupOptions
@@ -107,5 +107,5 @@ def test_a_declared_encoding_is_kept_and_what_it_lacks_becomes_references() -> N
 
 
 def test_unknown_encodings_are_refused() -> None:
-    with pytest.raises(FileProblem, match="klingon"):
+    with pytest.raises(FileFormatError, match="klingon"):
         entries(PAGES, b'<meta charset="klingon"><p>x</p>')

@@ -14,10 +14,10 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from service.formats.entries import FileFormat
-from service.formats.errors import FileProblem
-from service.formats.isolation import IsolatedFormat, ReaderError, ReaderStopped
+from service.formats.errors import FileFormatError
+from service.formats.isolation import IsolatedFormat, ReaderError, ReaderStoppedError
 from service.formats.known import open_format
-from service.formats.limits import FileLimitExceeded, FileLimits
+from service.formats.limits import FileLimitError, FileLimits
 from tests.formats.rewriting import OPTIONS, shouted
 
 ROOMY = FileLimits()
@@ -97,21 +97,21 @@ def test_a_file_that_takes_too_much_memory_is_refused_with_the_limit_named(tmp_p
     path = _saved(tmp_path, "a.html", b"")
     os.truncate(path, 2**28)
 
-    with path.open("rb") as source, pytest.raises(FileLimitExceeded, match="more than 128 MiB of memory"):
+    with path.open("rb") as source, pytest.raises(FileLimitError, match="more than 128 MiB of memory"):
         list(_isolated("a.html", FileLimits(memory_bytes=2**27)).read(source))
 
 
 def test_a_file_that_takes_too_much_cpu_time_is_refused_with_the_limit_named(tmp_path: Path) -> None:
     path = _saved(tmp_path, "a.html", b"<b>x</b> " * 1_000_000)
 
-    with path.open("rb") as source, pytest.raises(FileLimitExceeded, match="more than 1 s of CPU time"):
+    with path.open("rb") as source, pytest.raises(FileLimitError, match="more than 1 s of CPU time"):
         list(_isolated("a.html", FileLimits(cpu_s=1)).read(source))
 
 
 def test_a_file_in_which_nothing_is_found_for_long_is_refused_with_the_limit_named(tmp_path: Path) -> None:
     path = _saved(tmp_path, "a.html", b"<b>x</b> " * 1_000_000)
 
-    with path.open("rb") as source, pytest.raises(FileLimitExceeded, match="found nothing for 0 s"):
+    with path.open("rb") as source, pytest.raises(FileLimitError, match="found nothing for 0 s"):
         list(_isolated("a.html", FileLimits(timeout_s=0.001)).read(source))
 
 
@@ -134,7 +134,7 @@ def test_larger_files_may_take_more_cpu_time() -> None:
 def test_problems_of_the_format_come_as_they_are(tmp_path: Path) -> None:
     path = _saved(tmp_path, "a.srt", b"no subtitles\n")
 
-    with path.open("rb") as source, pytest.raises(FileProblem, match="line 1: a cue with a timing"):
+    with path.open("rb") as source, pytest.raises(FileFormatError, match="line 1: a cue with a timing"):
         list(_isolated("a.srt").read(source))
 
 
@@ -144,7 +144,7 @@ def test_entries_that_would_fill_the_memory_of_whoever_reads_are_refused(tmp_pat
 
     with (
         path.open("rb") as source,
-        pytest.raises(FileProblem, match=r"has 2,005 characters, more than 1,000"),
+        pytest.raises(FileFormatError, match=r"has 2,005 characters, more than 1,000"),
     ):
         list(_isolated("a.xliff").read(source))
 
@@ -185,7 +185,7 @@ def test_a_reader_that_is_told_to_end_is_not_the_fault_of_the_file(tmp_path: Pat
         next(found)
         [reader] = _children() - others
         os.kill(reader, signal.SIGHUP)
-        with pytest.raises(ReaderStopped, match="SIGHUP"):
+        with pytest.raises(ReaderStoppedError, match="SIGHUP"):
             list(found)
 
 
@@ -198,7 +198,7 @@ def test_a_reader_that_is_killed_is_a_problem_of_the_file(tmp_path: Path) -> Non
         next(found)
         [reader] = _children() - others
         os.kill(reader, signal.SIGKILL)
-        with pytest.raises(FileProblem, match="ended by SIGKILL"):
+        with pytest.raises(FileFormatError, match="ended by SIGKILL"):
             list(found)
 
 

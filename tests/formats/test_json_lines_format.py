@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.json_lines import JsonLinesFormat
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
@@ -120,7 +120,7 @@ def test_lines_may_lack_a_key_or_have_nothing_for_it() -> None:
 
 
 def test_a_key_that_no_line_has_is_refused_with_those_there_are() -> None:
-    with pytest.raises(FileProblem, match=r"^no line has the key text; .*the first line has id, body$"):
+    with pytest.raises(FileFormatError, match=r"^no line has the key text; .*the first line has id, body$"):
         read(b'{"id": 1, "body": "a"}\n{"id": 2}\n')
 
 
@@ -145,7 +145,7 @@ def test_a_key_that_no_line_has_is_refused_with_those_there_are() -> None:
     ],
 )
 def test_bad_lines_are_refused_with_their_place(line: bytes, problem: str) -> None:
-    with pytest.raises(FileProblem, match=f"^{problem}"):
+    with pytest.raises(FileFormatError, match=f"^{problem}"):
         read(b'{"text": "a"}\n' + line + b"\n")
 
 
@@ -154,7 +154,7 @@ def test_bad_lines_are_refused_with_their_place(line: bytes, problem: str) -> No
 def test_whatever_is_read_is_read_or_refused(content: bytes) -> None:
     try:
         entries = read(content)
-    except FileProblem:
+    except FileFormatError:
         return
     assert written(content, [entry.text for entry in entries]) == content
 
@@ -170,5 +170,5 @@ def test_writing_takes_as_many_texts_as_reading_gives() -> None:
 
 def test_a_translation_that_is_no_unicode_is_refused_with_its_place() -> None:
     for content in (b'{"text": "a"}', b'{"text": "\\u00fc"}'):
-        with pytest.raises(FileProblem, match=r"^line 1, key text: its translation cannot be written"):
+        with pytest.raises(FileFormatError, match=r"^line 1, key text: its translation cannot be written"):
             written(content, ["\ud800"])

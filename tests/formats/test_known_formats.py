@@ -15,7 +15,7 @@ from service.formats import known
 from service.formats.compression import CompressedFormat
 from service.formats.delimited import CommaFormat, TabFormat
 from service.formats.entries import FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.json_lines import JsonLinesFormat
 from service.formats.known import SUFFIXES, is_known, open_format
 from service.formats.parquet import ParquetFormat
@@ -60,12 +60,14 @@ def test_every_kind_can_be_opened(suffix: str) -> None:
 @pytest.mark.parametrize("name", ["", "a", "txt", "a.pdf", "a.gz", "a.txt.gz.gz", "a.txt ", "a.txt.bz2"])
 def test_other_names_are_refused_with_the_kinds_there_are(name: str) -> None:
     assert not is_known(name)
-    with pytest.raises(FileProblem, match=r"known are \.txt, \.jsonl, .*, \.epub, also with \.gz or \.zst"):
+    with pytest.raises(
+        FileFormatError, match=r"known are \.txt, \.jsonl, .*, \.epub, also with \.gz or \.zst"
+    ):
         open_format(name, OPTIONS)
 
 
 def test_a_long_name_is_shown_by_its_end() -> None:
-    with pytest.raises(FileProblem) as refused:
+    with pytest.raises(FileFormatError) as refused:
         open_format("a" * 1000 + ".pdf", OPTIONS)
     assert str(refused.value).startswith("'..." + "a" * 76 + ".pdf' ends in nothing")
 
@@ -94,7 +96,7 @@ def test_a_kind_whose_library_is_missing_tells_what_to_install(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
     with pytest.raises(
-        FileProblem, match=r"^\.parquet files need pyarrow.*pip install 'dragoman\[parquet\]'$"
+        FileFormatError, match=r"^\.parquet files need pyarrow.*pip install 'dragoman\[parquet\]'$"
     ):
         open_format("a.parquet", OPTIONS)
 

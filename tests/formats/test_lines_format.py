@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.lines import MAX_LINE_BYTES, LinesFormat
 
 LINES = LinesFormat(FileOptions("de", "en"))
@@ -63,12 +63,14 @@ def test_a_line_feed_in_a_translation_is_a_space_and_no_ending_changes() -> None
 
 
 def test_what_is_not_utf_8_is_refused_with_its_line_and_byte() -> None:
-    with pytest.raises(FileProblem, match=r"^line 2 is not UTF-8: byte 0xfc at position 4 of it; convert"):
+    with pytest.raises(
+        FileFormatError, match=r"^line 2 is not UTF-8: byte 0xfc at position 4 of it; convert"
+    ):
         read(b"Gr\xc3\xbc\xc3\x9fe\nGr\xc3\xfc\n".replace(b"Gr\xc3\xfc", b"Gra\xfc"))
 
 
 def test_a_mark_counts_for_the_position_of_what_is_not_utf_8() -> None:
-    with pytest.raises(FileProblem, match="byte 0xff at position 5 of it"):
+    with pytest.raises(FileFormatError, match="byte 0xff at position 5 of it"):
         read(b"\xef\xbb\xbfa\xff")
 
 
@@ -92,7 +94,7 @@ def test_a_longer_line_is_refused_before_it_is_read_to_its_end() -> None:
             return size
 
     lines = LINES.read(io.BufferedReader(Endless()))
-    with pytest.raises(FileProblem, match=r"^line 1 is longer than 10,000,000 bytes; part it"):
+    with pytest.raises(FileFormatError, match=r"^line 1 is longer than 10,000,000 bytes; part it"):
         next(lines)
     assert Endless.num_read < 2 * MAX_LINE_BYTES
 
@@ -108,6 +110,6 @@ def test_writing_takes_as_many_texts_as_reading_gives(texts: tuple[str, ...], pr
 
 def test_a_translation_that_is_no_unicode_is_refused_with_its_place() -> None:
     with pytest.raises(
-        FileProblem, match=r"^line 2: its translation cannot be written in UTF-8: character 3"
+        FileFormatError, match=r"^line 2: its translation cannot be written in UTF-8: character 3"
     ):
         written(b"a\nb\n", "x", "ab\ud800")

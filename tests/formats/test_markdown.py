@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from service.formats.entries import Entry
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.markdown import MarkdownFormat
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
 from tests.markup.translations import SEEDS
@@ -170,5 +170,5 @@ def test_entries_tell_their_line() -> None:
 
 
 def test_other_encodings_are_refused() -> None:
-    with pytest.raises(FileProblem, match=r"not in utf-8: byte 1 .*save it in UTF-8"):
+    with pytest.raises(FileFormatError, match=r"not in utf-8: byte 1 .*save it in UTF-8"):
         entries(MARKDOWN, b"F\xfc\xdfe")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from service.formats.epub import EpubFormat
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.odt import OdtFormat
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
 from tests.markup.translations import SEEDS
@@ -142,7 +142,7 @@ def test_an_encrypted_text_is_refused() -> None:
     )
     content = _archive("x", {"content.xml": "...", "META-INF/manifest.xml": manifest})
 
-    with pytest.raises(FileProblem, match="encrypted; save it without a password"):
+    with pytest.raises(FileFormatError, match="encrypted; save it without a password"):
         entries(ODT, content)
 
 
@@ -349,5 +349,5 @@ def test_whatever_is_said_a_chapter_is_well_formed_and_has_its_elements(random: 
     ],
 )
 def test_what_is_no_sound_book_is_refused(content: bytes, problem: str) -> None:
-    with pytest.raises(FileProblem, match=problem):
+    with pytest.raises(FileFormatError, match=problem):
         entries(EPUB, content)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats.encodings import CODECS_BY_LABEL
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.pages import decode_page
 
 
@@ -46,7 +46,7 @@ def test_a_byte_order_mark_counts_for_more_than_a_declaration() -> None:
 
 
 def test_an_encoding_that_is_not_known_is_refused_by_name() -> None:
-    with pytest.raises(FileProblem, match=r"encoding 'utf-7', which is not known"):
+    with pytest.raises(FileFormatError, match=r"encoding 'utf-7', which is not known"):
         decode_page(page("utf-7").encode())
 
 
@@ -61,7 +61,7 @@ def test_every_label_has_a_codec_that_reads_ascii() -> None:
 
 
 def test_bytes_that_are_not_what_a_page_says_are_refused_with_their_place() -> None:
-    with pytest.raises(FileProblem, match=r"^it is not in utf-8: byte 5 .*declare its encoding, or save"):
+    with pytest.raises(FileFormatError, match=r"^it is not in utf-8: byte 5 .*declare its encoding, or save"):
         decode_page(b"<p>Gr\xfc\xdfe")
 
 
@@ -69,6 +69,6 @@ def test_bytes_that_are_not_what_a_page_says_are_refused_with_their_place() -> N
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     try:
         found = decode_page(content)
-    except FileProblem:
+    except FileFormatError:
         return
     assert found.write(found.text) == content

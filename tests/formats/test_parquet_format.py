@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from service.formats import parquet
 from service.formats.entries import Entry, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.parquet import ParquetFormat
 
 TEXTS = ["Hallo", None, " ", "Grüße", "", "Hallo", "a\nb", "Ende"]
@@ -243,14 +243,14 @@ def test_a_full_disk_is_no_problem_of_the_file() -> None:
 def test_columns_that_cannot_be_translated_are_refused(
     table: dict[str, list[Any]], columns: tuple[str, ...], problem: str
 ) -> None:
-    with pytest.raises(FileProblem, match=f"^{problem}"):
+    with pytest.raises(FileFormatError, match=f"^{problem}"):
         read(stored(pa.table(table)), *columns)
 
 
 def test_categories_with_an_order_are_refused() -> None:
     ordered = pa.DictionaryArray.from_arrays([0, 1], ["klein", "groß"], ordered=True)
 
-    with pytest.raises(FileProblem, match=r"^the categories of column text have an order"):
+    with pytest.raises(FileFormatError, match=r"^the categories of column text have an order"):
         read(stored(pa.table({"text": ordered})))
 
 
@@ -263,9 +263,9 @@ def test_what_is_no_parquet_is_refused(kind: str) -> None:
     content = stored(pa.table({"text": [f"Satz {i}" for i in range(2000)]}))
     bad = {"empty": b"", "other": b"PK" * 50, "cut": content[:-20], "damaged": damaged(content)}[kind]
 
-    with pytest.raises(FileProblem, match=r"^(it|row group 1) cannot be read as Parquet: "):
+    with pytest.raises(FileFormatError, match=r"^(it|row group 1) cannot be read as Parquet: "):
         read(bad)
-    with pytest.raises(FileProblem, match=r"^(it|row group 1) cannot be read as Parquet: "):
+    with pytest.raises(FileFormatError, match=r"^(it|row group 1) cannot be read as Parquet: "):
         written(bad, ["x"] * 2000)
 
 
@@ -273,7 +273,7 @@ def test_a_group_that_memory_would_not_hold_is_refused(monkeypatch: pytest.Monke
     monkeypatch.setattr(parquet, "MAX_GROUP_BYTES", 10_000)
     content = stored(pa.table({"text": ["a" * 100] * 1000}), row_group_size=500)
 
-    with pytest.raises(FileProblem, match=r"^row group 1 takes more than 10,000 bytes of memory"):
+    with pytest.raises(FileFormatError, match=r"^row group 1 takes more than 10,000 bytes of memory"):
         read(content)
     assert len(content) < 10_000
     small = stored(pa.table({"text": ["a" * 100] * 1000}), row_group_size=50)
@@ -292,5 +292,7 @@ def test_writing_takes_as_many_texts_as_reading_gives() -> None:
 def test_a_translation_that_is_no_unicode_is_refused_with_its_place() -> None:
     content = stored(pa.table({"text": ["a", None, "b", "c"]}), row_group_size=2)
 
-    with pytest.raises(FileProblem, match=r"^row 4, column text: its translation cannot be written in UTF-8"):
+    with pytest.raises(
+        FileFormatError, match=r"^row 4, column text: its translation cannot be written in UTF-8"
+    ):
         written(content, ["x", "y", "\ud800"])

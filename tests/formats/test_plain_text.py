@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.formats.entries import FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.known import open_format
 from service.formats.lines import LinesFormat
 from service.formats.plain_text import PlainTextFormat
@@ -50,7 +50,7 @@ def test_what_has_no_mark_is_read_as_lines_are(content: bytes) -> None:
     def read_by(opened: PlainTextFormat | LinesFormat) -> list[str] | str:
         try:
             return [entry.text for entry in opened.read(io.BytesIO(content))]
-        except FileProblem as error:
+        except FileFormatError as error:
             return error.problem
 
     if not content.startswith((*MARKS.values(),)):
@@ -80,7 +80,9 @@ def test_a_compressed_text_may_be_in_any_of_them() -> None:
     [(codecs.BOM_UTF16_LE + b"a", 2), (codecs.BOM_UTF16_LE + b"a\0" * 70_000 + b"\0\xdc\0\0", 140_002)],
 )
 def test_what_is_not_what_its_mark_says_is_refused_with_its_place(content: bytes, place: int) -> None:
-    with pytest.raises(FileProblem, match=rf"^it is not in utf-16-le, .* byte {place} \(counted from 0\)"):
+    with pytest.raises(
+        FileFormatError, match=rf"^it is not in utf-16-le, .* byte {place} \(counted from 0\)"
+    ):
         read(content)
 
 

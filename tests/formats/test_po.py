@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.placeholders import PLACEHOLDER
 from service.formats.po import PoFormat
 from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
@@ -112,7 +112,7 @@ def test_placeholders_and_tags_stay_and_may_move() -> None:
     ],
 )
 def test_a_translation_that_lost_a_placeholder_is_refused(said: str) -> None:
-    with pytest.raises(FileProblem, match="line 8: what stands among its words"):
+    with pytest.raises(FileFormatError, match="line 8: what stands among its words"):
         rewritten(PO, _entry("%d Dateien").encode(), lambda _: said)
 
 
@@ -126,7 +126,7 @@ def test_other_encodings_are_kept_and_what_they_lack_is_refused() -> None:
     catalogue = (HEADER.replace("UTF-8", "ISO-8859-1") + 'msgid "Tür"\nmsgstr ""\n').encode("latin-1")
 
     assert 'msgstr "TÜR"'.encode("latin-1") in rewritten(PO, catalogue, shouted)
-    with pytest.raises(FileProblem, match="cannot be written in iso8859-1"):
+    with pytest.raises(FileFormatError, match="cannot be written in iso8859-1"):
         rewritten(PO, catalogue, lambda _: "дверь")
 
 
@@ -142,7 +142,7 @@ def test_other_encodings_are_kept_and_what_they_lack_is_refused() -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_catalogue_is_refused(content: bytes, problem: str) -> None:
-    with pytest.raises(FileProblem, match=problem):
+    with pytest.raises(FileFormatError, match=problem):
         entries(PO, content)
 
 

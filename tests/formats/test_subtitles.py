@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from service.formats.cue_text import CueText, TagStyle
 from service.formats.entries import Entry, FileFormat, FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.subtitles import SrtFormat, VttFormat
 from service.markup.marked_up import parse
 from service.markup.options import MarkupLanguage
@@ -299,7 +299,7 @@ def test_whatever_lines_there_are_come_back(
 def test_what_are_no_subtitles_is_refused_with_its_place(
     subtitles: FileFormat, content: bytes, problem: str
 ) -> None:
-    with pytest.raises(FileProblem, match=f"^{problem}"):
+    with pytest.raises(FileFormatError, match=f"^{problem}"):
         read(subtitles, content)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from service.formats.entries import FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.known import open_format
 from service.formats.tmx import TmxFormat
 from service.formats.xliff import XliffFormat
@@ -210,7 +210,7 @@ def test_an_empty_text_leaves_a_target_missing() -> None:
     "content", [b"<x/>", b"<xliff", b'<!DOCTYPE x [<!ENTITY a "b">]><xliff version="1.2"/>']
 )
 def test_what_is_no_sound_xliff_is_refused(content: bytes) -> None:
-    with pytest.raises(FileProblem):
+    with pytest.raises(FileFormatError):
         entries(XLIFF, content)
 
 
@@ -251,7 +251,7 @@ def test_missing_variants_are_added(unit: str, expected: str | None) -> None:
 def test_a_memory_of_other_languages_is_refused() -> None:
     content = _tmx('<tu><tuv xml:lang="de"><seg>a</seg></tuv></tu>')
 
-    with pytest.raises(FileProblem, match="none of its 1 units has a segment in fr"):
+    with pytest.raises(FileFormatError, match="none of its 1 units has a segment in fr"):
         entries(TmxFormat(FileOptions("fr", "en")), content)
 
 

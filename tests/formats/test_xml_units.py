@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from service.formats import xml_units as module
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.xml_units import Element, Name, encode_xml, encoding_of, xml_units
 from tests.markup.documents import XML_FRAGMENTS
 
@@ -115,12 +115,12 @@ _PARAMETER = b'<!DOCTYPE d [<!ENTITY % a SYSTEM "http://127.0.0.1/x">%a;]><d/>'
     ],
 )
 def test_what_is_unsound_is_refused(content: bytes, problem: str) -> None:
-    with pytest.raises(FileProblem, match=problem):
+    with pytest.raises(FileFormatError, match=problem):
         _read(content)
 
 
 def test_a_document_type_is_refused_where_files_of_the_kind_have_none() -> None:
-    with pytest.raises(FileProblem, match="document type"):
+    with pytest.raises(FileFormatError, match="document type"):
         list(xml_units(BytesIO(b"<!DOCTYPE d><d/>"), UNITS))
 
 

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 import pytest
 
 from service.formats.entries import FileOptions
-from service.formats.errors import FileProblem
+from service.formats.errors import FileFormatError
 from service.formats.known import SUFFIXES, open_format
 from tests.formats.rewriting import anything, own, rewritten
 from tests.fuzz.seeds import ARCHIVES, FILES, TOKENS
@@ -37,17 +37,17 @@ ABORTS = ".parquet"
 
 
 def check_file(suffix: str, data: bytes) -> None:
-    """What can be read is written with its own texts as it was; nothing is raised but FileProblem."""
+    """What can be read is written with its own texts as it was; nothing is raised but FileFormatError."""
     file_format = open_format(f"a{suffix}", OPTIONS)
     try:
         list(file_format.read(BytesIO(data)))
-    except FileProblem:
-        with pytest.raises(FileProblem):
+    except FileFormatError:
+        with pytest.raises(FileFormatError):
             file_format.write(BytesIO(data), repeat("x"), BytesIO())
         return
     try:
         same = rewritten(file_format, data, own)
-    except FileProblem:
+    except FileFormatError:
         assert suffix in SOUGHT_IN, "what could be read cannot be written"
         return
     if suffix in BYTE_FOR_BYTE:
@@ -57,7 +57,7 @@ def check_file(suffix: str, data: bytes) -> None:
     elif suffix in MEMBER_FOR_MEMBER:
         assert members(same) == members(data)
     random = Random(len(data))  # noqa: S311 -- the same input is to give the same find
-    with suppress(FileProblem):
+    with suppress(FileFormatError):
         rewritten(file_format, data, anything(random))
 
 

@@ -16,8 +16,8 @@ from dragoman.manifest import ModelLimits
 from dragoman.providers import EXECUTION_PROVIDERS, Provider
 from dragoman.text.tokenizer import Tokenizer
 from export import trained
-from export.bundle import BundleFacts, write_bundle
-from export.original import WantedLanguages
+from export.bundle import BundleMetadata, write_bundle
+from export.original import RequestedLanguages
 
 TINY = Path(__file__).parents[1] / "tiny"
 FP32 = TINY / "bundle-fp32"
@@ -42,8 +42,8 @@ AS_DEVICE = pytest.param(SessionOptions(keeps_memory_on_device=True), id="cpu-as
 @pytest.fixture(scope="module")
 def fp16(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fp16")
-    facts = BundleFacts("tiny-fp16", "none", ModelLimits(48, 64))
-    write_bundle(folder, trained.load(TINY / "checkpoint", WantedLanguages()), "fp16", facts, [])
+    facts = BundleMetadata("tiny-fp16", "none", ModelLimits(48, 64))
+    write_bundle(folder, trained.load(TINY / "checkpoint", RequestedLanguages()), "fp16", facts, [])
     return folder
 
 

@@ -9,7 +9,7 @@ import torch
 
 from dragoman.manifest import DecodingDefaults
 from export import huggingface
-from export.original import ImportRejectedError, Original, WantedLanguages
+from export.original import ImportRejectedError, Original, RequestedLanguages
 from tests.huggingface.make_models import edit_json
 
 Copy = Callable[[Path], Path]
@@ -20,7 +20,7 @@ VOCAB_SIZE = 646
 
 def with_settings(folder: Path, settings: dict[str, object]) -> Original:
     edit_json(folder / FILE, settings)
-    return huggingface.load(folder, WantedLanguages())
+    return huggingface.load(folder, RequestedLanguages())
 
 
 def problems_with(folder: Path, settings: dict[str, object]) -> tuple[str, ...]:
@@ -55,14 +55,14 @@ def test_older_folders_have_the_settings_among_the_models_own(marian_folder: Pat
     (folder / FILE).unlink()
     edit_json(folder / "config.json", {"num_beams": 6, "max_length": 512, "bad_words_ids": [[PAD]]})
 
-    original = huggingface.load(folder, WantedLanguages())
+    original = huggingface.load(folder, RequestedLanguages())
 
     assert original.decoding == DecodingDefaults(6, 1.0, early_stopping=False)
     assert original.max_target_tokens == 511
     assert original.model.config.suppressed_ids == (PAD,)
     edit_json(folder / "config.json", {"no_repeat_ngram_size": 3})
     with pytest.raises(ImportRejectedError, match=r"config\.json: no_repeat_ngram_size 3"):
-        huggingface.load(folder, WantedLanguages())
+        huggingface.load(folder, RequestedLanguages())
 
 
 def test_forbidden_ids_lose_their_probability_or_share_it(marian_folder: Path, copy_of: Copy) -> None:

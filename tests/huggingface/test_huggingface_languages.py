@@ -10,18 +10,18 @@ from dragoman.types import Pair
 from export import huggingface
 from export.huggingface.codes import M2M_100, MBART_25, MBART_50, NLLB_200
 from export.huggingface.languages import tag_languages, to_bcp47
-from export.original import ImportRejectedError, WantedLanguages
+from export.original import ImportRejectedError, RequestedLanguages
 from tests.huggingface.make_models import edit_json, write_m2m, write_marian, write_mbart, write_nllb
 
 Copy = Callable[[Path], Path]
-ALL = WantedLanguages()
+ALL = RequestedLanguages()
 
 
-def languages_of(folder: Path, wanted: WantedLanguages = ALL) -> Languages:
+def languages_of(folder: Path, wanted: RequestedLanguages = ALL) -> Languages:
     return huggingface.load(folder, wanted).languages
 
 
-def problems_of(folder: Path, wanted: WantedLanguages = ALL) -> tuple[str, ...]:
+def problems_of(folder: Path, wanted: RequestedLanguages = ALL) -> tuple[str, ...]:
     with pytest.raises(ImportRejectedError) as caught:
         huggingface.load(folder, wanted)
     return caught.value.problems
@@ -105,7 +105,7 @@ def test_a_model_of_one_pair_serves_the_pair_that_its_tokenizer_names(marian_fol
 
 
 def test_the_callers_languages_go_before_those_of_the_files(marian_folder: Path) -> None:
-    wanted = WantedLanguages(("deu_Latn", "nds"), ("eng",))
+    wanted = RequestedLanguages(("deu_Latn", "nds"), ("eng",))
 
     languages = languages_of(marian_folder, wanted)
 
@@ -130,7 +130,7 @@ def test_a_group_of_languages_is_for_the_caller_to_name(
         f"tokenizer_config.json: target_lang {group!r} is not one language; give the one it is to serve with"
         " --target-lang"
     )
-    assert list(languages_of(folder, WantedLanguages(("fr", "it"), ("en",))).pairs()) == [
+    assert list(languages_of(folder, RequestedLanguages(("fr", "it"), ("en",))).pairs()) == [
         Pair("fr", "en"),
         Pair("it", "en"),
     ]
@@ -147,7 +147,7 @@ def test_languages_that_no_file_names_are_for_the_caller(marian_folder: Path, co
 
 
 def test_one_target_cannot_be_two(marian_folder: Path) -> None:
-    assert problems_of(marian_folder, WantedLanguages((), ("en", "fr"))) == (
+    assert problems_of(marian_folder, RequestedLanguages((), ("en", "fr"))) == (
         "2 target languages were asked for (en, fr), it has one",
     )
 
@@ -157,7 +157,7 @@ def test_target_codes_of_the_vocabulary_stand_before_the_source(tmp_path: Path) 
     vocabulary = huggingface.load(tmp_path, ALL).source_tokenizer.vocabulary
     assert vocabulary is not None
 
-    targets = languages_of(tmp_path, WantedLanguages(("en",), ())).targets
+    targets = languages_of(tmp_path, RequestedLanguages(("en",), ())).targets
 
     assert {code: target.names for code, target in targets.items()} == {
         "de": ("deu",),
@@ -175,8 +175,8 @@ def test_wanted_targets_alone_are_served_and_unclear_ones_do_no_harm(tmp_path: P
     write_marian(tmp_path, targets=("deu", "fra", "2x"))
 
     assert problems_of(tmp_path) == ("language '2x' is no language tag; leave it out with --target-lang",)
-    assert list(languages_of(tmp_path, WantedLanguages((), ("fr",))).targets) == ["fr"]
-    assert problems_of(tmp_path, WantedLanguages((), ("es", "2x"))) == (
+    assert list(languages_of(tmp_path, RequestedLanguages((), ("fr",))).targets) == ["fr"]
+    assert problems_of(tmp_path, RequestedLanguages((), ("es", "2x"))) == (
         "es is none of its target languages: de, fr",
         "2x is none of its target languages: de, fr",
     )
@@ -233,7 +233,7 @@ def test_a_forced_language_is_the_only_one_unless_others_are_wanted(nllb_folder:
 
     assert list(languages_of(folder).targets) == ["fr"]
     assert languages_of(folder).targets["fr"].begin == (2, french)
-    assert list(languages_of(folder, WantedLanguages((), ("de",))).targets) == ["de"]
+    assert list(languages_of(folder, RequestedLanguages((), ("de",))).targets) == ["de"]
     edit_json(folder / "generation_config.json", {"forced_bos_token_id": 7})
     assert problems_of(folder) == ("forced_bos_token_id 7 stands for none of its languages",)
 
@@ -262,13 +262,13 @@ CODES: Mapping[str, tuple[str, str]] = {"nllb": ("deu_Latn", "eng_Latn"), "plain
 def test_wanted_languages_are_found_by_any_of_their_names(spelling: str, nllb_folder: Path) -> None:
     source, target = CODES[spelling]
 
-    languages = languages_of(nllb_folder, WantedLanguages((source,), (target,)))
+    languages = languages_of(nllb_folder, RequestedLanguages((source,), (target,)))
 
     assert list(languages.pairs()) == [Pair("de", "en")]
 
 
 def test_an_unknown_language_among_many_is_told_their_number(nllb_folder: Path) -> None:
-    assert problems_of(nllb_folder, WantedLanguages(("tlh",), ("de", "qya"))) == (
+    assert problems_of(nllb_folder, RequestedLanguages(("tlh",), ("de", "qya"))) == (
         "tlh is none of its source languages: 202 languages",
         "qya is none of its target languages: 202 languages",
     )

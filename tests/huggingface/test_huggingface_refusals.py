@@ -9,8 +9,8 @@ from transformers import M2M100Config, MarianConfig, MBartConfig, PreTrainedConf
 from export import huggingface
 from export.huggingface import files
 from export.huggingface.architectures import M2M_100, MARIAN, MBART, Architecture
-from export.huggingface.configuration import Shape, read_shape
-from export.original import ImportRejectedError, WantedLanguages
+from export.huggingface.configuration import HuggingFaceShape, read_shape
+from export.original import ImportRejectedError, RequestedLanguages
 from tests.huggingface.make_models import edit_json, write_json, write_m2m, write_mbart, write_nllb
 
 Copy = Callable[[Path], Path]
@@ -18,7 +18,7 @@ Copy = Callable[[Path], Path]
 
 def problems_of(folder: Path) -> tuple[str, ...]:
     with pytest.raises(ImportRejectedError) as caught:
-        huggingface.load(folder, WantedLanguages())
+        huggingface.load(folder, RequestedLanguages())
     assert caught.value.origin == str(folder)
     return caught.value.problems
 
@@ -47,7 +47,7 @@ def test_the_type_names_the_class_where_nothing_else_does(marian_folder: Path, c
     folder = copy_of(marian_folder)
     edit_json(folder / "config.json", {"architectures": None})
 
-    assert huggingface.load(folder, WantedLanguages()).kind == "MarianMTModel"
+    assert huggingface.load(folder, RequestedLanguages()).kind == "MarianMTModel"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_what_a_configuration_leaves_out_is_as_in_its_class(
     shape = read_shape({}, architecture, problems)
 
     assert problems == []
-    assert shape == Shape(
+    assert shape == HuggingFaceShape(
         source_vocab_size=config.vocab_size,
         target_vocab_size=config.vocab_size,
         encoder_layers=config.encoder_layers,
@@ -75,8 +75,8 @@ def test_what_a_configuration_leaves_out_is_as_in_its_class(
         activation=config.activation_function,
         max_positions=config.max_position_embeddings,
         scaled_embeddings=config.scale_embedding,
-        shares_embeddings=True,
-        ties_output=config.tie_word_embeddings,
+        has_shared_embeddings=True,
+        has_tied_output=config.tie_word_embeddings,
         pad_id=config.pad_token_id,
         eos_id=config.eos_token_id,
     )
@@ -158,7 +158,7 @@ def test_fields_that_name_the_structure_of_the_class_are_fine(mbart_folder: Path
         },
     )
 
-    assert huggingface.load(folder, WantedLanguages()).kind == "MBartForConditionalGeneration"
+    assert huggingface.load(folder, RequestedLanguages()).kind == "MBartForConditionalGeneration"
 
 
 def test_special_ids_outside_the_vocabulary_are_refused(marian_folder: Path, copy_of: Copy) -> None:
@@ -213,7 +213,7 @@ def test_a_file_beyond_the_limit_is_not_read(
     folder = copy_of(marian_folder)
     size = (folder / "vocab.json").stat().st_size
     monkeypatch.setattr(files, "MAX_JSON_BYTES", size)
-    assert huggingface.load(folder, WantedLanguages()).kind == "MarianMTModel"
+    assert huggingface.load(folder, RequestedLanguages()).kind == "MarianMTModel"
 
     monkeypatch.setattr(files, "MAX_JSON_BYTES", size - 1)
     assert problems_of(folder)[0] == f"vocab.json has more than {size - 1} bytes"
@@ -292,10 +292,10 @@ def test_the_tokenizer_is_found_where_no_file_names_it(
     write: Callable[[Path], object], unspecific: str | None, tmp_path: Path
 ) -> None:
     write(tmp_path)
-    named = huggingface.load(tmp_path, WantedLanguages())
+    named = huggingface.load(tmp_path, RequestedLanguages())
     edit_json(tmp_path / "tokenizer_config.json", {"tokenizer_class": unspecific})
 
-    found = huggingface.load(tmp_path, WantedLanguages())
+    found = huggingface.load(tmp_path, RequestedLanguages())
 
     assert found.origin["tokenizer"] == named.origin["tokenizer"]
     assert found.source_tokenizer == named.source_tokenizer
@@ -306,7 +306,7 @@ def test_the_configuration_may_name_the_tokenizer(mbart_folder: Path, copy_of: C
     edit_json(folder / "tokenizer_config.json", {"tokenizer_class": None})
     edit_json(folder / "config.json", {"tokenizer_class": "MBart50TokenizerFast"})
 
-    assert huggingface.load(folder, WantedLanguages()).origin["tokenizer"] == "MBart50Tokenizer"
+    assert huggingface.load(folder, RequestedLanguages()).origin["tokenizer"] == "MBart50Tokenizer"
 
 
 @pytest.mark.parametrize(
@@ -323,11 +323,11 @@ def test_the_licence_is_the_cards(card: str, licence: str | None, marian_folder:
     folder = copy_of(marian_folder)
     (folder / "README.md").write_bytes(card.encode())
 
-    assert huggingface.load(folder, WantedLanguages()).licence == licence
+    assert huggingface.load(folder, RequestedLanguages()).licence == licence
 
 
 def test_the_origin_says_what_it_was_made_of(nllb_folder: Path) -> None:
-    origin = huggingface.load(nllb_folder, WantedLanguages()).origin
+    origin = huggingface.load(nllb_folder, RequestedLanguages()).origin
 
     assert origin["tool"] == "transformers"
     assert origin["tokenizer"] == "NllbTokenizer"
@@ -337,4 +337,4 @@ def test_the_origin_says_what_it_was_made_of(nllb_folder: Path) -> None:
 
 
 def test_the_origin_says_the_longest_text_of_a_tokenizer_that_has_one(marian_folder: Path) -> None:
-    assert huggingface.load(marian_folder, WantedLanguages()).origin["model_max_length"] == 512
+    assert huggingface.load(marian_folder, RequestedLanguages()).origin["model_max_length"] == 512

@@ -9,7 +9,7 @@ import torch
 from transformers import PreTrainedModel
 
 from export import huggingface
-from export.original import Original, WantedLanguages
+from export.original import Original, RequestedLanguages
 from tests.huggingface.make_models import write_m2m, write_marian, write_mbart, write_nllb
 
 MOST = 1e-4
@@ -83,7 +83,7 @@ def logits_of_both(model: PreTrainedModel, original: Original) -> tuple[torch.Te
 @pytest.mark.parametrize("name", MODELS)
 def test_logits_are_those_of_the_original(name: str, tmp_path: Path) -> None:
     model = MODELS[name](tmp_path)
-    original = huggingface.load(tmp_path, WantedLanguages())
+    original = huggingface.load(tmp_path, RequestedLanguages())
 
     theirs, ours = logits_of_both(model, original)
 
@@ -95,13 +95,13 @@ def test_logits_are_those_of_the_original(name: str, tmp_path: Path) -> None:
 
 def test_positions_of_m2m_are_the_originals_to_the_last_bit(tmp_path: Path) -> None:
     model = write_m2m(tmp_path, {"max_position_embeddings": 1024})
-    table = huggingface.load(tmp_path, WantedLanguages()).model.position_table
+    table = huggingface.load(tmp_path, RequestedLanguages()).model.position_table
 
     assert torch.equal(table, model.model.encoder.embed_positions.weights[2:1026])
 
 
 def test_a_bias_of_the_logits_counts(marian_folder: Path) -> None:
-    bias = huggingface.load(marian_folder, WantedLanguages()).model.output_bias.detach()
+    bias = huggingface.load(marian_folder, RequestedLanguages()).model.output_bias.detach()
 
     assert float(bias[bias.isfinite()].std()) > 0.5
 
@@ -119,6 +119,6 @@ def test_a_bias_of_the_logits_counts(marian_folder: Path) -> None:
 )
 def test_tables_that_are_one_are_kept_once(write: Write, tables: int, tmp_path: Path) -> None:
     write(tmp_path)
-    config = huggingface.load(tmp_path, WantedLanguages()).model.config
+    config = huggingface.load(tmp_path, RequestedLanguages()).model.config
 
     assert 1 + (not config.shared_vocab) + (not config.tied_output) == tables

@@ -13,7 +13,7 @@ import sentencepiece
 from export import huggingface
 from export.huggingface.fast import read_fast
 from export.huggingface.rebuilt import SPACES, rebuild_model
-from export.original import ImportRejectedError, WantedLanguages
+from export.original import ImportRejectedError, RequestedLanguages
 from tests.huggingface.make_models import english, german, write_mbart, write_nllb
 from tests.huggingface.odd_lines import odd_lines
 
@@ -61,7 +61,7 @@ def test_a_rebuilt_model_cuts_every_line_as_the_one_it_comes_from(kind: str, tmp
 
 def test_all_white_space_of_unicode_is_a_space_where_words_are_cut_there(tmp_path: Path) -> None:
     write_mbart(tmp_path, form="fast")
-    original = huggingface.load(tmp_path, WantedLanguages())
+    original = huggingface.load(tmp_path, RequestedLanguages())
     pieces = processor(original.source_tokenizer.model)
 
     plain = pieces.encode("Guten Morgen", out_type=str)
@@ -72,7 +72,7 @@ def test_all_white_space_of_unicode_is_a_space_where_words_are_cut_there(tmp_pat
 
 
 def test_a_rebuilt_model_lives_as_long_as_the_model(saved_folder: Path) -> None:
-    original = huggingface.load(saved_folder, WantedLanguages())
+    original = huggingface.load(saved_folder, RequestedLanguages())
     path = original.source_tokenizer.model
     assert path.parent != saved_folder
     assert path.is_file()
@@ -91,10 +91,10 @@ def test_a_rebuilt_model_goes_with_a_model_that_cannot_be_loaded(
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
 
     with pytest.raises(ImportRejectedError, match="tlh is none"):
-        huggingface.load(folder, WantedLanguages(("tlh",), ()))
+        huggingface.load(folder, RequestedLanguages(("tlh",), ()))
     (folder / "model.safetensors").unlink()
     with pytest.raises(ImportRejectedError, match=r"neither model\.safetensors"):
-        huggingface.load(folder, WantedLanguages())
+        huggingface.load(folder, RequestedLanguages())
 
     assert list(scratch.iterdir()) == []
 
@@ -105,7 +105,7 @@ def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> tuple[str,
     edit(content)
     (folder / FAST).write_text(json.dumps(content), encoding="utf8")
     with pytest.raises(ImportRejectedError) as caught:
-        huggingface.load(folder, WantedLanguages())
+        huggingface.load(folder, RequestedLanguages())
     return caught.value.problems
 
 
@@ -174,7 +174,7 @@ def test_a_models_own_pieces_go_before_the_merges_of_the_other_file(nllb_folder:
     shuffle_merges(content)
     (folder / FAST).write_text(json.dumps(content), encoding="utf8")
 
-    assert huggingface.load(folder, WantedLanguages()).source_tokenizer.model == folder / MODEL
+    assert huggingface.load(folder, RequestedLanguages()).source_tokenizer.model == folder / MODEL
 
 
 def test_both_files_must_agree_on_every_id(nllb_folder: Path, copy_of: Copy) -> None:
@@ -203,4 +203,4 @@ def test_a_model_that_does_not_begin_as_those_of_fairseq_is_refused(nllb_folder:
     (folder / "other.model").replace(folder / MODEL)
 
     with pytest.raises(ImportRejectedError, match="does not begin with <unk>, <s> and </s>"):
-        huggingface.load(folder, WantedLanguages())
+        huggingface.load(folder, RequestedLanguages())

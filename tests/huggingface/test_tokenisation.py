@@ -19,7 +19,7 @@ from transformers import (
 from dragoman.errors import UnsupportedPair
 from dragoman.text.tokenizer import Tokenizer
 from export import huggingface
-from export.original import Original, TokenizerSource, WantedLanguages
+from export.original import Original, RequestedLanguages, TokenizerSource
 from tests.huggingface.make_models import (
     english,
     german,
@@ -61,7 +61,7 @@ class Both:
 
 
 def both_of(folder: Path, theirs: PreTrainedTokenizerBase, *, is_target: bool = False) -> Both:
-    original = huggingface.load(folder, WantedLanguages())
+    original = huggingface.load(folder, RequestedLanguages())
     side = original.target_tokenizer if is_target else original.source_tokenizer
     return Both(original, open_tokenizer(side), theirs, is_target)
 
@@ -210,7 +210,7 @@ def ends_in_space(both: Both, line: str) -> bool:
 def test_a_model_of_fairseq_alone_has_the_ids_of_fairseq(tmp_path: Path) -> None:
     write_nllb(tmp_path / "whole")
     write_nllb(tmp_path / "alone", form="model")
-    whole, alone = (huggingface.load(tmp_path / name, WantedLanguages()) for name in ("whole", "alone"))
+    whole, alone = (huggingface.load(tmp_path / name, RequestedLanguages()) for name in ("whole", "alone"))
 
     assert alone.source_tokenizer.vocabulary == whole.source_tokenizer.vocabulary
     assert alone.languages == whole.languages
@@ -218,7 +218,7 @@ def test_a_model_of_fairseq_alone_has_the_ids_of_fairseq(tmp_path: Path) -> None
 
 def test_mbart_reads_text_as_sentencepiece_normalises_it(mbart_folder: Path) -> None:
     """`transformers` 5 leaves the normalisation out, so that an ellipsis is unknown to it."""
-    original = huggingface.load(mbart_folder, WantedLanguages())
+    original = huggingface.load(mbart_folder, RequestedLanguages())
     tokenizer = open_tokenizer(original.source_tokenizer)
 
     assert tokenizer.encode(["Na, wie war dein Tag\u2026"]) == tokenizer.encode(["Na, wie war dein Tag..."])
@@ -228,8 +228,8 @@ def test_what_a_text_spells_is_text(tmp_path: Path) -> None:
     """Here `transformers` sees tokens: a user could end the sentence, or choose the language."""
     write_marian(tmp_path, targets=("deu",))
     with pytest.raises(UnsupportedPair):
-        huggingface.load(tmp_path, WantedLanguages()).languages.pair("de", "en")
-    tokenizer = open_tokenizer(huggingface.load(tmp_path, WantedLanguages()).source_tokenizer)
+        huggingface.load(tmp_path, RequestedLanguages()).languages.pair("de", "en")
+    tokenizer = open_tokenizer(huggingface.load(tmp_path, RequestedLanguages()).source_tokenizer)
     theirs = open_marian(tmp_path)
     control = {theirs.convert_tokens_to_ids(token) for token in (">>deu<<", "</s>", "<pad>")}
 

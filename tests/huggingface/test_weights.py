@@ -12,7 +12,7 @@ from torch import Tensor
 
 from export import huggingface
 from export.huggingface.weights import read_weights
-from export.original import ImportRejectedError, WantedLanguages
+from export.original import ImportRejectedError, RequestedLanguages
 from tests.huggingface.make_models import edit_json, write_json
 
 SAFE = "model.safetensors"
@@ -22,7 +22,7 @@ Copy = Callable[[Path], Path]
 
 def weights_of(folder: Path) -> dict[str, Tensor]:
     """Of the imported model, apart from its file."""
-    state = huggingface.load(folder, WantedLanguages()).model.state_dict()
+    state = huggingface.load(folder, RequestedLanguages()).model.state_dict()
     return {name: tensor.clone() for name, tensor in state.items()}
 
 
@@ -83,7 +83,7 @@ def test_half_precision_becomes_float32_as_it_is(
     halves = {name: tensor.to(dtype) for name, tensor in load_file(str(folder / SAFE)).items()}
     save_file(halves, str(folder / SAFE))
 
-    original = huggingface.load(folder, WantedLanguages())
+    original = huggingface.load(folder, RequestedLanguages())
 
     table = halves["model.shared.weight"].float()
     assert torch.equal(original.model.source_embedding.weight, table)
@@ -96,7 +96,7 @@ def test_weights_in_float32_stay_in_their_file(marian_folder: Path) -> None:
     if not maps.exists():
         pytest.skip("only Linux tells what is mapped")
 
-    original = huggingface.load(marian_folder, WantedLanguages())
+    original = huggingface.load(marian_folder, RequestedLanguages())
 
     assert str(marian_folder / SAFE) in maps.read_text(encoding="utf8")
     del original
@@ -116,7 +116,7 @@ def test_what_older_releases_stored_besides_is_left_out(
     )
 
     folder = copy_of(marian_folder)
-    model = huggingface.load(folder, WantedLanguages()).model
+    model = huggingface.load(folder, RequestedLanguages()).model
     tensors = load_file(str(folder / SAFE))
     for stack in ("encoder", "decoder"):
         tensors[f"model.{stack}.embed_positions.weight"] = model.position_table.half()
@@ -126,7 +126,7 @@ def test_what_older_releases_stored_besides_is_left_out(
 
 def refusal(folder: Path) -> ImportRejectedError:
     with pytest.raises(ImportRejectedError) as caught:
-        huggingface.load(folder, WantedLanguages())
+        huggingface.load(folder, RequestedLanguages())
     return caught.value
 
 

@@ -18,9 +18,9 @@ from service.jobs.job import (
     JobOutcome,
     JobRequest,
     JobState,
-    Kept,
     NewJob,
     RunProgress,
+    StoredFile,
     WebhookState,
     new_job_id,
 )
@@ -120,7 +120,7 @@ def test_a_document_is_kept_for_its_own_time_and_one_that_is_given_up_not_at_all
     assert [job.id for job in store.expired()] == [given_up.id]
     with pytest.raises(UnknownJob):
         store.get_document(given_up.id)
-    store.end(claimed(store, "worker"), "worker", JobOutcome(JobState.DONE, result=Kept("r", 1, "s")))
+    store.end(claimed(store, "worker"), "worker", JobOutcome(JobState.DONE, result=StoredFile("r", 1, "s")))
     pass_s(times, store.limits.document_lifetime_s - 1)
     assert store.get_document(kept.id).state is JobState.DONE
 
@@ -138,10 +138,10 @@ def test_what_there_is_nothing_to_do_for_costs_nothing_but_room(
 
     def add_ended() -> Job:
         new = NewJob(new_job_id(NOON), key_id, JobRequest("a.txt", "en", "en"), 100, 0, 0, key_sha256("x"))
-        return small.add_ended(new, JobOutcome(JobState.DONE, result=Kept("r", 200, "s")))
+        return small.add_ended(new, JobOutcome(JobState.DONE, result=StoredFile("r", 200, "s")))
 
     done = add_ended()
-    assert (done.state, done.result) == (JobState.DONE, Kept("r", 200, "s"))
+    assert (done.state, done.result) == (JobState.DONE, StoredFile("r", 200, "s"))
     assert UsageStore(database).get_month(key_id, MONTH).requests == 0
     assert store.claim("worker") is None
     with pytest.raises(JobsFull):

@@ -16,9 +16,9 @@ from service.jobs.job import (
     JobOutcome,
     JobRequest,
     JobState,
-    Kept,
     NewJob,
     RunProgress,
+    StoredFile,
     WebhookState,
     new_job_id,
 )
@@ -227,7 +227,7 @@ def test_no_more_bytes_are_kept_than_may_be(database: Database, store: JobStore)
 
 def test_a_job_goes_when_its_time_is_over(store: JobStore, times: Times) -> None:
     job = add(store)
-    store.end(claimed(store, "worker"), "worker", JobOutcome(JobState.DONE, result=Kept("r", 1, "s")))
+    store.end(claimed(store, "worker"), "worker", JobOutcome(JobState.DONE, result=StoredFile("r", 1, "s")))
     pass_s(times, store.limits.lifetime_s - 1)
     assert store.expired() == []
 

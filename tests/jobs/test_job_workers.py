@@ -12,7 +12,7 @@ from service.accounts.accounts import Clock
 from service.accounts.database import Database
 from service.jobs.blobs import FolderBlobs, open_blobs
 from service.jobs.cleanup import sweep
-from service.jobs.job import JobOutcome, JobRequest, JobState, Kept, NewJob, new_job_id
+from service.jobs.job import JobOutcome, JobRequest, JobState, NewJob, StoredFile, new_job_id
 from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import JobStorage, ScratchFolder
 from service.jobs.problems import MAX_SETBACKS
@@ -53,7 +53,7 @@ def test_what_is_over_goes_and_so_does_what_is_nobodys(
         services.blobs.put(name, sent)
     job = store.claim("worker")
     assert job is not None
-    store.end(job, "worker", JobOutcome(JobState.DONE, result=Kept(f"{over}/result", 1, "")))
+    store.end(job, "worker", JobOutcome(JobState.DONE, result=StoredFile(f"{over}/result", 1, "")))
     sweep(services, runner)
     assert set(services.blobs.jobs()) == {over, nobodys}
 

@@ -10,7 +10,7 @@ from service.accounts.database import Database
 from service.http.errors import ApiError, ErrorKind
 from service.http.uploads import UploadLimits, Uploads, client_of
 from service.jobs.errors import JobsFull, TooManyBytes
-from service.jobs.job import JobOutcome, JobRequest, JobState, Kept, NewJob, new_job_id
+from service.jobs.job import JobOutcome, JobRequest, JobState, NewJob, StoredFile, new_job_id
 from service.jobs.storage import stored_bytes_by_key, stored_bytes_of_key
 from service.jobs.store import JobLimits, JobStore
 from tests.jobs.conftest import ServeJobs, bearer, ended, new_key, post, send
@@ -51,7 +51,11 @@ def test_what_tells_of_errors_counts_and_a_result_that_finds_no_room_is_not_kept
 
     taken = store.claim("worker")
     assert taken is not None
-    store.end(taken, "worker", JobOutcome(JobState.DONE, result=Kept("r", 50, ""), errors=Kept("e", 150)))
+    store.end(
+        taken,
+        "worker",
+        JobOutcome(JobState.DONE, result=StoredFile("r", 50, ""), errors=StoredFile("e", 150)),
+    )
     assert stored_bytes_by_key(database) == {None: 200}
     with pytest.raises(JobsFull):
         JobStore(database, JobLimits(max_bytes=399), store.clock).add(new_job(store))

@@ -21,7 +21,7 @@ from service.jobs.job_storage import JobStorage, ScratchFolder
 from service.jobs.store import JobStore
 from service.jobs.tables import create_tables
 from service.jobs.webhooks import MAX_TRIES, WebhookOptions
-from service.jobs.worker import Workers
+from service.jobs.worker import JobWorkers
 from service.readiness import Readiness
 from service.telemetry.worker_counters import HEARTBEAT_S, WorkerCounters
 from service.translation.source_language import DetectionMode
@@ -96,7 +96,7 @@ def test_a_server_that_stops_waits_for_no_delivery_that_hangs(
         services.store.end(taken, "worker", JobOutcome(JobState.DONE))
 
         async def work() -> None:
-            async with Workers(services, runner, 1, poll_s=POLL_S).working():
+            async with JobWorkers(services, runner, 1, poll_s=POLL_S).working():
                 await reached(has_come)
 
         asyncio.run(work())  # a try may last for an hour
@@ -118,7 +118,7 @@ def test_a_server_that_stops_waits_for_no_job_that_hangs_and_gives_it_back(
     job = add(services)
 
     async def work() -> None:
-        async with Workers(services, runner, 1, poll_s=POLL_S, stop_s=0.1).working():
+        async with JobWorkers(services, runner, 1, poll_s=POLL_S, stop_s=0.1).working():
             await reached(has_begun)
 
     asyncio.run(work())
@@ -144,7 +144,7 @@ def test_a_loop_that_is_stuck_makes_the_server_not_ready(
 
     async def work() -> dict[str, float]:
         nonlocal now_s
-        async with Workers(replace(services, webhooks=None), runner, 1, tally, poll_s=POLL_S).working():
+        async with JobWorkers(replace(services, webhooks=None), runner, 1, tally, poll_s=POLL_S).working():
             await reached(is_stuck)
             assert tally.silent() == {}
             now_s = HEARTBEAT_S + 1
@@ -206,7 +206,7 @@ def told(services: JobStorage, runner: JobRunner, url: str, options: WebhookOpti
     services.store.end(taken, "worker", JobOutcome(JobState.DONE))
 
     async def work() -> None:
-        async with Workers(replace(services, webhooks=options), runner, 1, poll_s=POLL_S).working():
+        async with JobWorkers(replace(services, webhooks=options), runner, 1, poll_s=POLL_S).working():
             is_over = lambda: services.store.again(job).webhook_state is not WebhookState.PENDING  # noqa: E731
             await asyncio.to_thread(until, is_over)
 

@@ -21,7 +21,7 @@ from service.jobs.job_runner import JobRunner
 from service.jobs.job_storage import JobStorage, ScratchFolder
 from service.jobs.store import JobStore
 from service.jobs.tables import create_tables
-from service.jobs.worker import Workers
+from service.jobs.worker import JobWorkers
 from service.translation.source_language import DetectionMode
 
 TINY_BUNDLE = Path(__file__).resolve().parents[1] / "tiny" / "bundle-int8"
@@ -64,7 +64,7 @@ def open_premises(url: str, files: Path, opened: ExitStack) -> JobStorage:
 
 async def work(services: JobStorage, runner: JobRunner) -> None:
     """Until killed."""
-    async with Workers(services, runner, jobs_at_a_time=1, poll_s=0.1).working():
+    async with JobWorkers(services, runner, jobs_at_a_time=1, poll_s=0.1).working():
         await asyncio.sleep(3600)
 
 

@@ -8,7 +8,7 @@ import pytest
 from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Routes
-from service.api.libretranslate.languages import catalogue, name_of
+from service.api.libretranslate.languages import catalogue, english_name
 from service.formats.known import SUFFIXES
 from tests.libretranslate.conftest import Serve, error_of
 from tests.routing.doubles import DoubleBundles, offer, write_bundle
@@ -88,7 +88,7 @@ def test_the_code_that_is_served_is_meant(served: str, asked: str, meant: str | 
     ],
 )
 def test_names_are_those_of_the_registry_and_codes_without_one_name_themselves(code: str, name: str) -> None:
-    assert name_of(code) == name
+    assert english_name(code) == name
 
 
 def test_the_settings_tell_what_there_is(client: httpx.Client) -> None:

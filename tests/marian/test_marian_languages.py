@@ -6,11 +6,11 @@ import pytest
 
 from dragoman.languages import Languages
 from export.marian import load
-from export.original import ImportRejectedError, WantedLanguages
+from export.original import ImportRejectedError, RequestedLanguages
 from tests.marian.conftest import Tokenizers, Written, write_model
 from tests.marian.written import Variant, pieces_of, save_vocabulary
 
-NO_CALLBACKS = WantedLanguages()
+NO_CALLBACKS = RequestedLanguages()
 README = """# opus-2021-02-19.zip
 
 * dataset: opus
@@ -53,7 +53,7 @@ def test_nothing_is_guessed(release: Written) -> None:
 
 
 def test_a_source_ends_in_its_own_end_of_sentence_and_a_target_begins_with_zeros(release: Written) -> None:
-    original = load(release.folder, WantedLanguages(("deu",), ("en",)))
+    original = load(release.folder, RequestedLanguages(("deu",), ("en",)))
 
     german, english = original.languages.sources["de"], original.languages.targets["en"]
     assert (german.names, german.before, german.after) == (("deu",), (), (0,))
@@ -118,7 +118,7 @@ def test_a_folders_name_does_not_count_where_it_may_mean_something_else(
 def test_the_caller_is_right_whatever_the_files_say(release: Written) -> None:
     (release.folder / "README.md").write_text(README, encoding="utf8")
 
-    original = load(release.folder, WantedLanguages(("nds", "gsw"), ("en-GB",)))
+    original = load(release.folder, RequestedLanguages(("nds", "gsw"), ("en-GB",)))
 
     assert _codes(original.languages) == (["nds", "gsw"], ["en-GB"])
 
@@ -126,7 +126,7 @@ def test_the_caller_is_right_whatever_the_files_say(release: Written) -> None:
 def test_tokens_for_targets_stand_before_the_source(release: Written, tokenizers: Tokenizers) -> None:
     pieces = _with_targets(release, tokenizers, ("deu", "nob", "zho_Hans", "xxx"))
 
-    languages = load(release.folder, WantedLanguages(("eng",))).languages
+    languages = load(release.folder, RequestedLanguages(("eng",))).languages
 
     assert {code: (target.names, target.source_before) for code, target in languages.targets.items()} == {
         "de": (("deu",), (pieces.index(">>deu<<"),)),
@@ -138,20 +138,20 @@ def test_tokens_for_targets_stand_before_the_source(release: Written, tokenizers
 def test_the_caller_picks_some_of_several_targets(release: Written, tokenizers: Tokenizers) -> None:
     pieces = _with_targets(release, tokenizers, ("deu", "fra", "cmn_Hans"))
 
-    languages = load(release.folder, WantedLanguages(("en",), ("fr", "cmn_Hans"))).languages
+    languages = load(release.folder, RequestedLanguages(("en",), ("fr", "cmn_Hans"))).languages
 
     assert [target.source_before for target in languages.targets.values()] == [
         (pieces.index(">>fra<<"),),
         (pieces.index(">>cmn_Hans<<"),),
     ]
     with pytest.raises(ImportRejectedError, match="sv is no target of this model; it has deu, fra, cmn_Hans"):
-        load(release.folder, WantedLanguages(("en",), ("sv",)))
+        load(release.folder, RequestedLanguages(("en",), ("sv",)))
 
 
 def test_spellings_of_one_language_are_told_apart(release: Written, tokenizers: Tokenizers) -> None:
     pieces = _with_targets(release, tokenizers, ("zh", "zho"))
 
-    targets = load(release.folder, WantedLanguages(("en",))).languages.targets
+    targets = load(release.folder, RequestedLanguages(("en",))).languages.targets
 
     assert targets["zh"].source_before == (pieces.index(">>zh<<"),)
     assert targets["zho"].source_before == (pieces.index(">>zho<<"),)
@@ -162,13 +162,13 @@ def test_several_targets_without_tokens_to_choose_with_are_refused(release: Writ
 
     with pytest.raises(ImportRejectedError, match="eng, fra cannot all be its target"):
         load(release.folder, NO_CALLBACKS)
-    assert list(load(release.folder, WantedLanguages((), ("fr",))).languages.targets) == ["fr"]
+    assert list(load(release.folder, RequestedLanguages((), ("fr",))).languages.targets) == ["fr"]
 
 
 def test_text_cannot_ask_for_a_target(release: Written, tokenizers: Tokenizers) -> None:
     _with_targets(release, tokenizers, ("deu", "fra"))
 
-    vocabulary = load(release.folder, WantedLanguages(("en",))).source_tokenizer.vocabulary
+    vocabulary = load(release.folder, RequestedLanguages(("en",))).source_tokenizer.vocabulary
 
     assert vocabulary is not None
     assert not [piece for piece in vocabulary if piece.startswith(">>")]
@@ -191,4 +191,4 @@ def test_a_well_known_licence_is_recognised_by_its_text(
 ) -> None:
     (release.folder / "LICENSE").write_text(text, encoding="utf8")
 
-    assert load(release.folder, WantedLanguages(("de",), ("en",))).licence == licence
+    assert load(release.folder, RequestedLanguages(("de",), ("en",))).licence == licence

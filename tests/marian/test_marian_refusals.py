@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from export.marian import load, recognises
-from export.original import ImportRejectedError, WantedLanguages
+from export.original import ImportRejectedError, RequestedLanguages
 from tests.marian.conftest import Written
 from tests.marian.written import Arrays, save_npz, save_vocabulary
 
-LANGUAGES = WantedLanguages(("de",), ("en",))
+LANGUAGES = RequestedLanguages(("de",), ("en",))
 
 
-def problems_of(folder: Path, wanted: WantedLanguages = LANGUAGES) -> tuple[str, ...]:
+def problems_of(folder: Path, wanted: RequestedLanguages = LANGUAGES) -> tuple[str, ...]:
     with pytest.raises(ImportRejectedError) as refused:
         load(folder, wanted)
     assert refused.value.origin == str(folder)
@@ -122,7 +122,7 @@ def test_all_reasons_are_given_at_once(written: Written) -> None:
     (folder / "decoder.yml").write_text("beam-size: 99\nword-penalty: 0.5\nnormalize: -1\n", encoding="utf8")
     (folder / "opus.spm32k-spm32k.vocab.yml").write_text("a: 0\nb: 1\n", encoding="utf8")
 
-    found = "\n".join(problems_of(folder, WantedLanguages()))
+    found = "\n".join(problems_of(folder, RequestedLanguages()))
 
     for named in (
         *("transformer-pool", "mish", "right-left", "quantised", "beam-size", "word-penalty", "normalize"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bench.models import PEERS_PYTHON
 from export.marian import load
 from export.model.generate import generate_greedy, pad
-from export.original import WantedLanguages
+from export.original import RequestedLanguages
 from tests.marian.conftest import Tokenizers, write_model
 from tests.marian.written import D_MODEL, DECODER_FFN, ROOT, Variant, save_npz
 
@@ -43,7 +43,7 @@ def test_ctranslate2_finds_the_same_in_the_same_file(
         [*rng.integers(2, len(written.source_pieces), length).tolist(), 0]
         for length in range(1, NUM_SOURCES + 1)
     ]
-    model = load(written.folder, WantedLanguages(("de",), ("en",))).model
+    model = load(written.folder, RequestedLanguages(("de",), ("en",))).model
 
     ours = generate_greedy(model, *pad(sources, model.config.pad_id), MAX_TOKENS)
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from export.marian import load
 from export.model import Transformer
 from export.model.generate import generate_greedy, pad
-from export.original import Original, WantedLanguages
+from export.original import Original, RequestedLanguages
 from tests.marian.conftest import Tokenizers, Written, write_model
 from tests.marian.reference import Reference
 from tests.marian.written import DECODER_FFN, TRAINED_POSITIONS, Variant, save_npz
 
-LANGUAGES = WantedLanguages(("de",), ("en",))
+LANGUAGES = RequestedLanguages(("de",), ("en",))
 TOLERANCE = 1e-4
 
 NORMS = {

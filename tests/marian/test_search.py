@@ -6,11 +6,11 @@ from pathlib import Path
 
 from dragoman.manifest import DecodingDefaults
 from export.marian import load, recognises, unpacked
-from export.original import WantedLanguages
+from export.original import RequestedLanguages
 from tests.marian.conftest import Tokenizers, Written, write_model
 from tests.marian.written import Variant
 
-LANGUAGES = WantedLanguages(("de",), ("en",))
+LANGUAGES = RequestedLanguages(("de",), ("en",))
 
 
 def test_the_decoders_options_are_the_defaults(written: Written) -> None:

@@ -13,7 +13,7 @@ from dragoman.text.tokenizer import Tokenizer
 from export.marian import load
 from export.marian.entries import read_pieces
 from export.model.generate import pad
-from export.original import ImportRejectedError, Original, TokenizerSource, WantedLanguages
+from export.original import ImportRejectedError, Original, RequestedLanguages, TokenizerSource
 from tests.marian.conftest import Tokenizers, Written, write_model
 from tests.marian.reference import Reference
 from tests.marian.written import (
@@ -27,7 +27,7 @@ from tests.marian.written import (
     train_sentencepiece,
 )
 
-LANGUAGES = WantedLanguages(("de",), ("en",))
+LANGUAGES = RequestedLanguages(("de",), ("en",))
 
 
 def _write(path: Path, text: str) -> Path:

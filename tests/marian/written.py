@@ -53,7 +53,7 @@ class Variant:
         return self.tying in {"all", "src", "src+target"}
 
     @property
-    def ties_output(self) -> bool:
+    def has_tied_output(self) -> bool:
         return self.tying in {"all", "target", "src+target"}
 
 
@@ -146,9 +146,9 @@ class _Made:
         else:
             self._matrix("encoder_Wemb", sources, D_MODEL, scale)
             self._matrix("decoder_Wemb", targets, D_MODEL, scale)
-        if not variant.ties_output and variant.has_legacy_output:
+        if not variant.has_tied_output and variant.has_legacy_output:
             self._matrix("decoder_ff_logit_out_W", D_MODEL, targets, scale)
-        elif not variant.ties_output:
+        elif not variant.has_tied_output:
             self._matrix("decoder_ff_logit_out_Wt", targets, D_MODEL, scale)
         if variant.has_output_bias:
             self._matrix("decoder_ff_logit_out_b", 1, targets, 0.5)

@@ -9,7 +9,7 @@ from xml.parsers import expat
 from hypothesis import given, settings
 
 from service.markup.html_lexemes import LexemeKind, lex
-from service.markup.marked_up import MarkedUp, parse
+from service.markup.marked_up import ParsedMarkup, parse
 from service.markup.options import MarkupLanguage, MarkupOptions
 from tests.markup.documents import GOOD_HTML, HTML, HTML_OPTIONS, XML, XML_OPTIONS
 from tests.markup.translations import SEEDS, any_translation
@@ -17,7 +17,7 @@ from tests.markup.translations import SEEDS, any_translation
 Path = tuple[str, ...]
 
 
-def rejoined(random: Random, marked_up: MarkedUp) -> str:
+def rejoined(random: Random, marked_up: ParsedMarkup) -> str:
     return marked_up.rejoin([any_translation(random, text) for text in marked_up.blocks])
 
 

@@ -15,7 +15,7 @@ from dragoman.graphs.encoder import Encoder
 from dragoman.graphs.session import SessionOptions
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import AlignmentHeads, DecodingDefaults, ModelLimits
-from export.bundle import BundleFacts, write_bundle
+from export.bundle import BundleMetadata, write_bundle
 from export.calibration import Sample
 from export.model import ModelConfig, Transformer
 from export.original import Original, TokenizerSource
@@ -59,7 +59,7 @@ def write(folder: Path, model: Transformer, precision: str, alignment: Alignment
     """Export into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     original = Original("random", model, TOKENIZER, TOKENIZER, LANGUAGES, DecodingDefaults(), None, None, {})
-    facts = BundleFacts("random", "none", ModelLimits(100, 100), alignment=alignment)
+    facts = BundleMetadata("random", "none", ModelLimits(100, 100), alignment=alignment)
     write_bundle(folder, original, precision, facts, SAMPLES)
     return folder
 

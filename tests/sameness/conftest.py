@@ -12,7 +12,7 @@ from dragoman import Translator
 from dragoman.pipeline.preparation import Preparer
 from dragoman.types import Pair
 from export import huggingface
-from export.original import WantedLanguages
+from export.original import RequestedLanguages
 from tests.huggingface import make_models
 from tests.sameness.exported import LIMITS, Both, export, load_tokenizers, silence_start, teach
 
@@ -48,7 +48,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     case = CASES[request.param]
     folder = tmp_path_factory.mktemp(request.param)
     untaught = case.write(folder / "original")
-    original = huggingface.load(folder / "original", WantedLanguages())
+    original = huggingface.load(folder / "original", RequestedLanguages())
     pair = original.languages.pair(*case.pair)
     tokenizers = load_tokenizers(original, folder)
     preparer = Preparer(original.languages, LIMITS, tokenizers[0])

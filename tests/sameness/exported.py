@@ -12,8 +12,8 @@ from dragoman.manifest import ModelLimits
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Pair
 from export import huggingface
-from export.bundle import BundleFacts, write_bundle, write_tokenizer
-from export.original import Original, WantedLanguages
+from export.bundle import BundleMetadata, write_bundle, write_tokenizer
+from export.original import Original, RequestedLanguages
 
 BATCH_SOURCES = 50
 MAX_TOKENS = 40
@@ -37,9 +37,9 @@ class Exported:
 
 def export(folder: Path, bundle: Path, precision: str = "fp32") -> Exported:
     """Without the validation that the command ends with."""
-    original = huggingface.load(folder, WantedLanguages())
+    original = huggingface.load(folder, RequestedLanguages())
     bundle.mkdir()
-    facts = BundleFacts(bundle.name, "none", LIMITS)
+    facts = BundleMetadata(bundle.name, "none", LIMITS)
     write_bundle(bundle, original, precision, facts, [])
     return Exported(folder, original, bundle)
 

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 from dragoman.manifest import SpecialIds
 from dragoman.shortlist import Shortlist
-from export.shortlist.build import Settings, build_shortlist
+from export.shortlist.build import ShortlistSettings, build_shortlist
 from export.shortlist.coverage import is_covered, measure_coverage
 from export.shortlist.pairs import TokenPairs
-from export.shortlist.vocabularies import Vocabularies, spelling_pieces
+from export.shortlist.vocabularies import ShortlistVocabularies, spelling_pieces
 
 PAD, UNK, BOS, EOS = range(4)
 DIGIT, BYTE, HAUS, HOUSE, SUFFIX, RARE, GRUEN, GREEN = range(4, 12)
 SIZE = 12
-VOCABULARIES = Vocabularies(
+VOCABULARIES = ShortlistVocabularies(
     source_size=SIZE,
     target_size=SIZE,
     is_shared=True,
@@ -29,7 +29,7 @@ MISSING = TokenPairs.of([([HAUS], [HOUSE, SUFFIX]), ([GRUEN], [SUFFIX]), ([GRUEN
 
 
 def build(num_always: int = 3, listed_per_piece: int = 5, choosing: TokenPairs = MISSING) -> Shortlist:
-    settings = Settings(listed_per_piece, min_tokens=1, num_always=num_always)
+    settings = ShortlistSettings(listed_per_piece, min_tokens=1, num_always=num_always)
     return build_shortlist(LEARNING, choosing, VOCABULARIES, settings)
 
 
@@ -55,29 +55,38 @@ def test_pieces_that_targets_are_known_to_hold_are_copied_from_the_source() -> N
 
 
 def test_nothing_is_copied_between_two_vocabularies() -> None:
-    two = Vocabularies(SIZE, SIZE, False, VOCABULARIES.spelling, VOCABULARIES.bytes, VOCABULARIES.never)  # noqa: FBT003 -- is_shared
-    shortlist = build_shortlist(LEARNING, MISSING, two, Settings(5, 1, 3))
+    two = ShortlistVocabularies(
+        SIZE,
+        SIZE,
+        False,  # noqa: FBT003 -- is_shared
+        VOCABULARIES.spelling,
+        VOCABULARIES.bytes,
+        VOCABULARIES.never,
+    )
+    shortlist = build_shortlist(LEARNING, MISSING, two, ShortlistSettings(5, 1, 3))
     assert RARE not in shortlist.candidates([RARE])
 
 
 def test_padding_and_the_beginning_of_sentence_are_never_candidates() -> None:
     bad = TokenPairs.of([([HAUS, PAD], [PAD, BOS, HOUSE])] * 30)
-    shortlist = build_shortlist(bad, bad, VOCABULARIES, Settings(5, 1, SIZE))
+    shortlist = build_shortlist(bad, bad, VOCABULARIES, ShortlistSettings(5, 1, SIZE))
     assert not np.isin([PAD, BOS], shortlist.candidates(range(SIZE))).any()
 
 
 def test_a_piece_lists_no_more_than_the_setting_and_the_best_of_them() -> None:
     text = TokenPairs.of([([HAUS], [HOUSE])] * 5 + [([HAUS], [GREEN])] * 9 + [([HAUS], [RARE])] * 2)
-    one = build_shortlist(text, text, VOCABULARIES, Settings(1, 1, 3))
+    one = build_shortlist(text, text, VOCABULARIES, ShortlistSettings(1, 1, 3))
     assert one.candidates([HAUS]).tolist() == [UNK, EOS, DIGIT, GREEN]
-    two = build_shortlist(text, text, VOCABULARIES, Settings(2, 1, 3))
+    two = build_shortlist(text, text, VOCABULARIES, ShortlistSettings(2, 1, 3))
     assert two.candidates([HAUS]).tolist() == [UNK, EOS, DIGIT, HOUSE, GREEN]
 
 
 def test_a_link_that_explains_too_few_tokens_is_not_listed() -> None:
     text = TokenPairs.of([([HAUS], [HOUSE])] * 5 + [([HAUS], [RARE])])
-    assert RARE not in build_shortlist(text, text, VOCABULARIES, Settings(9, 2, 3)).candidates([HAUS])
-    assert RARE in build_shortlist(text, text, VOCABULARIES, Settings(9, 1, 3)).candidates([HAUS])
+    assert RARE not in build_shortlist(text, text, VOCABULARIES, ShortlistSettings(9, 2, 3)).candidates(
+        [HAUS]
+    )
+    assert RARE in build_shortlist(text, text, VOCABULARIES, ShortlistSettings(9, 1, 3)).candidates([HAUS])
 
 
 ids = st.lists(st.integers(EOS + 1, SIZE - 1), max_size=5)
@@ -89,7 +98,7 @@ texts = st.lists(st.tuples(ids, ids), min_size=1, max_size=15).map(TokenPairs.of
 def test_whatever_the_text_the_end_of_sentence_and_spelling_are_candidates(
     text: TokenPairs, num_always: int, listed_per_piece: int
 ) -> None:
-    shortlist = build_shortlist(text, text, VOCABULARIES, Settings(listed_per_piece, 1, num_always))
+    shortlist = build_shortlist(text, text, VOCABULARIES, ShortlistSettings(listed_per_piece, 1, num_always))
     for source in text.sources:
         assert np.isin([EOS, UNK, DIGIT], shortlist.candidates(source.tolist())).all()
 
@@ -97,19 +106,19 @@ def test_whatever_the_text_the_end_of_sentence_and_spelling_are_candidates(
 @settings(deadline=None, max_examples=25)
 @given(texts)
 def test_with_room_for_all_the_text_it_was_chosen_by_is_covered(text: TokenPairs) -> None:
-    shortlist = build_shortlist(LEARNING, text, VOCABULARIES, Settings(2, 1, SIZE))
+    shortlist = build_shortlist(LEARNING, text, VOCABULARIES, ShortlistSettings(2, 1, SIZE))
     assert is_covered(shortlist, text).all()
 
 
 def test_no_text_is_refused() -> None:
     with pytest.raises(ValueError, match="0 pairs to learn from and 12 to choose by"):
-        build_shortlist(TokenPairs.of([]), MISSING, VOCABULARIES, Settings())
+        build_shortlist(TokenPairs.of([]), MISSING, VOCABULARIES, ShortlistSettings())
 
 
 @pytest.mark.parametrize("field", ["listed_per_piece", "min_tokens", "num_always", "iterations"])
 def test_a_setting_below_its_least_is_refused_by_name(field: str) -> None:
     with pytest.raises(ValueError, match=f"{field} is -1, must be at least"):
-        Settings(**{field: -1})
+        ShortlistSettings(**{field: -1})
 
 
 def test_spelling_is_digits_signs_and_cased_letters_alone_or_at_a_words_start() -> None:

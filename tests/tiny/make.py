@@ -19,11 +19,11 @@ from torch.nn import functional
 from dragoman.manifest import ModelLimits
 from dragoman.text.tokenizer import Tokenizer
 from export import trained
-from export.bundle import BundleFacts, staged_folder, write_bundle
+from export.bundle import BundleMetadata, staged_folder, write_bundle
 from export.calibration import Sample
 from export.checkpoint import save_weights
 from export.model import ModelConfig, Transformer
-from export.original import WantedLanguages
+from export.original import RequestedLanguages
 from training.batches import BatchSettings, BatchStream
 from training.config import Corpus, Data, Optimisation, TrainingConfig, Validation, Vocabulary
 from training.corpus import read_pairs
@@ -60,14 +60,14 @@ def main() -> None:
 
 def export(checkpoint: Path) -> None:
     """Write the bundles."""
-    original = trained.load(checkpoint, WantedLanguages())
+    original = trained.load(checkpoint, RequestedLanguages())
     config = original.model.config
     pairs = read_pairs(CONFIG.data.corpora[0], CONFIG.data, seed=1)
     pieces = Tokenizer.load(checkpoint / "source.spm").encode([pair.source for pair in pairs])
     samples = [Sample([*source, config.eos_id], (config.bos_id,)) for source in pieces]
     for precision in ("fp32", "int8", "int4"):
         limits = ModelLimits(max_source_tokens=48, max_target_tokens=64)
-        facts = BundleFacts(f"tiny-{precision}", LICENCE, limits)
+        facts = BundleMetadata(f"tiny-{precision}", LICENCE, limits)
         with staged_folder(HERE / f"bundle-{precision}") as staging:
             write_bundle(staging, original, precision, facts, samples)
 

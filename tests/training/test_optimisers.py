@@ -15,7 +15,7 @@ from training.batches import Batch
 from training.config import Optimisation
 from training.module import TranslationModule, dropout_seed
 from training.optimisers import MuonWithAdamW, learning_rate_factor, make_optimiser
-from training.parallel import Workers
+from training.parallel import ProcessGroup
 from training.stopping import StopRequest
 
 SHAPE = ModelConfig(
@@ -39,7 +39,7 @@ def random_batch(seed: int, widths: tuple[int, int] = (5, 4)) -> Batch:
 
 
 def module_of(model: Transformer, settings: Optimisation = MUON) -> TranslationModule:
-    return TranslationModule(model, settings, Workers(0, 1), StopRequest())
+    return TranslationModule(model, settings, ProcessGroup(0, 1), StopRequest())
 
 
 def make_step(model: Transformer, optimiser: torch.optim.Optimizer, seed: int) -> None:

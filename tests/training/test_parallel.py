@@ -14,7 +14,7 @@ from torch import nn
 from tests.training.test_training_run import end_midway, events, finish, scores, weights
 from training.config import TrainingConfig
 from training.errors import WorkerLostError
-from training.parallel import StepCounts, Workers, meet, start_workers
+from training.parallel import ProcessGroup, StepCounts, meet, start_workers
 from training.resume import resume_points
 from training.run import train
 
@@ -28,7 +28,7 @@ def shared_recipe(long_recipe: dict[str, Any]) -> dict[str, Any]:
     return long_recipe
 
 
-def averaged(workers: Workers) -> tuple[list[torch.Tensor], StepCounts]:
+def averaged(workers: ProcessGroup) -> tuple[list[torch.Tensor], StepCounts]:
     """What a process of rank n gets whose gradients are n + 1 everywhere; the second one is to stop."""
     model = nn.Linear(3, 2)
     for weight in model.parameters():

@@ -26,7 +26,7 @@ SHARE_AS_IN_TARGET = 0.5
 _ENDINGS = ("es", "en", "er", "em", "e", "n", "s")
 _INFINITIVE = re.compile(r"^(?:to|etwas|etw\.|jdn\.|jdm\.|sich) ")
 
-Found = tuple[int, int, str, str]
+TermMatch = tuple[int, int, str, str]
 """Begin and end in the source, the translation in the dictionary, and its spelling in the target."""
 
 
@@ -40,10 +40,10 @@ class TermDictionary:
             if len(source.split(" ")) <= MAX_TERM_WORDS and min(len(source), len(target)) >= MIN_TERM_LEN:
                 self._translations.setdefault(source.lower(), []).append(target)
 
-    def find(self, pair: Pair) -> list[Found]:
+    def find(self, pair: Pair) -> list[TermMatch]:
         """Return the terms of a source whose translation is in the target, longest first, without overlap."""
         tokens = tokens_of(pair.source)
-        found: list[Found] = []
+        found: list[TermMatch] = []
         used: set[int] = set()
         for length in range(MAX_TERM_WORDS, 0, -1):
             for first in range(len(tokens) - length + 1):

@@ -16,7 +16,7 @@ class Float32:
 
     name = "fp32"
     cache_dtype: CacheDType = "float32"
-    takes_shortlists = False
+    can_use_shortlists = False
     real: type[np.floating[Any]] = np.float32
 
     def linear(self, graph: GraphBuilder, value: str, name: str, weight: Weights, bias: Weights) -> str:

@@ -44,7 +44,7 @@ class Int8:
 
     name = "int8"
     cache_dtype: CacheDType = "int8"
-    takes_shortlists = True
+    can_use_shortlists = True
     real: type[np.floating[Any]] = np.float32
 
     def __init__(self, calibration: Calibration) -> None:

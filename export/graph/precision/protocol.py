@@ -37,7 +37,7 @@ class Precision(Protocol):
 
     name: str
     cache_dtype: CacheDType
-    takes_shortlists: bool
+    can_use_shortlists: bool
     """Whether a product with rows chosen at run time gives a row the same numbers in any batch."""
     real: type[np.floating[Any]]
     """Type that flows between the operators; norms and positions are constants of this type."""

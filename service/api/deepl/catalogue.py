@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from service.api.deepl.authentication import enter
-from service.api.deepl.languages import name_of, source_codes, target_codes
+from service.api.deepl.languages import english_name, source_codes, target_codes
 from service.api.deepl.responses import DeepLRoute
 from service.api.deepl.schemas import DeepLLanguage, LanguagesQuery, Usage, UsageQuery, errors_of
 from service.http.authentication import Authenticator
@@ -67,7 +67,7 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
 
 
 def _present(code: str, side: str) -> dict[str, Any]:
-    presented: dict[str, Any] = {"language": code.upper(), "name": name_of(code)}
+    presented: dict[str, Any] = {"language": code.upper(), "name": english_name(code)}
     if side == TARGET:
         presented["supports_formality"] = False
     return presented

@@ -20,8 +20,8 @@ from service.api.deepl.schemas import (
     UploadedDocument,
     errors_of,
 )
-from service.formats.errors import FileProblem
-from service.formats.known import are_alike
+from service.formats.errors import FileFormatError
+from service.formats.known import have_same_format
 from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields, field_error
@@ -35,7 +35,7 @@ from service.http.openapi import (
     path_parameter,
     request_of,
 )
-from service.jobs.documents import Documents, Handed, unknown_document
+from service.jobs.documents import AcceptedDocument, DocumentService, unknown_document
 from service.jobs.errors import FileRejected
 from service.jobs.job import Job, JobRequest, JobState
 from service.jobs.job_service import JobService
@@ -57,7 +57,7 @@ STATUSES = {
 
 
 def document_routes(
-    translation_service: TranslationService, authenticator: Authenticator, documents: Documents | None
+    translation_service: TranslationService, authenticator: Authenticator, documents: DocumentService | None
 ) -> APIRouter:
     """Return the routes. A document needs the API key that sent it, and a key of its own as well.
 
@@ -136,7 +136,7 @@ def document_routes(
     return router
 
 
-async def _submit_document(documents: Documents, fields: Fields, caller: Caller) -> Handed:
+async def _submit_document(documents: DocumentService, fields: Fields, caller: Caller) -> AcceptedDocument:
     file = _read_file(fields)
     job_request = read_document_parameters(fields, file.name)
     _check_output_format(fields, job_request)
@@ -160,8 +160,8 @@ def _check_output_format(fields: Fields, job_request: JobRequest) -> None:
     if not output_format:
         return
     try:
-        is_same_format = are_alike(f".{output_format}", job_request.file_name)
-    except FileProblem as error:
+        is_same_format = have_same_format(f".{output_format}", job_request.file_name)
+    except FileFormatError as error:
         raise field_error("output_format", error.problem) from error
     if not is_same_format:
         raise field_error("output_format", "must be the document's own; none is made into another")

@@ -20,7 +20,7 @@ def base_code(code: str) -> str:
 
 
 @lru_cache(1024)
-def name_of(code: str) -> str:
+def english_name(code: str) -> str:
     """Return the English name of a language, or its code if it has no name."""
     try:
         language = Language.get(code)

@@ -9,7 +9,7 @@ from service.api.deepl.responses import DeepLError
 from service.http.errors import ErrorKind
 from service.http.fields import Fields, field_error
 from service.jobs.job import JobRequest
-from service.jobs.request_fields import own_name
+from service.jobs.request_fields import base_name
 from service.markup.options import MarkupLanguage, MarkupOptions
 from service.translation.request import TranslationRequest
 
@@ -100,7 +100,7 @@ def read_document_parameters(fields: Fields, sent_name: str) -> JobRequest:
     """
     reject_unsupported_fields(fields)
     _check_formality(fields)
-    name = own_name(fields.string("filename") or sent_name)
+    name = base_name(fields.string("filename") or sent_name)
     return JobRequest(name, read_source(fields), read_target(fields))
 
 

@@ -28,11 +28,11 @@ from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields
 from service.http.forms import Upload
 from service.http.openapi import MULTIPART, OCTETS, file_response, path_parameter, request_of
-from service.jobs.documents import Documents, Handed
+from service.jobs.documents import AcceptedDocument, DocumentService
 from service.jobs.errors import FileRejected
 from service.jobs.job import ID_LENGTH, Job, JobRequest, JobState
 from service.jobs.problems import SERVERS_FAULTS
-from service.jobs.request_fields import own_name, without_folders
+from service.jobs.request_fields import base_name, strip_folders
 from service.readiness import require_ready
 from service.services import Services
 
@@ -96,8 +96,10 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
     return routes
 
 
-async def _submit_file(documents: Documents, upload: Upload, pair: Pair, caller: Caller) -> Handed:
-    job_request = JobRequest(own_name(_display_name(upload.name)), pair.source, pair.target)
+async def _submit_file(
+    documents: DocumentService, upload: Upload, pair: Pair, caller: Caller
+) -> AcceptedDocument:
+    job_request = JobRequest(base_name(_display_name(upload.name)), pair.source, pair.target)
     if pair.is_copied:
         return await documents.add_unchanged(upload.file, job_request, caller)
     documents.job_service.require_pair(job_request)
@@ -107,7 +109,7 @@ async def _submit_file(documents: Documents, upload: Upload, pair: Pair, caller:
         raise rejected(str(error)) from error
 
 
-async def _await_translation(documents: Documents, job: Job, request: Request) -> None:
+async def _await_translation(documents: DocumentService, job: Job, request: Request) -> None:
     """Wait for the end of a job; discard the job if it fails or the client disconnects."""
     try:
         ended_job = await cancel_on_disconnect(request, documents.ended(job))
@@ -136,4 +138,4 @@ def _read_upload(fields: Fields) -> Upload:
 
 def _display_name(file_name: str) -> str:
     """Return the last characters of a file's own name, without folders."""
-    return without_folders(file_name)[-MAX_NAME_LENGTH:]
+    return strip_folders(file_name)[-MAX_NAME_LENGTH:]

@@ -106,7 +106,8 @@ def catalogue(routes: Routes) -> Catalogue:
         reached = targets.setdefault(present_code(code), {present_code(code)})
         reached.update(present_code(target) for target, _ in routes.all_from(code))
     listed = [
-        CatalogueLanguage(code, name_of(code), tuple(sorted(reached))) for code, reached in targets.items()
+        CatalogueLanguage(code, english_name(code), tuple(sorted(reached)))
+        for code, reached in targets.items()
     ]
     return Catalogue(
         routes, served, tuple(sorted(listed, key=lambda language: (language.name, language.code)))
@@ -118,7 +119,7 @@ def present_code(code: str) -> str:
     return NEW_CODES.get(code.lower(), code)
 
 
-def name_of(code: str) -> str:
+def english_name(code: str) -> str:
     """Return a language's English name, from CLDR and the IANA registry; its code if it has no name."""
     try:
         language = Language.get(code)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from dragoman import DecodingOptions
 from dragoman.decoding.options import MAX_BEAM_SIZE
 from service.api.libretranslate.errors import missing, rejected, required, unsupported_value_error
-from service.api.libretranslate.languages import Catalogue, name_of, present_code
+from service.api.libretranslate.languages import Catalogue, english_name, present_code
 from service.http.errors import ApiError, ErrorKind
 from service.http.fields import Fields
 from service.http.limits import TextLimits
@@ -141,4 +141,4 @@ def _unavailable_error(target: str, source: str | None = None) -> ApiError:
 
 
 def _display_name(code: str) -> str:
-    return f"{name_of(code)} ({present_code(code)})"
+    return f"{english_name(code)} ({present_code(code)})"
