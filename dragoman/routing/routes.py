@@ -73,18 +73,6 @@ class Route:
         return RouteKind.PIVOT if len(self.steps) > 1 else self.steps[0].offer.way
 
 
-def find_route(
-    offers: Iterable[Offer],
-    source: str | None,
-    target: str | None,
-    *,
-    model: str | None = None,
-    pivots: Sequence[str] = PIVOTS,
-) -> Route:
-    """Return the best route of one text; see `Routes`, which caches its results."""
-    return Routes(offers, pivots).find(source, target, model)
-
-
 class Routes:
     """Finds routes among offers, in any order. Safe to use from several threads."""
 

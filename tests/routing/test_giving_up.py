@@ -19,7 +19,7 @@ from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
 from dragoman.routing.bundle_scan import bundle_folders
 from dragoman.routing.pivot_translation import PivotTranslation
 from dragoman.routing.router import PREPARING_THREADS, Router, RouterOptions
-from dragoman.routing.routes import Offer, find_route
+from dragoman.routing.routes import Offer, Routes
 from tests.routing.conftest import SIZE_BYTES
 from tests.routing.doubles import TIMEOUT_S, DoubleBundles, DoubleTranslator, until
 
@@ -139,7 +139,7 @@ def test_a_text_given_up_before_its_bundle_was_open_is_not_begun(
     bundle = read_bundle(models / "de-en")
     pool = BundlePool[PairTranslator](bundles.open, lambda _: SIZE_BYTES, None)
     pool.set_bundles({"de-en": bundle})
-    route = find_route([Offer("de-en", "de-en", bundle.manifest.languages)], "de", "en")
+    route = Routes([Offer("de-en", "de-en", bundle.manifest.languages)]).find("de", "en")
     later: list[Callable[[], None]] = []
 
     def run_later(work: Callable[[], None]) -> Future[None]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import InputError, UnsupportedPair
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
-from dragoman.routing.routes import Offer, Route, RouteKind, Routes, find_route
+from dragoman.routing.routes import PIVOTS, Offer, Route, RouteKind, Routes
 from dragoman.types import Pair
 from tests.routing.doubles import languages, offer
 
@@ -40,6 +40,17 @@ def pivots(offers: Sequence[Offer], source: str, target: str) -> list[str]:
         for code in CODES
         if code not in {source, target} and single(offers, source, code) and single(offers, code, target)
     ]
+
+
+def find_route(
+    offers: Sequence[Offer],
+    source: str | None,
+    target: str | None,
+    *,
+    model: str | None = None,
+    pivots: Sequence[str] = PIVOTS,
+) -> Route:
+    return Routes(offers, pivots).find(source, target, model)
 
 
 def named(route: Route) -> list[str]:
