@@ -10,60 +10,66 @@ from service.jobs.job import Job, JobState, WebhookState
 
 
 class JobProgress(BaseModel):
-    """How far a job is."""
+    """Progress of a job."""
 
-    entries: int = Field(description="Texts in the file: lines, cells, paragraphs, as its format has them.")
-    done: int = Field(description="Of these, those that the work has passed, failed ones included.")
-    failed: int = Field(description="Of these, those that could not be translated; `/errors` tells of each.")
-    characters: int = Field(description="Of all texts together.")
-    entries_per_s: float | None = Field(None, description="As last measured; null before.")
-    time_left_s: float | None = Field(None, description="About; null while it waits, and once it has ended.")
+    entries: int = Field(
+        description="Number of texts in the file: lines, cells or paragraphs, depending on the format."
+    )
+    done: int = Field(description="Number of processed texts, including failed ones.")
+    failed: int = Field(description="Number of texts that could not be translated; `/errors` lists them.")
+    characters: int = Field(description="Number of characters of all texts.")
+    entries_per_s: float | None = Field(
+        None, description="Last measured rate; null before the first measurement."
+    )
+    time_left_s: float | None = Field(
+        None, description="Estimated seconds until the end; null while the job is queued and after its end."
+    )
 
 
 class JobResult(BaseModel):
     """The translated file."""
 
     size_bytes: int
-    sha256: str = Field(description="In hexadecimal digits; also its `ETag`.")
+    sha256: str = Field(description="SHA-256 in hexadecimal digits; also the `ETag`.")
 
 
 class JobWebhook(BaseModel):
-    """What became of the message about a job's end."""
+    """State of the webhook of a job."""
 
-    state: WebhookState = Field(
-        description="`pending` until it is taken, `failed` once it was given up: it is not sent again."
+    state: WebhookState = Field(description="`pending` until it is delivered; `failed` after the last try.")
+    tries: int = Field(description="Number of tries, including one in progress.")
+    problem: str | None = Field(None, description="Reason for which the last try failed.")
+    next_try_at: datetime | None = Field(
+        None, description="Time of the next try; null before the job ends and after the last try."
     )
-    tries: int = Field(description="Times it was sent, one that is under way included.")
-    problem: str | None = Field(None, description="Why the last try failed.")
-    next_try_at: datetime | None = Field(None, description="Null before the job ends, and after the last.")
 
 
 class JobResponse(BaseModel):
-    """A file that is translated, or was."""
+    """An asynchronous translation of a file."""
 
     id: str
-    state: JobState = Field(
-        description="`queued`, `running`; at last `done`, `failed` or `cancelled`, after which it stays so."
-    )
-    is_cancelling: bool = Field(description="Whether it is about to be cancelled.")
+    state: JobState = Field(description="`queued` or `running`; finally `done`, `failed` or `cancelled`.")
+    is_cancelling: bool = Field(description="Whether cancellation is requested.")
     file_name: str
     source: str | None = Field(
-        None, description="Language of the file; null: the only one possible, or not detected yet."
+        None, description="Source language; null if it is the only one possible or not detected yet."
     )
-    target: str | None = Field(None, description="Language translated into; null: the only one possible.")
+    target: str | None = Field(None, description="Target language; null if it is the only one possible.")
     model: str | None = Field(None, description="The only model to use; null: the best for the pair.")
-    columns: list[str] = Field(description="Of a table, or keys of JSON lines, that are translated.")
-    on_failure: OnFailure = Field(description="What stands for a text that cannot be translated.")
-    webhook_url: str | None = Field(None, description="Who is told of its end.")
-    webhook: JobWebhook | None = Field(None, description="What became of that; null where nobody is told.")
+    columns: list[str] = Field(description="Translated columns of a table, or keys of JSON lines.")
+    on_failure: OnFailure = Field(description="What is written for a text that cannot be translated.")
+    webhook_url: str | None = Field(None, description="URL that is notified when the job ends.")
+    webhook: JobWebhook | None = Field(
+        None, description="State of the notification; null without `webhook_url`."
+    )
     progress: JobProgress
-    problem: str | None = Field(None, description="Why it failed.")
-    result: JobResult | None = Field(None, description="Null until it is done.")
+    problem: str | None = Field(None, description="Reason of the failure.")
+    result: JobResult | None = Field(None, description="The translated file; null until the job is done.")
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
     expires_at: datetime | None = Field(
-        None, description="When it goes, with its result; null until it has ended."
+        None, description="Time at which the job and its result are deleted; null until the job has ended."
     )
 
 
@@ -72,12 +78,11 @@ class JobsResponse(BaseModel):
 
     jobs: list[JobResponse]
     stored_bytes: int = Field(
-        description="That all of the caller's files take, documents included, with what results may take."
+        description="Bytes of all of the caller's files, including documents, with the "
+        "space reserved for results."
     )
-    max_stored_bytes: int = Field(description="Most that they may take.")
-    next_cursor: str | None = Field(
-        None, description="As `cursor`, it asks for those after these; null: none are."
-    )
+    max_stored_bytes: int = Field(description="Maximum of `stored_bytes`.")
+    next_cursor: str | None = Field(None, description="`cursor` of the next page; null if there is none.")
 
 
 def job_response(job: Job) -> JobResponse:

@@ -20,37 +20,40 @@ FRONTEND_TIMEOUT_MS = 500
 
 
 class DetectedLanguage(BaseModel):
-    """A language that a text seems to be in."""
+    """A detected language."""
 
-    confidence: float = Field(ge=0, le=PERCENT, description="0 to 100.")
-    language: str = Field(description="Its code; `en`, with a confidence of 0, of a text that has none.")
+    confidence: float = Field(ge=0, le=PERCENT, description="Confidence, 0 to 100.")
+    language: str = Field(description="Language code; `en` with confidence 0 if the text has no language.")
 
 
 class TranslateOut(BaseModel):
-    """A text's translation, or an array of them for an array of texts."""
+    """The translation of a text, or an array of them for an array of texts."""
 
     translatedText: str | list[str]  # noqa: N815 -- clients know it by this name, as those below
     alternatives: list[str] | list[list[str]] = Field(
         default_factory=list[str],
-        description="Present only when asked for: other translations, the best first; for an array of texts "
-        "an array of arrays. Fewer than asked for if there are no more; none of HTML.",
+        description="Only if requested: other translations, best first; for an array of "
+        "texts, an array of arrays. There may be fewer than requested, and "
+        "there are none for HTML.",
     )
     detectedLanguage: DetectedLanguage | list[DetectedLanguage] = Field(  # noqa: N815
         default_factory=list[DetectedLanguage],
-        description="Present only when `source` was `auto`; for an array of texts an array.",
+        description="Only if `source` was `auto`; for an array of texts, an array.",
     )
 
 
 class ListedLanguage(BaseModel):
-    """A language, and what it is translated into."""
+    """A language with its targets."""
 
     code: str
-    name: str = Field(description="In English.")
-    targets: list[str] = Field(description="Codes; its own is among them, which leaves texts as they are.")
+    name: str = Field(description="English name.")
+    targets: list[str] = Field(
+        description="Codes of the target languages, including its own, for which texts stay unchanged."
+    )
 
 
 class NamedLanguage(BaseModel):
-    """A language for a menu."""
+    """A language of a menu."""
 
     code: str
     name: str
@@ -67,15 +70,15 @@ class DefaultPair(BaseModel):
 
 
 class FrontendSettings(BaseModel):
-    """Settings for a web page in front of the server."""
+    """Settings for a web page."""
 
-    charLimit: int = Field(description="Characters of a request.")  # noqa: N815
-    frontendTimeout: int = Field(description="Milliseconds to wait while somebody types.")  # noqa: N815
-    apiKeys: bool = Field(description="Whether there are API keys.")  # noqa: N815
-    keyRequired: bool = Field(description="Whether requests must bring one.")  # noqa: N815
+    charLimit: int = Field(description="Maximum characters per request.")  # noqa: N815
+    frontendTimeout: int = Field(description="Milliseconds to wait after the last keystroke.")  # noqa: N815
+    apiKeys: bool = Field(description="Whether the server has API keys.")  # noqa: N815
+    keyRequired: bool = Field(description="Whether a key is required.")  # noqa: N815
     suggestions: bool = Field(description="Always false.")
-    filesTranslation: bool = Field(description="Whether files are translated.")  # noqa: N815
-    supportedFilesFormat: list[str] = Field(description="Endings of their names.")  # noqa: N815
+    filesTranslation: bool = Field(description="Whether files can be translated.")  # noqa: N815
+    supportedFilesFormat: list[str] = Field(description="Suffixes of the supported files.")  # noqa: N815
     language: DefaultPair
 
 
@@ -86,9 +89,9 @@ class Health(BaseModel):
 
 
 class TranslatedFile(BaseModel):
-    """A file that was translated."""
+    """A translated file."""
 
-    translatedFileUrl: str = Field(description="Where it can be fetched, until its time is over.")  # noqa: N815
+    translatedFileUrl: str = Field(description="URL of the file, until it expires.")  # noqa: N815
 
 
 class ErrorOut(BaseModel):

@@ -20,48 +20,50 @@ ROUTE_KIND_NAMES: dict[RouteKind, RouteKindName] = {
 
 
 class ModelOut(BaseModel):
-    """A model that is served, as its manifest describes it."""
+    """A served model, as its manifest describes it."""
 
     name: str
-    folder: str = Field(
-        description="Its folder's name, which no other model has; `model` of a request may be this or `name`."
+    folder: str = Field(description="Unique name of its folder; `model` of a request may be this or `name`.")
+    source: str | None = Field(description="Source language; null if there are several.")
+    target: str | None = Field(description="Target language; null if there are several.")
+    sources: list[str] = Field(description="Source languages.")
+    targets: list[str] = Field(description="Target languages, each possible for every source.")
+    precision: str = Field(description="Precision of the weights, as in `int8`.")
+    limits: ModelLimits = Field(
+        description="Limits of one segment in tokens; longer texts are split into segments."
     )
-    source: str | None = Field(description="Language translated from; null if there are several.")
-    target: str | None = Field(description="Language translated into; null if there are several.")
-    sources: list[str] = Field(description="Languages translated from.")
-    targets: list[str] = Field(description="Languages translated into; each source goes with each of them.")
-    precision: str = Field(description="Of the weights, as in `int8`.")
-    limits: ModelLimits = Field(description="In tokens of one segment; longer texts are cut into segments.")
     sizes: Sizes = Field(description="The graphs' dimensions.")
-    size_bytes: int = Field(description="All files of the bundle together.")
-    is_loaded: bool = Field(description="Whether it is in memory now.")
-    memory_bytes: int = Field(description="Memory that it is reckoned to take when it is loaded.")
-    licence: str = Field(description="Of the weights.")
+    size_bytes: int = Field(description="Size of all files of the bundle.")
+    is_loaded: bool = Field(description="Whether the model is in memory.")
+    memory_bytes: int = Field(description="Estimated memory of the loaded model.")
+    licence: str = Field(description="Licence of the weights.")
     scores: dict[str, Any] = Field(description="Measured quality, by test set.")
 
 
 class ModelsResponse(BaseModel):
-    """Models that are served."""
+    """The served models."""
 
     models: list[ModelOut]
 
 
 class ReachOut(BaseModel):
-    """Languages that the same models translate into."""
+    """Target languages that the same models reach."""
 
     way: RouteKindName = Field(
-        description="`direct`: a model of this pair alone. `multilingual`: one of several pairs. `pivot`: "
-        "two models, through a third language."
+        description="`direct`: a model of this pair alone. `multilingual`: a model of "
+        "several pairs. `pivot`: two models with a pivot language."
     )
-    models: list[str] = Field(description="Names of the models, in the order that a text goes through them.")
-    targets: list[str] = Field(description="Languages translated into.")
+    models: list[str] = Field(
+        description="Names of the models, in the order in which a text passes through them."
+    )
+    targets: list[str] = Field(description="Target languages.")
 
 
 class LanguageOut(BaseModel):
-    """A language that something is translated from."""
+    """A source language with its targets."""
 
-    source: str = Field(description="Language translated from.")
-    reaches: list[ReachOut] = Field(description="What it is translated into.")
+    source: str = Field(description="Source language.")
+    reaches: list[ReachOut] = Field(description="Target languages, by the models that reach them.")
 
 
 class LanguagesResponse(BaseModel):
@@ -74,17 +76,19 @@ class FolderProblems(BaseModel):
     """A folder that cannot be served."""
 
     folder: str
-    problems: list[str] = Field(description="Why, each naming a file or field.")
+    problems: list[str] = Field(description="Reasons, each with the file or field.")
 
 
 class ReloadResponse(BaseModel):
-    """Changes found by another scan of the models' folders; names are those of folders."""
+    """Changes found by a new scan of the model folders, as names of folders."""
 
     added: list[str]
-    changed: list[str] = Field(description="Loaded anew on their next use; requests under way are finished.")
+    changed: list[str] = Field(
+        description="Reloaded on their next use; requests in progress finish with the old version."
+    )
     removed: list[str]
     problems: list[FolderProblems] = Field(
-        description="What cannot be served as it is now; where an older one is loaded, that goes on."
+        description="Folders that cannot be served; a version that is already loaded stays in use."
     )
 
 

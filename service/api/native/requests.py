@@ -62,22 +62,24 @@ class SamplingIn(StrictRequest):
 
     top_k: int = Field(
         Sampling().top_k,
-        description="Among the most probable tokens, so many; 0: the whole vocabulary, which is slower.",
+        description="Number of most probable tokens to draw from; 0 uses the whole "
+        "vocabulary, which is slower.",
         json_schema_extra={"minimum": 0},
     )
     top_p: float = Field(
         Sampling().top_p,
-        description="Among the fewest of the most probable tokens that together have this probability.",
+        description="Draw from the smallest set of most probable tokens whose probabilities reach this sum.",
         json_schema_extra={"exclusiveMinimum": 0, "maximum": 1},
     )
     temperature: float = Field(
         Sampling().temperature,
-        description="What log-probabilities are divided by: below 1 probable tokens become more so.",
+        description="Divisor of the log-probabilities; values below 1 make probable tokens more probable.",
         json_schema_extra={"exclusiveMinimum": 0, "maximum": MAX_TEMPERATURE},
     )
     seed: int | None = Field(
         None,
-        description="The same seed draws the same again; null: another one each time.",
+        description="Seed of the random numbers; the same seed gives the same result. Null: "
+        "a new seed each time.",
         json_schema_extra={"minimum": 0, "maximum": MAX_SEED},
     )
 
@@ -87,7 +89,7 @@ class SamplingIn(StrictRequest):
 
 
 class TranslateRequest(StrictRequest):
-    """Texts to translate, and how. Types are strict: no number is read from a string or a boolean."""
+    """Texts to translate, with options. Types are strict: a string is never read as a number."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -100,96 +102,104 @@ class TranslateRequest(StrictRequest):
     )
 
     # These ranges are documentation. DecodingOptions checks them for every caller of the engine.
-    text: Texts = Field(description="One text, or a list of them. A text may have many sentences and lines.")
+    text: Texts = Field(description="One text or a list of texts. A text may have many sentences and lines.")
     source: str | None = Field(
         None,
-        description="Language of the texts, as in `de`. Left out, null or `auto`: detected for each text by "
-        "itself, among the languages that something translates into the target and the target itself. A text "
-        "that is clearly in the target language already is left as it is.",
+        description="Source language, as in `de`. Omitted, null or `auto`: detected for "
+        "each text, among the languages with a route to the target and the "
+        "target itself. A text that is clearly in the target language is "
+        "returned unchanged.",
     )
     target: str | None = Field(
         None,
-        description="Language to translate into, as in `en`. May be left out where only one is possible.",
+        description="Target language, as in `en`. May be omitted if only one is possible.",
     )
     model: str | None = Field(
         None,
-        description="The only model to use, by its name or its folder's. Without it a model for just this "
-        "pair goes before one of many languages, and that before two in turn through a third language.",
+        description="Name of the only model to use, or its folder's name. Omitted: the "
+        "server prefers a model of this pair, then a multilingual model, then "
+        "two models with a pivot language.",
     )
     beam_size: int | None = Field(
         DEFAULTS.beam_size,
-        description="Hypotheses kept alive at each step of the search; 1 is greedy search. Null: the "
-        "model's own.",
+        description="Number of hypotheses kept at each step of beam search; 1 is greedy "
+        "search. Null: the model's default.",
         json_schema_extra={"minimum": 1, "maximum": MAX_BEAM_SIZE},
     )
     num_hypotheses: int = Field(
         DEFAULTS.num_hypotheses,
-        description="Results wanted for each text, the best one counted in; at most `beam_size`.",
+        description="Number of translations to return for each text, including the best "
+        "one; at most `beam_size`.",
         json_schema_extra={"minimum": 1, "maximum": MAX_BEAM_SIZE},
     )
     length_penalty: float | None = Field(
         DEFAULTS.length_penalty,
-        description="Exponent alpha of score = logprob / tokens ** alpha. More favours longer translations. "
-        "Null: the model's own.",
+        description="Exponent alpha of score = logprob / tokens ** alpha; a higher value "
+        "favours longer translations. Null: the model's default.",
         json_schema_extra={"minimum": 0, "maximum": MAX_LENGTH_PENALTY},
     )
     early_stopping: bool | None = Field(
         DEFAULTS.early_stopping,
-        description="Whether a search ends as soon as `beam_size` hypotheses are finished, or goes on while "
-        "a better one may come. Null: the model's own.",
+        description="Whether a search ends when `beam_size` hypotheses are finished; "
+        "otherwise it continues while a better one is possible. Null: the "
+        "model's default.",
     )
     max_length: int | None = Field(
         DEFAULTS.max_length,
-        description="Most target tokens of a segment; null lets the source's length and the model decide.",
+        description="Maximum number of target tokens per segment. Null: depends on the "
+        "source's length and the model.",
         json_schema_extra={"minimum": 1},
     )
     min_length: int = Field(
         DEFAULTS.min_length,
-        description="Fewest target tokens of a segment.",
+        description="Minimum number of target tokens per segment.",
         json_schema_extra={"minimum": 0},
     )
     return_scores: bool = Field(
-        DEFAULTS.return_scores, description="Whether scores are given; else they are null."
+        DEFAULTS.return_scores, description="Whether to return scores; otherwise they are null."
     )
     use_shortlist: bool = Field(
         DEFAULTS.use_shortlist,
-        description="Whether only target tokens that the source makes likely are looked at, where the model "
-        "knows which: faster, and almost always the same translation.",
+        description="Whether to restrict the search to target tokens that are likely for "
+        "the source, if the model has a shortlist: faster, and almost always "
+        "the same translation.",
     )
 
     repetition_penalty: float = Field(
         DEFAULTS.repetition_penalty,
-        description="Log-probabilities of tokens said before are multiplied by it: above 1, fewer of them "
-        "are said again.",
+        description="Factor on the log-probabilities of tokens that are already in the "
+        "translation; values above 1 reduce repetition.",
         json_schema_extra={"minimum": 1, "maximum": MAX_REPETITION_PENALTY},
     )
     no_repeat_ngram_size: int = Field(
         DEFAULTS.no_repeat_ngram_size,
-        description="No so many tokens in a row are said twice in a segment; 0: no such rule.",
+        description="Block repeated n-grams of this size within a segment; 0 disables the check.",
         json_schema_extra={"minimum": 0, "maximum": MAX_NGRAM_SIZE},
     )
     sampling: SamplingIn | None = Field(
         None,
-        description="Draw tokens at random instead of looking for the best; `num_hypotheses` are drawn. Not "
-        "together with a `beam_size` above 1.",
+        description="Sample tokens at random instead of searching for the best; "
+        "`num_hypotheses` samples are drawn. Excludes a `beam_size` above 1.",
     )
     target_prefix: str = Field(
         DEFAULTS.target_prefix,
-        description="What the translation begins with: part of a line, without control characters; of a text "
-        "of several segments, its first one's. Its characters count among the texts'.",
+        description="Beginning of the translation: part of a line, without control "
+        "characters. If the text has several segments, it applies to the first. "
+        "Its characters are counted like those of the texts.",
         json_schema_extra={"maxLength": MAX_PREFIX_CHARACTERS},
     )
     splitting: Splitting = Field(
         DEFAULTS.splitting,
         strict=False,
-        description="Where texts are cut into segments: `sentences`: at line breaks and at sentence ends. "
-        "`no_newlines`: at sentence ends only. `off`: nowhere. What is too long is cut in any case.",
+        description="Where to split texts into segments. `sentences`: at line breaks and "
+        "sentence ends. `no_newlines`: at sentence ends only. `off`: nowhere. "
+        "Segments that are too long are always split.",
     )
     return_alignment: bool = Field(
-        DEFAULTS.return_alignment, description="Whether words are given that say the same."
+        DEFAULTS.return_alignment, description="Whether to return word alignments."
     )
     return_tokens: bool = Field(
-        DEFAULTS.return_tokens, description="Whether tokens are given with their log-probabilities."
+        DEFAULTS.return_tokens, description="Whether to return tokens with their log-probabilities."
     )
 
     def texts(self) -> list[str]:
@@ -226,23 +236,24 @@ class TranslateRequest(StrictRequest):
 
 
 class StreamRequest(TranslateRequest):
-    """Texts to translate, of which is told as it is done."""
+    """Texts to translate; each finished segment is sent as an event."""
 
     stream_tokens: bool = Field(
         False,  # noqa: FBT003 -- a field's default
-        description="Whether the beginnings of segments are told token by token; wants a `beam_size` of 1.",
+        description="Whether to send unfinished segments token by token as well; requires a "
+        "`beam_size` of 1.",
     )
 
 
 class GivenPair(StrictRequest):
-    """A segment and a translation that somebody made of it."""
+    """A source segment and a given translation of it."""
 
-    source: str = Field(description="A sentence or so; it is not cut.")
-    target: str = Field(description="Its translation.")
+    source: str = Field(description="One segment, about a sentence; it is not split.")
+    target: str = Field(description="The translation to score.")
 
 
 class ScoreRequest(StrictRequest):
-    """Translations to be read by a model."""
+    """Given translations to score with a model."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -256,14 +267,10 @@ class ScoreRequest(StrictRequest):
         },
     )
 
-    pairs: list[GivenPair] = Field(fail_fast=True, description="What is read, each pair by itself.")
-    source: str | None = Field(
-        None, description="Language of the sources. May be left out where only one is possible."
-    )
-    target: str | None = Field(
-        None, description="Language of the targets. May be left out where only one is possible."
-    )
-    model: str | None = Field(None, description="The model that reads, by its name or its folder's.")
+    pairs: list[GivenPair] = Field(fail_fast=True, description="Pairs to score, each on its own.")
+    source: str | None = Field(None, description="Source language. May be omitted if only one is possible.")
+    target: str | None = Field(None, description="Target language. May be omitted if only one is possible.")
+    model: str | None = Field(None, description="Name of the model, or its folder's name.")
 
     def texts(self) -> list[tuple[str, str]]:
         """Return source and target of each pair."""
@@ -271,11 +278,11 @@ class ScoreRequest(StrictRequest):
 
 
 class DetectRequest(StrictRequest):
-    """Texts whose languages are asked for."""
+    """Texts whose language to detect."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": ["Guten Morgen.", "Good morning."]}]})
 
-    text: Texts = Field(description="One text, or a list of them.")
+    text: Texts = Field(description="One text or a list of texts.")
 
     def texts(self) -> list[str]:
         """Return the texts, one or many."""

@@ -20,82 +20,84 @@ Span = Annotated[
 
 
 class AlternativeOut(BaseModel):
-    """A translation that was not the best."""
+    """A translation other than the best."""
 
     text: str
-    score: float | None = Field(description="Length-normalised log-probability; null when not asked for.")
+    score: float | None = Field(description="Length-normalised log-probability; null unless requested.")
 
 
 class StepOut(BaseModel):
-    """One model's part in a translation through a third language."""
+    """One of the two models of a pivot translation."""
 
     model: str = Field(description="Name of the model.")
-    source: str = Field(description="Language translated from.")
-    target: str = Field(description="Language translated into.")
-    score: float | None = Field(description="Of this step alone; null when not asked for.")
+    source: str = Field(description="Source language of the step.")
+    target: str = Field(description="Target language of the step.")
+    score: float | None = Field(description="Score of this step alone; null unless requested.")
 
 
 class DetectedOut(BaseModel):
-    """A language that a text seems to be in."""
+    """A detected language."""
 
-    language: str = Field(description="Its code; `und` where there is none to tell.")
+    language: str = Field(description="Language code; `und` if undetermined.")
     confidence: float = Field(description="0 to 1.")
 
 
 class LinkOut(BaseModel):
-    """A word or less of a text, and of its translation, that say the same."""
+    """Part of a text and the part of its translation that is aligned with it."""
 
-    source: Span = Field(description="From and up to which character of the text.")
-    target: Span = Field(description="From and up to which character of the translation.")
+    source: Span = Field(description="Start and end in the text, in characters.")
+    target: Span = Field(description="Start and end in the translation, in characters.")
 
 
 class TokenOut(BaseModel):
     """A token of a translation."""
 
-    text: str = Field(description="The piece as the model's vocabulary spells it.")
+    text: str = Field(description="The vocabulary piece.")
     logprob: float = Field(description="Natural logarithm of its probability.")
 
 
 class TranslationOut(BaseModel):
-    """One text, translated."""
+    """The translation of one text."""
 
     text: str = Field(description="The best translation.")
-    source: str = Field(description="Language translated from; `und` of a text without letters.")
-    target: str = Field(description="Language translated into.")
+    source: str = Field(description="Source language; `und` for a text without letters.")
+    target: str = Field(description="Target language.")
     detected: DetectedOut = Field(
         default_factory=lambda: DetectedOut(language="und", confidence=0.0),
-        description="Present only when the language was detected.",
+        description="Detected language; only if the source language was not given.",
     )
     score: float | None = Field(
-        description="Log-probability over the number of tokens to the power of `length_penalty`; higher is "
-        "better, 0 when all was copied, null when not asked for. Through a third language, the sum of both "
-        "steps' scores."
+        description="Log-probability divided by the number of tokens to the power of "
+        "`length_penalty`; higher is better, 0 if everything was copied, null "
+        "unless requested. With a pivot language, the sum of both steps' "
+        "scores."
     )
     confidence: float | None = Field(
-        description="Geometric mean of the probabilities of the tokens, 0 to 1; through a third language the "
-        "product of both steps'. Null when scores were not asked for."
+        description="Geometric mean of the token probabilities, 0 to 1; with a pivot "
+        "language, the product of both steps. Null unless scores are requested."
     )
     finish_reason: FinishReason = Field(
-        description="`stop`: the model ended it. `length`: a segment reached `max_length` and may be "
-        "incomplete. `unsupported`: a segment stands as it is, since half of its letters or more are in a "
-        "script that the model does not know. `copied`: there was nothing to translate."
+        description="`stop`: the model ended the translation. `length`: a segment reached "
+        "`max_length` and may be incomplete. `unsupported`: a segment was "
+        "copied because at least half of its letters are in a script that the "
+        "model does not know. `copied`: there was nothing to translate."
     )
     alternatives: list[AlternativeOut] = Field(
         default_factory=list,
-        description="Present only when `num_hypotheses` is over 1: the hypotheses after the best one (which "
-        "is `text`), best first. There are `num_hypotheses` - 1 of them, or fewer if the text has no more.",
+        description="Only if `num_hypotheses` is above 1: the other hypotheses, best first; "
+        "at most `num_hypotheses` - 1.",
     )
     steps: list[StepOut] = Field(
         default_factory=list,
-        description="Present only when the text went through a third language: both steps, in order.",
+        description="Only with a pivot language: both steps, in order.",
     )
     alignment: list[LinkOut] = Field(
         default_factory=list,
-        description="Present only when asked for: words that say the same, in the translation's order.",
+        description="Only if requested: aligned words, in the order of the translation.",
     )
     tokens: list[TokenOut] = Field(
         default_factory=list,
-        description="Present only when asked for: the translation's tokens, each segment's end included.",
+        description="Only if requested: tokens of the translation, including the end of each segment.",
     )
 
 
@@ -123,59 +125,59 @@ class TranslateResponse(BaseModel):
     )
 
     model: str | None = Field(
-        description="Name of the model that translated; through a third language both, joined by ` + `. Null "
-        "where texts went through different ones, or through none."
+        description="Name of the model; both names, joined by ` + `, with a pivot language. "
+        "Null if the texts used different models, or none."
     )
-    translations: list[TranslationOut] = Field(description="As many as there were texts.")
+    translations: list[TranslationOut] = Field(description="One translation per text.")
 
 
 class ScoreOut(BaseModel):
     """A model's score of a given translation."""
 
-    score: float = Field(description="Mean log-probability of its tokens; higher is better.")
-    confidence: float = Field(description="Geometric mean of their probabilities, 0 to 1.")
-    tokens: list[TokenOut] = Field(description="Of the translation, its end included.")
-    alignment: list[LinkOut] = Field(description="Words that say the same, in the translation's order.")
+    score: float = Field(description="Mean log-probability of the tokens; higher is better.")
+    confidence: float = Field(description="Geometric mean of the token probabilities, 0 to 1.")
+    tokens: list[TokenOut] = Field(description="Tokens of the translation, including its end.")
+    alignment: list[LinkOut] = Field(description="Aligned words, in the order of the translation.")
 
 
 class ScoreResponse(BaseModel):
     """Scores in the order of the request's pairs."""
 
-    model: str = Field(description="Name of the model that read them.")
-    scores: list[ScoreOut] = Field(description="As many as there were pairs.")
+    model: str = Field(description="Name of the model.")
+    scores: list[ScoreOut] = Field(description="One score per pair.")
 
 
 class DetectResponse(BaseModel):
     """Languages in the order of the request's texts."""
 
     detections: list[list[DetectedOut]] = Field(
-        description="For each text the served languages that it may be in, the most likely first; `und` "
-        "alone where it is in none of them."
+        description="For each text, the served languages that it may be in, the most likely "
+        "first; only `und` if it is in none of them."
     )
 
 
 class SegmentEvent(BaseModel):
-    """A segment is done, and so are all before it in its text. Sent as the event `segment`."""
+    """A finished segment; all segments before it in its text are finished as well. Event `segment`."""
 
-    item: int = Field(description="Position of its text in the request.")
-    number: int = Field(description="Position in its text.")
-    source: str = Field(description="The segment; through a third language, in that.")
-    text: str = Field(description="Its translation.")
+    item: int = Field(description="Position of the text in the request, from 0.")
+    number: int = Field(description="Position of the segment in the text, from 0.")
+    source: str = Field(description="The source segment; with a pivot language, in the pivot language.")
+    text: str = Field(description="The translation of the segment.")
     source_span: Span = Field(
-        description="From and up to which character of the text it goes; through a third language, of its "
-        "text there."
+        description="Start and end of the segment in its text, in characters; with a pivot "
+        "language, in the pivot text."
     )
-    span: Span = Field(description="From and up to which character of the translation it goes.")
-    score: float | None = Field(description="Null when not asked for.")
+    span: Span = Field(description="Start and end in the translation, in characters.")
+    score: float | None = Field(description="Score of the segment; null unless requested.")
     finish_reason: FinishReason
 
 
 class TokensEvent(BaseModel):
-    """The beginning of a segment, which replaces what was told of it before. Sent as the event `tokens`."""
+    """The beginning of an unfinished segment, replacing earlier events of it. Event `tokens`."""
 
-    item: int = Field(description="Position of its text in the request.")
-    number: int = Field(description="Position in its text.")
-    text: str = Field(description="Its translation so far.")
+    item: int = Field(description="Position of the text in the request, from 0.")
+    number: int = Field(description="Position of the segment in the text, from 0.")
+    text: str = Field(description="The translation so far.")
 
 
 class Status(BaseModel):
