@@ -308,7 +308,10 @@ def test_input_and_output_lie_where_all_nodes_see_them() -> None:
 
 
 def test_every_manifest_is_named_on_the_page() -> None:
-    page = (ROOT / "docs" / "guides" / "cluster.md").read_text(encoding="utf8")
+    pages = {
+        folder: (ROOT / "docs" / "guides" / page).read_text(encoding="utf8")
+        for folder, page in ((KUBERNETES, "kubernetes.md"), (KUBERAY, "batch-ray.md"))
+    }
 
-    assert all(name in page for folder in (KUBERNETES, KUBERAY) for name in documents(folder))
-    assert ADAPTER.relative_to(KUBERNETES).as_posix() in page
+    assert all(name in page for folder, page in pages.items() for name in documents(folder))
+    assert ADAPTER.relative_to(KUBERNETES).as_posix() in pages[KUBERNETES]

@@ -1,4 +1,4 @@
-"""The page of guarantees names tests that exist, and settings that there are."""
+"""The pages of guarantees name tests and settings that exist."""
 
 import re
 from pathlib import Path
@@ -8,13 +8,20 @@ import pytest
 from service.settings import Settings
 
 PROJECT = Path(__file__).parents[2]
-PAGE = (PROJECT / "docs" / "reference" / "guarantees.md").read_text(encoding="utf8")
-ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| promise")]
+REFERENCE = PROJECT / "docs" / "reference"
+
+
+def rows_of(name: str) -> list[str]:
+    lines = (REFERENCE / name).read_text(encoding="utf8").splitlines()
+    return [line for line in lines if line.startswith("| ") and not line.startswith("| promise")]
+
+
+ROWS = rows_of("guarantees.md")
 VALUES = {"per_key", "unsupported", "br", "non_splitting_tags", "refused"}
 """Of settings and of requests."""
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", [*ROWS, *rows_of("file-guarantees.md")])
 def test_every_promise_names_a_test_that_exists(row: str) -> None:
     named = re.findall(r"`(tests/[^`:]+)(?:::(\w+))?`", row)
 
