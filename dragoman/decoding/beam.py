@@ -189,7 +189,7 @@ class Beam:
         return _State(
             max_tokens=max_tokens,
             min_tokens=np.array([source.limits.min_tokens for source in sources], np.int64),
-            num_shared_tokens=np.array([1 + source.max_forced_tokens for source in sources], np.int64),
+            num_shared_tokens=np.array([1 + source.num_forced for source in sources], np.int64),
             num_tokens=np.zeros(len(sources), np.int64),
             norms=norms,
             last_ids=np.full(shape, starts[:, None]),
@@ -237,7 +237,7 @@ class Beam:
         totals[is_early & (ids == self._target.eos_id)] = -np.inf
         for slot, num_tokens in enumerate(state.num_tokens.tolist()):
             source = self._sources[slot]
-            if num_tokens < source.max_forced_tokens:
+            if num_tokens < source.num_forced:
                 ids[slot] = source.forced(num_tokens)
                 totals[slot] = -np.inf
                 totals[slot, 0, 0] = 0.0

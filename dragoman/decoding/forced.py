@@ -77,7 +77,7 @@ class _ForcedTarget:
     def take(self, logprob: float | None, attention: NDArray[np.float32]) -> None:
         """Record a step's results for the next token; skip what `Source.begin` forces."""
         if self.num_steps >= self.source.num_hidden_forced:
-            is_forced = self.num_steps < self.source.max_forced_tokens
+            is_forced = self.num_steps < self.source.num_forced
             if logprob is not None:
                 self.logprobs.append(0.0 if is_forced else logprob)
             self.attention.append(attention[: len(self.source.ids)].copy())
@@ -108,7 +108,7 @@ class ForcedDecodingLane(Generic[Encoded_contra]):
             ValueError: the kind is not forced decoding, or has a beam of more than one row.
         """
         if kind.method not in {Method.SCORE, Method.ALIGN} or kind.beam_size != 1:
-            raise ValueError(f"targets are not read in lanes of {kind}")
+            raise ValueError(f"forced decoding does not support {kind}")
         self.kind = kind
         self._stepper = stepper
         self._target = target
@@ -164,9 +164,11 @@ class ForcedDecodingLane(Generic[Encoded_contra]):
 
     def _ids(self, source: Source) -> tuple[int, ...]:
         if source.target_ids is None:
-            raise ValueError("a source of this method must name the target to be read")
+            raise ValueError("forced decoding requires target_ids")
         if self._target.eos_id in source.target_ids:
-            raise ValueError(f"{source.target_ids} has the end of sentence, {self._target.eos_id}, within it")
+            raise ValueError(
+                f"target_ids {source.target_ids} contain the end-of-sentence id {self._target.eos_id}"
+            )
         ids = (*source.begin, *source.target_ids)
         return ids if len(ids) > source.limits.max_tokens else (*ids, self._target.eos_id)
 
@@ -178,7 +180,7 @@ class ForcedDecodingLane(Generic[Encoded_contra]):
 
 def _finished(reader: _ForcedTarget, is_faulty: bool) -> FinishedSource:  # noqa: FBT001 -- a value to pass on, not a mode
     if is_faulty:
-        problem = "the decoder step returned log-probabilities or attention that are not numbers"
+        problem = "the decoder step returned NaN log-probabilities or attention"
         return FinishedSource(reader.source, [], FloatingPointError(problem))
     source = reader.source
     ids = source.target_ids or ()

@@ -63,7 +63,7 @@ class Greedy:
         self._sources += sources
         self._slots = np.arange(len(self._sources))
         self._early_steps = max(self._early_steps, int(new.min_tokens.max(initial=0)))
-        self._forced_steps = max(self._forced_steps, *(source.max_forced_tokens for source in sources), 0)
+        self._forced_steps = max(self._forced_steps, *(source.num_forced for source in sources), 0)
 
     def advance(self, logprobs: NDArray[np.float32], ids: NDArray[np.int64]) -> StepOutcome:
         """Take each row's best token, the second best if the sentence may not end yet, or a forced one.
@@ -119,7 +119,7 @@ class Greedy:
         logprobs = picked.copy()
         for slot, num_tokens in enumerate(state.num_tokens.tolist()):
             source = self._sources[slot]
-            if num_tokens < source.max_forced_tokens:
+            if num_tokens < source.num_forced:
                 state.last_ids[slot] = source.forced(num_tokens)
                 logprobs[slot] = 0.0
         return logprobs

@@ -148,7 +148,7 @@ class Lane(Generic[Encoded_contra]):
         sources = self.sources
         by_source = np.isnan(logprobs).reshape(len(sources), -1)
         is_faulty: NDArray[np.bool_] = np.logical_or.reduce(by_source, axis=1)
-        error = FloatingPointError("the decoder step returned log-probabilities that are not numbers")
+        error = FloatingPointError("the decoder step returned NaN log-probabilities")
         faulty = [FinishedSource(sources[slot], [], error) for slot in np.flatnonzero(is_faulty).tolist()]
         rows = self._strategy.remove(is_faulty)
         self._stepper.select(rows)
@@ -204,7 +204,7 @@ def open_strategy(kind: SearchKind | int, target: TargetVocabulary) -> Strategy:
         case Method.SAMPLE:
             return FilteredStrategy(_restrict_to_utf8(Sampler(kind.beam_size, target), target), target)
         case Method.SCORE | Method.ALIGN:
-            raise ValueError(f"{kind.method} is no method of a search")
+            raise ValueError(f"{kind.method} is not a search method")
 
 
 def make_strategy(sources: Sequence[Source], kind: SearchKind | int, target: TargetVocabulary) -> Strategy:

@@ -198,12 +198,13 @@ def _check_rows(num_hypotheses: int, beam_size: int, sampling: Sampling | None) 
     if sampling is not None:
         if beam_size > 1:
             raise InputError(
-                "sampling", f"does not go with beam_size {beam_size}; leave it out, or set beam_size to 1"
+                "sampling", f"cannot be combined with beam_size {beam_size}; omit it, or set beam_size to 1"
             )
         _check_range("num_hypotheses", num_hypotheses, 1, MAX_BEAM_SIZE)
     elif num_hypotheses > beam_size:
         raise InputError(
-            "num_hypotheses", f"{num_hypotheses} is more than beam_size {beam_size}; raise beam_size as well"
+            "num_hypotheses",
+            f"{num_hypotheses} is more than beam_size {beam_size}; increase beam_size as well",
         )
 
 
@@ -226,6 +227,6 @@ def _check_prefix(target_prefix: str) -> None:
     if (found := _CONTROL.search(target_prefix)) is not None:
         raise InputError(
             "target_prefix",
-            f"control character U+{ord(found.group()):04X} at character {found.start()} (counted from 0); a"
-            " prefix is part of a line, so send it without",
+            f"control character U+{ord(found.group()):04X} at character {found.start()} (counted from 0);"
+            " remove it",
         )

@@ -138,7 +138,7 @@ class Sampler:
         """Extend a source's draws that have not ended by one token; its candidates are [N, K]."""
         state, source = self._state, self._sources[slot]
         num_tokens = int(state.num_tokens[slot])
-        if num_tokens < source.max_forced_tokens:
+        if num_tokens < source.num_forced:
             picked_ids = np.full(self._num_draws, source.forced(num_tokens))
             picked_logprobs = np.zeros(self._num_draws)
         else:
@@ -231,7 +231,7 @@ def _chances(seed: int, draw: int, count: int) -> NDArray[np.float64]:
 
 def _sampling_of(source: Source) -> Sampling:
     if source.sampling is None:
-        raise ValueError("a source of this method must say how its targets are drawn")
+        raise ValueError("the method `sample` requires sampling options")
     return source.sampling
 
 

@@ -74,25 +74,25 @@ class Source:
 
     def __post_init__(self) -> None:
         if not self.begin:
-            raise ValueError("a target begins with one id at least: the one that starts the decoder")
+            raise ValueError("begin must contain at least the id that starts the decoder")
         most = self.limits.max_tokens
         if most <= self.num_hidden_forced:
             raise InputError(
                 "max_length",
-                f"{most} leaves no room after the {self.num_hidden_forced} tokens that a target begins with; "
-                f"at least {self.num_hidden_forced + 1} are needed",
+                f"{most} is too small: this model forces the first {self.num_hidden_forced} tokens of a target; "
+                f"use at least {self.num_hidden_forced + 1}",
             )
-        if most <= self.max_forced_tokens:
+        if most <= self.num_forced:
             raise InputError(
                 "target_prefix",
-                f"its {len(self.prefix)} tokens leave no room for others among the "
-                f"{most - self.num_hidden_forced} that the target may have; shorten it, or raise max_length",
+                f"{len(self.prefix)} tokens are too many for a target of at most "
+                f"{most - self.num_hidden_forced}; shorten the prefix, or increase max_length",
             )
         if self.target_ids is not None:
             self._check_given(self.target_ids)
 
     @property
-    def max_forced_tokens(self) -> int:
+    def num_forced(self) -> int:
         """Number of forced target tokens, from `begin` and `prefix`."""
         return len(self.begin) - 1 + len(self.prefix)
 
@@ -102,12 +102,12 @@ class Source:
         return len(self.begin) - 1
 
     def forced(self, position: int) -> int:
-        """Return the id forced as target token `position`, from 0 to below `max_forced_tokens`."""
+        """Return the id forced as target token `position`, from 0 to below `num_forced`."""
         return (*self.begin[1:], *self.prefix)[position]
 
     def _check_given(self, given: tuple[int, ...]) -> None:
         if given[: len(self.prefix)] != self.prefix:
-            raise ValueError(f"the given target {given} does not begin with its prefix {self.prefix}")
+            raise ValueError(f"target_ids {given} do not begin with the prefix {self.prefix}")
         most = self.limits.max_tokens - self.num_hidden_forced
         if len(given) > most:
             raise InputError("target", f"{len(given)} tokens are over the limit of {most}")
@@ -126,7 +126,7 @@ class TargetVocabulary:
 
     def __post_init__(self) -> None:
         if self.size < 2:  # noqa: PLR2004 -- explained in the field's docstring
-            raise ValueError(f"a vocabulary of {self.size} has nothing but the end of the sentence")
+            raise ValueError(f"a vocabulary of size {self.size} is too small; it needs 2 or more ids")
 
     def check_forced_ids(self, sources: Sequence[Source]) -> None:
         """Reject sources whose target would end before its first token of text.
@@ -137,7 +137,7 @@ class TargetVocabulary:
         for source in sources:
             for begin in (source.begin[1:], source.prefix):
                 if self.eos_id in begin:
-                    raise ValueError(f"{begin} ends a target that it should begin: {self.eos_id} is its end")
+                    raise ValueError(f"forced ids {begin} contain the end-of-sentence id {self.eos_id}")
 
 
 class StepOutcome(NamedTuple):

@@ -108,7 +108,7 @@ class Preparer:
         (ids,) = self.encode([segment], pair)
         most = self._limits.max_source_tokens
         if len(ids) > most:
-            raise InputError(field, f"{len(ids)} tokens are over this model's limit of {most} a segment")
+            raise InputError(field, f"{len(ids)} tokens exceed this model's limit of {most} per segment")
         return ids
 
     def _source(
@@ -125,8 +125,8 @@ class Preparer:
 
     def most_target_limits(self, pair: Pair) -> TargetLimits:
         """Return the model's own limits."""
-        max_forced_tokens = len(self.begin(pair)) - 1
-        return TargetLimits(self._limits.max_target_tokens + max_forced_tokens, max_forced_tokens)
+        num_forced = len(self.begin(pair)) - 1
+        return TargetLimits(self._limits.max_target_tokens + num_forced, num_forced)
 
     def encode(self, segments: Sequence[str], pair: Pair) -> list[Ids]:
         """Return the ids of segments with the ids that their languages add, regardless of limits."""
@@ -149,10 +149,8 @@ class Preparer:
 
         Ids that the pair forces count as tokens of a search, but not towards a caller's limits.
         """
-        max_forced_tokens = len(self.begin(pair)) - 1
+        num_forced = len(self.begin(pair)) - 1
         runaway = max(MAX_RUNAWAY_TOKENS, len(source) * 5 // 4 + 20)
         default = max(min(2 * len(source) + 20, runaway) + prefix_len, options.min_length)
         most = options.max_length or min(default, self._limits.max_target_tokens)
-        return TargetLimits(
-            max_tokens=most + max_forced_tokens, min_tokens=max(1, options.min_length) + max_forced_tokens
-        )
+        return TargetLimits(max_tokens=most + num_forced, min_tokens=max(1, options.min_length) + num_forced)

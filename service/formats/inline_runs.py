@@ -190,9 +190,9 @@ def _partners(items: Sequence[Item]) -> dict[int, int]:
 def _balance(items: Sequence[Item]) -> Iterator[Item]:
     """Turn halves of elements whose other half is beyond a break into points."""
     partners = _partners(items)
-    pair_halves = partners.keys() | set(partners.values())
+    paired = partners.keys() | set(partners.values())
     for i, item in enumerate(items):
-        is_half = item.kind in {Kind.OPEN, Kind.CLOSE} and i not in pair_halves
+        is_half = item.kind in {Kind.OPEN, Kind.CLOSE} and i not in paired
         yield replace(item, kind=Kind.POINT, is_half=True) if is_half else item
 
 

@@ -69,15 +69,15 @@ class FolderBlobs:
     def put(self, name: str, file: Path) -> None:
         path = self.folder / name
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        filter_unfinished = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+        temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
         try:
-            with file.open("rb") as source, filter_unfinished.open("xb") as target:
+            with file.open("rb") as source, temporary.open("xb") as target:
                 shutil.copyfileobj(source, target, PIECE_BYTES)
                 target.flush()
                 os.fsync(target.fileno())
-            filter_unfinished.replace(path)
+            temporary.replace(path)
         finally:
-            filter_unfinished.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         for folder in (path.parent, self.folder):
             _sync_folder(folder)
 

@@ -67,10 +67,10 @@ class EndWaiter:
     async def _look(self) -> None:
         requested = set(self._ends)
         try:
-            filter_unfinished = await run_in_thread(lambda: self._store.filter_unfinished(requested))
+            unfinished = await run_in_thread(lambda: self._store.filter_unfinished(requested))
         except StoreError as error:
             logger.warning("ends of jobs cannot be looked up: %s", error)
             return
-        for job_id in requested - filter_unfinished:
+        for job_id in requested - unfinished:
             for end in self._ends.pop(job_id, ()):
                 end.set()

@@ -22,8 +22,8 @@ prefixes: st.SearchStrategy[Prefix] = st.one_of(
 def sources(draw: st.DrawFn, beam_size: int) -> Source:
     """Up to seven tokens after the forced ones."""
     begin, prefix = draw(begins), draw(prefixes)
-    max_forced_tokens = len(begin) - 1 + len(prefix)
-    max_tokens = draw(st.integers(max_forced_tokens + 1, max_forced_tokens + 7))
+    num_forced = len(begin) - 1 + len(prefix)
+    max_tokens = draw(st.integers(num_forced + 1, num_forced + 7))
     return Source(
         ids=(),
         limits=TargetLimits(max_tokens, min_tokens=draw(st.integers(0, max_tokens))),

@@ -82,16 +82,16 @@ def _shortlists(
 
 def exhaustive(model: LanguageModel, number: int, source: Source) -> list[Found]:
     """Every possible sequence by score, whether it ends or the limit cuts it."""
-    limits, alpha, max_forced_tokens = source.limits, source.length_penalty, len(source.begin) - 1
+    limits, alpha, num_forced = source.limits, source.length_penalty, len(source.begin) - 1
     others = [token for token in range(model.vocab_size) if token != EOS]
     ended = [
         Found(ids, _logprob(model, number, source, (*ids, EOS)) / (length + 1) ** alpha, FinishReason.STOP)
-        for length in range(max(limits.min_tokens, max_forced_tokens), limits.max_tokens)
-        for ids in itertools.product(others, repeat=length - max_forced_tokens)
+        for length in range(max(limits.min_tokens, num_forced), limits.max_tokens)
+        for ids in itertools.product(others, repeat=length - num_forced)
     ]
     cut = [
         Found(ids, _logprob(model, number, source, ids) / limits.max_tokens**alpha, FinishReason.LENGTH)
-        for ids in itertools.product(others, repeat=limits.max_tokens - max_forced_tokens)
+        for ids in itertools.product(others, repeat=limits.max_tokens - num_forced)
     ]
     return sorted([*ended, *cut], key=lambda found: -found.score)
 

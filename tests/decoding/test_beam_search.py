@@ -123,9 +123,9 @@ def test_limits_hold_and_count_forced_tokens_and_the_end_of_sentence_as_document
     results = search_by_beam(FakeStepper(model, range(len(sources)), beam_size), sources)
 
     for source, hypotheses in zip(sources, results, strict=True):
-        max_forced_tokens = len(source.begin) - 1
+        num_forced = len(source.begin) - 1
         for hypothesis in hypotheses:
-            num_ids = max_forced_tokens + len(hypothesis.ids)
+            num_ids = num_forced + len(hypothesis.ids)
             assert EOS not in hypothesis.ids
             assert source.limits.min_tokens <= num_ids
             if hypothesis.finish_reason is FinishReason.STOP:

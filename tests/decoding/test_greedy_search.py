@@ -30,11 +30,11 @@ def test_greedy_takes_the_best_token_at_each_step(model: RandomModel, sources: l
 
     for number, (source, hypothesis) in enumerate(zip(sources, actual, strict=True)):
         expected = reference_search.greedy(model, number, source)
-        max_forced_tokens, num_ends = len(source.begin) - 1, expected.finish_reason is FinishReason.STOP
+        num_forced, num_ends = len(source.begin) - 1, expected.finish_reason is FinishReason.STOP
         assert hypothesis.ids == expected.ids
         assert hypothesis.finish_reason == expected.finish_reason
         assert hypothesis.score == pytest.approx(expected.score, abs=1e-6)
-        assert hypothesis.num_tokens == max_forced_tokens + len(expected.ids) + num_ends
+        assert hypothesis.num_tokens == num_forced + len(expected.ids) + num_ends
 
 
 @given(random_models(max_impossible=0), st.lists(random_sources(beam_size=1), min_size=1, max_size=6))

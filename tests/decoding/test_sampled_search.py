@@ -191,10 +191,10 @@ def test_nothing_but_the_best_to_draw_among_is_greedy_search(sampling: Sampling)
 def source_of(number: int, sampling: Sampling, num_draws: int) -> Source:
     begin = ((BOS,), (BOS, 2), (EOS, 5, 3))[number % 3]
     prefix = ((), (6, 2))[number % 2]
-    max_forced_tokens = len(begin) - 1 + len(prefix)
+    num_forced = len(begin) - 1 + len(prefix)
     return Source(
         ids=(number,),
-        limits=TargetLimits(max_forced_tokens + 1 + number % 7, min_tokens=number % 3),
+        limits=TargetLimits(num_forced + 1 + number % 7, min_tokens=number % 3),
         begin=begin,
         length_penalty=(0.0, 1.0)[number % 2],
         num_hypotheses=num_draws,

@@ -44,8 +44,8 @@ def ids_of(text: str) -> Prefix:
 @st.composite
 def sources(draw: st.DrawFn, beam_size: int) -> Source:
     prefix = draw(st.sampled_from(["", "é", "€A", "\ufffd"]))
-    max_forced_tokens = len(prefix.encode())
-    max_tokens = max_forced_tokens + draw(st.integers(1, 9))
+    num_forced = len(prefix.encode())
+    max_tokens = num_forced + draw(st.integers(1, 9))
     return Source(
         ids=(),
         limits=TargetLimits(max_tokens, draw(st.integers(0, max_tokens))),
