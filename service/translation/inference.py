@@ -115,7 +115,7 @@ class Inference:
 
         If it is cancelled, or one pair fails, all are cancelled.
         """
-        request = self._within_timeout(request)
+        request = replace(request, deadline=Deadline.after(self._timeout_s))
         futures: list[Future[SegmentTranslation]] = []
 
         def submit() -> None:
@@ -134,9 +134,11 @@ class Inference:
                 future.cancel()
 
     def _submit(self, submitted: "_SubmittedCalls", calls: Sequence[EngineCall]) -> None:
+        deadline = Deadline.after(self._timeout_s)  # of all texts together
         for call in calls:
             try:
-                future = self.router.follow(call.route, call.text, self._within_timeout(call.request))
+                request = replace(call.request, deadline=deadline)
+                future = self.router.follow(call.route, call.text, request)
             except InputError as error:
                 if error.field != "text":  # it is the same for all texts
                     raise
@@ -146,9 +148,6 @@ class Inference:
             if submitted.is_cancelled:  # only now: `cancel` may have missed this one
                 future.cancel()
                 break
-
-    def _within_timeout(self, request: EngineRequest) -> EngineRequest:
-        return replace(request, deadline=Deadline.after(self._timeout_s))
 
     async def warm_up(self) -> None:
         """Translate one sentence with every preloaded bundle, and become ready if that works.
