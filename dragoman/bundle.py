@@ -74,7 +74,7 @@ def _verify_file(path: Path, name: str, record: FileRecord) -> str | None:
         if (size_bytes := path.stat().st_size) != record.size_bytes:
             return f"{name} has {size_bytes} bytes, the manifest says {record.size_bytes}"
         if file_sha256(path) != record.sha256:
-            return f"{name} is damaged: its sha256 is not the manifest's"
+            return f"{name} is damaged: its sha256 differs from the manifest's"
     except OSError as error:
         return f"{name} cannot be read: {error.strerror}"
     return None

@@ -77,11 +77,10 @@ class Overloaded(DragomanError):  # noqa: N818 -- clear without the suffix
     """Waiting segments of the same caller, who may have half of the queue; 0 if callers are not known."""
 
     def __str__(self) -> str:
-        own = f", {self.num_of_owner} of them yours" if self.num_of_owner else ""
+        own = f" ({self.num_of_owner} of them yours)" if self.num_of_owner else ""
         return (
-            f"{self.num_waiting} segments wait{own} and at most {self.queue_size} may (large requests three "
-            f"quarters of them, one caller half), so {self.num_sources} more do not fit; try again "
-            "later"
+            f"{self.num_waiting} segments are queued{own}, and {self.num_sources} more exceed the limit of "
+            f"{self.queue_size} (three quarters for large requests, half for one caller); try again later"
         )
 
 
@@ -97,8 +96,8 @@ class MemoryBudgetExceeded(DragomanError):  # noqa: N818 -- clear without the su
 
     def __str__(self) -> str:
         return (
-            f"model {self.model} takes about {self.needed_bytes} bytes of memory, and those in use leave no "
-            f"room for it in the budget of {self.budget_bytes}; try again later"
+            f"model {self.model} needs about {self.needed_bytes} bytes of memory, and the models in use "
+            f"leave less of the budget of {self.budget_bytes}; try again later"
         )
 
 
@@ -109,7 +108,9 @@ class DeadlineExceeded(DragomanError):  # noqa: N818 -- clear without the suffix
     timeout_s: float
 
     def __str__(self) -> str:
-        return f"the translation was not done within {self.timeout_s:g} s; allow more time or send less text"
+        return (
+            f"the translation did not finish within {self.timeout_s:g} s; allow more time, or send less text"
+        )
 
 
 class TranslatorClosed(DragomanError):  # noqa: N818 -- clear without the suffix

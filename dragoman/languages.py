@@ -81,7 +81,7 @@ class Languages:
             _pick_language("source", source, self.sources), _pick_language("target", target, self.targets)
         )
         if wanted.source == wanted.target and not self.is_single_pair:
-            raise UnsupportedPair("target", f"{wanted.target} is the source's language already")
+            raise UnsupportedPair("target", f"{wanted.target} is also the source language; choose another")
         return wanted
 
 
@@ -118,10 +118,10 @@ def _pick_language(field: str, name: str | None, served: Mapping[str, _Named]) -
     if name is None:
         if len(served) == 1:
             return next(iter(served))
-        raise UnsupportedPair(field, f"say which language; served here: {list_languages(served)}")
+        raise UnsupportedPair(field, f"choose a language; served: {list_languages(served)}")
     code = find_language(name, served)
     if code is None:
-        raise UnsupportedPair(field, f"this language is not served here; served: {list_languages(served)}")
+        raise UnsupportedPair(field, f"this language is not served; served: {list_languages(served)}")
     return code
 
 

@@ -47,7 +47,7 @@ def open_tokenizers(bundle: Bundle) -> tuple[Tokenizer, Tokenizer]:
         (manifest.target_tokenizer, target.vocab_size, sizes.target_vocab),
     )
     problems = [
-        f"{files.vocabulary or files.model} has {has} pieces, the manifest says {wanted}"
+        f"{files.vocabulary or files.model} has {has} pieces, but the manifest says {wanted}"
         for files, has, wanted in found
         if has != wanted
     ]
@@ -73,7 +73,7 @@ def _language_problems(manifest: Manifest) -> list[str]:
         used.append((f"targets.{code}", max(target.source_before, default=0), sizes.source_vocab))
         used.append((f"targets.{code}", max(target.begin), sizes.target_vocab))
     return [
-        f"languages.{field}: id {largest} in a vocabulary of {size}"
+        f"languages.{field}: id {largest} is outside the vocabulary of {size}"
         for field, largest, size in used
         if largest >= size
     ]
@@ -90,7 +90,7 @@ def open_shortlist(bundle: Bundle) -> Shortlist | None:
         return None
     if manifest.precision not in SHORTLIST_PRECISIONS:
         precisions = " and ".join(SHORTLIST_PRECISIONS)
-        problem = f"{SHORTLIST_FILE} is for {precisions} bundles, this one is {manifest.precision}"
+        problem = f"{SHORTLIST_FILE} is for {precisions} bundles, but this one is {manifest.precision}"
         raise BundleError(str(bundle.path), (problem,))
     sizes = manifest.sizes
     path = bundle.file(SHORTLIST_FILE)

@@ -151,7 +151,7 @@ def parse_manifest(content: object, bundle: str) -> Manifest:
         raise BundleError(bundle, (f"{MANIFEST_FILE} is not a JSON object",))
     if (version := content.get("format_version")) != FORMAT_VERSION:
         problem = (
-            f"{MANIFEST_FILE}: format_version is {reprlib.repr(version)}, this engine reads"
+            f"{MANIFEST_FILE}: format_version is {reprlib.repr(version)}, but this engine reads"
             f" {FORMAT_VERSION}; use a matching release of Dragoman, or export the model again"
         )
         raise BundleError(bundle, (problem,))
@@ -202,15 +202,15 @@ def _alignment_problems(manifest: Manifest) -> list[str]:
     problems = []
     if alignment.layer >= sizes.decoder_layers:
         problems.append(
-            f"alignment.layer is {alignment.layer}, the decoder's layers are 0 to {sizes.decoder_layers - 1}"
+            f"alignment.layer is {alignment.layer}, but must be from 0 to {sizes.decoder_layers - 1}"
         )
     problems += [
-        f"alignment.heads: {head} is no head of 0 to {sizes.heads - 1}"
+        f"alignment.heads: {head} is not a head from 0 to {sizes.heads - 1}"
         for head in alignment.heads
         if head >= sizes.heads
     ]
     if len(set(alignment.heads)) < len(alignment.heads):
-        problems.append("alignment.heads names one twice")
+        problems.append("alignment.heads names a head twice")
     return problems
 
 
@@ -242,7 +242,7 @@ class _FieldReader:
         """Take a count or an id."""
         count = self._take(field, least)
         if count < least:
-            self.problems.append(f"{self.prefix}{field} is {count}, must be at least {least}")
+            self.problems.append(f"{self.prefix}{field} is {count}, but must be at least {least}")
         return count
 
     def take_counts(self, field: str, kind: type[Counts], *, least: int) -> Counts:
@@ -318,7 +318,7 @@ class _FieldReader:
         """Take token ids, at least `least` of them."""
         ids = self._take_list(field, 0)
         if len(ids) < least or any(one < 0 for one in ids):
-            self.problems.append(f"{self.prefix}{field} must have {least} or more ids, none below 0")
+            self.problems.append(f"{self.prefix}{field} must have {least} or more ids, all at least 0")
         return ids
 
     def take_bool(self, field: str) -> bool:
@@ -354,7 +354,7 @@ class _FieldReader:
         none: list[T] = []
         items = self._take(field, none)
         if any(type(item) is not type(kind) for item in items):
-            self.problems.append(f"{self.prefix}{field} must hold {JSON_TYPES[type(kind)]} each")
+            self.problems.append(f"{self.prefix}{field}: every item must be {JSON_TYPES[type(kind)]}")
             return ()
         return tuple(items)
 

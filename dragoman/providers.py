@@ -39,11 +39,11 @@ def check_providers(names: Sequence[str]) -> tuple[Provider, ...]:
     listed = ",".join(names)
     for place, name in enumerate(names):
         if name not in known:
-            raise ProviderError(name, f"is none of {', '.join(known)}")
+            raise ProviderError(name, f"is unknown; known are {', '.join(known)}")
         if name in names[:place]:
-            raise ProviderError(name, f"stands twice in {listed}")
+            raise ProviderError(name, f"is named twice in {listed}")
         if "cpu" in names[:place]:
-            raise ProviderError(name, f"stands behind cpu in {listed}; the CPU takes all, so put it last")
+            raise ProviderError(name, f"comes after cpu in {listed}; put cpu last")
     if not names:
         raise ProviderError("", f"is missing; give at least one of {', '.join(known)}")
     return tuple(known[name] for name in names)

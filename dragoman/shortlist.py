@@ -130,7 +130,7 @@ class Shortlist:
         bounds, listed = self._bounds, self.listed
         if len(source_ids) and not 0 <= min(source_ids) <= max(source_ids) < self.source_vocab:
             raise ValueError(
-                f"ids {min(source_ids)} to {max(source_ids)} in a vocabulary of {self.source_vocab}"
+                f"ids {min(source_ids)} to {max(source_ids)} exceed the vocabulary of {self.source_vocab}"
             )
         is_candidate = self._is_always.copy()
         if len(source_ids):
@@ -142,11 +142,11 @@ class Shortlist:
 def _parse(content: bytes, source_vocab: int, target_vocab: int, eos_id: int) -> Shortlist:
     """Parse a shortlist; raise a ValueError that says what is wrong."""
     if len(content) < HEADER_BYTES or not content.startswith(MAGIC):
-        raise ValueError("not a shortlist of this release")
+        raise ValueError("not a shortlist that this release can read")
     found_source, found_target, num_always, num_listed = COUNTS.unpack_from(content, len(MAGIC))
     if (found_source, found_target) != (source_vocab, target_vocab):
         raise ValueError(
-            f"made for vocabularies of {found_source} and {found_target} pieces, the bundle's have"
+            f"made for vocabularies of {found_source} and {found_target} pieces, but the bundle's have"
             f" {source_vocab} and {target_vocab}"
         )
     dtype = _id_dtype(target_vocab)
@@ -154,7 +154,7 @@ def _parse(content: bytes, source_vocab: int, target_vocab: int, eos_id: int) ->
     always_end = offsets_end + dtype.itemsize * num_always
     wanted_bytes = always_end + dtype.itemsize * num_listed
     if len(content) != wanted_bytes:
-        raise ValueError(f"has {len(content)} bytes, its header says {wanted_bytes}")
+        raise ValueError(f"has {len(content)} bytes, but its header says {wanted_bytes}")
     shortlist = Shortlist(
         target_vocab=target_vocab,
         offsets=np.frombuffer(content[HEADER_BYTES:offsets_end], "<u4"),
@@ -173,7 +173,7 @@ def _problems(shortlist: Shortlist) -> list[str]:
     for name, ids in (("always", always), ("listed", listed)):
         if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < shortlist.target_vocab:
             problems.append(
-                f"{name} holds ids {ids.min()} to {ids.max()}, the target vocabulary has"
+                f"{name} holds ids {ids.min()} to {ids.max()}, but the target vocabulary has"
                 f" {shortlist.target_vocab} pieces"
             )
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(listed):

@@ -61,7 +61,7 @@ def main() -> int:
             _log(json.dumps(asdict(report), indent=2))
             _reject_if_different(report)
     except (ExportError, ImportRejectedError, BundleError) as error:
-        _log(f"refused: {error}")
+        _log(f"rejected: {error}")
         return 1
     except (CheckpointError, FileNotFoundError, json.JSONDecodeError, KeyError) as error:
         _log(f"error: {error}")
@@ -97,13 +97,13 @@ def _write(staging: Path, files: ModelFiles, arguments: argparse.Namespace) -> l
 
 def _reject_if_different(report: ValidationReport) -> None:
     if report.problems:
-        raise ExportError("the bundle does not answer like its model; see problems above")
+        raise ExportError("the bundle's output differs from the model's; see the problems above")
 
 
 def _check_shortlist_precision(precision: str) -> None:
     if precision not in SHORTLIST_PRECISIONS:
         raise ExportError(
-            f"--shortlist-of: {precision} bundles take none, {' and '.join(SHORTLIST_PRECISIONS)} do"
+            f"--shortlist-of: needs --precision {' or '.join(SHORTLIST_PRECISIONS)}, not {precision}"
         )
 
 
@@ -191,7 +191,7 @@ def _add_alignment(parser: argparse.ArgumentParser) -> None:
 
 def _parse_heads(listed: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d+(,\d+)*", listed):
-        raise argparse.ArgumentTypeError(f"{listed!r} is no list of heads such as 0,3")
+        raise argparse.ArgumentTypeError(f"{listed!r} is not a list of heads such as 0,3")
     return tuple(map(int, listed.split(",")))
 
 
@@ -212,7 +212,7 @@ def choose_alignment(
 def _parse_codes(listed: str) -> tuple[str, ...]:
     codes = tuple(code.strip() for code in listed.split(","))
     if not all(codes):
-        raise argparse.ArgumentTypeError(f"{listed!r} is no list of languages such as de,en")
+        raise argparse.ArgumentTypeError(f"{listed!r} is not a list of languages such as de,en")
     return codes
 
 

@@ -28,13 +28,11 @@ def alignment_problems(alignment: AlignmentHeads, config: ModelConfig) -> list[s
     """Return the reasons why a model does not have this attention."""
     problems = []
     if not 0 <= alignment.layer < config.decoder_layers:
-        problems.append(
-            f"alignment layer {alignment.layer}: the decoder's layers are 0 to {config.decoder_layers - 1}"
-        )
+        problems.append(f"alignment layer {alignment.layer} is not between 0 and {config.decoder_layers - 1}")
     if not alignment.heads or len(set(alignment.heads)) < len(alignment.heads):
         problems.append("alignment heads must be one or more, each named once")
     problems += [
-        f"alignment head {head}: a layer's heads are 0 to {config.heads - 1}"
+        f"alignment head {head} is not between 0 and {config.heads - 1}"
         for head in alignment.heads
         if not 0 <= head < config.heads
     ]

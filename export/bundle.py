@@ -75,7 +75,7 @@ def check_exportable(
     try:
         DecodingOptions(beam_size=decoding.beam_size, length_penalty=decoding.length_penalty)
     except InputError as error:
-        problems.append(f"the model's own search: {error}")
+        problems.append(f"the model's search defaults: {error}")
     if problems:
         raise ExportError("; ".join(problems))
 
@@ -212,7 +212,9 @@ def _balance_and_calibrate(
     longest = model.config.max_positions
     usable = [sample for sample in samples if len(sample.ids) <= longest]
     if not usable:
-        raise ExportError(f"{precision} needs sentences of at most {longest} tokens to be calibrated on")
+        raise ExportError(
+            f"{precision} calibration needs sentences of at most {longest} tokens; give shorter ones"
+        )
     balanced = balance_caches(model, cache_steps(model, usable))
     if precision == "int8":
         balanced = balance_feed_forward(balanced)

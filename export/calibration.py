@@ -229,7 +229,7 @@ class _Moments:
     @property
     def mean(self) -> NDArray[np.float64]:
         if self._sum is None:
-            raise ValueError("the map read nothing")
+            raise ValueError("no vectors were collected")
         return self._sum / self._count
 
 

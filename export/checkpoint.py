@@ -102,7 +102,7 @@ def _read_config(path: Path) -> ModelConfig:
     fields = _read_json(path)
     known = {field.name for field in dataclasses.fields(ModelConfig)}
     if unknown := sorted(fields.keys() - known):
-        raise CheckpointError(f"{path}: {', '.join(unknown)} is not known to this release")
+        raise CheckpointError(f"{path}: {', '.join(unknown)} is not supported by this release")
     try:
         return ModelConfig(**fields)
     except (TypeError, ValueError) as error:

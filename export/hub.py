@@ -34,14 +34,14 @@ def download(repository: str) -> tuple[Path, str]:
         folder = Path(huggingface_hub.snapshot_download(repository, allow_patterns=list(PATTERNS)))
     except (LocalEntryNotFoundError, OfflineModeIsEnabled) as error:
         advice = "download it elsewhere and give its folder"
-        problem = f"there is no such folder, and the hub cannot be reached; {advice}"
+        problem = f"folder not found, and the hub cannot be reached; {advice}"
         raise ImportRejectedError(repository, (problem,)) from error
     except GatedRepoError as error:
-        problem = "the hub wants its terms accepted first; do so there, and set HF_TOKEN"
+        problem = "accept the terms of this model on the hub, and set HF_TOKEN"
         raise ImportRejectedError(repository, (problem,)) from error
     except RepositoryNotFoundError as error:
-        problem = "there is no such folder, and no such model on the hub"
+        problem = "neither a folder nor a model on the hub has this name"
         raise ImportRejectedError(repository, (problem,)) from error
     except (HfHubHTTPError, HFValidationError) as error:
-        raise ImportRejectedError(repository, (f"the hub refused: {error}",)) from error
+        raise ImportRejectedError(repository, (f"the hub rejected the request: {error}",)) from error
     return folder, folder.name  # the cache names a snapshot's folder after its commit

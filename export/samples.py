@@ -50,7 +50,7 @@ def choose_texts(languages: Languages, sentences_file: Path | None, name: str) -
             texts.append(SampleText(Pair(source, target), path))
     if not texts:
         problem = (
-            f"no text in its source languages is built in (there is {', '.join(built_in)}); give --sentences"
+            f"built-in sample texts (in {', '.join(built_in)}) match no source language; give --sentences"
             f" FILE with 200 or more lines of {next(iter(languages.sources))}"
         )
         raise ImportRejectedError(name, (problem,))

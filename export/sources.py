@@ -56,14 +56,12 @@ def found(model: str) -> Iterator[ModelFiles]:
         with unpacked(path) as folder:
             yield ModelFiles(folder)
     elif path.is_file():
-        raise ImportRejectedError(model, ("is a file; give the folder it is in, or a .zip of it",))
+        raise ImportRejectedError(model, ("is a file; give its folder, or a .zip of the folder",))
     elif _HUB_ID.fullmatch(model):
         folder, revision = download(model)
         yield ModelFiles(folder, revision)
     else:
-        raise ImportRejectedError(
-            model, ("there is no such folder or file, and it is no hub id (OWNER/NAME)",)
-        )
+        raise ImportRejectedError(model, ("not found, and not a hub id (OWNER/NAME)",))
 
 
 def load_original(folder: Path, wanted: RequestedLanguages) -> Original:
@@ -82,5 +80,5 @@ def load_original(folder: Path, wanted: RequestedLanguages) -> Original:
 def _describe_mismatch(kinds: Sequence[_ModelFormat]) -> str:
     if kinds:
         both = " and ".join(kind.what for kind in kinds)
-        return f"is {both}; leave the files of one in a folder of their own"
-    return f"holds no model that can be imported; looked for {', '.join(kind.what for kind in KINDS)}"
+        return f"contains {both}; put each model in its own folder"
+    return f"contains no supported model; supported are {', '.join(kind.what for kind in KINDS)}"

@@ -48,7 +48,7 @@ def import_checkpoint(checkpoint: Checkpoint, wanted: RequestedLanguages, name: 
 
 def _choose_single(side: str, wanted: tuple[str, ...], recorded: object, name: str) -> str:
     if len(wanted) > 1:
-        problem = f"{len(wanted)} {side} languages were asked for ({', '.join(wanted)}), it has one"
+        problem = f"{len(wanted)} {side} languages are requested ({', '.join(wanted)}), but the model has one"
         raise ImportRejectedError(name, (problem,))
     if wanted:
         return wanted[0]

@@ -98,11 +98,11 @@ def validate(bundle_path: Path, model: Transformer, texts: Sequence[SampleText])
         report.problems.append(f"greedy search: {error}")
     wanted = MIN_EQUAL_SENTENCES[precision]
     if report.num_sentences < MIN_SENTENCES:
-        report.problems.append(f"{report.num_sentences} sentences given, at least {MIN_SENTENCES} are needed")
+        report.problems.append(f"{report.num_sentences} sentences given; at least {MIN_SENTENCES} are needed")
     if report.num_equal < wanted * report.num_sentences:
         report.problems.append(
-            f"greedy output equals the model's on {report.num_equal} of {report.num_sentences} sentences, "
-            f"{wanted:.0%} are needed"
+            f"greedy output equals the model's on {report.num_equal} of {report.num_sentences} sentences; "
+            f"at least {wanted:.0%} is required"
         )
     return report
 

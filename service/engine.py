@@ -37,7 +37,7 @@ def open_router(settings: Settings, engine_metrics: EngineMetrics = NO_METRICS) 
     if settings.model is not None:
         return Router.open(find_models(settings), translators=translators, options=options)
     if not settings.models_dir.is_dir():
-        raise SettingsError(f"models_dir: there is no folder {settings.models_dir}")
+        raise SettingsError(f"models_dir: folder {settings.models_dir} not found")
     return Router.open(settings.models_dir, translators=translators, options=options)
 
 
@@ -57,7 +57,7 @@ def find_models(settings: Settings) -> dict[str, Path]:
         path = find_bundle(name, settings.models_dir)
         known = found.setdefault(path.resolve().name, path)
         if known.resolve() != path.resolve():
-            raise SettingsError(f"model: {known} and {path} have one name; rename one of them")
+            raise SettingsError(f"model: {known} and {path} have the same name; rename one of them")
     return found
 
 

@@ -14,8 +14,8 @@ def client_file_limits(settings: Settings) -> FileLimits | None:
         return None
     if not can_limit_processes():
         raise SettingsError(
-            "file_isolation: this platform cannot limit what reading a file costs (Python has no module "
-            "`resource` here); set jobs to off, or file_isolation to off where every client is trusted"
+            "file_isolation: this platform cannot limit memory and CPU time of reading a file (no Python "
+            "module `resource`); set jobs to off, or file_isolation to off if all clients are trusted"
         )
     return file_limits(settings)
 
@@ -28,7 +28,7 @@ def file_limits(settings: Settings) -> FileLimits:
     """
     if not can_limit_processes():
         raise SettingsError(
-            "--untrusted: this platform cannot limit what reading a file costs (Python has no module "
-            "`resource` here); leave it out for files that you trust"
+            "--untrusted: this platform cannot limit memory and CPU time of reading a file (no Python module "
+            "`resource`); omit the option for files that you trust"
         )
     return FileLimits(settings.file_memory_bytes, settings.file_cpu_s, settings.file_timeout_s)

@@ -29,11 +29,11 @@ def full_document() -> dict[str, Any]:
 
 
 def _never_open(_folder: Path) -> NoReturn:
-    raise AssertionError("there is no model to open")
+    raise AssertionError("no model can be opened here")
 
 
 def _never_estimate(_manifest: Manifest) -> NoReturn:
-    raise AssertionError("there is no model to reckon with")
+    raise AssertionError("no model can be measured here")
 
 
 def to_text(document: dict[str, Any]) -> str:

@@ -29,14 +29,16 @@ class Readiness:
         """Raise an ApiError with the reason if the server should get no requests."""
         require_ready(self._inference)
         if self._is_draining:
-            raise ApiError(ErrorKind.NOT_READY, "the server is about to stop", headers=RETRY_AFTER)
+            raise ApiError(
+                ErrorKind.NOT_READY, "the server is stopping; try again later", headers=RETRY_AFTER
+            )
         if silent := self._workers.silent():
             named = ", ".join(f"{worker} ({age_s:.0f} s)" for worker, age_s in sorted(silent.items()))
-            problem = f"job workers give no sign of life: {named}; the server's log may say why"
+            problem = f"job workers do not respond: {named}; the server's log may say why"
             raise ApiError(ErrorKind.NOT_READY, problem, headers=RETRY_AFTER)
         queue = self._inference.router.queue()
         if queue.num_waiting and queue.num_waiting >= MAX_QUEUE_SHARE * queue.queue_size:
-            problem = f"{queue.num_waiting} segments wait already, of {queue.queue_size} that may"
+            problem = f"the queue is nearly full ({queue.num_waiting} of {queue.queue_size}); try again later"
             raise ApiError(ErrorKind.NOT_READY, problem, headers=RETRY_AFTER)
 
 

@@ -52,7 +52,7 @@ def split_names(names: str) -> tuple[str, ...]:
 def _check_apis(apis: str) -> str:
     names = split_names(apis)
     if unknown := [name for name in names if name not in APIS]:
-        raise ValueError(f"{', '.join(unknown)} is none of {', '.join(APIS)}")
+        raise ValueError(f"{', '.join(unknown)} is unknown; known are {', '.join(APIS)}")
     return apis
 
 
@@ -238,9 +238,7 @@ class Settings(BaseSettings):
         has_keys = self.requires_key or self.database_url is not None
         for name, access in (("metrics", self.metrics), ("discovery", self.discovery)):
             if access == "key" and not has_keys:
-                raise ValueError(
-                    f"{name}: only for keys, and there are none; set database_url or requires_key"
-                )
+                raise ValueError(f"{name}: `key` requires API keys; set database_url or requires_key")
         return self
 
     @property

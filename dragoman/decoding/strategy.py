@@ -79,7 +79,7 @@ class Source:
         if most <= self.num_hidden_forced:
             raise InputError(
                 "max_length",
-                f"{most} is too small: this model forces the first {self.num_hidden_forced} tokens of a target; "
+                f"{most} is too small: this model forces the first {self.num_hidden_forced} target tokens; "
                 f"use at least {self.num_hidden_forced + 1}",
             )
         if most <= self.num_forced:

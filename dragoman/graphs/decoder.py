@@ -164,7 +164,7 @@ class DecoderSteps:
         if wanted_ids is not None:
             bound.inputs["candidates"][:, 0] = wanted_ids
         self._run(bound)
-        assert bound.attention is not None, "the step was to return it"  # noqa: S101 -- only a bug
+        assert bound.attention is not None, "the step must return attention"  # noqa: S101 -- only a bug
         attention = bound.attention.run()
         return None if wanted_ids is None else bound.outputs["wanted_logprobs"][:, 0], attention
 

@@ -34,7 +34,7 @@ class Device:
         self._sessions = {name: new_session(FOLDER / f"{name}.{dtype}.onnx", options) for name in ROW_GRAPHS}
 
     def zeros(self, shape: Shape, dtype: CacheDType) -> "DeviceMemory":
-        assert self.dtype == dtype, "a device has the graphs of one dtype"  # noqa: S101 -- only a bug
+        assert self.dtype == dtype, "the dtype must be the device's"  # noqa: S101 -- only a bug
         if not all(shape):
             return DeviceMemory(self, None, shape)
         return DeviceMemory(self, self.run("zeros", {}, {"shape": np.array(shape, np.int64)}), shape)
@@ -108,7 +108,7 @@ class DeviceMemory:
         self, binding: IOBinding, ports: Sequence[tuple[str, str]], num_rows: int, row_shape: tuple[int, ...]
     ) -> object:
         """Bind by address: an `OrtValue` cannot be split, but each layer's rows are contiguous in it."""
-        assert self.value is not None, "there are rows"  # noqa: S101 -- only a bug
+        assert self.value is not None, "the memory must have rows"  # noqa: S101 -- only a bug
         device, dtype = self._device, self._device.dtype
         shape = (num_rows, *row_shape)
         address = self.value.data_ptr()

@@ -82,9 +82,7 @@ def open_session(
         raise
     except Exception as error:  # onnxruntime raises a dozen types of its own without a common root
         if options.is_gpu and _loads_on_cpu(bundle.file(file)):
-            raise ProviderError(
-                options.providers[0], f"could not be started: {str(error).strip()}"
-            ) from error
+            raise ProviderError(options.providers[0], f"could not start: {str(error).strip()}") from error
         raise BundleError(str(bundle.path), (f"{file} cannot be loaded: {error}",)) from error
     inputs, outputs = ports
     problems = [
@@ -121,8 +119,8 @@ def new_session(graph: Path, options: SessionOptions) -> onnxruntime.InferenceSe
     for index, name in enumerate(options.providers):
         if found[index : index + 1] != [EXECUTION_PROVIDERS[name]]:
             problem = (
-                f"could not be started: {graph.name} would run on {', '.join(found)}; onnxruntime found no"
-                f" device for it, or not the libraries that it needs (docs/guides/gpu.md lists them)"
+                f"could not start: {graph.name} would run on {', '.join(found)}; check the device and the"
+                " libraries that docs/guides/gpu.md lists"
             )
             raise ProviderError(name, problem)
     return session
@@ -150,8 +148,8 @@ def _check_available(options: SessionOptions) -> None:
     for name in options.providers:
         if EXECUTION_PROVIDERS[name] not in available:
             problem = (
-                f"is not in this onnxruntime {onnxruntime.__version__}, which has {', '.join(available)};"
-                f" install {PACKAGES[name]}, in place of any other onnxruntime"
+                f"is missing in onnxruntime {onnxruntime.__version__}, which has {', '.join(available)};"
+                f" install {PACKAGES[name]} instead of any other onnxruntime package"
             )
             raise ProviderError(name, problem)
     if options.is_gpu:
@@ -163,12 +161,15 @@ def _check_precision(bundle: Bundle, options: SessionOptions) -> None:
     manifest = bundle.manifest
     if options.is_gpu and manifest.precision != GPU_PRECISION:
         problem = (
-            f"precision {manifest.precision} does not run on {options.providers[0]}, only {GPU_PRECISION}"
-            f" does; export the model with --precision {GPU_PRECISION}, or use the provider cpu"
+            f"precision {manifest.precision} does not run on {options.providers[0]}, only {GPU_PRECISION};"
+            f" export the model with --precision {GPU_PRECISION}, or use the provider cpu"
         )
         raise BundleError(str(bundle.path), (problem,))
     if options.device_type is not None and manifest.cache_dtype == "int8":
-        raise BundleError(str(bundle.path), ("cache_dtype int8 is for memory on the host alone",))
+        raise BundleError(
+            str(bundle.path),
+            ("cache_dtype int8 needs host memory; use the provider cpu",),
+        )
 
 
 def _differences(

@@ -57,7 +57,7 @@ class RequestResolver:
         for name, value in (("max_length", options.max_length), ("min_length", options.min_length)):
             if value is not None and value > most:
                 raise InputError(
-                    name, f"{reprlib.repr(value)} is over this model's limit of {most} tokens a segment"
+                    name, f"{reprlib.repr(value)} exceeds this model's limit of {most} tokens per segment"
                 )
         defaults = self._manifest.decoding
         resolved = options.resolve(defaults.beam_size, defaults.length_penalty, defaults.early_stopping)
@@ -82,9 +82,9 @@ class RequestResolver:
 def _check_one_row(options: SearchOptions) -> None:
     """Raise an InputError if tokens that were reported could still change."""
     if options.beam_size > 1:
-        problem = f"wants greedy search; set beam_size to 1, not {options.beam_size}"
+        problem = f"requires greedy search; set beam_size to 1, not {options.beam_size}"
     elif options.num_hypotheses > 1:
-        problem = f"wants a single draw; set num_hypotheses to 1, not {options.num_hypotheses}"
+        problem = f"requires a single hypothesis; set num_hypotheses to 1, not {options.num_hypotheses}"
     else:
         return
     raise InputError("on_token", problem)

@@ -190,7 +190,7 @@ class BundlePool(Generic[T]):
             self._changed.notify_all()
             threads = [*self._openers, *([] if self._closer_thread is None else [self._closer_thread])]
         for waiter in waiters:
-            _deliver(waiter, TranslatorClosed("the bundle pool was closed before the bundle was open"))
+            _deliver(waiter, TranslatorClosed("the bundle pool was closed before it opened the bundle"))
         for thread in threads:
             thread.join()
         for place in tuple(self._pool_entries):
@@ -220,7 +220,7 @@ class BundlePool(Generic[T]):
         try:
             outcome = open_with_retry(self._open_bundle, entry.bundle.path)
             if outcome.is_closed:
-                outcome = TranslatorClosed(f"{place.name} was closed before anybody used it")
+                outcome = TranslatorClosed(f"{place.name} was closed before its first use")
         except Exception as error:  # noqa: BLE001 -- reported to the waiters
             outcome = error
         with self._changed:
@@ -268,13 +268,13 @@ class BundlePool(Generic[T]):
         """Return an error if waiting is pointless."""
         entry = self._entries.get(waiter.name)
         if entry is None:
-            return BundleError(waiter.name, ("it was removed",))
+            return BundleError(waiter.name, ("the bundle was removed",))
         if entry.failure is not None:
             return entry.failure.with_traceback(None)
         if entry.size_bytes > self._budget_bytes:
             problem = (
-                f"it takes about {entry.size_bytes} bytes of memory, the budget is {self._budget_bytes}; "
-                "allow more, or use fewer replicas or a smaller model"
+                f"it needs about {entry.size_bytes} bytes of memory, but the budget is {self._budget_bytes}; "
+                "increase the budget, or use fewer replicas or a smaller model"
             )
             return BundleError(waiter.name, (problem,))
         if time.monotonic() < waiter.deadline_s:

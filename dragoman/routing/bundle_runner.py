@@ -135,7 +135,7 @@ class BundleRunner:
 
 
 def _closed() -> TranslatorClosed:
-    return TranslatorClosed("the router was closed before this was translated")
+    return TranslatorClosed("the router was closed before the translation finished")
 
 
 def _begin(

@@ -96,5 +96,7 @@ def blame_pivot(error: InputError, route: Route) -> InputError:
     """Return the error of a second step, which names the text in the pivot language as its cause."""
     if error.field != "text":
         return error
-    problem = f"its translation into {route.steps[0].pair.target} cannot go on: {error.problem}"
+    problem = (
+        f"its translation into {route.steps[0].pair.target} cannot be translated further: {error.problem}"
+    )
     return InputError(error.field, problem, error.item)

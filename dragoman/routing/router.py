@@ -267,7 +267,10 @@ class Router:
         """
         if len(route.steps) > 1:
             pivot = route.steps[0].pair.target
-            raise InputError("target", f"no model here is for {route.pair}, which goes through {pivot}")
+            raise InputError(
+                "target",
+                f"scoring needs a model that translates {route.pair} directly, not through {pivot}",
+            )
         (step,) = route.steps
         request = request_of_step(request, route, 0)
         return self._runner().start(
@@ -317,7 +320,9 @@ class Router:
         needed_bytes = sum(self._estimate_bytes(bundles[name].manifest) for name in offers)
         budget_bytes = self._options.budget_bytes
         if len(offers) > 1 and budget_bytes is not None and needed_bytes > budget_bytes:
-            problem = f"together they take about {needed_bytes} bytes of memory, the budget is {budget_bytes}"
+            problem = (
+                f"together they need about {needed_bytes} bytes of memory, but the budget is {budget_bytes}"
+            )
             raise BundleError(", ".join(names), (problem,))
         for name in sorted(offers):
             self._acquire(name).release()
@@ -364,4 +369,4 @@ def _none_usable(models: Models, problems: Mapping[str, tuple[str, ...]]) -> Bun
     if isinstance(models, Mapping) and len(problems) == 1:
         return BundleError(where, *problems.values())
     listed = tuple(f"{name}: {problem}" for name, found in problems.items() for problem in found)
-    return BundleError(where, listed or ("there is no bundle in it",))
+    return BundleError(where, listed or ("it contains no bundle",))

@@ -118,7 +118,7 @@ class Routes:
         found = [offer for offer in self.offers if offer.title == model]
         if len(found) == 1:
             return found[0]
-        problem = "several go by this name; say which" if found else "there is no such model here; there are"
+        problem = "several models have this name; choose one" if found else "no such model; available are"
         raise InputError("model", f"{problem}: {_list_few([offer.name for offer in found or self.offers])}")
 
     def all_from(self, source: str) -> Iterator[tuple[str, Route]]:
@@ -155,7 +155,7 @@ class Routes:
             source, target = self._only_pair(source, target, among)
         route = self._best(among, source, target)
         if route is None:
-            raise self._unsupported("target", "nothing here translates the source into this language", among)
+            raise self._unsupported("target", "no model translates from the source into this language", among)
         return route
 
     def _find_sources(self, target: str | None, model: str | None) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ class Routes:
     def _check_known(self, field: str, wanted_code: str | None, among: Sequence[int]) -> None:
         code = self._source_code if field == "source" else self._target_code
         if wanted_code is not None and all(code(index, wanted_code) is None for index in among):
-            raise self._unsupported(field, "this language is not served here", among)
+            raise self._unsupported(field, "this language is not served", among)
 
     def _best(self, among: Sequence[int], source: str, target: str) -> Route | None:
         step = self._best_step(among, source, target)
@@ -235,10 +235,10 @@ class Routes:
             found.add(pair)
             if len(found) > 1:
                 field = "source" if source is None else "target"
-                raise self._unsupported(field, "say which language", among)
+                raise self._unsupported(field, "choose a language", among)
         if not found:
             field = "source" if target is None else "target"
-            raise self._unsupported(field, "this language is not served here", among)
+            raise self._unsupported(field, "this language is not served", among)
         return found.pop()
 
     def _possible(self, source: str | None, target: str | None, among: Sequence[int]) -> Iterator[Pair]:
@@ -279,7 +279,7 @@ class Routes:
 
 def _check_length(field: str, name: str | None) -> None:
     if name is not None and len(name) > MAX_NAME_LENGTH:
-        raise InputError(field, f"{len(name)} characters; no name has more than {MAX_NAME_LENGTH}")
+        raise InputError(field, f"{len(name)} characters exceed the limit of {MAX_NAME_LENGTH} for names")
 
 
 def describe(languages: Languages) -> str:

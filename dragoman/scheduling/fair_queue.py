@@ -189,7 +189,7 @@ class _Order(Generic[Item]):
     def first(self) -> Item:
         """Return the next item."""
         if not self.has_more():
-            raise IndexError("nothing is left")
+            raise IndexError("the queue is empty")
         return self._heap[0][-1]
 
     def spend(self, cost: int, *, is_done: bool) -> None:

@@ -103,7 +103,7 @@ class Scheduler(Generic[Encoded]):
                 _count_tokens(request for request in requests if request.kind.method not in FORCED_METHODS)
                 self._shared.add(requests)
         for request in requests if is_closed else ():
-            request.finish(TranslatorClosed("the translator was closed before this was done"))
+            request.finish(TranslatorClosed("the translator was closed before the request finished"))
 
     def cancel(self, requests: Iterable[SegmentRequest]) -> None:
         """Cancel sources: those that wait at once, those that run before their next step.
@@ -273,7 +273,7 @@ def _count_tokens(requests: Iterable[SegmentRequest]) -> None:
 
 def _serve(shared: _SharedState, replica: Replica[Encoded], number: int) -> None:
     """Run a replica until the scheduler closes: the body of its thread."""
-    error: Exception = TranslatorClosed("the translator was closed before this was translated")
+    error: Exception = TranslatorClosed("the translator was closed before the translation finished")
     try:
         while _take(shared, replica, number):
             replica.step()
@@ -323,7 +323,9 @@ def _stop(shared: _SharedState, threads: list[threading.Thread]) -> None:
     with shared.lock:
         waiting = shared.close()
     _finish_all(
-        shared, waiting, lambda _: TranslatorClosed("the translator was closed before this was translated")
+        shared,
+        waiting,
+        lambda _: TranslatorClosed("the translator was closed before the translation finished"),
     )
     for thread in threads:
         # A callback may close from a replica's own thread; after a fork there is none to wait for.

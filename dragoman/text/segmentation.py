@@ -197,7 +197,7 @@ def _halve_to_fit(
             yield start, end
             continue
         if end - start == 1:
-            problem = f"a single character takes more than the limit of {max_tokens} tokens; leave it out"
+            problem = f"this character alone exceeds the limit of {max_tokens} tokens; remove it"
             raise InputError("text", f"{segment[start:end]!r}: {problem}")
         left_end, right_start = boundaries.best_cut(start, end)
         pending += [(right_start, end), (start, left_end)]

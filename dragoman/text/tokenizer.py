@@ -159,7 +159,7 @@ class Tokenizer:
 
     def _check_ids(self, ids: list[int]) -> list[int]:
         if ids and not 0 <= min(ids) <= max(ids) < self.vocab_size:
-            raise ValueError(f"ids {min(ids)} to {max(ids)} in a vocabulary of {self.vocab_size}")
+            raise ValueError(f"ids {min(ids)} to {max(ids)} exceed the vocabulary of {self.vocab_size}")
         return ids
 
     def _whole_character_positions(self, ids: list[int]) -> Sequence[int]:
@@ -337,7 +337,7 @@ def _vocabulary_problem(pieces: object, unknown: str) -> str | None:
         if piece:
             seen.add(piece)
     if unknown not in seen:
-        return f"does not have {unknown!r}, the piece for all that it does not know"
+        return f"does not have {unknown!r}, the piece for unknown text"
     return None
 
 

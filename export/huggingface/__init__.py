@@ -47,7 +47,7 @@ def load(folder: Path, wanted: RequestedLanguages) -> Original:
     generation = read_generation(settings, shape.eos_id, shape.pad_id, shape.target_vocab_size, problems)
     start_id = _start_id(settings, architecture, shape, generation)
     if architecture.has_positions_after_padding and start_id == shape.pad_id:
-        problems.append("a target that starts with the padding id, which has no position")
+        problems.append("a target that starts with the padding id is not supported")
     with ExitStack() as undo:
         vocabularies = read_vocabularies(settings, architecture, shape, problems)
         languages = None

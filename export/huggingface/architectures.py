@@ -90,15 +90,15 @@ def find_architecture(config: Mapping[str, Any], origin: str) -> Architecture:
     named = config.get("architectures")
     if isinstance(named, list) and named:
         requested, by = str(named[0]), {architecture.name: architecture for architecture in ARCHITECTURES}
-        what = f"architecture {requested}"
+        what = f"architecture {requested} is not supported"
     else:
         requested = str(config.get("model_type"))
         by = {architecture.model_type: architecture for architecture in ARCHITECTURES}
         what = (
-            f"model_type {requested}"
+            f"model_type {requested} is not supported"
             if "model_type" in config
-            else "a config.json that names no architecture"
+            else "config.json names no architecture"
         )
     if requested not in by:
-        raise ImportRejectedError(origin, (f"{what}; imported are {', '.join(by)}",))
+        raise ImportRejectedError(origin, (f"{what}; supported are {', '.join(by)}",))
     return by[requested]

@@ -73,7 +73,7 @@ def assemble(weights: Weights, plan: AssemblyOptions, origin: str) -> Transforme
         for theirs in tensors.keys() - ours.keys() - _tables_of(plan) - {OUTPUT_BIAS}
     ]
     problems += [
-        f"{theirs} is {str(tensor.dtype).removeprefix('torch.')}; imported are floats of 16 and 32 bits"
+        f"{theirs} is {str(tensor.dtype).removeprefix('torch.')}; only 16-bit and 32-bit floats are supported"
         for theirs, tensor in tensors.items()
         if tensor.dtype not in FLOATS or tensor.layout != torch.strided
     ]
@@ -262,5 +262,5 @@ def _check_positions(
             stored.float(), computed, rtol=0.0, atol=POSITION_TOLERANCE
         ):
             raise ImportRejectedError(
-                origin, (f"{name} is not the table of sines that {plan.architecture.name} computes",)
+                origin, (f"{name} differs from the sinusoidal positions of {plan.architecture.name}",)
             )

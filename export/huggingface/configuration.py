@@ -94,7 +94,7 @@ def read_shape(
 def _read_activation(fields: Fields, architecture: Architecture, problems: list[str]) -> Activation:
     name = fields.text("activation_function") or architecture.activation
     if name not in ACTIVATIONS:
-        problems.append(f"activation {name}")
+        problems.append(f"activation {name} is not supported")
     return ACTIVATIONS.get(name, "relu")
 
 
@@ -105,7 +105,7 @@ def _read_id(fields: Fields, field: str, default: int) -> int:
 
 def _check_heads(shape: HuggingFaceShape, decoder_heads: int, problems: list[str]) -> None:
     if decoder_heads != shape.heads:
-        problems.append(f"{shape.heads} attention heads in the encoder, {decoder_heads} in the decoder")
+        problems.append(f"the encoder has {shape.heads} attention heads, but the decoder has {decoder_heads}")
     if shape.d_model % shape.heads:
         problems.append(f"width {shape.d_model} is not a multiple of its {shape.heads} heads")
     elif (shape.d_model // shape.heads) % HEAD_SIZE_MULTIPLE:
@@ -116,18 +116,20 @@ def _unsupported_features(config: Mapping[str, Any]) -> list[str]:
     """Return features of some models that none of the imported classes has."""
     problems: list[str] = []
     if config.get("quantization_config"):
-        problems.append("quantised weights (quantization_config)")
+        problems.append("quantised weights (quantization_config) are not supported")
     if config.get("pruned_heads"):
-        problems.append("pruned heads")
+        problems.append("pruned heads are not supported")
     if config.get("position_embedding_type") not in (None, "absolute"):
-        problems.append(f"{config['position_embedding_type']} positions (position_embedding_type)")
+        problems.append(
+            f"{config['position_embedding_type']} positions (position_embedding_type) are not supported"
+        )
     problems += [
-        f"rotary positions ({name})"
+        f"rotary positions ({name}) are not supported"
         for name, value in config.items()
         if ("rope" in name or "rotary" in name) and value
     ]
     if config.get("is_encoder_decoder") is False:
-        problems.append("no encoder-decoder (is_encoder_decoder)")
+        problems.append("only encoder-decoder models are supported (is_encoder_decoder)")
     return problems
 
 
@@ -142,7 +144,7 @@ def _contradicting_fields(config: Mapping[str, Any], architecture: Architecture)
         "do_blenderbot_90_layernorm": False,
     }
     return [
-        f"{field} {str(config[field]).lower()}, which {architecture.name} does not have"
+        f"{field} {str(config[field]).lower()} is not supported by {architecture.name}"
         for field, value in expected.items()
         if config.get(field) not in (None, value)
     ]

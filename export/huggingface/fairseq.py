@@ -79,7 +79,7 @@ def read_fairseq(
     ]
     languages = {token: index for token, index in ids.items() if convention.pattern.fullmatch(token)}
     if not languages:
-        problems.append("no tokens of languages")
+        problems.append("no language tokens found")
     special = frozenset({*FIRST, MASK, *languages, *(fast.special if fast is not None else ())})
     rebuilt = None
     if fast is not None and not path.is_file():
@@ -118,7 +118,7 @@ def _model_ids(
     if model is None:
         return {}
     if (model.unk_id(), model.bos_id(), model.eos_id()) != OWN_SPECIAL_IDS or model.id_to_piece(0) != UNKNOWN:
-        problems.append(f"{MODEL} does not begin with {UNKNOWN}, <s> and </s>, as those of fairseq do")
+        problems.append(f"{MODEL} does not begin with {UNKNOWN}, <s> and </s>")
         return {}
     own = range(len(OWN_SPECIAL_IDS), model.vocab_size())
     ids = FIRST | {model.id_to_piece(index): index + 1 for index in own}
@@ -126,7 +126,7 @@ def _model_ids(
     differing = [token for token, index in ids.items() if fast is not None and others.get(token) != index]
     if differing:
         token = differing[0]
-        problems.append(f"{token!r} has id {ids[token]} by {MODEL}, {others.get(token)} by {FAST_FILE}")
+        problems.append(f"{token!r} has id {ids[token]} in {MODEL}, but {others.get(token)} in {FAST_FILE}")
     added_ids = {token: index for token, index in others.items() if token not in ids}
     if not any(convention.pattern.fullmatch(token) for token in added_ids):
         added_ids = {token: len(ids) + index for index, token in enumerate((*convention.codes, MASK))}

@@ -37,7 +37,7 @@ def read_fast(path: Path, problems: list[str]) -> FastTokenizer | None:
         return None
     ids = _read_ids(model.get("vocab"))
     if ids is None:
-        found.append("a vocabulary that has neither ids nor scores")
+        found.append("the vocabulary has neither ids nor scores")
         ids = {}
     special = _read_added(content, ids, found)
     problems += [f"{FAST_FILE}: {problem}" for problem in found]
@@ -64,9 +64,11 @@ def _read_added(content: Mapping[str, Any], ids: dict[str, int], problems: list[
     for token in content.get("added_tokens") or []:
         name, index = (token.get("content"), token.get("id")) if isinstance(token, dict) else (None, None)
         if not isinstance(name, str) or type(index) is not int or ids.setdefault(name, index) != index:
-            problems.append(f"added token {reprlib.repr(token)} has no id, or another in the vocabulary")
+            problems.append(
+                f"added token {reprlib.repr(token)} has no id, or a different id in the vocabulary"
+            )
         elif token.get("special") is not True:
-            problems.append(f"added token {name!r} is matched before the text is cut")
+            problems.append(f"added token {name!r} is not special, which is not supported")
         else:
             special.add(name)
     return frozenset(special)

@@ -151,7 +151,7 @@ def read_generation(
         problems.append(f"{name}: forced_eos_token_id {forced_last} is not the end-of-sentence id {eos_id}")
     start, first = fields.index("decoder_start_token_id"), fields.index("forced_bos_token_id")
     beyond = [
-        f"{name}: id {used} in a vocabulary of {vocab_size}"
+        f"{name}: id {used} is not in the vocabulary of {vocab_size}"
         for used in (start, first)
         if used is not None and used >= vocab_size
     ]
@@ -186,9 +186,9 @@ def _unsupported_settings(content: Mapping[str, Any], name: str) -> list[str]:
         if value is None or setting in SUPPORTED or setting in IGNORED or setting.startswith("_"):
             continue
         if setting not in WITHOUT_EFFECT:
-            problems.append(f"{name}: {setting} is not known to this release")
+            problems.append(f"{name}: {setting} is not supported by this release")
         elif value not in WITHOUT_EFFECT[setting]:
-            problems.append(f"{name}: {setting} {reprlib.repr(value)}")
+            problems.append(f"{name}: {setting} {reprlib.repr(value)} is not supported")
     return problems
 
 
@@ -197,7 +197,7 @@ def _read_early_stopping(value: object, beam_size: int, name: str, problems: lis
     if beam_size == 1 or value is None:
         return False
     if not isinstance(value, bool):
-        problems.append(f"{name}: early_stopping {reprlib.repr(value)}")
+        problems.append(f"{name}: early_stopping {reprlib.repr(value)} is not supported")
     return value is True
 
 
@@ -217,14 +217,18 @@ def _read_forbidden(
     words, suppressed = content.get("bad_words_ids") or [], content.get("suppress_tokens") or []
     forbidden: list[int] = []
     if not _are_ids(suppressed, vocab_size):
-        problems.append(f"{name}: suppress_tokens {reprlib.repr(suppressed)} are not ids of {vocab_size}")
+        problems.append(
+            f"{name}: suppress_tokens {reprlib.repr(suppressed)} are not in the vocabulary of {vocab_size}"
+        )
     else:
         forbidden += suppressed
     for word in words if isinstance(words, list) else [words]:
         if not _are_ids(word, vocab_size) or not word:
-            problems.append(f"{name}: bad_words_ids {reprlib.repr(word)} are not ids of {vocab_size}")
+            problems.append(
+                f"{name}: bad_words_ids {reprlib.repr(word)} are not in the vocabulary of {vocab_size}"
+            )
         elif len(word) > 1:
-            problems.append(f"{name}: bad_words_ids {reprlib.repr(word)}, of more than one token")
+            problems.append(f"{name}: bad_words_ids {reprlib.repr(word)}: only single tokens are supported")
         elif word != [eos_id]:
             forbidden += word
     return tuple(dict.fromkeys(forbidden))

@@ -68,12 +68,12 @@ def tag_languages(
         for model_code, code in short.items()
     }
     problems += [
-        f"language {model_code!r} is no language tag" for model_code in ids if chosen[model_code] is None
+        f"language {model_code!r} is not a language tag" for model_code in ids if chosen[model_code] is None
     ]
     found: dict[str, str] = {}
     for model_code, code in chosen.items():
         if code is not None and found.setdefault(code, model_code) != model_code:
-            problems.append(f"languages {found[code]!r} and {model_code!r} are both {code}")
+            problems.append(f"languages {found[code]!r} and {model_code!r} have the same code {code}")
     return [
         TaggedLanguage(code, _names(code, model_code, found), ids[model_code])
         for code, model_code in found.items()
@@ -137,7 +137,9 @@ def _requested_target(
     """Return the one target language of a model without target language ids."""
     named = wanted.targets or _named_language("target", settings, problems)
     if len(named) > 1:
-        problems.append(f"{len(named)} target languages were asked for ({', '.join(named)}), it has one")
+        problems.append(
+            f"{len(named)} target languages are requested ({', '.join(named)}), but the model has one"
+        )
     tagged = tag_languages(dict.fromkeys(named, 0), problems)
     begin = (start_id, *_forced_ids(generation))
     return {each.code: TargetLanguage(each.names, (), begin) for each in tagged}
@@ -172,7 +174,7 @@ def _targets_of_codes(
     if fixed is not None and not wanted.targets:
         targets = {each.code: targets[each.code] for each in tagged if each.id == fixed}
         if not targets:
-            problems.append(f"forced_bos_token_id {fixed} stands for none of its languages")
+            problems.append(f"forced_bos_token_id {fixed} is not the id of one of its languages")
         return targets
     return _select_requested("target", wanted.targets, targets, found, problems)
 
@@ -191,11 +193,11 @@ def _select_requested(
     """Return the requested languages, or all; `unclear` ones are problems only if none is requested."""
     names = tuple(requested)
     if not names:
-        problems += [f"{problem}; leave it out with --{side}-lang" for problem in unclear]
+        problems += [f"{problem}; exclude it with --{side}-lang" for problem in unclear]
         return served
     codes = {name: find_language(name, served) for name in names}
     problems += [
-        f"{name} is none of its {side} languages: {list_languages(served)}"
+        f"{name} is not one of its {side} languages: {list_languages(served)}"
         for name, code in codes.items()
         if code is None
     ]
@@ -213,7 +215,7 @@ def _named_language(side: str, settings: Settings, problems: list[str]) -> tuple
         several = ", or several, separated by commas" if side == "source" else ""
         problems.append(
             f"{TOKENIZER_CONFIG_FILE}: {side}_lang {named!r} is not one language;"
-            f" give the one it is to serve with --{side}-lang{several}"
+            f" give one with --{side}-lang{several}"
         )
         return ()
     return (named,)

@@ -29,10 +29,12 @@ def read_m2m(settings: Settings, shape: HuggingFaceShape, problems: list[str]) -
     ids = check_ids(read_object(settings.folder / VOCABULARY, problems), size, VOCABULARY, problems)
     listed = fields.text("language_codes") or "m2m100"
     if listed not in CODES:
-        problems.append(f"{TOKENIZER_CONFIG_FILE}: language_codes {listed!r}, known are {', '.join(CODES)}")
+        problems.append(
+            f"{TOKENIZER_CONFIG_FILE}: language_codes {listed!r} is not one of {', '.join(CODES)}"
+        )
     languages = {code: len(ids) + index for index, code in enumerate(CODES.get(listed, ()))}
     if len(ids) + len(languages) > size:
-        problems.append(f"{VOCABULARY} and {len(languages)} languages are more than the model's {size} ids")
+        problems.append(f"{VOCABULARY} and {len(languages)} languages exceed the model's {size} ids")
     tokens = {f"__{code}__": index for code, index in languages.items()}
     special = {
         field: fields.text(field) or default

@@ -58,7 +58,7 @@ def rebuild_model(fast: FastTokenizer, special: frozenset[str], problems: list[s
     elif kind == "Unigram":
         scores = _read_scores(fast.model, found)
     else:
-        found.append(f"a model of type {kind}")
+        found.append(f"model type {kind} is not supported")
         scores = {}
     charsmap = _read_normaliser(fast.normaliser, found)
     splits_at_all_spaces = _read_splits(fast.splitter, found)
@@ -87,7 +87,9 @@ def rebuild_model(fast: FastTokenizer, special: frozenset[str], problems: list[s
 
 def _rank_pieces(model: Mapping[str, Any], pieces: list[str], problems: list[str]) -> dict[str, float]:
     """Return the scores of a BPE model's pieces; its merges must be those that its pieces imply."""
-    problems += [f"{option} {model[option]!r}" for option in BPE_OPTIONS if model.get(option)]
+    problems += [
+        f"{option} {model[option]!r} is not supported" for option in BPE_OPTIONS if model.get(option)
+    ]
     listed, known = model.get("merges"), set(pieces)
     merges: list[tuple[str, str]] = []
     ranks: dict[str, int] = {}
@@ -95,13 +97,11 @@ def _rank_pieces(model: Mapping[str, Any], pieces: list[str], problems: list[str
     for merge in listed if isinstance(listed, list) else [None]:
         pair = _pair_of(merge)
         if pair is None:
-            problems.append("merges that are no pairs of pieces")
+            problems.append("merges must be pairs of pieces")
             return {}
         piece = pair[0] + pair[1]
         if piece != previous and piece in ranks:
-            problems.append(
-                f"merges of {piece!r} are in several places, in an order SentencePiece cannot keep"
-            )
+            problems.append(f"merges of {piece!r} are not consecutive, which SentencePiece cannot represent")
             return {}
         ranks.setdefault(piece, len(merges))
         merges.append(pair)
@@ -114,7 +114,7 @@ def _rank_pieces(model: Mapping[str, Any], pieces: list[str], problems: list[str
     }
     if differing := expected.symmetric_difference(merges):
         left, right = min(differing)
-        problems.append(f"the merge of {left!r} and {right!r} is not there, or should not be, by its pieces")
+        problems.append(f"the merge of {left!r} and {right!r} does not match the vocabulary")
     return {piece: -float(ranks.get(piece, len(merges))) for piece in pieces}
 
 
@@ -129,11 +129,11 @@ def _pair_of(merge: object) -> tuple[str, str] | None:
 def _read_scores(model: Mapping[str, Any], problems: list[str]) -> dict[str, float]:
     """Return the scores of a unigram model's pieces; SentencePiece prefers higher ones."""
     if model.get("byte_fallback"):
-        problems.append("byte_fallback")
+        problems.append("byte_fallback is not supported")
     listed: dict[str, Any] = dict(model["vocab"]) if isinstance(model.get("vocab"), list) else {}
     scores = {piece: float(score) for piece, score in listed.items() if type(score) in (int, float)}
     if not listed or len(scores) < len(listed):
-        problems.append("a vocabulary without scores")
+        problems.append("the vocabulary has no scores")
     return scores
 
 
@@ -148,7 +148,7 @@ def _read_normaliser(normaliser: object, problems: list[str]) -> bytes | None:
             except binascii.Error as error:
                 problems.append(f"precompiled_charsmap is not base64: {error}")
         elif kind != "Strip" and not (kind == "Replace" and step.get("pattern") in SPACE_PATTERNS):
-            problems.append(f"normaliser {reprlib.repr(step)}")
+            problems.append(f"normaliser {reprlib.repr(step)} is not supported")
     return charsmap
 
 
@@ -157,10 +157,10 @@ def _read_splits(splitter: object, problems: list[str]) -> bool:
     steps = _steps(splitter, "pretokenizers")
     kinds = [step.get("type") for step in steps]
     if kinds not in (["Metaspace"], ["WhitespaceSplit", "Metaspace"]):
-        problems.append(f"pre-tokeniser {reprlib.repr(splitter)}")
+        problems.append(f"pre-tokeniser {reprlib.repr(splitter)} is not supported")
         return False
     if steps[-1].get("prepend_scheme", "always") == "never" or steps[-1].get("add_prefix_space") is False:
-        problems.append("no space before the first word")
+        problems.append("a tokeniser without a space before the first word is not supported")
     return len(steps) > 1
 
 

@@ -22,7 +22,7 @@ def read_vocabularies(
     """Read the tokenizer's files; return None and add problems if they are unusable."""
     named = find_tokenizer_class(settings, architecture, problems)
     if kwargs := settings.tokenizer.get("sp_model_kwargs"):
-        problems.append(f"{TOKENIZER_CONFIG_FILE}: sp_model_kwargs {reprlib.repr(kwargs)}")
+        problems.append(f"{TOKENIZER_CONFIG_FILE}: sp_model_kwargs {reprlib.repr(kwargs)} are not supported")
     found: list[str] = []
     vocabularies = _read(named, settings, shape, found)
     problems += found
@@ -38,7 +38,7 @@ def _read(
         return read_m2m(settings, shape, problems)
     if named in CONVENTIONS:
         return read_fairseq(settings, shape, named, problems)
-    problems.append(f"tokenizer {named}; imported are {', '.join(SUPPORTED_CLASSES)}")
+    problems.append(f"tokenizer {named} is not supported; supported are {', '.join(SUPPORTED_CLASSES)}")
     return None
 
 

@@ -78,7 +78,7 @@ def check_ids(ids: Mapping[str, object], size: int, name: str, problems: list[st
     valid_ids = {piece: index for piece, index in ids.items() if type(index) is int and 0 <= index < size}
     if len(valid_ids) < len(ids):
         wrong = next(piece for piece in ids if piece not in valid_ids)
-        problems.append(f"{name}: {wrong!r} has id {ids[wrong]!r} in a vocabulary of {size}")
+        problems.append(f"{name}: {wrong!r} has id {ids[wrong]!r}, which is not in the vocabulary of {size}")
     elif len(set(valid_ids.values())) < len(valid_ids):
         problems.append(f"{name}: several pieces have the same id")
     return valid_ids
@@ -94,10 +94,10 @@ def read_added_tokens(settings: Settings, problems: list[str]) -> dict[str, int]
     for index, token in listed.items() if isinstance(listed, dict) else ():
         name = token.get("content") if isinstance(token, dict) else None
         if not isinstance(name, str) or not index.isdecimal():
-            problems.append(f"{TOKENIZER_CONFIG_FILE}: added token {reprlib.repr(token)}")
+            problems.append(f"{TOKENIZER_CONFIG_FILE}: added token {reprlib.repr(token)} is not valid")
         elif token.get("special") is not True:
             problems.append(
-                f"{TOKENIZER_CONFIG_FILE}: added token {name!r} is matched before the text is cut"
+                f"{TOKENIZER_CONFIG_FILE}: added token {name!r} is not special, which is not supported"
             )
         else:
             found[name] = int(index)
@@ -109,7 +109,7 @@ def read_added_tokens(settings: Settings, problems: list[str]) -> dict[str, int]
 def check_added_tokens(settings: Settings, ids: Mapping[str, int], problems: list[str]) -> None:
     """Add problems for tokens that the settings add to a vocabulary that is complete without them."""
     problems += [
-        f"added token {name!r}, with id {index}"
+        f"added token {name!r} with id {index} is not in the vocabulary"
         for name, index in read_added_tokens(settings, problems).items()
         if ids.get(name) != index
     ]

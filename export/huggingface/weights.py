@@ -51,7 +51,7 @@ def read_weights(folder: Path) -> Weights:
                 tensors = read_all(folder, file, read)
                 return Weights(file, tensors)
     raise ImportRejectedError(
-        str(folder), ("neither model.safetensors nor pytorch_model.bin nor an index of either",)
+        str(folder), ("no model.safetensors or pytorch_model.bin found, nor an index of either",)
     )
 
 
@@ -73,7 +73,7 @@ def _read_shards(folder: Path, index: str, read: _Reader) -> dict[str, Tensor]:
         raise ImportRejectedError(str(folder), (*problems, f"{index} has no weight_map from names to files"))
     shards = sorted(set(files_by_name.values()))
     problems += [
-        f"{index} names {shard!r}, which is no file of this folder"
+        f"{index} names {shard!r}, which is not a file in this folder"
         for shard in shards
         if PurePath(shard).name != shard or not (folder / shard).is_file()
     ]
@@ -82,10 +82,10 @@ def _read_shards(folder: Path, index: str, read: _Reader) -> dict[str, Tensor]:
     tensors: dict[str, Tensor] = {}
     for shard in shards:
         part = read(folder / shard)
-        problems += [f"{name} is in {shard} and in a file before it" for name in part if name in tensors]
+        problems += [f"{name} is in {shard} and in an earlier file" for name in part if name in tensors]
         tensors.update(part)
     missing = sorted(files_by_name.keys() - tensors.keys())
-    problems += [f"{index} promises {name}, which {files_by_name[name]} does not have" for name in missing]
+    problems += [f"{index} lists {name}, which is missing in {files_by_name[name]}" for name in missing]
     if problems:
         raise ImportRejectedError(str(folder), tuple(limit_problems(problems)))
     return tensors
@@ -106,9 +106,7 @@ def _read_pytorch(path: Path) -> dict[str, Tensor]:
     try:
         content = torch.load(path, map_location="cpu", weights_only=True, mmap=can_map)
     except pickle.UnpicklingError as error:
-        problem = (
-            f"{path.name} holds more than tensors, or is damaged; nothing in it was run: {_first_line(error)}"
-        )
+        problem = f"{path.name} is damaged or has more than tensors; it was not run: {_first_line(error)}"
         raise ImportRejectedError(str(path.parent), (problem,)) from error
     except Exception as error:
         problem = f"{path.name} is not a readable PyTorch file: {_first_line(error)}"
@@ -116,7 +114,7 @@ def _read_pytorch(path: Path) -> dict[str, Tensor]:
     if not isinstance(content, dict) or not all(
         isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in content.items()
     ):
-        raise ImportRejectedError(str(path.parent), (f"{path.name} is not tensors by name",))
+        raise ImportRejectedError(str(path.parent), (f"{path.name} is not a mapping from names to tensors",))
     return content
 
 
@@ -128,4 +126,4 @@ def limit_problems(problems: list[str]) -> list[str]:
     """Return a few problems as they are; of many the first ones, and how many more there are."""
     if len(problems) <= MAX_NAMED:
         return problems
-    return [*problems[:MAX_NAMED], f"and {len(problems) - MAX_NAMED} more of that kind"]
+    return [*problems[:MAX_NAMED], f"and {len(problems) - MAX_NAMED} more problems of this kind"]

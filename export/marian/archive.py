@@ -72,12 +72,12 @@ def size_problems(infos: Sequence[zipfile.ZipInfo], archive_bytes: int, limits: 
     size_bytes = sum(info.file_size for info in infos)
     problems = []
     if len(infos) > limits.num_members:
-        problems.append(f"has {len(infos)} members, at most {limits.num_members} are unpacked")
+        problems.append(f"has {len(infos)} members; the limit is {limits.num_members}")
     if size_bytes > limits.size_bytes:
-        problems.append(f"unpacks to {size_bytes} bytes, at most {limits.size_bytes} are unpacked")
+        problems.append(f"unpacks to {size_bytes} bytes; the limit is {limits.size_bytes}")
     if size_bytes > limits.ratio * archive_bytes:
         problems.append(
-            f"unpacks to {size_bytes} bytes, more than {limits.ratio:g} times its own {archive_bytes}"
+            f"unpacks to {size_bytes} bytes, more than {limits.ratio:g} times its size of {archive_bytes}"
         )
     encrypted = [info.filename for info in infos if info.flag_bits & _ENCRYPTED]
     if encrypted:
@@ -124,14 +124,14 @@ def _name_problems(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
     names = [info.filename for info in infos]
     leaving = [name for name in names if not _is_inside_folder(name)]
     links = [info.filename for info in infos if not _is_plain(info)]
-    problems = [f"members would not stay in their folder: {_format_names(leaving)}"] if leaving else []
+    problems = [f"members have paths outside the folder: {_format_names(leaving)}"] if leaving else []
     if links:
         problems.append(f"members are links or devices: {_format_names(links)}")
     paths = ["/".join(_parts(name)) for name in names]
     files = {path.casefold() for path, info in zip(paths, infos, strict=True) if not info.is_dir()}
     under_files = [path for path in paths if any(parent in files for parent in _parents(path.casefold()))]
     if under_files:
-        problems.append(f"members lie under what is itself a file: {_format_names(under_files)}")
+        problems.append(f"members are inside another member that is a file: {_format_names(under_files)}")
     return problems + duplicate_problems(paths)
 
 

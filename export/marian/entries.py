@@ -85,7 +85,7 @@ def _yaml_entries(text: str) -> Iterator[Entry]:
         line_text = line.removesuffix("\r")
         if key is not None:
             if (found := _LONE_ID.fullmatch(line_text)) is None:
-                raise ValueError(f"line {number} is not the id of the piece before it")
+                raise ValueError(f"line {number} is not the id of the preceding piece")
             yield key, int(found["id"])
             key = None
         elif (found := _LINE.fullmatch(line_text)) is not None:
@@ -117,9 +117,9 @@ def _unescape(escape: str, line: int) -> str:
             return chr(code)
     elif escape in _ESCAPED:
         return _ESCAPED[escape]
-    raise ValueError(f"line {line} has an escape that YAML does not know: \\{escape}")
+    raise ValueError(f"line {line} has an invalid YAML escape: \\{escape}")
 
 
 def _check_text(piece: str) -> None:
     if any(0xD800 <= ord(character) < 0xE000 for character in piece):  # noqa: PLR2004 -- surrogates
-        raise ValueError(f"has half a surrogate pair in {piece!r}")
+        raise ValueError(f"has a lone surrogate in {piece!r}")

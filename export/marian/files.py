@@ -71,7 +71,7 @@ def _decoder_files(folder: Path) -> list[Path]:
 def _decoder_options(folder: Path, problems: list[str]) -> Mapping[str, Any]:
     paths = _decoder_files(folder)
     if len(paths) > 1:
-        problems.append(f"{_names(paths)} are all options to decode with; keep one, as {DECODER_FILE}")
+        problems.append(f"{_names(paths)} are all decoder options; keep one, as {DECODER_FILE}")
         return {}
     return read_options(paths[0], problems) if paths else {}
 
@@ -86,10 +86,10 @@ def _named_files(options: Mapping[str, Any], option: str) -> list[str]:
 def _model(folder: Path, options: Mapping[str, Any], problems: list[str]) -> Path | None:
     named = _named_files(options, "models")
     if len(named) > 1:
-        problems.append(f"{', '.join(named)} are to decode together, ensembles are not imported")
+        problems.append(f"{', '.join(named)} are an ensemble, which is not supported")
         return None
     if named and named[0].endswith(".bin"):
-        problems.append(f"{named[0]} is in Marian's binary format, which may be quantised; give the .npz")
+        problems.append(f"{named[0]} is in Marian's binary format, which is not supported; give the .npz")
         return None
     if named and (folder / named[0]).is_file():
         return folder / named[0]
@@ -97,7 +97,7 @@ def _model(folder: Path, options: Mapping[str, Any], problems: list[str]) -> Pat
     if len(models) == 1:
         return models[0]
     problems.append(
-        f"{_names(models)} are all models; keep one" if models else "there is no readable .npz of Marian's"
+        f"{_names(models)} are all models; keep one" if models else "no readable Marian .npz found"
     )
     return None
 
@@ -107,14 +107,14 @@ def _vocabularies(folder: Path, options: Mapping[str, Any], problems: list[str])
     if named:
         missing = sorted({name for name in named if not (folder / name).is_file()})
         if len(named) > 2:  # noqa: PLR2004 -- a source and a target
-            problems.append(f"there are {len(named)} vocabularies, only models of 2 are imported")
+            problems.append(f"{len(named)} vocabularies found; only models with 2 are supported")
         elif missing:
             problems.append(f"vocabularies not found: {', '.join(missing)}")
         elif all(name.endswith(VOCABULARY_SUFFIXES) for name in named):
             return folder / named[0], folder / named[-1]
         else:
             problems.append(
-                f"vocabularies {', '.join(named)}: only {', '.join(VOCABULARY_SUFFIXES)} are read"
+                f"vocabularies {', '.join(named)}: only {', '.join(VOCABULARY_SUFFIXES)} are supported"
             )
         return None
     candidates = sorted(
@@ -132,7 +132,7 @@ def _tokenizers(
         return None, None
     others = sorted(path for pattern in OTHER_SEGMENTATION for path in folder.glob(pattern))
     if others:
-        problems.append(f"{_names(others)}: text is cut into BPE's subwords, only SentencePiece is imported")
+        problems.append(f"{_names(others)}: BPE subwords are not supported, only SentencePiece is")
         return None, None
     models = _source_and_target(
         sorted(folder.glob(f"*{SENTENCEPIECE_SUFFIX}")), "SentencePiece model", problems
@@ -153,10 +153,10 @@ def _source_and_target(paths: Sequence[Path], what: str, problems: list[str]) ->
         if len(sources) == len(targets) == 1:
             return sources[0], targets[0]
     problems.append(
-        f"it is not certain which {what} is the source's and which the target's: {_names(paths)}; name them"
-        f" in {DECODER_FILE} (vocabs), or call SentencePiece's {SOURCE_MODEL} and {TARGET_MODEL}"
+        f"cannot tell which {what} is the source's and which the target's: {_names(paths)}; name them"
+        f" in {DECODER_FILE} (vocabs), or rename SentencePiece models to {SOURCE_MODEL} and {TARGET_MODEL}"
         if paths
-        else f"there is no {what}"
+        else f"no {what} found"
     )
     return None
 

@@ -40,7 +40,7 @@ def find_languages(
     tokens = {name: index for name, index in source.target_tokens.items() if name != NO_LANGUAGE}
     sources = requested.sources or release_languages.sources
     if not sources:
-        found.append("the files do not say with certainty what its source language is; give --source-lang")
+        found.append("the files do not name the source language clearly; give --source-lang")
     targets = _targets(requested.targets, release_languages.targets, tokens, start_id, found)
     problems += found
     if found:
@@ -70,11 +70,11 @@ def _targets(
         }
     named = requested or release_languages
     if not named:
-        problems.append("the files do not say with certainty what its target language is; give --target-lang")
+        problems.append("the files do not name the target language clearly; give --target-lang")
     elif len(named) > 1:
         problems.append(
-            f"{', '.join(named)} cannot all be its target: the vocabulary has no tokens such as"
-            f" >>{named[0]}<< to choose one with; give --target-lang"
+            f"{', '.join(named)} cannot all be target languages: the vocabulary has no tokens such as"
+            f" >>{named[0]}<<; give one with --target-lang"
         )
     return {
         code: TargetLanguage(names, source_before=(), begin=begin)
@@ -95,7 +95,7 @@ def _choose_targets(requested: tuple[str, ...], tokens: Mapping[str, int], probl
         if matching:
             chosen.append(matching[0])
         else:
-            problems.append(f"{name} is no target of this model; it has {list_languages(tokens)}")
+            problems.append(f"{name} is not a target language of this model; it has {list_languages(tokens)}")
     return chosen
 
 

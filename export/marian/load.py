@@ -93,9 +93,9 @@ def _read_vocabularies(
     sizes = (source.size, target.size)
     declared = sizes if shape is None or shape.vocab_sizes is None else shape.vocab_sizes
     if declared != sizes:
-        problems.append(f"dim-vocabs are {list(declared)}, the vocabularies have {list(sizes)} pieces")
+        problems.append(f"dim-vocabs are {list(declared)}, but the vocabularies have {list(sizes)} pieces")
     if shape is not None and shape.shared_vocab and source.size != target.size:
-        problems.append("source and target share a table of tokens, but one has more pieces than the other")
+        problems.append("source and target share embeddings, but their vocabularies differ in size")
     return source, target
 
 

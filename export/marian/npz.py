@@ -74,10 +74,8 @@ def _header_problem(file: IO[bytes], info: zipfile.ZipInfo) -> str | None:
     except ValueError as error:
         return f"is not an array: {error}"
     if dtype.hasobject:
-        return "holds Python objects, which are not loaded"
+        return "contains Python objects, which are not supported"
     declared_bytes, there_bytes = math.prod(shape) * dtype.itemsize, info.file_size - file.tell()
     if min(shape, default=0) < 0 or declared_bytes != there_bytes:
-        return (
-            f"has {there_bytes} bytes of data, its shape {list(shape)} of {dtype} asks for {declared_bytes}"
-        )
+        return f"has {there_bytes} bytes of data, but shape {list(shape)} of {dtype} needs {declared_bytes}"
     return None

@@ -72,7 +72,7 @@ def read_search(options: Mapping[str, Any], problems: list[str]) -> MarianSearch
         problems.append(f"normalize {normalize} is not between 0 and {MAX_LENGTH_PENALTY:g}")
         normalize = NORMALIZE
     problems += [
-        f"{option} {reprlib.repr(options[option])} cannot be searched with here; take it out of the decoder's"
+        f"{option} {reprlib.repr(options[option])} is not supported; remove it from the decoder's"
         " options to import the model without it"
         for option in UNSUPPORTED
         if options.get(option)

@@ -24,14 +24,14 @@ def parse_options(text: str, name: str, problems: list[str]) -> dict[str, Any]:
     try:
         # A few aliases can expand to more than any memory holds, and nobody writes options with them.
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
-            problems.append(f"{name} has aliases (*), which are not read")
+            problems.append(f"{name} has aliases (*), which are not supported")
             return {}
         content = yaml.load(text, Loader=yaml.SafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         problems.append(f"{name} is not YAML: {' '.join(str(error).split())}")
         return {}
     if not isinstance(content, dict):
-        problems.append(f"{name} does not hold options by name")
+        problems.append(f"{name} is not a mapping from names to options")
         return {}
     return {str(option): value for option, value in content.items()}
 

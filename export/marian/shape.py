@@ -76,10 +76,10 @@ def model_options(arrays: Mapping[str, Array], problems: list[str]) -> dict[str,
     """Return the options that a model stores as bytes of YAML with a NUL at the end."""
     array = arrays.get(OPTIONS_ARRAY)
     if array is None:
-        problems.append(f"{OPTIONS_ARRAY} is missing: no Marian model, or one saved without its options")
+        problems.append(f"{OPTIONS_ARRAY} is missing: not a Marian model, or saved without its options")
         return {}
     if array.dtype.itemsize != 1 or array.nbytes > MAX_YAML_BYTES:
-        problems.append(f"{OPTIONS_ARRAY} is {array.dtype} of {array.nbytes} bytes, no text of options")
+        problems.append(f"{OPTIONS_ARRAY} is {array.dtype} of {array.nbytes} bytes, not a text of options")
         return {}
     try:
         text = array.tobytes().rstrip(b"\0").decode("utf8")
@@ -102,7 +102,7 @@ def read_shape(options: Mapping[str, Any], problems: list[str]) -> MarianShape |
     found: list[str] = []
     reader = _OptionReader(options, found)
     if (kind := reader.text("type", "")) != "transformer":
-        found.append(f"type {kind!r} is not imported, only 'transformer' is")
+        found.append(f"type {kind!r} is not supported, only 'transformer' is")
     for option in UNSUPPORTED:
         reader.require_off(option)
     reader.require("factors-combine", "sum")
@@ -147,15 +147,15 @@ def _norms(reader: "_OptionReader") -> tuple[NormPosition, bool, bool]:
     top = reader.operations("transformer-postprocess-top", "")
     if (before, after) not in {("", "an"), ("n", "a")}:
         reader.problems.append(
-            f"transformer-preprocess {before!r} with transformer-postprocess {after!r} is not imported, only"
-            " '' with 'an' and 'n' with 'a' are (d beside them does not matter)"
+            f"transformer-preprocess {before!r} with transformer-postprocess {after!r} is not supported, only"
+            " '' with 'an' and 'n' with 'a' are (d is ignored)"
         )
     for option, operations in (
         ("transformer-postprocess-emb", embedding),
         ("transformer-postprocess-top", top),
     ):
         if operations not in {"", "n"}:
-            reader.problems.append(f"{option} {operations!r} is not imported, only '' and 'n' are")
+            reader.problems.append(f"{option} {operations!r} is not supported, only '' and 'n' are")
     return ("pre" if before else "post"), embedding == "n", top == "n"
 
 
@@ -163,7 +163,7 @@ def _activation(reader: "_OptionReader") -> Activation:
     name = reader.text("transformer-ffn-activation", "swish")
     if name not in ACTIVATIONS:
         reader.problems.append(
-            f"transformer-ffn-activation {name!r} is not imported, only {', '.join(ACTIVATIONS)} are"
+            f"transformer-ffn-activation {name!r} is not supported, only {', '.join(ACTIVATIONS)} are"
         )
     return ACTIVATIONS.get(name, "relu")
 
@@ -175,7 +175,7 @@ def _require_two_layers(reader: "_OptionReader") -> None:
     ):
         depth = reader.count(option, default)
         if (depth or FFN_LAYERS) != FFN_LAYERS:
-            reader.problems.append(f"{option} {depth} is not imported, only {FFN_LAYERS} is")
+            reader.problems.append(f"{option} {depth} is not supported, only {FFN_LAYERS} is")
 
 
 def _autoregression(reader: "_OptionReader") -> Autoregression:
@@ -187,15 +187,15 @@ def _autoregression(reader: "_OptionReader") -> Autoregression:
         return "attention"
     if name != "rnn":
         reader.problems.append(
-            f"transformer-decoder-autoreg {name!r} is not imported, only 'self-attention' and 'rnn' are"
+            f"transformer-decoder-autoreg {name!r} is not supported, only 'self-attention' and 'rnn' are"
         )
         return "attention"
     if cell != "ssru":
-        reader.problems.append(f"dec-cell {cell!r} is not imported, only 'ssru' is")
+        reader.problems.append(f"dec-cell {cell!r} is not supported, only 'ssru' is")
     if has_norm:
-        reader.problems.append("layer-normalization inside the decoder's cells is not imported")
+        reader.problems.append("layer-normalization inside the decoder's cells is not supported")
     if has_map:
-        reader.problems.append("transformer-rnn-projection is not imported")
+        reader.problems.append("transformer-rnn-projection is not supported")
     return "ssru"
 
 
@@ -203,7 +203,9 @@ def _tied_layers(reader: "_OptionReader", depth: int) -> tuple[int, ...]:
     """Return the numbers of the layers whose weights the decoder's layers use, one for each."""
     tied = reader.counts("transformer-tied-layers")
     if tied and len(tied) != depth:
-        reader.problems.append(f"transformer-tied-layers names {len(tied)} layers of {depth}")
+        reader.problems.append(
+            f"transformer-tied-layers names {len(tied)} layers, but the decoder has {depth}"
+        )
     return tied or tuple(range(1, depth + 1))
 
 
@@ -218,11 +220,13 @@ def _vocab_sizes(reader: "_OptionReader") -> tuple[int, int] | None:
     sizes = reader.counts("dim-vocabs")
     types = reader.texts("input-types")
     if any(name != "sequence" for name in types):
-        reader.problems.append(f"input-types {', '.join(types)} are not imported, only sequences are")
+        reader.problems.append(f"input-types {', '.join(types)} are not supported, only sequences are")
     if not any(sizes):
         return None
     if len(sizes) != 2:  # noqa: PLR2004 -- a source and a target
-        reader.problems.append(f"dim-vocabs names {len(sizes)} vocabularies, only models of 2 are imported")
+        reader.problems.append(
+            f"dim-vocabs names {len(sizes)} vocabularies; only models with 2 are supported"
+        )
         return None
     return sizes[0], sizes[1]
 
@@ -261,17 +265,17 @@ class _OptionReader:
         """Reject an option unless it has its only supported value, which is also the default."""
         value = self.left.pop(option, only)
         if value not in (only, ""):
-            self.problems.append(f"{option} {_describe(value)} is not imported, only {only!r} is")
+            self.problems.append(f"{option} {_describe(value)} is not supported, only {only!r} is")
 
     def require_off(self, option: str) -> None:
         value = self.left.pop(option, None)
         if value:
-            self.problems.append(f"{option} {_describe(value)} is not imported")
+            self.problems.append(f"{option} {_describe(value)} is not supported")
 
     def finish(self) -> None:
         """Reject options that are on and were not read: they may matter."""
         self.problems += [
-            f"{option} {_describe(value)} is not known to this release, so what it does is not imported"
+            f"{option} {_describe(value)} is unknown to this release and not supported"
             for option, value in self.left.items()
             if option not in WITHOUT_EFFECT and value
         ]
@@ -279,7 +283,7 @@ class _OptionReader:
     def _take(self, option: str, kind: type[T], default: T) -> T:
         value = self.left.pop(option, default)
         if type(value) is not kind:  # not isinstance: bool is a subclass of int
-            self.problems.append(f"{option} is {reprlib.repr(value)}, not a value of its kind")
+            self.problems.append(f"{option} is {reprlib.repr(value)}, but must be of type {kind.__name__}")
             return default
         return value
 
@@ -287,7 +291,9 @@ class _OptionReader:
         empty: list[Any] = []
         values = self._take(option, list, empty)
         if not all(type(value) is kind for value in values):
-            self.problems.append(f"{option} is {reprlib.repr(values)}, not values of its kind")
+            self.problems.append(
+                f"{option} is {reprlib.repr(values)}, but its items must be of type {kind.__name__}"
+            )
             return ()
         return tuple(values)
 

@@ -65,7 +65,7 @@ def convert_weights(
     wrong = [problem for place in places if (problem := _problem(place, arrays)) is not None]
     known = {OPTIONS_ARRAY, *(place.theirs for place in places)}
     left_over = sorted(name for name in arrays if name not in known and not name.endswith(QUANTISER_SUFFIX))
-    wrong += [f"array {name} is of a part that is not imported" for name in left_over]
+    wrong += [f"array {name} belongs to a part that is not supported" for name in left_over]
     problems += dict.fromkeys(wrong)  # tied layers would repeat the same ones
     return {} if wrong else _convert(places, arrays)
 
@@ -92,7 +92,7 @@ def precision_problems(arrays: Mapping[str, Array]) -> list[str]:
         return []
     name, dtype = next(iter(others.items()))
     return [
-        f"{len(others)} arrays are packed or quantised, as {name} is {dtype}; only floating-point is imported"
+        f"{len(others)} arrays are packed or quantised ({name} is {dtype}); only floating-point is supported"
     ]
 
 
@@ -103,9 +103,7 @@ def _problem(place: Place, arrays: Mapping[str, Array]) -> str | None:
     shape = (1, *array.shape) if array.ndim == 1 else array.shape
     if shape == place.their_shape:
         return None
-    return (
-        f"array {place.theirs} has shape {list(array.shape)}, its options ask for {list(place.their_shape)}"
-    )
+    return f"array {place.theirs} has shape {list(array.shape)}, its options need {list(place.their_shape)}"
 
 
 def _weight_sources(

@@ -147,7 +147,7 @@ class ModelConfig:
             if not 0 <= token < self.target_vocab_size
         ]
         if self.eos_id in self.suppressed_ids:
-            problems.append(f"suppressed_ids: without eos_id {self.eos_id} no target would end")
+            problems.append(f"suppressed_ids: must not contain eos_id {self.eos_id}")
         return problems
 
     def _contradictions(self) -> list[str]:
@@ -156,7 +156,7 @@ class ModelConfig:
             problems.append(f"d_model {self.d_model} must be a multiple of heads {self.heads}")
         if self.positions == "learned":
             if self.first_position:
-                problems.append("first_position is for tables of sines; learned positions begin at 0")
+                problems.append("first_position must be 0 with learned positions")
         elif self.d_model % 2:
             problems.append(f"d_model {self.d_model} must be even for {self.positions} positions")
         if self.positions == "tensor2tensor" and self.d_model == 2:  # noqa: PLR2004 -- one rate: 0 / 0

@@ -35,7 +35,7 @@ def generate_greedy(
     """
     begin = (model.config.bos_id,) if begin is None else begin
     if not begin:
-        raise ValueError("a target begins with at least one id")
+        raise ValueError("a target must begin with at least one id")
     results: list[list[int]] = [[] for _ in source_ids]
     active_rows = torch.arange(len(source_ids), device=source_ids.device)
     cross = model.cross_keys_values(model.encode(source_ids, source_mask))

@@ -181,7 +181,7 @@ class Transformer(nn.Module):
         """
         end = first_position + ids.shape[1]
         if end > self.config.max_positions:
-            raise ValueError(f"{end} positions are more than max_positions {self.config.max_positions}")
+            raise ValueError(f"{end} positions exceed max_positions {self.config.max_positions}")
         embedded: Tensor = embedding(ids) * self.embedding_factor + positions[first_position:end]
         return embedded
 

@@ -36,7 +36,7 @@ def main() -> int:
             copy_without_shortlist(arguments.bundle, staging)
             _build(staging, arguments, settings)
     except (ExportError, BundleError) as error:
-        _say(f"refused: {error}")
+        _say(f"rejected: {error}")
         return 1
     except ValueError as error:
         _say(f"error: {error}")
@@ -48,13 +48,10 @@ def _build(folder: Path, arguments: argparse.Namespace, settings: ShortlistSetti
     """Build the shortlist: translate, align, select, measure, write."""
     bundle = open_bundle(folder)
     if bundle.manifest.precision not in SHORTLIST_PRECISIONS:
-        takers = " and ".join(SHORTLIST_PRECISIONS)
-        raise ExportError(
-            f"this bundle is {bundle.manifest.precision}; shortlists are for {takers} ones, whose whole"
-            " numbers add up the same in any batch"
-        )
+        takers = " or ".join(SHORTLIST_PRECISIONS)
+        raise ExportError(f"this bundle is {bundle.manifest.precision}, but shortlists need {takers}")
     if not bundle.manifest.languages.is_single_pair:
-        raise ExportError("shortlists are for bundles of one pair: what may be said depends on the target")
+        raise ExportError("shortlists need a bundle with a single language pair")
     source_tokenizer, _ = open_tokenizers(bundle)
     preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, source_tokenizer)
     parallel = evenly_spaced(read_pairs(arguments.pairs), arguments.max_pairs)

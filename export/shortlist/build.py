@@ -33,7 +33,7 @@ class ShortlistSettings:
         for name, least in (("listed_per_piece", 0), ("min_tokens", 1), ("num_always", 1), ("iterations", 1)):
             value: int = getattr(self, name)
             if value < least:
-                raise ValueError(f"{name} is {value}, must be at least {least}")
+                raise ValueError(f"{name} is {value}, but must be at least {least}")
 
 
 def build_shortlist(
@@ -58,7 +58,9 @@ def build_shortlist(
         ValueError: there are no pairs to learn from or to choose by: needed tokens would be missing.
     """
     if not len(learning) or not len(choosing):
-        raise ValueError(f"{len(learning)} pairs to learn from and {len(choosing)} to choose by: too few")
+        raise ValueError(
+            f"{len(learning)} pairs to learn from and {len(choosing)} to choose by; give more pairs"
+        )
     links = link_pieces(learning, vocabularies.source_size, vocabularies.target_size, settings.iterations)
     return select_candidates(links, learning, choosing, vocabularies, settings)
 

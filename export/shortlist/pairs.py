@@ -51,7 +51,7 @@ class TokenPairs:
 
     def __post_init__(self) -> None:
         if len(self.sources) != len(self.targets):
-            raise ValueError(f"{len(self.sources)} sources, {len(self.targets)} targets")
+            raise ValueError(f"{len(self.sources)} sources but {len(self.targets)} targets")
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> "TokenPairs":

@@ -59,7 +59,7 @@ def _read(path: Path) -> Iterator[tuple[int, str]]:
     except UnicodeDecodeError as error:
         raise ExportError(f"{path}:{number}: not UTF-8: {error}") from error
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise ExportError(f"{path}: not readable after line {number}: {error}") from error
+        raise ExportError(f"{path}: cannot be read after line {number}: {error}") from error
 
 
 def _open(path: Path) -> IO[bytes]:

@@ -205,7 +205,9 @@ class Accounts:
 
     def _require_database(self, purpose: str) -> Database:
         if self._database is None:
-            raise NoDatabase("none", f"{purpose} need one; the server's operator must set database_url")
+            raise NoDatabase(
+                "none", f"{purpose} need a database; the server's operator must set database_url"
+            )
         return self._database
 
 

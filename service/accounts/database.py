@@ -89,7 +89,7 @@ class Database:
         # SQLite allows one writer, and others poll. Within this process they queue for the lock instead.
         if not self._write_lock.acquire(timeout=self.timeout_s):
             raise StoreError(
-                self.name, f"others were writing to it for {self.timeout_s:g} s; try again later"
+                self.name, f"it was locked by other writers for {self.timeout_s:g} s; try again later"
             )
         try:
             with self._typed_errors(), self.engine.connect() as connection:
@@ -120,18 +120,18 @@ def _parse(url: str) -> URL:
                 "database_url", "must be sqlite:///FILE, without a host, driver or options"
             )
         if not parsed.database or parsed.database == ":memory:":
-            raise DatabaseUrlInvalid("database_url", "names no file, so that all would be forgotten")
+            raise DatabaseUrlInvalid("database_url", "must name a file; an in-memory database loses all data")
         return parsed
     if parsed.drivername in {"postgresql", "postgres", "postgresql+psycopg"}:
         return parsed.set(drivername="postgresql+psycopg")
-    raise DatabaseUrlInvalid("database_url", f"names a database of another kind; it must be {FORMS}")
+    raise DatabaseUrlInvalid("database_url", f"this kind of database is not supported; it must be {FORMS}")
 
 
 def _sqlite_engine(path: Path, timeout_s: float) -> Engine:
     try:
         path.touch(mode=0o600)  # SQLite would create a file that everybody can read
     except OSError as error:
-        raise StoreError(str(path), f"cannot be made or opened: {error.strerror or error}") from error
+        raise StoreError(str(path), f"cannot be created or opened: {error.strerror or error}") from error
     engine = create_engine(
         URL.create("sqlite", database=str(path)),
         connect_args={"timeout": timeout_s, "isolation_level": None},  # only `_begin` sends BEGIN
@@ -202,8 +202,8 @@ def _check_schema(connection: Connection, name: str) -> None:
         found = ", ".join(str(version) for version in versions) or "none"
         raise SchemaUnknown(
             name,
-            f"its tables are of version {found}, and this program knows version {SCHEMA_VERSION}; use the "
-            f"version of dragoman that made them, or another database",
+            f"its tables have version {found}, but this release needs version {SCHEMA_VERSION}; use the "
+            "release that created them, or another database",
         )
 
 

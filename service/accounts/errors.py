@@ -71,8 +71,8 @@ class QuotaExceeded(AccountsError):  # noqa: N818 -- as above
 
     def __str__(self) -> str:
         return (
-            f"{self.requested} characters are asked for, and {self.used} of {self.limit} are used in "
-            f"{self.month} (UTC); send less, or wait for the next month"
+            f"{self.requested} more characters exceed the limit of {self.limit} in {self.month} (UTC), "
+            f"of which {self.used} are used; send less, or wait for the next month"
         )
 
 
@@ -86,7 +86,7 @@ class RateLimited(AccountsError):  # noqa: N818 -- as above
     """Seconds after which to retry, rounded up; 1 or more."""
 
     def __str__(self) -> str:
-        return f"more than {self.limit}; try again in {self.retry_after_s} s"
+        return f"the limit of {self.limit} is exceeded; try again in {self.retry_after_s} s"
 
 
 class GlossaryError(AccountsError):
@@ -100,7 +100,7 @@ class UnknownGlossary(GlossaryError):  # noqa: N818 -- as above
     glossary_id: str
 
     def __str__(self) -> str:
-        return f"there is no glossary {self.glossary_id[:64]!r}"
+        return f"glossary {self.glossary_id[:64]!r} not found"
 
 
 @dataclass(eq=False)
@@ -123,9 +123,7 @@ class TooManyGlossaries(GlossaryError):  # noqa: N818 -- as above
     limit: int
 
     def __str__(self) -> str:
-        return (
-            f"there are {self.limit} glossaries already, which is the most a key may have; delete one first"
-        )
+        return f"the limit of {self.limit} glossaries per key is reached; delete one first"
 
 
 @dataclass(eq=False)

@@ -51,15 +51,15 @@ class NewGlossary:
         try:
             size_bytes = len(self.name.encode())
         except UnicodeEncodeError:
-            raise GlossaryInvalid("name", "has half a surrogate pair, which is no text") from None
+            raise GlossaryInvalid("name", "has a lone surrogate; send well-formed Unicode") from None
         has_control = any(unicodedata.category(character) == "Cc" for character in self.name)
         if not self.name.strip() or size_bytes > MAX_NAME_BYTES or has_control:
             raise GlossaryInvalid(
-                "name", f"must have 1 to {MAX_NAME_BYTES} bytes, no control characters, and more than spaces"
+                "name", f"must have 1 to {MAX_NAME_BYTES} bytes, no control characters, and not only spaces"
             )
         for field, language in (("source", self.source), ("target", self.target)):
             if len(language) > MAX_LANGUAGE_CHARACTERS or not _LANGUAGE.fullmatch(language):
-                raise GlossaryInvalid(field, "is no language code, such as de or pt-BR")
+                raise GlossaryInvalid(field, "is not a language code such as de or pt-BR")
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def parse_entries(text: str, entries_format: EntriesFormat, source: str, target:
     """
     if len(text) > MAX_ENTRIES_BYTES or _size_bytes(text, "entries") > MAX_ENTRIES_BYTES:
         raise GlossaryInvalid(
-            "entries", f"more than {MAX_ENTRIES_BYTES} bytes; make several glossaries of them"
+            "entries", f"more than {MAX_ENTRIES_BYTES} bytes; split them into several glossaries"
         )
     entries: dict[str, str] = {}
     lines: dict[str, int] = {}
@@ -56,17 +56,17 @@ def parse_entries(text: str, entries_format: EntriesFormat, source: str, target:
         if len(fields) != _PAIR:
             allowed = "2" if entries_format is EntriesFormat.TSV else "2, or 4 with the languages"
             raise GlossaryInvalid(
-                "entries", f"line {line} has {len(fields)} fields in {entries_format} and not {allowed}"
+                "entries", f"line {line} has {len(fields)} fields, but {entries_format} needs {allowed}"
             )
         for side, term in zip(("source", "target"), fields, strict=True):
             check_term(term, f"line {line}: the {side} term")
         if (first := lines.setdefault(fields[0], line)) != line:
             raise GlossaryInvalid(
-                "entries", f"line {line} has the source term of line {first}; keep one of them"
+                "entries", f"line {line} repeats the source term of line {first}; keep one of them"
             )
         entries[fields[0]] = fields[1]
     if not entries:
-        raise GlossaryInvalid("entries", "there are none; send one or more")
+        raise GlossaryInvalid("entries", "is empty; send at least one")
     return entries
 
 
@@ -86,11 +86,11 @@ def check_term(term: str, where: str) -> None:
     if not term.strip():
         raise GlossaryInvalid("entries", f"{where} is empty")
     if term != term.strip():
-        raise GlossaryInvalid("entries", f"{where} begins or ends with white space; send it without")
+        raise GlossaryInvalid("entries", f"{where} begins or ends with white space; remove it")
     if any(unicodedata.category(character) == "Cc" or character in _FORBIDDEN_IN_TERMS for character in term):
-        raise GlossaryInvalid("entries", f"{where} has a control character; send it without")
+        raise GlossaryInvalid("entries", f"{where} has a control character; remove it")
     if (size := _size_bytes(term, "entries")) > MAX_TERM_BYTES:
-        raise GlossaryInvalid("entries", f"{where} has {size} bytes, and at most {MAX_TERM_BYTES} may be")
+        raise GlossaryInvalid("entries", f"{where} has {size} bytes; the limit is {MAX_TERM_BYTES}")
 
 
 def _read_rows(text: str, entries_format: EntriesFormat) -> Iterator[tuple[int, list[str]]]:
@@ -114,13 +114,13 @@ def _read_rows(text: str, entries_format: EntriesFormat) -> Iterator[tuple[int, 
 
 def _check_languages(line: int, sent: list[str], own: tuple[str, str]) -> None:
     if [language.strip().casefold() for language in sent] != [language.casefold() for language in own]:
-        raise GlossaryInvalid(
-            "entries", f"line {line} names other languages than the glossary's {own[0]}, {own[1]}"
-        )
+        raise GlossaryInvalid("entries", f"line {line} must name the glossary's languages {own[0]}, {own[1]}")
 
 
 def _size_bytes(text: str, field: str) -> int:
     try:
         return len(text.encode())
     except UnicodeEncodeError as error:
-        raise GlossaryInvalid(field, f"half a surrogate pair at character {error.start} is no text") from None
+        raise GlossaryInvalid(
+            field, f"lone surrogate at character {error.start}; send well-formed Unicode"
+        ) from None

@@ -35,7 +35,7 @@ class KeyStore:
                 if connection.execute(taken).first() is None:
                     connection.execute(insert(KEYS).values(_as_row(new.key)))
                     return new
-        raise StoreError(self.database.name, f"{_MAX_TRIES} ids in turn were taken; try again")
+        raise StoreError(self.database.name, f"found no unused id in {_MAX_TRIES} attempts; try again")
 
     def find(self, key_id: str) -> Key | None:
         with self.database.reading() as connection:
@@ -58,7 +58,7 @@ class KeyStore:
             is_valid = (KEYS.c.id == key_id) & KEYS.c.revoked_at.is_(None)
             connection.execute(update(KEYS).where(is_valid).values(revoked_at=now))
             if connection.execute(select(KEYS.c.id).where(KEYS.c.id == key_id)).first() is None:
-                raise KeyInvalid("id", "there is no such key; `dragoman keys list` shows those there are")
+                raise KeyInvalid("id", "key not found; `dragoman keys list` shows all keys")
 
 
 def _as_row(key: Key) -> dict[str, Any]:

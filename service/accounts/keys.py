@@ -117,7 +117,7 @@ class KeyOptions:
         """Check the options. Raises KeyInvalid."""
         if not self.name.strip() or len(self.name) > MAX_NAME_CHARACTERS or not self.name.isprintable():
             raise KeyInvalid(
-                "name", f"must be 1 to {MAX_NAME_CHARACTERS} printable characters, and not of spaces alone"
+                "name", f"must be 1 to {MAX_NAME_CHARACTERS} printable characters, and not only spaces"
             )
         if not self.scopes:
             raise KeyInvalid("scopes", f"must be one or more of {', '.join(Scope)}")

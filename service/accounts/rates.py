@@ -51,9 +51,9 @@ class RateLimits:
         try:
             windows = parse_many(text)
         except ValueError as error:
-            raise RatesInvalid("rate_limit", f"{text!r} must read like `20/minute; 1000/hour`") from error
+            raise RatesInvalid("rate_limit", f"{text!r} must have the form `20/minute; 1000/hour`") from error
         if any(int(number) == 0 for number in re.findall(r"[0-9]+", text)):
-            raise RatesInvalid("rate_limit", f"{text!r} has a 0; leave the setting out for no limit")
+            raise RatesInvalid("rate_limit", f"{text!r} contains 0; omit the setting for no limit")
         # With the shortest first, a request rejected by a short window does not fill a long one for hours.
         return cls(tuple(sorted(windows, key=RateLimitItem.get_expiry)))
 
@@ -218,4 +218,4 @@ def _open_redis(url: str) -> RedisStorage:
             raise RatesInvalid("rate_storage_url", problem)
         return RedisStorage(f"async+{url}", wrap_exceptions=True, implementation="redispy")
     except (ConfigurationError, ValueError):  # these quote the URL
-        raise RatesInvalid("rate_storage_url", f"{problem}, and Redis needs the package redis") from None
+        raise RatesInvalid("rate_storage_url", f"{problem}; Redis needs the package redis") from None

@@ -41,8 +41,8 @@ class OtherJob(BatchRejected):
 
     def __str__(self) -> str:
         return (
-            f"the job that was begun here is another one: {'; '.join(self.differences)}; go on with what it "
-            "was begun with, or begin anew with --force"
+            f"the journal belongs to another job: {'; '.join(self.differences)}; resume with the original "
+            "input and options, or start over with --force"
         )
 
 
@@ -55,7 +55,7 @@ class JournalDamaged(BatchRejected):
     problem: str
 
     def __str__(self) -> str:
-        return f"the journal {self.name} is damaged: {self.problem}; begin anew with --force"
+        return f"the journal {self.name} is damaged: {self.problem}; start over with --force"
 
 
 @dataclass(eq=False)
@@ -77,7 +77,7 @@ class InputChanged(BatchRejected):
 
     def __str__(self) -> str:
         return (
-            f"{self.name} changed while the job ran, and nothing was written from it; begin anew with --force"
+            f"{self.name} changed while the job ran, and nothing was written from it; start over with --force"
         )
 
 
@@ -106,7 +106,7 @@ class JobCancelled(BatchStopped):
     """The job was cancelled."""
 
     def __str__(self) -> str:
-        return "the job was stopped; what was translated is kept"
+        return "the job was stopped; finished translations are kept"
 
 
 @dataclass(eq=False)
@@ -117,7 +117,7 @@ class ReadingStopped(BatchStopped):
     problem: str
 
     def __str__(self) -> str:
-        return f"{self.name} could not be read to its end: {self.problem}"
+        return f"{self.name} could not be read completely: {self.problem}"
 
 
 @dataclass(eq=False)

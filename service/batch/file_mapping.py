@@ -69,7 +69,7 @@ def _find_in_folders(inputs: Sequence[str], out: Path, is_known: Callable[[str],
             base, files = _named(given)
             _check_known(files, is_known)
         if not files:
-            problems.append((given, "there is no such file, and nothing of a known kind there"))
+            problems.append((given, "not found, or contains no file in a supported format"))
         relative = [file.relative_to(base) for file in files]
         mappings += [
             FileMapping(name.as_posix(), file, out / name) for file, name in zip(files, relative, strict=True)
@@ -114,7 +114,7 @@ def _is_below(file: Path, folder: Path) -> bool:
 
 def _check_known(files: Sequence[Path], is_known: Callable[[str], bool]) -> None:
     unknown = tuple(
-        (str(file), "files of this kind are not known") for file in files if not is_known(file.name)
+        (str(file), "this file format is not supported") for file in files if not is_known(file.name)
     )
     if unknown:
         raise InputProblem(unknown)
@@ -131,4 +131,6 @@ def _check_targets(mappings: Sequence[FileMapping]) -> None:
         if mapping.target.resolve() in sources:
             raise OutputProblem(str(mapping.target), "is an input; choose another output")
         if mapping.target.is_dir():
-            raise OutputProblem(str(mapping.target), "is a folder, and a file would have to be written there")
+            raise OutputProblem(
+                str(mapping.target), "is a folder, but the output must be a file; choose another output"
+            )

@@ -77,9 +77,7 @@ class JobDirectory:
         except Timeout as error:
             raise OutputBusy(str(self.output)) from error
         except OSError as error:
-            raise OutputProblem(
-                str(self.output), f"nothing can be written beside it: {error.strerror}"
-            ) from error
+            raise OutputProblem(str(self.output), f"cannot write next to it: {error.strerror}") from error
         try:
             yield
         finally:
@@ -137,8 +135,8 @@ class JobDirectory:
         if journal.num_outcomes():
             raise OutputProblem(
                 str(self.output),
-                f"a run was stopped before it was whole ({self.journal_path.name} is there); --resume goes "
-                "on with it, --force begins anew",
+                f"an earlier run was stopped ({self.journal_path.name} exists); continue it with --resume, "
+                "or start over with --force",
             )
         self._check_existing(targets, StartMode.NEW)
         journal.forget()
@@ -149,7 +147,7 @@ class JobDirectory:
             return
         if start is StartMode.RESUME and all(path.exists() for path in targets):
             raise NothingToResume
-        raise OutputProblem(str(there[0]), "is there already; --force replaces it")
+        raise OutputProblem(str(there[0]), "already exists; replace it with --force")
 
     def _with_ending(self, ending: str) -> Path:
         return self.output.with_name(self.output.name + ending)

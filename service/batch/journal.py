@@ -119,7 +119,7 @@ class Journal:
                 )
                 for key, text, problem, is_cut, checksum in connection.execute(query):
                     if _checksum(key, text, problem, is_cut) != checksum:
-                        raise JournalDamaged(self.store.name, "a translation is not what was written")
+                        raise JournalDamaged(self.store.name, "a translation does not match its checksum")
                     found[key] = _outcome(text, problem, is_cut)
         return found
 
@@ -154,7 +154,7 @@ def _facts(connection: Connection, job: str) -> dict[str, str]:
 
 
 def _differences(known: Mapping[str, str], facts: Mapping[str, str]) -> tuple[str, ...]:
-    absent = "not there"
+    absent = "absent"
     names = [name for name in {**known, **facts} if known.get(name) != facts.get(name)]
     shown = [
         f"{name} was {known.get(name, absent)} and is {facts.get(name, absent)}"

@@ -38,7 +38,7 @@ class JournalFile:
         try:
             path.touch(mode=0o600)  # it contains texts, which other users must not read
         except OSError as error:
-            raise JournalFailed(str(path), f"cannot be made: {error.strerror or error}") from error
+            raise JournalFailed(str(path), f"cannot be created: {error.strerror or error}") from error
         engine = create_engine(
             URL.create("sqlite", database=str(path)),
             # One connection, used by one thread at a time; only `_begin` sends BEGIN.
@@ -87,7 +87,7 @@ class JournalFile:
                 raise JournalDamaged(self.name, problem) from error
             raise JournalFailed(self.name, problem) from error
         except UnicodeDecodeError as error:  # SQLite's message quotes the damaged bytes
-            raise JournalDamaged(self.name, "it names what is no UTF-8") from error
+            raise JournalDamaged(self.name, "it contains text that is not UTF-8") from error
 
 
 def remove_journal(path: Path) -> None:

@@ -73,7 +73,7 @@ def _plan(place: FileMapping, pair: Pair, options: LanguageOptions) -> JobFile:
 def _check_kind(place: FileMapping) -> None:
     is_other = is_known(place.target.name) and not have_same_format(place.target.name, place.source.name)
     if is_other:
-        problem = f"it would be of the same kind as {place.source.name}; give it such a name"
+        problem = f"the output must have the format of {place.source.name}; use the same suffix"
         raise OutputProblem(str(place.target), problem)
 
 

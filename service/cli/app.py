@@ -214,7 +214,7 @@ def models(
         print_languages(read_bundle(find_bundle(name, models_dir)).manifest.languages)
         return
     if not models_dir.is_dir():
-        raise SettingsError(f"models_dir: there is no folder {models_dir}")
+        raise SettingsError(f"models_dir: folder {models_dir} not found")
     if not print_bundles(list_bundles(models_dir)):
         raise typer.Exit(EXIT_INCOMPLETE)
 
@@ -227,7 +227,7 @@ def info(*, model: ModelOption = None, config: ConfigOption = None) -> None:
     folders = bundle_folders(settings.models_dir) if settings.model is None else find_models(settings)
     if len(folders) != 1:
         names = ", ".join(folders) or "none"
-        raise SettingsError(f"model: say which with --model; models in {settings.models_dir}: {names}")
+        raise SettingsError(f"model: choose one with --model; models in {settings.models_dir}: {names}")
     for folder in folders.values():
         print_facts(read_bundle(folder))
 

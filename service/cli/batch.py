@@ -116,9 +116,7 @@ def batch(  # noqa: PLR0913 -- the command's options
     Nothing is lost if a run is killed: --resume ends with the same bytes as an uninterrupted run.
     """
     if resume and force:
-        raise typer.BadParameter(
-            "does not go with --force: one goes on, the other begins anew", param_hint="--resume"
-        )
+        raise typer.BadParameter("cannot be combined with --force", param_hint="--resume")
     # Imported here: these would double the start time of every other command.
     from service.batch.job_directory import StartMode  # noqa: PLC0415
     from service.batch.output_files import OnFailure  # noqa: PLC0415

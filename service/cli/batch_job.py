@@ -60,14 +60,14 @@ def run_batch(arguments: BatchArguments, settings: Settings) -> int:
             report = _translate(arguments, resources, mappings, job_directory, stop)
     except NothingToResume:
         typer.echo(
-            f"dragoman: nothing to resume: {arguments.output} is there; --force translates anew", err=True
+            f"dragoman: nothing to resume: {arguments.output} exists; --force translates it again", err=True
         )
         return EXIT_INCOMPLETE if reports_failures(job_directory.problems_path) else EXIT_DONE
     except BatchRejected as error:
         typer.echo(f"dragoman: {error}", err=True)
         return EXIT_REJECTED
     except BatchStopped as error:
-        typer.echo(f"dragoman: {error}; the same command with --resume goes on from there", err=True)
+        typer.echo(f"dragoman: {error}; continue with the same command and --resume", err=True)
         return EXIT_STOPPED
     show_report(report, job_directory.problems_path)
     return EXIT_INCOMPLETE if report.num_failed else EXIT_DONE

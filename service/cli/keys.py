@@ -133,7 +133,7 @@ def webhook_secret(
 
     options = read_webhook_options(load_settings(config))
     if options is None:
-        raise SettingsError("webhook_secret: is not set, so that no webhooks are sent")
+        raise SettingsError("webhook_secret: is not set; webhooks are disabled")
     with _open_stores(config) as stores:
         _find_key(stores, key_id)
     typer.echo(write_secret(key_secret(options.secret, key_id)))
@@ -143,7 +143,7 @@ def _find_key(stores: "AdminStores", key_id: str) -> Key:
     """Return a key; raise KeyInvalid if there is none with this ID."""
     key = stores.keys.find(key_id)
     if key is None:
-        raise KeyInvalid("id", "there is no such key; `dragoman keys list` shows those there are")
+        raise KeyInvalid("id", "key not found; `dragoman keys list` shows all keys")
     return key
 
 
@@ -158,7 +158,7 @@ def _parse_time(text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise KeyInvalid("expires", f"{text!r} is no date, such as 2027-01-31, nor a time") from None
+        raise KeyInvalid("expires", f"{text!r} is not a date such as 2027-01-31, or a time") from None
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 

@@ -123,7 +123,9 @@ class PartitionTranslator:
         try:
             partition = read_partition(path)
         except FileNotFoundError as error:
-            raise ClusterFailed(f"a node does not see {path}; all must share the output's folder") from error
+            raise ClusterFailed(
+                f"a node cannot find {path}; all nodes must share the output folder"
+            ) from error
         if self._translator_of is None:
             self._translator_of = self._opened.enter_context(self._engine.open(self._num_cpus))
         outcomes = list(self._translator_of(partition.pair).translate(partition.entries))

@@ -12,9 +12,7 @@ class ClusterMissing(BatchRejected):
     problem: str
 
     def __str__(self) -> str:
-        return (
-            f'a cluster is used through Ray, which is not there ({self.problem}); pip install "dragoman[ray]"'
-        )
+        return f'a cluster needs Ray, which cannot be used ({self.problem}); pip install "dragoman[ray]"'
 
 
 @dataclass(eq=False)
@@ -24,7 +22,7 @@ class ClusterFailed(BatchStopped):
     problem: str
 
     def __str__(self) -> str:
-        return f"the cluster failed: {self.problem}; what was translated is kept"
+        return f"the cluster failed: {self.problem}; finished translations are kept"
 
 
 @dataclass(eq=False)
@@ -34,7 +32,7 @@ class PartitionDamaged(BatchStopped):
     name: str
 
     def __str__(self) -> str:
-        return f"{self.name} is not what was written to it; what was translated besides is kept"
+        return f"{self.name} is damaged; the other translations are kept"
 
 
 @dataclass(eq=False)
@@ -45,4 +43,4 @@ class EngineDiffers(BatchRejected):
 
     def __str__(self) -> str:
         encoded = "; ".join(self.differences)
-        return f"a node of the cluster has another engine: {encoded}; install the same on all nodes"
+        return f"a node of the cluster has a different engine: {encoded}; install the same one on all nodes"

@@ -53,14 +53,14 @@ def opened(source: BinaryIO) -> Iterator[ZipFile]:
             _check(archive, source)
             yield archive
     except (BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError) as error:
-        raise FileFormatError(f"it is no sound zip archive: {error}; save it anew") from error
+        raise FileFormatError(f"it is not a valid zip archive: {error}; save it again") from error
 
 
 def _zip_file(source: BinaryIO) -> ZipFile:
     try:
         return ZipFile(source)
     except UnicodeDecodeError as error:
-        raise BadZipFile("a member's name is not UTF-8, as it is said to be") from error
+        raise BadZipFile("a member's name is declared as UTF-8, but is not") from error
 
 
 def read_entries(source: BinaryIO, members: Members) -> Iterator[Entry]:
@@ -130,27 +130,25 @@ def _without_sizes(extra: bytes) -> bytes:
 def _check(archive: ZipFile, source: BinaryIO) -> None:
     infos = archive.infolist()
     if len(infos) > MAX_MEMBERS:
-        raise FileFormatError(f"it has {len(infos)} members, more than {MAX_MEMBERS}; translate its parts")
+        raise FileFormatError(f"it has {len(infos)} members; the limit is {MAX_MEMBERS}; split it")
     names = set()
     for info in infos:
         _check_member(info)
         if info.filename in names:
-            raise FileFormatError(f"its member {info.filename!r} is there twice; save it anew")
+            raise FileFormatError(f"its member {info.filename!r} occurs twice; save it again")
         names.add(info.filename)
     size_bytes = source.seek(0, 2)
     packed_bytes = sum(info.compress_size for info in infos)
     total_bytes = sum(info.file_size for info in infos)
     if any(not 0 <= info.header_offset < size_bytes for info in infos):
-        raise FileFormatError("it is no sound zip archive: members are beyond its ends; save it anew")
+        raise FileFormatError("it is not a valid zip archive: members are outside of it; save it again")
     if packed_bytes > size_bytes:
-        raise FileFormatError("its members overlap each other; save it anew")
+        raise FileFormatError("its members overlap; save it again")
     if total_bytes > MAX_TOTAL_BYTES:
-        raise FileFormatError(
-            f"it unpacks to {total_bytes} bytes, more than {MAX_TOTAL_BYTES}; translate its parts"
-        )
+        raise FileFormatError(f"it unpacks to {total_bytes} bytes; the limit is {MAX_TOTAL_BYTES}; split it")
     if total_bytes > MIN_RATIO_CHECK_BYTES and total_bytes > MAX_RATIO * packed_bytes:
         raise FileFormatError(
-            f"it unpacks to {total_bytes} bytes, over {MAX_RATIO} times its size, as only harmful files do"
+            f"it unpacks to {total_bytes} bytes, more than the limit of {MAX_RATIO} times its size"
         )
 
 
@@ -159,16 +157,14 @@ def _check_member(info: ZipInfo) -> None:
     if len(name) > MAX_NAME_CHARACTERS:
         raise FileFormatError(
             f"its member {name[:_MAX_SHOWN]!r}... has a name of {len(name):,} characters, more than "
-            f"{MAX_NAME_CHARACTERS:,}; save it anew"
+            f"{MAX_NAME_CHARACTERS:,}; shorten it"
         )
     path = PurePosixPath(name)
     # Some readers cut a name at a NUL, and some read `\` as `/`.
     is_foreign = "\\" in name or "\0" in info.orig_filename or ":" in name.split("/", 1)[0]
     if not name or path.is_absolute() or ".." in path.parts or is_foreign:
-        raise FileFormatError(
-            f"its member {info.orig_filename!r} has a name that leads elsewhere; save it anew"
-        )
+        raise FileFormatError(f"its member {info.orig_filename!r} has an unsafe name; save the file again")
     if info.flag_bits & _ENCRYPTED:
         raise FileFormatError(f"its member {name!r} is encrypted; save the file without a password")
     if info.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:
-        raise FileFormatError(f"its member {name!r} is packed in a way that is not read; save it anew")
+        raise FileFormatError(f"its member {name!r} has an unsupported compression; save the file again")

@@ -69,7 +69,7 @@ class CompressedFormat:
                 while chunk := plain.read(_BUFFER_BYTES):
                     if whole.tell() + len(chunk) > MAX_BUFFERED_BYTES:
                         raise FileFormatError(
-                            f"it unpacks to more than {MAX_BUFFERED_BYTES:,} bytes; unpack it yourself first"
+                            f"it unpacks to more than {MAX_BUFFERED_BYTES:,} bytes; unpack it first"
                         )
                     whole.write(chunk)
                 whole.seek(0)
@@ -119,8 +119,7 @@ class _DecompressingReader(io.RawIOBase):
             and self._size_bytes > MAX_RATIO * self._counted.size_bytes
         ):
             raise FileFormatError(
-                f"it unpacks to more than {MAX_RATIO} times its size, which text does not; if it is "
-                "meant to, unpack it yourself first"
+                f"it unpacks to more than {MAX_RATIO} times its size; if this is intended, unpack it first"
             )
         view[: len(chunk)] = chunk
         return len(chunk)
@@ -141,7 +140,7 @@ class _ZstandardReader:
                 self._open_compressor = self._source.read(_ZSTANDARD_INPUT_BYTES)
             if not self._open_compressor:
                 if self._frame is not None:
-                    raise EOFError("a frame does not end")
+                    raise EOFError("a frame is truncated")
                 return b""
             self._advance()
         chunk, self._plain = self._plain[:size], self._plain[size:]

@@ -81,11 +81,11 @@ class DelimitedFormat:
             if _is_number(column):
                 position = int(column) - 1
                 if not 0 <= position < len(first):
-                    raise FileFormatError(f"there is no column {column}: line 1 has {len(first)}")
+                    raise FileFormatError(f"column {column} not found: line 1 has {len(first)} columns")
             elif first.count(column) != 1:
                 problem = "no column" if column not in first else "more than one column"
                 raise FileFormatError(
-                    f"{problem} is called {column} in line 1; name those to translate, or number them: "
+                    f"{problem} is named {column} in line 1; choose by name or number from: "
                     f"{', '.join(first)[:_MAX_SHOWN]}"
                 )
             else:
@@ -157,8 +157,8 @@ def read_records(lines: Iterator[Line], delimiter: str) -> Iterator[Record]:
             begun, cells, num_characters = None, [], 0
     if begun is not None:
         raise FileFormatError(
-            f"line {begun.number}: a cell begins with a quotation mark and does not end; double the "
-            "quotation marks in cells, and put the cells in quotation marks"
+            f"line {begun.number}: a quoted cell is not closed; double the quotation marks in "
+            "cells, and put the cells in quotation marks"
         )
 
 
@@ -195,8 +195,8 @@ def _check_endings(cells: Sequence[str], number: int) -> None:
         quoted = _QUOTED.match(cell) if "\r" in cell else None
         if "\r" in cell[0 if quoted is None else quoted.end() :]:
             raise FileFormatError(
-                f"line {number}: a carriage return stands alone; end lines with line feeds, and put cells "
-                "that have several lines in quotation marks"
+                f"line {number}: a carriage return has no line feed; end lines with line feeds, and "
+                "quote cells that have several lines"
             )
 
 
@@ -206,8 +206,8 @@ def _record_parts(record: Record, selected: Sequence[tuple[int, str]], delimiter
         return
     if selected[-1][0] >= len(record.cells):
         raise FileFormatError(
-            f"line {record.number} has {len(record.cells)} cells, and column {selected[-1][1]} would be "
-            f"number {selected[-1][0] + 1}; fix the file"
+            f"line {record.number} has {len(record.cells)} cells, but column {selected[-1][1]} is "
+            f"number {selected[-1][0] + 1}; add the missing cells"
         )
     before = record.mark
     first = 0

@@ -48,7 +48,7 @@ def _members(archive: ZipFile) -> Sequence[XmlMember]:
     others: list[str] = []
     names = frozenset(archive.namelist())
     if _CONTENT_TYPES not in names:
-        raise FileFormatError(f"it has no {_CONTENT_TYPES}, so it is no Word document")
+        raise FileFormatError(f"it is not a Word document: {_CONTENT_TYPES} is missing")
     with archive.open(_CONTENT_TYPES) as content:
         for part in xml_units(content, frozenset([_OVERRIDE])):
             if isinstance(part, Element):
@@ -59,11 +59,11 @@ def _members(archive: ZipFile) -> Sequence[XmlMember]:
                 elif kind.endswith(_OTHER_TEXT_PARTS):
                     others.append(name)
     if not main:
-        raise FileFormatError("there is no text document in it; save it as .docx")
+        raise FileFormatError("it contains no text document; save it as .docx")
     before = dict.fromkeys(main, "") | {name: f"{name}, " for name in sorted(others)}
     for name in before:
         if name not in names:
-            raise FileFormatError(f"its member {name!r} is missing, without which it is no Word document")
+            raise FileFormatError(f"it is not a Word document: its member {name!r} is missing")
     return [XmlMember(name, partial(_parts, place)) for name, place in before.items()]
 
 

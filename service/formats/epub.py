@@ -83,7 +83,7 @@ class _Book:
             for name, kind in _chapters(archive, names, package)
         }
         if not members:
-            raise FileFormatError("it names no chapters, so it is no book; save it anew")
+            raise FileFormatError("it is not a book: it lists no chapters; save it again")
         members |= {name: XmlMember(name, partial(self._package, f"{name}, ")) for name in packages}
         return list(members.values())
 
@@ -141,9 +141,9 @@ def _chapters(archive: ZipFile, names: frozenset[str], package: str) -> Iterator
             continue
         name = posixpath.normpath(posixpath.join(folder, unquote(urlsplit(href).path)))
         if name not in names:
-            raise FileFormatError(f"its member {name!r} is missing, which its package names; save it anew")
+            raise FileFormatError(f"its member {name!r} is missing; save it again")
         if name in encrypted:
-            raise FileFormatError(f"its member {name!r} is encrypted; a book is read without protection only")
+            raise FileFormatError(f"its member {name!r} is encrypted; save the book without protection")
         yield name, kind
 
 
@@ -151,7 +151,7 @@ def _attributes(
     archive: ZipFile, names: frozenset[str], member: str, element: Name, wanted: tuple[str, str]
 ) -> Iterator[tuple[str, str]]:
     if member not in names:
-        raise FileFormatError(f"its member {member!r} is missing, without which it is no book")
+        raise FileFormatError(f"it is not a book: its member {member!r} is missing")
     with archive.open(member) as content:
         for part in xml_units(content, frozenset([element]), allows_doctype=True):
             if isinstance(part, Element):

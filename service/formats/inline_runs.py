@@ -105,8 +105,7 @@ class TextRun:
 
     def _mismatch_error(self) -> FileFormatError:
         return FileFormatError(
-            f"{self.entry.place}: what stands among its words is not in its translation as it was;"
-            " every element must be there once, well nested"
+            f"{self.entry.place}: the translation changed inline elements; each must occur once, well nested"
         )
 
 

@@ -77,8 +77,8 @@ def _execute(request: ReaderTask, source: BinaryIO, requests: BinaryIO, replies:
 def _check_entry(entry: Entry) -> None:
     if len(entry.place) > MAX_PLACE_CHARACTERS:
         raise FileFormatError(
-            f"{entry.place[:80]}...: the name of the place has {len(entry.place):,} characters, more than "
-            f"{MAX_PLACE_CHARACTERS:,}; give it a shorter one"
+            f"{entry.place[:80]}...: the name has {len(entry.place):,} characters, more than "
+            f"{MAX_PLACE_CHARACTERS:,}; shorten it"
         )
     if len(entry.text) > MAX_ENTRY_CHARACTERS:
         raise FileFormatError(

@@ -104,7 +104,7 @@ class _ReaderProcess:
 
     def __init__(self, process: subprocess.Popen[bytes], limits: FileLimits, cpu_s: float) -> None:
         if process.stdin is None or process.stdout is None:
-            raise ReaderError("it has no pipes")
+            raise ReaderError("the reader process has no pipes")
         self._process = process
         self._stdin, self._stdout = process.stdin, process.stdout.fileno()
         self._limits = limits
@@ -158,11 +158,13 @@ class _ReaderProcess:
         if -status == signal.SIGXCPU:
             return cpu_limit_error(self._cpu_s)
         if -status in _STOP_SIGNALS:
-            return ReaderStoppedError(f"the process that reads files was sent {signal.Signals(-status).name}")
+            return ReaderStoppedError(
+                f"the process that reads files was stopped by {signal.Signals(-status).name}"
+            )
         # C libraries abort when the process runs out of memory; the kernel kills when the machine does.
         return FileFormatError(
-            f"reading it was ended by {signal.Signals(-status).name}: it is damaged, or takes more than the "
-            f"{self._limits.memory_bytes // 2**20:,} MiB of memory that are the limit of a file"
+            f"reading it was stopped by {signal.Signals(-status).name}: it is damaged, or exceeds the memory "
+            f"limit of {self._limits.memory_bytes // 2**20:,} MiB per file"
         )
 
 
@@ -184,4 +186,4 @@ def _start_reader(source: int) -> subprocess.Popen[bytes]:
             start_new_session=True,  # an interrupt at the terminal is only for the parent
         )
     except OSError as error:
-        raise ReaderStoppedError(f"no process to read files can be started: {error}") from error
+        raise ReaderStoppedError(f"the process that reads files could not start: {error}") from error

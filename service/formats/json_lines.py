@@ -58,7 +58,7 @@ class JsonLinesFormat:
         if missing and first_keys is not None:
             names = ", ".join(key for key in self._keys if key in missing)
             raise FileFormatError(
-                f"no line has the key {names}; name the keys to translate: the first line has "
+                f"no line has the key {names}; choose from the keys of the first line: "
                 f"{', '.join(first_keys)[:_MAX_SHOWN] or 'none'}"
             )
 
@@ -124,7 +124,7 @@ class _LineParser:
         """
         at = _skip_space(self._line, at)
         if at < len(self._line):
-            raise self._syntax_error(at, "one object a line is expected, and nothing after it")
+            raise self._syntax_error(at, "each line must have exactly one object")
 
     def _parse_value(self, at: int, key: str, path: str, depth: int) -> int:
         is_selected = key in self._keys
@@ -141,7 +141,7 @@ class _LineParser:
                 self.found.append(_String(at, end, value, path))
         elif is_selected and value is not None:
             raise FileFormatError(
-                f"line {self._number}, key {path}: it is no string; name keys of strings, or of lists of them"
+                f"line {self._number}, key {path}: not a string; choose keys of strings or lists of strings"
             )
         return end
 
@@ -170,8 +170,8 @@ class _LineParser:
             text.encode()
         except UnicodeEncodeError as error:
             raise FileFormatError(
-                f"line {self._number}, key {path}: character {error.start + 1} is a lone surrogate, which is "
-                "no Unicode; mend the file"
+                f"line {self._number}, key {path}: character {error.start + 1} is a lone surrogate; use "
+                "well-formed Unicode"
             ) from error
 
     def _is_at(self, at: int, character: str) -> bool:
@@ -183,7 +183,7 @@ class _LineParser:
         return _skip_space(self._line, at + 1)
 
     def _syntax_error(self, at: int, problem: str) -> FileFormatError:
-        return FileFormatError(f"line {self._number} is no JSON object: character {at + 1}: {problem}")
+        return FileFormatError(f"line {self._number} is not a JSON object: character {at + 1}: {problem}")
 
 
 def _join_path(path: str, name: str) -> str:

@@ -125,8 +125,8 @@ def _split_suffixes(name: str) -> tuple[str, str]:
     if suffix is None:
         shown = name if len(name) <= _MAX_SHOWN_NAME else f"...{name[-_MAX_SHOWN_NAME:]}"
         raise FileFormatError(
-            f"{shown!a} ends in nothing that can be translated; known are {', '.join(SUFFIXES)}, also "
-            f"with {' or '.join(COMPRESSIONS)} after them"
+            f"{shown!a} has no supported suffix; supported are {', '.join(SUFFIXES)}, also "
+            f"followed by {' or '.join(COMPRESSIONS)}"
         )
     return suffix, name.lower().removeprefix(plain_name)
 

@@ -34,7 +34,7 @@ class FileLimitError(FileFormatError):
 def memory_limit_error(memory_bytes: int) -> FileLimitError:
     """Return the error for a file that exceeds the memory limit."""
     return FileLimitError(
-        f"reading it takes more than {memory_bytes // _MIB:,} MiB of memory, the limit of a file; "
+        f"reading it exceeds the limit of {memory_bytes // _MIB:,} MiB of memory per file; "
         "split it into smaller files"
     )
 
@@ -42,7 +42,7 @@ def memory_limit_error(memory_bytes: int) -> FileLimitError:
 def cpu_limit_error(cpu_s: float) -> FileLimitError:
     """Return the error for a file that exceeds the CPU time limit."""
     return FileLimitError(
-        f"reading it takes more than {cpu_s:,.0f} s of CPU time, the limit of a file of its size; "
+        f"reading it exceeds the limit of {cpu_s:,.0f} s of CPU time for a file of its size; "
         "split it into smaller files"
     )
 
@@ -50,7 +50,7 @@ def cpu_limit_error(cpu_s: float) -> FileLimitError:
 def time_limit_error(timeout_s: float) -> FileLimitError:
     """Return the error for a file in which nothing is found for too long."""
     return FileLimitError(
-        f"reading it found nothing for {timeout_s:,.0f} s, the limit of a file; split it into smaller files"
+        f"reading it made no progress for {timeout_s:,.0f} s, the limit of a file; split it"
     )
 
 

@@ -40,7 +40,7 @@ def read_lines(source: BinaryIO) -> Iterator[Line]:
         number += 1
         mark, content, ending = split_line(line, number)
         if len(content) > MAX_LINE_BYTES:
-            raise FileFormatError(f"line {number} is longer than {MAX_LINE_BYTES:,} bytes; part it")
+            raise FileFormatError(f"line {number} is longer than {MAX_LINE_BYTES:,} bytes; split it")
         try:
             text = content.decode()
         except UnicodeDecodeError as error:

@@ -86,6 +86,4 @@ def _match_cell(content: str, line: str, start: int) -> tuple[int, ...] | None:
 
 
 def _not_found(line: int) -> FileFormatError:
-    return FileFormatError(
-        f"the text that begins at line {line + 1} cannot be told from its marks; part its lines"
-    )
+    return FileFormatError(f"the paragraph at line {line + 1} mixes text and markup ambiguously; split it")

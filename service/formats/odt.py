@@ -61,7 +61,7 @@ class OdtFormat:
 def _members(archive: ZipFile) -> Sequence[XmlMember]:
     names = archive.namelist()
     if "content.xml" not in names:
-        raise FileFormatError("its member 'content.xml' is missing, without which it is no OpenDocument text")
+        raise FileFormatError("it is not an OpenDocument text: its member 'content.xml' is missing")
     if _MANIFEST in names:
         with archive.open(_MANIFEST) as content:
             if any(
@@ -132,7 +132,7 @@ def _spaces(number: int, prefix: str) -> str:
 def _num_spaces(element: Element) -> int:
     said = element.attribute("c", _TEXT) or "1"
     if not said.isascii() or not said.isdecimal() or len(said) > 4:  # noqa: PLR2004 -- up to 9,999 spaces
-        raise FileFormatError(f"{element.open[:80]!r} has no sound number of spaces; save it anew")
+        raise FileFormatError(f"{element.open[:80]!r} has an invalid number of spaces; save it again")
     return int(said)
 
 

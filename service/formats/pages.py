@@ -59,7 +59,5 @@ def _declared_writing(content: bytes) -> FileEncoding:
     label = declared[1].decode("ascii", errors="backslashreplace")
     known = CODECS_BY_LABEL.get(label.lower())
     if known is None:
-        raise FileFormatError(
-            f"it declares the encoding {label[:40]!r}, which is not known; save it in UTF-8"
-        )
+        raise FileFormatError(f"it declares the encoding {label[:40]!r}, which is unknown; save it in UTF-8")
     return FileEncoding(known)

@@ -71,15 +71,15 @@ class ParquetFormat:
             if names.count(column) != 1:
                 problem = "no column" if column not in names else "more than one column"
                 raise FileFormatError(
-                    f"{problem} is called {column}; name those to translate: {', '.join(names)[:_MAX_SHOWN]}"
+                    f"{problem} is named {column}; choose from: {', '.join(names)[:_MAX_SHOWN]}"
                 )
             kind = file.schema_arrow.field(column).type
             if not _holds_strings(kind):
-                raise FileFormatError(f"column {column} holds {kind}; name columns that hold strings")
+                raise FileFormatError(f"column {column} has type {kind}; choose columns of strings")
             if pa.types.is_dictionary(kind) and kind.ordered:
                 raise FileFormatError(
-                    f"the categories of column {column} have an order, which their translations would not "
-                    "have; make it a column of strings"
+                    f"the categories of column {column} are ordered, which is not "
+                    "supported; make it a column of strings"
                 )
         return tuple(name for name in names if name in self._columns)
 

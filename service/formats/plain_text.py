@@ -101,8 +101,8 @@ class _Utf8Reader(io.RawIOBase):
         except UnicodeDecodeError as error:
             at = self._num_read - num_pending + error.start
             raise FileFormatError(
-                f"it is not in {self._writing.encoding}, as its byte order mark says: byte {at} (counted "
-                f"from 0): {error.reason}; save it in UTF-8"
+                f"it is not in {self._writing.encoding}, which its byte order mark declares: byte {at} "
+                f"(counted from 0): {error.reason}; save it in UTF-8"
             ) from error
         self._num_read += len(chunk)
         return text

@@ -61,7 +61,7 @@ def _encoding(content: bytes) -> str:
     encoding = codec_of_label(label)
     if encoding is None:
         raise FileFormatError(
-            f"its header declares the encoding {label[:40]!r}, which is not known; save it in UTF-8"
+            f"its header declares the encoding {label[:40]!r}, which is unknown; save it in UTF-8"
         )
     return encoding
 
@@ -89,12 +89,12 @@ def _parts(text: str) -> Iterator[str | TextUnit]:
 def _parse_catalogue(lines: Sequence[str]) -> polib.POFile:
     for i, line in enumerate(lines):
         if _MAYBE_TEXT.match(line) and not _TEXT.fullmatch(line.strip()):
-            raise FileFormatError(f"line {i + 1} has no text between two quotation marks; mend it")
+            raise FileFormatError(f"line {i + 1} has no text between two quotation marks; fix it")
     try:
         # The line end keeps polib from taking a text of one line for a file name.
         return polib.pofile("\n".join(_join_continuations(lines)) + "\n\n")
     except (OSError, ValueError, IndexError, UnicodeError) as error:
-        raise FileFormatError(f"it is no catalogue that gettext reads: {error}; mend that line") from error
+        raise FileFormatError(f"it is not a valid gettext catalogue: {error}; fix that line") from error
 
 
 def _join_continuations(lines: Sequence[str]) -> list[str]:
@@ -137,9 +137,7 @@ def _singular_form(header: str) -> int:
     try:
         return c2py(found[1].strip())(1)
     except (ValueError, ZeroDivisionError, RecursionError) as error:
-        raise FileFormatError(
-            f"its header's plural forms cannot be read: {error}; mend the header"
-        ) from error
+        raise FileFormatError(f"its header's plural forms cannot be read: {error}; fix the header") from error
 
 
 @dataclass(frozen=True, slots=True)

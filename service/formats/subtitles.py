@@ -73,7 +73,7 @@ def _srt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
         if not (timings or has_begun):
             raise FileFormatError(
                 f"line {paragraph[0].number}: a cue with a timing is expected, "
-                "like 00:00:01,000 --> 00:00:02,000; this is no SubRip file"
+                "like 00:00:01,000 --> 00:00:02,000; this is not a SubRip file"
             )
         has_begun = True
         bounds = [*(_cue_start(paragraph, timing) for timing in timings), len(paragraph)]
@@ -94,7 +94,7 @@ def _vtt_parts(source: BinaryIO, language: str) -> Iterator[Part]:
     is_first = True
     for paragraph in _paragraphs(source):
         if is_first and not _VTT_FIRST.match(paragraph[0].text):
-            raise FileFormatError("line 1: WEBVTT is expected; this is no WebVTT file")
+            raise FileFormatError("line 1: WEBVTT is expected; this is not a WebVTT file")
         timing = next((i for i, line in enumerate(paragraph) if _VTT_TIMING in line.text), None)
         # Comments, styles and regions have no timing.
         end = len(paragraph) if timing is None or is_first else timing + 1
@@ -119,7 +119,7 @@ def _paragraphs(source: BinaryIO) -> Iterator[list[Line]]:
         if num_characters > MAX_PARAGRAPH_CHARACTERS:
             raise FileFormatError(
                 f"line {paragraph[0].number}: more than {MAX_PARAGRAPH_CHARACTERS:,} characters follow "
-                "without a blank line; these are no subtitles"
+                "without a blank line; this is not a subtitle file"
             )
     if paragraph:
         yield paragraph

@@ -53,7 +53,7 @@ def taken(texts: Iterator[str], num_texts: int) -> list[str]:
     """
     found = list(islice(texts, num_texts))
     if len(found) < num_texts:
-        raise ValueError(f"{num_texts} texts are wanted, {len(found)} are left")
+        raise ValueError(f"{num_texts} texts are required, but only {len(found)} are left")
     return found
 
 
@@ -61,10 +61,10 @@ def end(texts: Iterator[str]) -> None:
     """Check that all texts were consumed.
 
     Raises:
-        ValueError: there are more texts than entries.
+        ValueError: more texts than entries.
     """
     if next(texts, None) is not None:
-        raise ValueError("there are more texts than entries")
+        raise ValueError("more texts than entries")
 
 
 def joined(parts: Sequence[str | TextUnit]) -> TextUnit:
@@ -102,4 +102,4 @@ def encode(text: str, encoding: str) -> bytes:
         return text.encode(encoding)
     except UnicodeEncodeError as error:
         problem = f"{text[error.start : error.end]!a} of a translation cannot be written in {encoding}"
-        raise FileFormatError(f"{problem}; save the file in UTF-8 and translate that") from error
+        raise FileFormatError(f"{problem}; save the file in UTF-8 and translate it again") from error

@@ -74,7 +74,7 @@ class XliffFormat:
 
 
 def _no_xliff_error() -> FileFormatError:
-    return FileFormatError("there is no <xliff> in it, so it is no XLIFF file")
+    return FileFormatError("it is not an XLIFF file: <xliff> is missing")
 
 
 def _unit(unit: Element, number: int) -> TextUnit | str:

@@ -134,9 +134,7 @@ def encoding_of(source: IO[bytes]) -> str:
     label = declared[1].decode()
     codec = codec_of_label(label)
     if codec is None:
-        raise FileFormatError(
-            f"it declares the encoding {label[:40]!r}, which is not known; save it in UTF-8"
-        )
+        raise FileFormatError(f"it declares the encoding {label[:40]!r}, which is unknown; save it in UTF-8")
     return codec
 
 
@@ -255,7 +253,7 @@ class _Reader:
             if error.code == _NO_MEMORY:
                 raise MemoryError from error
             problem = f"{expat.ErrorString(error.code)}, line {error.lineno}, column {error.offset + 1}"
-            raise FileFormatError(f"not well-formed XML: {problem}; mend it, or save it anew") from error
+            raise FileFormatError(f"not well-formed XML: {problem}; fix it, or save it again") from error
         if is_final:
             self._events.append(_Event(self._buffer_start + len(self._buffer)))
 
@@ -316,8 +314,7 @@ class _Reader:
             raise _depth_error(MAX_DEPTH)
         if len(attributes) > MAX_ATTRIBUTES:
             raise FileFormatError(
-                f"an element has {len(attributes):,} attributes, more than {MAX_ATTRIBUTES:,}; save it in a "
-                "plainer form"
+                f"an element has {len(attributes):,} attributes, more than {MAX_ATTRIBUTES:,}; simplify it"
             )
         qualified, prefix = self._name(name)
         named = {self._name(key)[0]: value for key, value in attributes.items()}
@@ -343,7 +340,7 @@ class _Reader:
     def _start_doctype(self, *_: object) -> None:
         if not self._allows_doctype:
             raise FileFormatError(
-                "it declares a document type, which files of its kind have not; save it anew"
+                "it declares a document type, which this format does not allow; save it again"
             )
         self._add()
         self._is_in_doctype = True
@@ -356,15 +353,14 @@ class _Reader:
         if known is None:
             if len(self._names) == MAX_NAMES:
                 raise FileFormatError(
-                    f"it has more than {MAX_NAMES:,} different names of elements and attributes; save it "
-                    "in a plainer form"
+                    f"it has more than {MAX_NAMES:,} different names of elements and attributes; simplify it"
                 )
             known = self._names[name] = _name(name)
         return known
 
 
 def _depth_error(limit: int) -> FileFormatError:
-    return FileFormatError(f"more than {limit} elements are inside each other; save it in a plainer form")
+    return FileFormatError(f"elements are nested more than {limit} deep; simplify it")
 
 
 def _name(name: str) -> tuple[Name, str]:
@@ -385,8 +381,8 @@ def _check_namespace(prefix: str | None, uri: str | None) -> None:
 def _check_length(name: str) -> None:
     if len(name) > MAX_NAME_CHARACTERS:
         raise FileFormatError(
-            f"{name[:_MAX_SHOWN]!r}... has {len(name):,} characters, and a name may have "
-            f"{MAX_NAME_CHARACTERS:,}; save it in a plainer form"
+            f"{name[:_MAX_SHOWN]!r}... has {len(name):,} characters; the limit of a name is "
+            f"{MAX_NAME_CHARACTERS:,}"
         )
 
 
@@ -395,12 +391,12 @@ def _reject_default(element: str, attribute: str, kind: str, default: str | None
     del kind, required
     if default is not None:
         raise FileFormatError(
-            f"attribute {attribute[:_MAX_SHOWN]!r} of {element[:_MAX_SHOWN]!r} is declared with a default; "
-            "declarations of defaults are not read, so take them out"
+            f"attribute {attribute[:_MAX_SHOWN]!r} of {element[:_MAX_SHOWN]!r} is declared with a default, "
+            "which is not supported; remove the declaration"
         )
 
 
 def _reject_entity(name: str, *_: object) -> None:
     raise FileFormatError(
-        f"entity {name[:_MAX_SHOWN]!r} is declared; declarations of entities are not read, so take them out"
+        f"entity {name[:_MAX_SHOWN]!r} is declared, which is not supported; remove the declaration"
     )

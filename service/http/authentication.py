@@ -104,7 +104,7 @@ async def authenticate_with_fields(
     if fields is None:
         fields = await read_fields(connection)
         if fields.string(key_field) not in {None, "", key}:
-            raise field_error(key_field, "is not the key that the request's head has; send one of them")
+            raise field_error(key_field, "differs from the key in the request's headers; send one of them")
     return caller, fields
 
 

@@ -199,7 +199,7 @@ def invalid_input(
     """Return one error for `total` fields; beyond `MAX_LISTED_PROBLEMS` it says that it omits some."""
     listed = list(islice(problems, MAX_LISTED_PROBLEMS))
     only = f"{listed[0].field}: {listed[0].problem}"
-    message = only if total == 1 else f"{total} fields cannot be used"
+    message = only if total == 1 else f"{total} fields are invalid"
     if len(listed) < total:
         message += f"; the first {len(listed)} are listed"
     return ApiError(kind, message, listed)

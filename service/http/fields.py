@@ -21,7 +21,7 @@ TRUE, FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "n
 MAX_DIGITS = 18
 """Maximum digits of a number in a form; it fits 64 bits."""
 MULTIPART = "multipart/form-data"
-DUPLICATE_FIELD = "a field comes twice in the same object"
+DUPLICATE_FIELD = "a field occurs twice in the same object"
 UTF_8 = frozenset({"", "utf-8", "utf8", "us-ascii"})
 
 
@@ -101,7 +101,7 @@ class Fields:
         if not files and name in self:
             raise field_error(name, "must be a file, sent as multipart/form-data with a file name")
         if len(files) > 1:
-            raise field_error(name, f"comes {len(files)} times; send one file")
+            raise field_error(name, f"occurs {len(files)} times; send one file")
         return files[0] if files else None
 
     def _single_value(self, name: str) -> object:
@@ -111,7 +111,7 @@ class Fields:
         if values is None:
             return self.json.get(name)
         if len(values) > 1:
-            raise field_error(name, f"comes {len(values)} times; send it once")
+            raise field_error(name, f"occurs {len(values)} times; send it once")
         return values[0]
 
 
@@ -134,7 +134,7 @@ def read_query(request: Request) -> dict[str, list[str]]:
     try:
         return read_urlencoded(request.scope["query_string"])
     except FormError as error:
-        raise ApiError(ErrorKind.MALFORMED, f"the URL's query cannot be read: {error}") from error
+        raise ApiError(ErrorKind.MALFORMED, f"the URL's query is invalid: {error}") from error
 
 
 async def read_fields(request: Request) -> Fields:
@@ -161,13 +161,13 @@ async def read_fields(request: Request) -> Fields:
     if kind not in readers:
         raise ApiError(
             ErrorKind.UNSUPPORTED_MEDIA_TYPE,
-            "send application/json, application/x-www-form-urlencoded or multipart/form-data, and say which "
+            "send application/json, application/x-www-form-urlencoded or multipart/form-data, and name it "
             "in the header Content-Type",
         )
     try:
         return _merge(url, await parsed(body, readers[kind]), {})
     except FormError as error:
-        raise ApiError(ErrorKind.MALFORMED, f"the form cannot be read: {error}") from error
+        raise ApiError(ErrorKind.MALFORMED, f"the form is invalid: {error}") from error
 
 
 def _require_utf_8(content_type: str) -> None:
@@ -184,7 +184,7 @@ def _merge(url: Mapping[str, list[str]], form: Form, typed: dict[str, Any]) -> F
     seen = [*typed, *form.strings, *form.uploads]
     for name in seen:
         if name in url or (name in form.strings and name in form.uploads):
-            raise ApiError(ErrorKind.MALFORMED, f"the field {name[:80]!r} comes twice; send it once")
+            raise ApiError(ErrorKind.MALFORMED, f"the field {name[:80]!r} occurs twice; send it once")
     return Fields(typed, {**url, **form.strings}, form.uploads)
 
 
@@ -202,12 +202,12 @@ def _read_json(body: Body) -> dict[str, Any]:
     except UnicodeDecodeError:
         problem = "it is not UTF-8"
     except ValueError as error:
-        problem = str(error) if isinstance(error, _JsonError) else "it has a number of too many digits"
+        problem = str(error) if isinstance(error, _JsonError) else "a number has too many digits"
     else:
         if isinstance(value, dict):
             return value
         problem = "it must be an object"
-    raise ApiError(ErrorKind.MALFORMED, f"the body is not JSON that can be used: {problem}")
+    raise ApiError(ErrorKind.MALFORMED, f"the JSON body is invalid: {problem}")
 
 
 class _JsonError(ValueError):
@@ -224,4 +224,4 @@ def _check_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise _JsonError(f"{name} is no number")
+    raise _JsonError(f"{name} is not allowed")

@@ -60,7 +60,7 @@ class JsonRoute(APIRoute):
     def _model(self) -> type[BaseModel]:
         model = None if self.body_field is None else self.body_field.field_info.annotation
         if not (isinstance(model, type) and issubclass(model, BaseModel)):
-            raise TypeError(f"{self.path} takes no model as its body")
+            raise TypeError(f"{self.path} has no model for its body")
         return model
 
 
@@ -104,7 +104,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Convert an object; reject a repeated name, for which other readers may use the other value."""
     read = dict(pairs)
     if len(read) < len(pairs):
-        raise ApiError(ErrorKind.MALFORMED, f"the body is not JSON that can be used: {DUPLICATE_FIELD}")
+        raise ApiError(ErrorKind.MALFORMED, f"the JSON body is invalid: {DUPLICATE_FIELD}")
     return read
 
 

@@ -31,12 +31,12 @@ class TextLimits:
     def check(self, texts: Sequence[str], target_prefix: str = "") -> None:
         """Raise an ApiError that names an exceeded limit; a prefix costs as much as a text of its length."""
         if (count := len(texts)) > self.max_texts:
-            problem = f"{count} texts; a request may carry {self.max_texts}, so send them in several"
+            problem = f"{count} texts exceed the limit of {self.max_texts} per request; send several requests"
         elif (characters := sum(map(len, texts)) + len(target_prefix)) > self.max_characters:
-            counted = ", those of target_prefix among them" if target_prefix else ""
+            counted = " (with target_prefix)" if target_prefix else ""
             problem = (
-                f"{characters} characters{counted}; a request may carry {self.max_characters}, so send them "
-                "in several"
+                f"{characters} characters{counted} exceed the limit of {self.max_characters} per request; "
+                "send several requests"
             )
         else:
             return
@@ -126,10 +126,11 @@ class _BodyCounter:
     def enter(self, network: str) -> None:
         """Count one more body; raise an ApiError if there are too many."""
         if self._num_all >= self.limits.max_bodies:
-            problem = f"{self._num_all} bodies are being sent; try again later"
+            problem = f"the limit of {self._num_all} uploads in progress is reached; try again later"
         elif self._num_by_network[network] >= self.limits.max_bodies_of_address:
             problem = (
-                f"{self._num_by_network[network]} bodies are being sent from this address; try again later"
+                f"the limit of {self._num_by_network[network]} uploads in progress from this address is "
+                "reached; try again later"
             )
         else:
             self._num_all += 1
@@ -229,10 +230,10 @@ def body_too_large_error(max_bytes: int) -> ApiError:
 
 
 def _too_slow(timeout_s: float, min_bytes_per_s: int | None) -> ApiError:
-    problem = f"the body did not come within {timeout_s:g} s; send it at once"
+    problem = f"the body was not received within {timeout_s:g} s; send it faster"
     if min_bytes_per_s is not None:
         problem = (
-            f"no more of the body came for {timeout_s:g} s, or fewer than {min_bytes_per_s} bytes a "
+            f"nothing of the body arrived for {timeout_s:g} s, or fewer than {min_bytes_per_s} bytes per "
             "second; send it faster"
         )
     return ApiError(ErrorKind.CLIENT_TIMEOUT, problem, headers=CLOSE)

@@ -123,7 +123,7 @@ class FormParser:
         if b"name" not in parameters:
             raise FormError("a part has no name")
         if self._headers.get(b"content-transfer-encoding", b"binary").lower() not in IDENTITY_ENCODINGS:
-            raise FormError("a part has a Content-Transfer-Encoding; send its bytes as they are")
+            raise FormError("a part has a Content-Transfer-Encoding; send its bytes unencoded")
         self._name = _decode(parameters[b"name"])
         if b"filename" in parameters:
             self._file = self._open_file(self._name, _decode(parameters[b"filename"]))

@@ -91,7 +91,8 @@ def require_no_encoding(request: Request) -> None:
     """Raise an ApiError for a compressed body: a few of its bytes may expand to any number."""
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise ApiError(
-            ErrorKind.UNSUPPORTED_MEDIA_TYPE, "send the body as it is, without the header Content-Encoding"
+            ErrorKind.UNSUPPORTED_MEDIA_TYPE,
+            "compressed bodies are not supported; omit the header Content-Encoding",
         )
 
 
@@ -110,7 +111,7 @@ def _disk_errors() -> Iterator[None]:
         yield
     except OSError as error:
         logger.error("a request's body cannot be kept on the disk: %s", error)  # noqa: TRY400 -- the message is enough
-        problem = "the body cannot be kept at the moment; try again later"
+        problem = "the body cannot be stored at the moment; try again later"
         raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error
 
 

@@ -72,7 +72,7 @@ class BoundedProtocol(H11Protocol):
         self._start_request_timer()
         host = "" if self.client is None else self.client[0]
         if len(self.connections) > self.limits.max_connections:
-            problem = f"there are {self.limits.max_connections} connections already; try again later"
+            problem = f"the limit of {self.limits.max_connections} connections is reached; try again later"
         elif host in self.trusted:
             return
         else:
@@ -81,7 +81,7 @@ class BoundedProtocol(H11Protocol):
             most = self.limits.max_connections_of_address
             if self.limits.num_of[self._network] <= most:
                 return
-            problem = f"there are {most} connections of this address already; close some, or use them again"
+            problem = f"the limit of {most} connections from this address is reached; close or reuse some"
         self._respond_with_error(ApiError(ErrorKind.OVERLOADED, problem, headers=RETRY_AFTER))
 
     def data_received(self, data: bytes) -> None:

@@ -50,7 +50,7 @@ class StrictConnection(h11.Connection):
         names = [name for name, _ in request.headers]
         for header in SINGLE_HEADERS:
             if names.count(header.lower()) > 1:
-                raise self._rejection(f"the header {header.decode()} comes twice; send it once")
+                raise self._rejection(f"the header {header.decode()} occurs twice; send it once")
         self._num_chunks = self._num_chunk_bytes = 0
         if b"transfer-encoding" not in names:
             return
@@ -60,15 +60,15 @@ class StrictConnection(h11.Connection):
                 "the request has both Content-Length and Transfer-Encoding; send one of them"
             )
         if request.http_version == b"1.0":
-            raise self._rejection("the request has a Transfer-Encoding, which HTTP/1.0 does not know")
+            raise self._rejection("the request has a Transfer-Encoding, which HTTP/1.0 does not support")
 
     def _check_chunk(self, chunk: h11.Data) -> None:
         self._num_chunks += 1
         self._num_chunk_bytes += len(chunk.data)
         if self._num_chunks > MANY_CHUNKS + self._num_chunk_bytes // MIN_CHUNK_BYTES:
             raise self._rejection(
-                f"the body comes in more than {MANY_CHUNKS} chunks of fewer than {MIN_CHUNK_BYTES} bytes; "
-                "send larger ones"
+                f"the body has more than {MANY_CHUNKS} chunks of fewer than {MIN_CHUNK_BYTES} bytes; "
+                "send larger chunks"
             )
 
     def _rejection(self, problem: str) -> h11.RemoteProtocolError:

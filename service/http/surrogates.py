@@ -55,7 +55,7 @@ def _problems(content: object) -> Iterator[tuple[str, str]]:
             for name, each in reversed(value.items()):
                 problem = surrogate_problem(name)
                 if problem is not None:
-                    yield path or "body", f"one of its names has a {problem}"
+                    yield path or "body", f"a field name has a {problem}"
                     continue
                 shown = (
                     name if len(name) <= MAX_SHOWN_NAME_CHARACTERS else f"{name[:MAX_SHOWN_NAME_CHARACTERS]}…"

@@ -50,14 +50,14 @@ class Uploads:
         limits = self.limits
         if client_bytes > num_own and client_bytes + num_new > limits.max_bytes_of_client:
             problem = (
-                f"{client_bytes - num_own} bytes of your files are on their way in already, and at most "
-                f"{limits.max_bytes_of_client} may be; send this one when others have come"
+                f"your uploads in progress have {client_bytes - num_own} bytes; the limit is "
+                f"{limits.max_bytes_of_client} bytes; retry when they have finished"
             )
             raise ApiError(ErrorKind.OVERLOADED, problem, headers={**RETRY_AFTER, "Connection": "close"})
         if total > num_own and total + num_new > limits.max_bytes:
             problem = (
-                f"{total - num_own} bytes of files are on their way in already, and at most "
-                f"{limits.max_bytes} may be; try again later"
+                f"all uploads in progress have {total - num_own} bytes; the limit is "
+                f"{limits.max_bytes} bytes; try again later"
             )
             raise ApiError(ErrorKind.NO_ROOM, problem, headers={**RETRY_AFTER, "Connection": "close"})
         self._by_client[client] += num_new

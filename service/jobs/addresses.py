@@ -61,7 +61,7 @@ def parse_webhook_url(url: str) -> WebhookUrl:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise AddressRejected(f"is no URL: {error}") from error
+        raise AddressRejected(f"is not a URL: {error}") from error
     if parts.scheme not in PORTS or not host:
         raise AddressRejected("must begin with https:// or http:// and name a host")
     if parts.username is not None or parts.password is not None or parts.fragment:
@@ -81,7 +81,7 @@ def resolve_peer(url: WebhookUrl, *, allows_private: bool) -> Peer:
     try:
         found = socket.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
     except UnicodeError as error:
-        raise AddressRejected("names a host that cannot be looked up") from error
+        raise AddressRejected("names a host that cannot be resolved") from error
     addresses = [str(address[0]) for *_, address in found]
     if not allows_private:
         for address in addresses:
@@ -93,14 +93,14 @@ def require_public(address: str) -> None:
     """Raise AddressRejected for an address that is private, loopback, link-local or otherwise not public."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if not all(map(_is_public, _reachable_addresses(parsed))):
-        raise AddressRejected("leads to an address that is not of the public internet")
+        raise AddressRejected("must have a public internet address")
 
 
 def reject_private_literal(url: WebhookUrl) -> None:
     """Raise AddressRejected for a host that is not public by its spelling alone, without a look-up."""
     host = url.host.removesuffix(".")
     if host == "localhost" or host.endswith(".localhost"):
-        raise AddressRejected("leads to an address that is not of the public internet")
+        raise AddressRejected("must have a public internet address")
     address = _parse_literal(host)
     if address is not None:  # names are resolved when the webhook is sent
         require_public(str(address))
@@ -113,11 +113,13 @@ def _check_host(host: str) -> None:
     labels = host.removesuffix(".").split(".")
     if len(host) > MAX_HOST_LENGTH or not all(map(_LABEL.fullmatch, labels)):
         raise AddressRejected(
-            "names no host; each of its labels must have 1 to 63 letters, digits and hyphens, with punycode "
-            f"for other letters, and all together at most {MAX_HOST_LENGTH} characters"
+            "has an invalid host name; each label must have 1 to 63 letters, digits and hyphens (punycode "
+            f"for other letters), and the name at most {MAX_HOST_LENGTH} characters"
         )
     if _NUMBER.fullmatch(labels[-1]):
-        raise AddressRejected("names a host by numbers; write four of them from 0 to 255, with dots between")
+        raise AddressRejected(
+            "has an invalid IPv4 address; write four numbers from 0 to 255, separated by dots"
+        )
 
 
 def _parse_literal(host: str) -> IpAddress | None:

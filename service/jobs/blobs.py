@@ -173,7 +173,7 @@ def _pieces(file: BinaryIO, start: int, stop: int) -> Iterator[bytes]:
     while left > 0:
         piece = file.read(min(PIECE_BYTES, left))
         if not piece:
-            raise OSError("a file is shorter than it was")
+            raise OSError("a file became shorter while it was read")
         left -= len(piece)
         yield piece
 
@@ -195,4 +195,4 @@ def _as_os_errors() -> Iterator[None]:
     except OSError:
         raise
     except Exception as error:
-        raise OSError(f"the store of files failed: {error}") from error
+        raise OSError(f"the file storage failed: {error}") from error

@@ -91,7 +91,7 @@ class WebhookSender:
             message = Message(job.id, _body(job), job.key_id)
             await deliver(job.job_request.webhook_url or "", message, self._options, time.time())
         except AddressRejected as error:
-            return self._give_up(job, f"the address {error}")
+            return self._give_up(job, f"the URL {error}")
         except DeliveryFailed as error:
             return self._try_again(job, str(error))
         except Exception as error:  # noqa: BLE001 -- must not affect other deliveries

@@ -28,7 +28,7 @@ class UnknownJob(JobError):  # noqa: N818 -- clear without the suffix, like thos
     """No job has this id, or it belongs to another caller, or it has expired."""
 
     def __str__(self) -> str:
-        return "there is no such job; it never was, was deleted, or its time is over"
+        return "job not found; it may have been deleted or have expired"
 
 
 @dataclass(eq=False)
@@ -36,7 +36,7 @@ class UnknownDocument(JobError):  # noqa: N818 -- as above
     """No document has this id and this key, or it no longer exists."""
 
     def __str__(self) -> str:
-        return "there is no such document; it was fetched already, or its time is over"
+        return "document not found; it may have been downloaded already or have expired"
 
 
 @dataclass(eq=False)
@@ -58,7 +58,7 @@ class JobUnfinished(JobError):  # noqa: N818 -- as above
     state: str
 
     def __str__(self) -> str:
-        return f"the job is {self.state}; ask again when it has ended"
+        return f"the job is {self.state}; retry when it has ended"
 
 
 @dataclass(eq=False)
@@ -68,7 +68,7 @@ class NoResult(JobError):  # noqa: N818 -- as above
     problem: str
 
     def __str__(self) -> str:
-        return f"there is none: {self.problem}"
+        return f"no result: {self.problem}"
 
 
 @dataclass(eq=False)
@@ -78,7 +78,7 @@ class TooManyJobs(JobError):  # noqa: N818 -- as above
     limit: int
 
     def __str__(self) -> str:
-        return f"{self.limit} jobs are not done yet, which is the most one may have; come back when some are"
+        return f"the limit of {self.limit} unfinished jobs is reached; retry when one has ended"
 
 
 @dataclass(eq=False)
@@ -88,7 +88,7 @@ class JobsFull(JobError):  # noqa: N818 -- as above
     limit_bytes: int
 
     def __str__(self) -> str:
-        return f"at most {self.limit_bytes} bytes of files are kept; delete jobs, or try again later"
+        return f"the limit of {self.limit_bytes} stored bytes is reached; delete jobs, or try again later"
 
 
 @dataclass(eq=False)
@@ -101,8 +101,8 @@ class TooManyBytes(JobError):  # noqa: N818 -- as above
 
     def __str__(self) -> str:
         return (
-            f"{self.kept_bytes} bytes of your files are kept, of {self.limit_bytes} that may be, and this "
-            f"takes {self.new_bytes} more with its translation; delete jobs that have ended, or send less"
+            f"your files have {self.kept_bytes} bytes of the limit of {self.limit_bytes}, and this file "
+            f"needs {self.new_bytes} more with its translation; delete jobs that have ended, or send less"
         )
 
 
@@ -123,7 +123,7 @@ class LeaseLost(JobError):  # noqa: N818 -- as above
     job_id: str
 
     def __str__(self) -> str:
-        return f"job {self.job_id} has another worker"
+        return f"another worker has taken over job {self.job_id}"
 
 
 @dataclass(eq=False)

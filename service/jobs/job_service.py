@@ -128,7 +128,9 @@ class JobService:
         except InputProblem as error:
             raise FileRejected(name, "; ".join(problem for _, problem in error.problems)) from error
         except BatchStopped as error:
-            raise ApiError(ErrorKind.NOT_READY, "the server is about to stop", headers=RETRY_AFTER) from error
+            raise ApiError(
+                ErrorKind.NOT_READY, "the server is stopping; try again later", headers=RETRY_AFTER
+            ) from error
         finally:
             stop.set()
 
@@ -196,5 +198,5 @@ def _converting_errors() -> Iterator[None]:
     except JobError as error:
         raise ApiError(ErrorKind.NOT_FOUND, str(error)) from error
     except OSError as error:
-        problem = "files cannot be kept or read at the moment; try again later"
+        problem = "files cannot be stored or read at the moment; try again later"
         raise ApiError(ErrorKind.STORE_UNAVAILABLE, problem, headers=RETRY_AFTER) from error

@@ -19,7 +19,7 @@ from service.settings import Settings, SettingsError
 
 FILES_FOLDER = "dragoman-jobs"
 OWN_DATABASE = "jobs.db"
-LOCATION_MISSING = "jobs_files: must say where files are kept, for all processes on the database to reach"
+LOCATION_MISSING = "jobs_files: must name a file storage that all processes on the database can reach"
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ def open_job_storage(settings: Settings, accounts: Accounts, opened: ExitStack) 
         database = accounts.database or _own_database(blobs, opened)
     except OSError as error:
         raise SettingsError(
-            f"jobs_files: the folder cannot be used; set it, or jobs to off: {error}"
+            f"jobs_files: the folder cannot be used; set another, or set jobs to off: {error}"
         ) from error
     create_tables(database)
     limits = JobLimits(
@@ -93,7 +93,7 @@ def read_webhook_options(settings: Settings) -> WebhookOptions | None:
     secret, previous = settings.webhook_secret, settings.webhook_previous_secret
     if secret is None:
         if previous is not None:
-            raise SettingsError("webhook_previous_secret: is used beside webhook_secret; set that too")
+            raise SettingsError("webhook_previous_secret: requires webhook_secret; set both")
         return None
     return WebhookOptions(
         read_secret(secret.get_secret_value()),
@@ -123,7 +123,7 @@ def _lacks_location(settings: Settings, accounts: Accounts) -> bool:
 
 def _own_database(blobs: BlobStore, opened: ExitStack) -> Database:
     if not isinstance(blobs, FolderBlobs):
-        raise SettingsError("jobs_files: is not a folder of this machine; set database_url as well")
+        raise SettingsError("jobs_files: is not a local folder; set database_url as well")
     database = Database.open(f"sqlite:///{blobs.folder / OWN_DATABASE}")
     opened.callback(database.close)
     return database

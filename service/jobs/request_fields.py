@@ -62,7 +62,7 @@ def require_pair(job_request: JobRequest, router: Router, detection: DetectionMo
     if is_detected(job_request, detection):
         router.routes.sources_of(job_request.target, job_request.model)
         if job_request.target is None and len(router.routes.targets()) > 1:
-            raise InputError("target", "say which language to translate into")
+            raise InputError("target", "name the language to translate into")
     else:
         router.route(job_request.source, job_request.target, job_request.model)
 
@@ -91,8 +91,7 @@ def base_name(name: str) -> str:
     if not last or len(last) > MAX_NAME_LENGTH or any(category(each) == CONTROL for each in last):
         raise field_error(
             "file",
-            f"its name must have 1 to {MAX_NAME_LENGTH} characters, without control characters; it tells the "
-            "format",
+            f"its name must have 1 to {MAX_NAME_LENGTH} characters and no control characters",
         )
     return last
 
@@ -101,14 +100,14 @@ def _code(fields: Fields, name: str) -> str | None:
     """Return a language code or model name; None for an empty field, as browsers' forms send it."""
     value = fields.string(name) or None
     if value is not None and not value.isprintable():
-        raise field_error(name, "has characters that cannot be printed")
+        raise field_error(name, "has unprintable characters; remove them")
     return value
 
 
 def _columns(columns: Sequence[str]) -> tuple[str, ...]:
     found = tuple(column for column in columns if column)
     if len(found) > MAX_COLUMNS:
-        raise field_error("columns", f"there are {len(found)}, more than {MAX_COLUMNS}")
+        raise field_error("columns", f"{len(found)} columns exceed the limit of {MAX_COLUMNS}")
     if any(len(column) > MAX_COLUMN_LENGTH or "\0" in column for column in found):
         raise field_error("columns", f"each must have at most {MAX_COLUMN_LENGTH} characters, and no NUL")
     return found
@@ -125,7 +124,7 @@ def _webhook_url(url: str | None, webhooks: WebhookOptions | None) -> str | None
     if not url:
         return None
     if webhooks is None:
-        raise field_error("webhook_url", "none are sent here; the operator must set webhook_secret")
+        raise field_error("webhook_url", "webhooks are disabled; the operator must set webhook_secret")
     try:
         parsed = parse_webhook_url(url)
         if not webhooks.allows_private:

@@ -215,7 +215,7 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
         """Stream server-sent events until the job ends. If the server stops before that, follow it again."""
         job = await jobs.find(connection)
         if jobs.num_streams >= MAX_STREAMS:
-            problem = f"{MAX_STREAMS} follow jobs already; ask for the job now and then instead"
+            problem = f"the limit of {MAX_STREAMS} event streams is reached; poll the job instead"
             raise ApiError(ErrorKind.OVERLOADED, problem, headers=RETRY_AFTER)
         return EventStream(_count_stream(jobs, job))
 
@@ -294,7 +294,7 @@ async def _file(
         part = requested_part(connection.headers, kept.size_bytes, etag)
     except RangeNotSatisfiable as error:
         whole = {"Content-Range": f"bytes */{kept.size_bytes}"}
-        problem = f"the file has {kept.size_bytes} bytes; ask for some of these"
+        problem = f"the file has {kept.size_bytes} bytes; request a range within them"
         raise ApiError(ErrorKind.RANGE_NOT_SATISFIABLE, problem, headers=whole) from error
     headers["Content-Length"] = str(part.stop - part.start)
     if not part.is_whole:
@@ -309,7 +309,7 @@ def _read_page_query(connection: Request) -> tuple[int, str | None, JobState | N
     try:
         fields = Fields(form=read_urlencoded(connection.scope["query_string"]))
     except FormError as error:
-        raise field_error("limit", f"the URL's query cannot be read: {error}") from error
+        raise field_error("limit", f"the URL's query is invalid: {error}") from error
     for name in fields.names():
         if name not in {"limit", "cursor", "state"}:
             raise field_error(name[:80], "is not known; known are limit, cursor, state")
@@ -318,7 +318,7 @@ def _read_page_query(connection: Request) -> tuple[int, str | None, JobState | N
         raise field_error("limit", f"must be 1 to {MAX_PAGE_LENGTH}")
     cursor = fields.string("cursor")
     if cursor is not None and (len(cursor) != ID_LENGTH or set(cursor) - set("0123456789abcdef")):
-        raise field_error("cursor", "must be as a page before gave it")
+        raise field_error("cursor", "must be the cursor that an earlier page returned")
     state = fields.string("state")
     if state is not None and state not in set(JobState):
         raise field_error("state", f"must be one of {', '.join(JobState)}")

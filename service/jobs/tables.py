@@ -116,7 +116,7 @@ def create_tables(database: Database) -> None:
             versions = [versions[0] + 1]
             connection.execute(update(SCHEMA).values(version=versions[0]))
         if versions != [SCHEMA_VERSION]:
-            problem = f"its jobs are of version {versions}, and this program knows version {SCHEMA_VERSION}"
+            problem = f"its jobs have version {versions}, but this release needs version {SCHEMA_VERSION}"
             raise SchemaUnknown(database.name, problem)
 
 

@@ -61,7 +61,7 @@ async def receive(request: Request, folder: Path, max_bytes: int) -> ReceivedUpl
         form = await _receive_form(request, path, max_bytes)
         twice = sorted(set(fields) & set(form.strings))
         if twice:
-            raise ApiError(ErrorKind.MALFORMED, f"the field {twice[0][:80]!r} comes twice; send it once")
+            raise ApiError(ErrorKind.MALFORMED, f"the field {twice[0][:80]!r} occurs twice; send it once")
         if form.file_name is None:
             raise field_error(FILE_FIELD, "is missing; send one in the form, with a file name")
         return ReceivedUpload(
@@ -75,7 +75,7 @@ async def receive(request: Request, folder: Path, max_bytes: int) -> ReceivedUpl
         return ReceivedUpload(Fields(form=fields), LINES_NAME, path, path.stat().st_size)
     raise ApiError(
         ErrorKind.UNSUPPORTED_MEDIA_TYPE,
-        f"send a form, as {MULTIPART}, or JSON lines, as {' or '.join(JSON_LINES)}, and say which in the "
+        f"send a form ({MULTIPART}) or JSON lines ({' or '.join(JSON_LINES)}), and name it in the "
         "header Content-Type",
     )
 
@@ -109,7 +109,7 @@ def _as_malformed() -> Iterator[None]:
     try:
         yield
     except FormError as error:
-        raise ApiError(ErrorKind.MALFORMED, f"the form cannot be read: {error}") from error
+        raise ApiError(ErrorKind.MALFORMED, f"the form is invalid: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class _SizeLimitedFile:
 
     def write(self, piece: bytes) -> None:
         if self.target.tell() + len(piece) > self.max_bytes:
-            raise ApiError(ErrorKind.TOO_LARGE, f"the file has more than {self.max_bytes} bytes; part it")
+            raise ApiError(ErrorKind.TOO_LARGE, f"the file has more than {self.max_bytes} bytes; split it")
         self.target.write(piece)
 
 
@@ -137,6 +137,6 @@ class _Form:
         if name != FILE_FIELD:
             raise field_error(name[:80], f"must not be a file; the file's field is `{FILE_FIELD}`")
         if self.file_name is not None:
-            raise field_error(FILE_FIELD, "comes twice; send one file")
+            raise field_error(FILE_FIELD, "occurs twice; send one file")
         self.file_name = file_name
         return self.target

@@ -130,13 +130,13 @@ async def deliver(url: str, message: Message, options: WebhookOptions, now_s: fl
             peer, context = await run_on_daemon_thread(prepare)
             status = await _post(parsed, peer, context, headers, message.body)
     except TimeoutError as error:
-        raise DeliveryFailed(f"it did not answer within {options.max_attempt_s:g} s") from error
+        raise DeliveryFailed(f"it did not respond within {options.max_attempt_s:g} s") from error
     except OSError as error:
-        raise DeliveryFailed(f"it cannot be connected to: {type(error).__name__}") from error
+        raise DeliveryFailed(f"it cannot be reached: {type(error).__name__}") from error
     except h11.RemoteProtocolError as error:
-        raise DeliveryFailed("it answered something else than HTTP, or too much of it") from error
+        raise DeliveryFailed("its response is not valid HTTP, or too long") from error
     if not 200 <= status < 300:  # noqa: PLR2004 -- statuses of success
-        raise DeliveryFailed(f"it answered with status {status}")
+        raise DeliveryFailed(f"it responded with status {status}")
 
 
 def _prepare(url: WebhookUrl, *, allows_private: bool) -> tuple[Peer, ssl.SSLContext | None]:
@@ -172,7 +172,7 @@ async def _post(
                 num_bytes += len(piece)
                 http.receive_data(piece)
             if num_bytes > MAX_ANSWER_BYTES:
-                raise DeliveryFailed(f"it answered with more than {MAX_ANSWER_BYTES} bytes before a status")
+                raise DeliveryFailed(f"it sent more than {MAX_ANSWER_BYTES} bytes before a status")
         return event.status_code
     finally:
         writer.transport.abort()

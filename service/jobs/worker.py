@@ -299,7 +299,7 @@ class JobWorkers:
             num_bytes = result.size_bytes + (0 if errors is None else errors.size_bytes)
             self._store.check_result(job, num_bytes)
         except (TooManyBytes, JobsFull) as error:
-            problem = f"its translation found no room: {error}"
+            problem = f"its translation cannot be stored: {error}"
             return JobOutcome(JobState.FAILED, problem=problem, refund_characters=finished.refund_characters)
         blobs.put(result.blob, finished.result)
         if finished.errors is not None and errors is not None:

@@ -59,7 +59,9 @@ def xml_tokens(xml: str, options: MarkupOptions) -> list[MarkupToken]:
     try:
         encoded = (before + xml + after).encode()
     except UnicodeEncodeError as error:
-        raise MarkupError(f"lone surrogate at character {error.start - len(before)}; send Unicode") from error
+        raise MarkupError(
+            f"lone surrogate at character {error.start - len(before)}; send well-formed Unicode"
+        ) from error
     events = _Reader(len(before)).read(encoded)
     bounds = [*(event.start_byte for event in events), len(encoded)]
     raws = [encoded[start:end].decode() for start, end in pairwise(bounds)]
@@ -99,7 +101,7 @@ class _Reader:
             column = 1 + error.offset - (self._num_before if error.lineno == 1 else 0)
             raise MarkupError(
                 f"not well-formed XML: {expat.ErrorString(error.code)}, line {error.lineno}, column {column};"
-                " every tag must be closed, and only &amp; &lt; &gt; &quot; &apos; and numbers be referred to"
+                " close every tag, and use only &amp; &lt; &gt; &quot; &apos; and numeric references"
             ) from error
         return self.events
 
@@ -117,7 +119,7 @@ class _Reader:
         event.keeps_space = attributes.get("xml:space", "preserve" if event.keeps_space else "") == "preserve"
         self._open.append(len(self.events) - 1)
         if len(self._open) > MAX_DEPTH:
-            raise MarkupError(f"more than {MAX_DEPTH} elements inside each other; send it in parts")
+            raise MarkupError(f"elements are nested more than {MAX_DEPTH} deep; send the text in parts")
 
     def _end(self, name: str) -> None:
         start = self._open.pop()
@@ -148,9 +150,7 @@ class _Reader:
 
 
 def _reject_entity(name: str, *_: object) -> None:
-    raise MarkupError(
-        f"entity {name!r} is declared; declarations of entities are not read, so leave them out"
-    )
+    raise MarkupError(f"entity {name!r} is declared, which is not supported; remove the declaration")
 
 
 def _tokens(events: list[_Event], raws: list[str], options: MarkupOptions) -> list[MarkupToken]:

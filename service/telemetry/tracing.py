@@ -67,6 +67,6 @@ def open_tracing(otlp_endpoint: str | None) -> Tracing:
         from service.telemetry.spans import SpanTracing, exporter_to  # noqa: PLC0415 -- an optional dependency
     except ModuleNotFoundError as error:
         raise TracingError(
-            f"otlp_endpoint: traces need the package {error.name}; install dragoman[otel], or leave it out"
+            f"otlp_endpoint: traces need the package {error.name}; install dragoman[otel] or omit it"
         ) from error
     return SpanTracing(exporter_to(otlp_endpoint))

@@ -30,7 +30,7 @@ class DetectionMode(Enum):
         """
         is_auto = source is not None and source.lower() == AUTO
         if is_auto and self is DetectionMode.OFF:
-            raise InputError("source", "languages are not detected here; name the language of the text")
+            raise InputError("source", "language detection is off; name the language of the text")
         return is_auto or (source is None and self is DetectionMode.ON)
 
 
@@ -81,4 +81,4 @@ def _undetermined(text: str, sources: Sequence[str]) -> str | None:
         return None
     if len(sources) == 1:
         return sources[0]
-    raise InputError("text", "its language is none of those that can be detected here; name it as `source`")
+    raise InputError("text", "its language cannot be detected; name it as `source`")

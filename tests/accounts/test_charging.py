@@ -43,7 +43,9 @@ def test_a_limit_may_be_reached_and_not_passed(accounts: Accounts, keys: KeyStor
     with pytest.raises(QuotaExceeded) as refused:
         accounts.charge(caller, 4)
     assert (refused.value.limit, refused.value.used, refused.value.requested) == (10, 7, 4)
-    assert "4 characters are asked for, and 7 of 10 are used in 2026-11" in str(refused.value)
+    assert "4 more characters exceed the limit of 10 in 2026-11 (UTC), of which 7 are used" in str(
+        refused.value
+    )
     assert accounts.usage(caller) == Usage(MONTH, characters=7, requests=1)
     accounts.charge(caller, 3)
     assert accounts.usage(caller).characters == 10

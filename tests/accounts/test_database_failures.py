@@ -74,7 +74,7 @@ def test_a_locked_database_is_given_up_in_time(file: Path) -> None:
 
 def test_who_writes_while_another_thread_does_waits_no_longer_than_the_timeout(file: Path) -> None:
     database = Database.open(f"sqlite:///{file}", timeout_s=SOON_S)
-    with database._write_lock, pytest.raises(StoreError, match="others were writing") as failed:
+    with database._write_lock, pytest.raises(StoreError, match="locked by other writers") as failed:
         new_key(KeyStore(database))
     assert str(file) in str(failed.value)
     database.close()
@@ -176,7 +176,7 @@ def test_a_newer_schema_is_refused_by_its_number(url: str) -> None:
         connection.execute(update(SCHEMA).values(version=SCHEMA_VERSION + 1))
     database.close()
     with pytest.raises(
-        SchemaUnknown, match=f"version {SCHEMA_VERSION + 1}, and this program knows version 1"
+        SchemaUnknown, match=f"version {SCHEMA_VERSION + 1}, but this release needs version 1"
     ):
         Database.open(url)
 

@@ -63,13 +63,13 @@ def test_a_byte_order_mark_and_empty_lines_say_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "form", "problem"),
     [
-        ("", TSV, "there are none"),
-        ("\n\n", CSV, "there are none"),
-        ("Hut\that\nRad", TSV, "line 2 has 1 fields in tsv and not 2"),
+        ("", TSV, "is empty"),
+        ("\n\n", CSV, "is empty"),
+        ("Hut\that\nRad", TSV, "line 2 has 1 fields, but tsv needs 2"),
         ("Hut\that\tde\ten", TSV, "line 1 has 4 fields"),
-        ("Hut,hat,de", CSV, "line 1 has 3 fields in csv and not 2, or 4"),
-        ("Hut,hat,de,fr", CSV, "line 1 names other languages than the glossary's de, en"),
-        ("Hut\that\n\nRad\twheel\nHut\tcap", TSV, "line 4 has the source term of line 1"),
+        ("Hut,hat,de", CSV, "line 1 has 3 fields, but csv needs 2, or 4"),
+        ("Hut,hat,de,fr", CSV, "line 1 must name the glossary's languages de, en"),
+        ("Hut\that\n\nRad\twheel\nHut\tcap", TSV, "line 4 repeats the source term of line 1"),
         ("\that", TSV, "line 1: the source term is empty"),
         ("Hut\t ", TSV, "line 1: the target term is empty"),
         (" Hut\that", TSV, "line 1: the source term begins or ends with white space"),
@@ -80,9 +80,9 @@ def test_a_byte_order_mark_and_empty_lines_say_nothing() -> None:
         ("\n\ufeffHut\that", TSV, "line 2: the source term has a control character"),
         ('"Hut,hat', CSV, "line 1 cannot be read as csv"),
         ('Rad,wheel\n"Hut"x,hat', CSV, "line 2 cannot be read as csv"),
-        ("x" * 1025 + "\that", TSV, "the source term has 1025 bytes, and at most 1024 may be"),
+        ("x" * 1025 + "\that", TSV, "the source term has 1025 bytes; the limit is 1024"),
         ("Hut\t" + "é" * 513, TSV, "the target term has 1026 bytes"),
-        ("Hut\t\ud800", TSV, "half a surrogate pair"),
+        ("Hut\t\ud800", TSV, "lone surrogate"),
     ],
 )
 def test_entries_that_cannot_be_are_refused_by_their_line(

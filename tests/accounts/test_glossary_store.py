@@ -121,7 +121,7 @@ def test_a_key_has_no_more_glossaries_than_the_limit_however_many_come_at_once(
 
     with ThreadPoolExecutor(4) as threads:
         assert sum(threads.map(add, range(12))) == 3
-    with pytest.raises(TooManyGlossaries, match="3 glossaries already"):
+    with pytest.raises(TooManyGlossaries, match="limit of 3 glossaries"):
         accounts.add_glossary(caller, HATS)
     accounts.add_glossary(stranger, HATS)
     accounts.delete_glossary(caller, accounts.list_glossaries(caller)[0].id)

@@ -70,7 +70,7 @@ def test_so_many_requests_pass_and_the_next_is_told_when_to_come_back(storage_ur
             await rates.hit("some", limits)
         assert refused.value.limit == "3 per 1 minute"
         assert 1 <= refused.value.retry_after_s <= 60
-        assert str(refused.value).startswith("more than 3 per 1 minute; try again in ")
+        assert str(refused.value).startswith("the limit of 3 per 1 minute is exceeded; try again in ")
         await rates.hit("another", limits)
         await rates.close()
 
@@ -209,7 +209,7 @@ def test_a_rate_that_cannot_be_read_is_refused_at_the_start(text: str) -> None:
     with pytest.raises(RatesInvalid) as refused:
         RateLimiter.open(None, text)
     assert refused.value.field == "rate_limit"
-    assert "`20/minute; 1000/hour`" in str(refused.value) or "has a 0" in str(refused.value)
+    assert "`20/minute; 1000/hour`" in str(refused.value) or "contains 0" in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -71,14 +71,14 @@ def test_columns_of_a_table_are_translated(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["absent.txt", "-o", "out.txt"], "absent.txt: there is no such file"),
+        (["absent.txt", "-o", "out.txt"], "absent.txt: not found, or contains no file"),
         (["in.txt", "-o", "in.txt"], "in.txt: is an input; choose another output"),
-        (["in.txt", "-o", "out.po"], "it would be of the same kind as in.txt"),
-        (["in.txt", "-o", "out.txt.gz"], "it would be of the same kind as in.txt"),
-        (["in.txt", "-o", "out.txt", "--target", "xx"], "target: this language is not served here"),
-        (["in.txt", "-o", "out.txt", "--resume", "--force"], "does not go with --force"),
+        (["in.txt", "-o", "out.po"], "the output must have the format of in.txt"),
+        (["in.txt", "-o", "out.txt.gz"], "the output must have the format of in.txt"),
+        (["in.txt", "-o", "out.txt", "--target", "xx"], "target: this language is not served"),
+        (["in.txt", "-o", "out.txt", "--resume", "--force"], "cannot be combined with --force"),
         (["in.txt", "-o", "out.txt", "--beam-size", "99"], "beam_size: 99 is not between 1 and 32"),
-        (["in.txt", "-o", "there.txt"], "there.txt: is there already; --force replaces it"),
+        (["in.txt", "-o", "there.txt"], "there.txt: already exists; replace it with --force"),
         (["broken.txt", "-o", "out.txt"], "broken.txt: line 1 is not UTF-8"),
     ],
 )
@@ -104,7 +104,7 @@ def test_other_options_than_those_of_the_stopped_run_are_refused(
     stop_at_explode(run)
     assert (tmp_path / "out.txt.journal").exists()
 
-    assert "--resume goes on with it" in run("in.txt", "-o", "out.txt").stderr
+    assert "continue it with --resume" in run("in.txt", "-o", "out.txt").stderr
     other = run("in.txt", "-o", "out.txt", "--resume", "--max-length", "7")
     assert other.returncode == 2
     assert '"max_length": null' in other.stderr
@@ -169,7 +169,7 @@ def test_a_pipe_is_refused(run: Run) -> None:
     finished = run("-", "-o", "out.txt")
 
     assert finished.returncode == 2
-    assert "there is no such file" in finished.stderr
+    assert "not found, or contains no file" in finished.stderr
 
 
 def stop_at_explode(run: Run) -> None:
@@ -188,7 +188,7 @@ def test_files_of_others_are_read_within_limits_where_that_is_wanted(
     refused = run("in.html", "-o", "out.html", "--untrusted")
 
     assert refused.returncode == 2
-    assert "in.html: reading it takes more than 128 MiB of memory, the limit of a file" in refused.stderr
+    assert "in.html: reading it exceeds the limit of 128 MiB of memory per file" in refused.stderr
     assert not (tmp_path / "out.html").exists()
     assert run("in.txt", "-o", "out.txt", "--untrusted").returncode == 0
     assert (tmp_path / "out.txt").read_bytes() == "EINS\r\n\nZWÖLF\nEINS".encode()

@@ -28,7 +28,7 @@ def test_a_full_disk_stops_a_job_which_then_goes_on(
 
     assert (stopped.returncode, stopped.stdout) == (3, "")
     assert problem in stopped.stderr
-    assert "with --resume goes on" in stopped.stderr
+    assert "continue with the same command and --resume" in stopped.stderr
     assert not (tmp_path / "out.txt").exists()
     assert not (tmp_path / "out.txt.partial").exists()
     assert run_apart("in.txt", "-o", "out.txt", "--resume").returncode == 0

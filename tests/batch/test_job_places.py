@@ -79,9 +79,9 @@ def test_what_was_written_before_is_not_read_again() -> None:
 def test_inputs_that_are_not_there_or_of_no_known_kind_are_named() -> None:
     with pytest.raises(InputProblem, match=r"no\.txt.*no\*.*docs/\.git"):
         find("no.txt", "no*", "a.txt", "docs/.git/x", output="en")
-    with pytest.raises(InputProblem, match=r"image\.png: files of this kind"):
+    with pytest.raises(InputProblem, match=r"image\.png: this file format is not supported"):
         find("docs/image.png", output="en/")
-    with pytest.raises(InputProblem, match=r"image\.png: files of this kind"):
+    with pytest.raises(InputProblem, match=r"image\.png: this file format is not supported"):
         find("docs/i*", output="en")
 
 

@@ -210,8 +210,8 @@ def test_a_job_with_other_facts_is_refused_and_told_what_differs(any_journal: Jo
 
     assert set(told.value.differences) == {
         "model was a and is b",
-        "beam was 1 and is not there",
-        "shortlist was not there and is no",
+        "beam was 1 and is absent",
+        "shortlist was absent and is no",
     }
     journal.begin({"same": "yes", "beam": "1", "model": "a"})
 

@@ -96,7 +96,7 @@ def test_a_signal_stops_a_job_which_then_goes_on(
         _, told = process.communicate(timeout=60)
 
     assert process.returncode == 3
-    assert "with --resume goes on" in told
+    assert "continue with the same command and --resume" in told
     assert not (tmp_path / "out.txt").exists()
     subprocess.run([*command, "--resume"], check=True, cwd=tmp_path, env=environment, timeout=60)
     assert (tmp_path / "out.txt").read_text().splitlines() == [line.upper() for line in lines]

@@ -63,7 +63,7 @@ def test_what_a_cluster_left_goes_when_a_run_without_one_comes_to_its_end(
 def test_a_run_that_is_stopped_leaves_its_journal(workplace: JobDirectory, output: Path) -> None:
     stop_a_run(workplace)
 
-    with pytest.raises(OutputProblem, match="--resume goes on with it"):
+    with pytest.raises(OutputProblem, match="continue it with --resume"):
         workplace.opened([output], StartMode.NEW).__enter__()
     with workplace.opened([output], StartMode.RESUME) as journal:
         assert journal.outcomes([KEY]) == {KEY: Translated("eins")}
@@ -96,7 +96,7 @@ def test_an_output_that_is_there_is_replaced_only_when_that_is_wanted(
 ) -> None:
     output.write_text("before")
 
-    with pytest.raises(OutputProblem, match="is there already; --force"):
+    with pytest.raises(OutputProblem, match="already exists; replace it with --force"):
         workplace.opened([output], StartMode.NEW).__enter__()
     assert output.read_text() == "before"
     with workplace.opened([output], StartMode.OVERWRITE):
@@ -108,7 +108,7 @@ def test_a_side_file_that_is_there_is_replaced_only_when_that_is_wanted(
 ) -> None:
     workplace.problems_path.write_text("before")
 
-    with pytest.raises(OutputProblem, match=r"out\.txt\.errors\.jsonl: is there already"):
+    with pytest.raises(OutputProblem, match=r"out\.txt\.errors\.jsonl: already exists"):
         workplace.opened([output], StartMode.NEW).__enter__()
 
 
@@ -129,7 +129,7 @@ def test_files_of_which_only_some_are_there_are_not_taken_for_an_earlier_run(wor
     folder.mkdir()
     (folder / "a.txt").write_text("whole")
 
-    with pytest.raises(OutputProblem, match="is there already"):
+    with pytest.raises(OutputProblem, match="already exists"):
         workplace.opened([folder / "a.txt", folder / "b.txt"], StartMode.RESUME).__enter__()
 
 
@@ -155,7 +155,7 @@ def test_a_folder_where_nothing_can_be_written_is_told_of(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
 
     with (
-        pytest.raises(OutputProblem, match="nothing can be written beside it"),
+        pytest.raises(OutputProblem, match="cannot write next to it"),
         JobDirectory.of(str(tmp_path / "file" / "out.txt")).locked(),
     ):
         pass

@@ -137,7 +137,7 @@ def test_one_flipped_bit_anywhere_is_found(position: int, folder: Path) -> None:
     content[position] ^= 1
     (folder / "encoder.onnx").write_bytes(content)
 
-    assert problems_of(folder) == ("encoder.onnx is damaged: its sha256 is not the manifest's",)
+    assert problems_of(folder) == ("encoder.onnx is damaged: its sha256 differs from the manifest's",)
 
 
 def test_all_files_at_fault_are_told_at_once(folder: Path) -> None:
@@ -148,7 +148,7 @@ def test_all_files_at_fault_are_told_at_once(folder: Path) -> None:
     assert problems_of(folder) == (
         "encoder.onnx is missing",
         "decoder.onnx has 5 bytes, the manifest says 8",
-        "source.spm is damaged: its sha256 is not the manifest's",
+        "source.spm is damaged: its sha256 differs from the manifest's",
     )
 
 
@@ -198,7 +198,7 @@ def test_a_link_to_other_content_is_refused(folder: Path) -> None:
     (folder / "encoder.onnx").unlink()
     (folder / "encoder.onnx").symlink_to(folder.parent / "other")
 
-    assert problems_of(folder) == ("encoder.onnx is damaged: its sha256 is not the manifest's",)
+    assert problems_of(folder) == ("encoder.onnx is damaged: its sha256 differs from the manifest's",)
 
 
 @pytest.mark.parametrize("target", ["nowhere", "encoder.onnx"])

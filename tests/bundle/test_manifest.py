@@ -155,7 +155,7 @@ def test_all_problems_are_told_at_once(manifest: dict[str, Any]) -> None:
         "manifest.json: name is missing",
         "manifest.json: precision must be a string, not an integer",
         "manifest.json: colour is not a known field",
-        "manifest.json: sizes.heads is -1, must be at least 1",
+        "manifest.json: sizes.heads is -1, but must be at least 1",
         "manifest.json: sizes.depth is not a known field",
         "manifest.json: limits.max_source_tokens is missing",
         "manifest.json: special_ids.eos must be an integer, not true or false",
@@ -178,13 +178,15 @@ def test_counts_and_ids_have_a_least_value(
 ) -> None:
     manifest[group][field] = value
 
-    assert problems_of(manifest) == (f"manifest.json: {group}.{field} is {value}, must be at least {least}",)
+    assert problems_of(manifest) == (
+        f"manifest.json: {group}.{field} is {value}, but must be at least {least}",
+    )
 
 
 @pytest.mark.parametrize(
     ("record", "problem"),
     [
-        ({"sha256": "00", "size_bytes": -1}, "files.x.size_bytes is -1, must be at least 0"),
+        ({"sha256": "00", "size_bytes": -1}, "files.x.size_bytes is -1, but must be at least 0"),
         ({"sha256": "00"}, "files.x.size_bytes is missing"),
         ({"size_bytes": 1}, "files.x.sha256 is missing"),
         ({"sha256": "00", "size_bytes": 1, "md5": ""}, "files.x.md5 is not a known field"),
@@ -239,9 +241,9 @@ def test_languages_are_read_with_all_problems_told(manifest: dict[str, Any]) -> 
     targets["en"]["colour"] = "red"
 
     assert set(problems_of(manifest)) == {
-        "manifest.json: languages.sources.de.after must hold an integer each",
-        "manifest.json: languages.sources.zh-Hans.before must have 0 or more ids, none below 0",
-        "manifest.json: languages.targets.en.begin must have 1 or more ids, none below 0",
+        "manifest.json: languages.sources.de.after: every item must be an integer",
+        "manifest.json: languages.sources.zh-Hans.before must have 0 or more ids, all at least 0",
+        "manifest.json: languages.targets.en.begin must have 1 or more ids, all at least 0",
         "manifest.json: languages.targets.en.colour is not a known field",
     }
 
@@ -267,16 +269,16 @@ def test_an_alignment_names_layer_heads_and_step(
 @pytest.mark.parametrize(
     ("changes", "problems"),
     [
-        ({"layer": 2}, {"alignment.layer is 2, the decoder's layers are 0 to 1"}),
-        ({"layer": -1}, {"alignment.layer is -1, must be at least 0"}),
+        ({"layer": 2}, {"alignment.layer is 2, but must be from 0 to 1"}),
+        ({"layer": -1}, {"alignment.layer is -1, but must be at least 0"}),
         ({"layer": True}, {"alignment.layer must be an integer, not true or false"}),
-        ({"heads": []}, {"alignment.heads must have 1 or more ids, none below 0"}),
-        ({"heads": [-1]}, {"alignment.heads must have 1 or more ids, none below 0"}),
+        ({"heads": []}, {"alignment.heads must have 1 or more ids, all at least 0"}),
+        ({"heads": [-1]}, {"alignment.heads must have 1 or more ids, all at least 0"}),
         (
             {"heads": [1, 4, 1]},
-            {"alignment.heads: 4 is no head of 0 to 3", "alignment.heads names one twice"},
+            {"alignment.heads: 4 is not a head from 0 to 3", "alignment.heads names a head twice"},
         ),
-        ({"heads": ["0"]}, {"alignment.heads must hold an integer each"}),
+        ({"heads": ["0"]}, {"alignment.heads: every item must be an integer"}),
         ({"step": "last"}, {"alignment.step must be one of reading, saying, not 'last'"}),
         ({"colour": 1}, {"alignment.colour is not a known field"}),
     ],

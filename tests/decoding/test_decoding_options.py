@@ -74,7 +74,7 @@ def test_the_ends_of_every_range_of_drawing_are_accepted() -> None:
 
 
 def test_sampling_leaves_no_room_for_a_beam() -> None:
-    with pytest.raises(InputError, match="does not go with beam_size 2") as raised:
+    with pytest.raises(InputError, match="cannot be combined with beam_size 2") as raised:
         DecodingOptions(beam_size=2, sampling=Sampling())
 
     assert raised.value.field == "sampling"

@@ -83,12 +83,11 @@ def test_a_prefix_that_leaves_no_room_is_refused_by_name() -> None:
 
     assert raised.value.field == "target_prefix"
     assert raised.value.problem == (
-        "its 2 tokens leave no room for others among the 2 that the target may have; shorten it, or raise "
-        "max_length"
+        "2 tokens are too many for a target of at most 2; shorten the prefix, or increase max_length"
     )
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_prefix_with_an_end_of_sentence_is_refused_before_anything_joins(kind: SearchKind) -> None:
-    with pytest.raises(ValueError, match="ends a target"):
+    with pytest.raises(ValueError, match="contain the end-of-sentence id"):
         make_strategy([source_of(()), source_of((2, EOS))], kind, TARGET)

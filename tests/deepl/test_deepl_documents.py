@@ -160,7 +160,7 @@ def test_what_fails_on_the_way_is_told_and_not_charged(
 @pytest.mark.parametrize(
     ("form", "content", "message"),
     [
-        ({"target_lang": "EN", "filename": "a.exe"}, b"x", "known are .txt, "),
+        ({"target_lang": "EN", "filename": "a.exe"}, b"x", "supported are .txt, "),
         ({"target_lang": "EN", "filename": "a.docx"}, b"x", 'Invalid file data.","detail":"a.docx: '),
         ({"target_lang": "EN", "filename": "a\r\nX-Evil: 1.txt"}, b"x", "control characters"),
         ({"target_lang": "EN"}, b"\xff\xfe\xfd", "not in utf-16-le"),
@@ -169,7 +169,7 @@ def test_what_fails_on_the_way_is_told_and_not_charged(
         ({"target_lang": "FR"}, b"x", "Value for 'target_lang' not supported."),
         ({"target_lang": "EN", "source_lang": "CS"}, b"x", "Value for 'source_lang' not supported."),
         ({"target_lang": "EN", "output_format": "html"}, b"x", "output_format: "),
-        ({"target_lang": "EN", "output_format": "pdf"}, b"x", "known are"),
+        ({"target_lang": "EN", "output_format": "pdf"}, b"x", "supported are"),
         ({"target_lang": "EN", "formality": "more"}, b"x", "'formality' is not supported"),
         ({"target_lang": "EN", "glossary_id": "x"}, b"x", "glossary_id: "),
     ],

@@ -65,7 +65,7 @@ def test_a_used_up_quota_is_a_quota_exceeded_exception(client_of: ClientOf, keys
     key = keys.make(KeyLimits(characters_per_month=10))
     client = client_of(key)
     client.translate_text("x" * 10, target_lang="EN-GB")
-    with pytest.raises(deepl.QuotaExceededException, match="10 of 10"):
+    with pytest.raises(deepl.QuotaExceededException, match="limit of 10"):
         client.translate_text("x", target_lang="EN-GB")
     usage = client.get_usage()
     assert (usage.character.count, usage.character.limit) == (10, 10)

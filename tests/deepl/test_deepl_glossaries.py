@@ -60,7 +60,7 @@ def test_a_term_that_comes_twice_is_refused_with_its_line(http: httpx.Client, au
     response = http.post("/v2/glossaries", json=NEW | {"entries": "a\tb\na\tc"}, headers=auth)
     status, message = error_of(response)
     assert (status, message) == (400, "entries: " + response.json()["detail"])
-    assert "line 2 has the source term of line 1" in message
+    assert "line 2 repeats the source term of line 1" in message
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def test_a_server_without_room_says_so(start: Start, own_auth: Auth) -> None:
     http = start(max_jobs_bytes=300)
     status, message = error_of(send(http, b"x" * 200, own_auth))
     assert status == 503
-    assert "at most" in message
+    assert "the limit of" in message
     assert send(http, b"x", own_auth).status_code == 200
 
 
@@ -191,7 +191,7 @@ def test_who_has_many_documents_waiting_waits(start: Start, own_keys: Keys, own_
     assert job.status_code == 202  # jobs are counted by themselves
     assert send(http, b"x", own_auth).status_code == 200
     status, message = error_of(send(http, b"x", own_auth))
-    assert (status, "1 jobs are not done" in message) == (429, True)
+    assert (status, "limit of 1 unfinished jobs" in message) == (429, True)
 
     another = {"Authorization": f"DeepL-Auth-Key {own_keys.make()}"}
     assert send(http, b"x", another).status_code == 200

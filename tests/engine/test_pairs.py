@@ -99,9 +99,9 @@ def test_lists_and_streams_are_of_one_pair(many: Translator) -> None:
 
 
 def test_a_pair_must_be_named_and_served(many: Translator, tiny: Translator) -> None:
-    with pytest.raises(UnsupportedPair, match="say which language"):
+    with pytest.raises(UnsupportedPair, match="choose a language"):
         many.translate(TEXT)
-    with pytest.raises(UnsupportedPair, match="not served here; served: en, fr"):
+    with pytest.raises(UnsupportedPair, match="not served; served: en, fr"):
         many.submit(TEXT, EngineRequest(pair=Pair("de", "es")))
     with pytest.raises(UnsupportedPair, match="not served"):
         list(tiny.translate_many([TEXT], EngineRequest(pair=Pair("en", "de"))))
@@ -148,7 +148,7 @@ def test_ids_that_no_vocabulary_has_are_refused_with_their_languages(tmp_path: P
         Translator.open(folder)
 
     assert caught.value.problems == (
-        f"languages.sources.de: id {size} in a vocabulary of {size}",
-        f"languages.targets.en: id {size + 1} in a vocabulary of {size}",
-        f"languages.targets.en: id {size + 2} in a vocabulary of {size}",
+        f"languages.sources.de: id {size} is outside the vocabulary of {size}",
+        f"languages.targets.en: id {size + 1} is outside the vocabulary of {size}",
+        f"languages.targets.en: id {size + 2} is outside the vocabulary of {size}",
     )

@@ -81,7 +81,7 @@ def test_tokens_are_told_as_the_segments_text_so_far(tiny: Translator) -> None:
 
 
 def test_tokens_are_told_for_greedy_search_only(tiny: Translator) -> None:
-    with pytest.raises(InputError, match="on_token: wants greedy search"):
+    with pytest.raises(InputError, match="on_token: requires greedy search"):
         tiny.submit("Ja.", EngineRequest(on_token=print))
 
 
@@ -164,7 +164,7 @@ def test_a_text_past_its_deadline_fails_with_its_time_limit(single: Translator) 
     threading.Event().wait(0.02)
     release.set()
 
-    with pytest.raises(DeadlineExceeded, match=r"not done within 0\.01 s"):
+    with pytest.raises(DeadlineExceeded, match=r"did not finish within 0\.01 s"):
         late.result(TIMEOUT_S)
     assert patient.result(TIMEOUT_S).text == "No."
     running.result(TIMEOUT_S)

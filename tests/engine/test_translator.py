@@ -141,7 +141,7 @@ def test_scores_can_be_left_out(tiny: Translator) -> None:
 
 @pytest.mark.parametrize("field", ["max_length", "min_length"])
 def test_options_beyond_the_model_are_refused(tiny: Translator, field: str) -> None:
-    with pytest.raises(InputError, match=f"{field}: 65 is over this model's limit of 64 tokens"):
+    with pytest.raises(InputError, match=f"{field}: 65 exceeds this model's limit of 64 tokens"):
         tiny.translate("Ja.", DecodingOptions(max_length=65) if field == "max_length" else _long())
 
 
@@ -253,6 +253,6 @@ def test_a_damaged_bundle_does_not_open(tmp_path: Path) -> None:
         Translator.open(tmp_path)
 
     assert caught.value.problems == (
-        "decoder.onnx is damaged: its sha256 is not the manifest's",
+        "decoder.onnx is damaged: its sha256 differs from the manifest's",
         "source.spm is missing",
     )

@@ -49,11 +49,11 @@ def test_a_bundle_names_what_was_asked_for_or_trained_or_the_default(tmp_path: P
 @pytest.mark.parametrize(
     ("alignment", "problem"),
     [
-        (AlignmentHeads(2, (0,), reads_token=True), "alignment layer 2: the decoder's layers are 0 to 1"),
-        (AlignmentHeads(-1, (0,), reads_token=True), "alignment layer -1: the decoder's layers are 0 to 1"),
+        (AlignmentHeads(2, (0,), reads_token=True), "alignment layer 2 is not between 0 and 1"),
+        (AlignmentHeads(-1, (0,), reads_token=True), "alignment layer -1 is not between 0 and 1"),
         (AlignmentHeads(0, (), reads_token=True), "alignment heads must be one or more, each named once"),
         (AlignmentHeads(0, (1, 1), reads_token=True), "alignment heads must be one or more, each named once"),
-        (AlignmentHeads(0, (5,), reads_token=True), "alignment head 5: a layer's heads are 0 to 4"),
+        (AlignmentHeads(0, (5,), reads_token=True), "alignment head 5 is not between 0 and 4"),
     ],
 )
 def test_attention_that_the_model_has_not_is_refused(

@@ -140,7 +140,9 @@ def test_forced_tokens_take_positions_beyond_the_limit() -> None:
 def test_a_search_of_the_models_own_that_the_engine_does_not_have_is_refused() -> None:
     config, languages = ModelConfig(10, 10, d_model=16, heads=2), original().languages
 
-    with pytest.raises(ExportError, match="the model's own search: beam_size: 40 is not between 1 and 32"):
+    with pytest.raises(
+        ExportError, match="the model's search defaults: beam_size: 40 is not between 1 and 32"
+    ):
         check_exportable(config, languages, DecodingDefaults(beam_size=40), ModelLimits(8, 8))
 
 
@@ -148,7 +150,7 @@ def test_a_folder_without_a_model_is_named_with_what_was_looked_for(tmp_path: Pa
     done = run_export(tmp_path, tmp_path / "x")
 
     assert done.returncode == 1
-    assert f"{tmp_path}: holds no model that can be imported; looked for" in done.stderr
+    assert f"{tmp_path}: contains no supported model; supported are" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -190,7 +192,7 @@ def test_a_precision_that_does_not_exist_is_refused_by_name(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("precision", CALIBRATED)
 def test_whole_numbers_need_text_to_be_measured_on(precision: str, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=f"{precision} needs sentences"):
+    with pytest.raises(ExportError, match=f"{precision} calibration needs sentences"):
         write_bundle(tmp_path, original(), precision, facts(), [])
 
 
@@ -202,7 +204,7 @@ def test_shortlists_are_for_the_precisions_whose_graphs_read_them(tmp_path: Path
     done = run_export(CHECKPOINT, tmp_path / "x", "--precision", "fp16", "--shortlist-of", TINY)
 
     assert done.returncode == 1
-    assert "fp16 bundles take none, int8 and int4 do" in done.stderr
+    assert "needs --precision int8 or int4, not fp16" in done.stderr
 
 
 @pytest.mark.parametrize("factor", [1.001, -1.0, float("nan")])

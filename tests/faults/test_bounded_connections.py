@@ -58,9 +58,9 @@ def connect() -> Iterator[Connect]:
         (POST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\na", b"not be read"),
         (POST + b"Content-Length: +5\r\n\r\n12345", b"not be read"),
         (POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", b"not be read"),
-        (POST + LENGTH + b"Content-Type: text/plain\r\n\r\n" + JSON, b"Content-Type comes twice"),
-        (POST + LENGTH + b"X-API-Key: a\r\nX-API-Key: b\r\n\r\n" + JSON, b"X-API-Key comes twice"),
-        (POST + LENGTH + b"Authorization: a\r\nAuthorization: b\r\n\r\n", b"Authorization comes twice"),
+        (POST + LENGTH + b"Content-Type: text/plain\r\n\r\n" + JSON, b"Content-Type occurs twice"),
+        (POST + LENGTH + b"X-API-Key: a\r\nX-API-Key: b\r\n\r\n" + JSON, b"X-API-Key occurs twice"),
+        (POST + LENGTH + b"Authorization: a\r\nAuthorization: b\r\n\r\n", b"Authorization occurs twice"),
         (CHUNKED + b"\r\n" + b"1\r\na\r\n" * 3000, b"chunks"),
         (CHUNKED + b"\r\n0\r\n" + b"a:b\r\n" * 40_000, b"not be read"),
         (b"GET / HTTP/1.1\r\n\r\n", b"not be read"),
@@ -154,7 +154,7 @@ def test_connections_are_bounded_in_all_and_for_each_address(
     assert [answer_of(one)[0] for one in here] == [OK, OK]
 
     status, body = answer_of(connect(server))
-    assert (status, b"2 connections of this address" in body) == (429, True)
+    assert (status, b"2 connections from this address" in body) == (429, True)
     elsewhere = [connect(server, ALIVE, "127.0.0.2"), connect(server, ALIVE, "127.0.0.3")]
     assert [answer_of(one)[0] for one in elsewhere] == [OK, OK]
     status, body = answer_of(connect(server, b"", "127.0.0.4"))

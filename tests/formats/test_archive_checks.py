@@ -35,13 +35,13 @@ def _named(name: str) -> bytes:
 def test_a_name_that_is_said_to_be_utf_8_and_is_not_is_refused() -> None:
     content = _archive(("ä.xml", b"a"), kind=ZIP_STORED).replace("ä".encode(), b"\x80\x80")
 
-    with pytest.raises(FileFormatError, match="not UTF-8"), opened(BytesIO(content)):
+    with pytest.raises(FileFormatError, match="declared as UTF-8, but is not"), opened(BytesIO(content)):
         pass
 
 
 @pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "C:/x", "a\\..\\x", "..", "a\0b"])
 def test_names_that_lead_elsewhere_are_refused(name: str) -> None:
-    with pytest.raises(FileFormatError, match="leads elsewhere"), opened(BytesIO(_named(name))):
+    with pytest.raises(FileFormatError, match="unsafe name"), opened(BytesIO(_named(name))):
         pass
 
 
@@ -76,7 +76,7 @@ def test_what_packs_too_well_is_refused_before_it_is_unpacked() -> None:
     bomb = _archive(("a.xml", bytes(module.MIN_RATIO_CHECK_BYTES + 1)))
 
     with (
-        pytest.raises(FileFormatError, match=f"over {module.MAX_RATIO} times its size"),
+        pytest.raises(FileFormatError, match=f"limit of {module.MAX_RATIO} times its size"),
         opened(BytesIO(bomb)),
     ):
         pass
@@ -92,10 +92,10 @@ def test_too_much_is_refused_by_what_the_archive_says(monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "MAX_MEMBERS", 2)
 
     large = _archive(("a", b"x" * 6), ("b", b"x" * 5))
-    with pytest.raises(FileFormatError, match="unpacks to 11 bytes, more than 10"), opened(BytesIO(large)):
+    with pytest.raises(FileFormatError, match="unpacks to 11 bytes; the limit is 10"), opened(BytesIO(large)):
         pass
     many = _archive(("a", b""), ("b", b""), ("c", b""))
-    with pytest.raises(FileFormatError, match="has 3 members, more than 2"), opened(BytesIO(many)):
+    with pytest.raises(FileFormatError, match="has 3 members; the limit is 2"), opened(BytesIO(many)):
         pass
 
 
@@ -106,7 +106,7 @@ def test_a_size_that_is_a_lie_is_found_when_the_member_is_read() -> None:
     def members(_: ZipFile) -> Sequence[XmlMember]:
         return [XmlMember("a.xml", lambda stream: iter([stream.read().decode()]))]
 
-    with pytest.raises(FileFormatError, match="no sound zip archive"):
+    with pytest.raises(FileFormatError, match="not a valid zip archive"):
         list(read_entries(BytesIO(bytes(content)), members))
 
 
@@ -124,13 +124,13 @@ def test_members_that_overlap_are_refused() -> None:
 def test_members_of_one_name_are_refused() -> None:
     content = _archive(("a", b"1"), ("b", b"2"), kind=ZIP_STORED).replace(b"b", b"a")
 
-    with pytest.raises(FileFormatError, match="there twice"), opened(BytesIO(content)):
+    with pytest.raises(FileFormatError, match="occurs twice"), opened(BytesIO(content)):
         pass
 
 
 def test_other_ways_of_packing_are_refused() -> None:
     with (
-        pytest.raises(FileFormatError, match="packed in a way"),
+        pytest.raises(FileFormatError, match="unsupported compression"),
         opened(BytesIO(_archive(("a", b"x"), kind=ZIP_BZIP2))),
     ):
         pass

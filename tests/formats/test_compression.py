@@ -138,9 +138,7 @@ def test_what_must_be_unpacked_as_a_whole_has_a_limit(suffix: str, monkeypatch: 
     monkeypatch.setattr(compression, "MAX_BUFFERED_BYTES", 100_000)
     content = compressed(b"a\n" * 50_001, suffix)
 
-    with pytest.raises(
-        FileFormatError, match=r"^it unpacks to more than 100,000 bytes; unpack it yourself first"
-    ):
+    with pytest.raises(FileFormatError, match=r"^it unpacks to more than 100,000 bytes; unpack it first"):
         read(CompressedFormat(LINES, suffix, is_streamed=False), content)
     assert len(read(CompressedFormat(LINES, suffix, is_streamed=True), content)) == 50_001
 
@@ -170,7 +168,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
     )
     problem, more_mib = finished.stdout.splitlines()
 
-    assert problem == "line 1 is longer than 10,000,000 bytes; part it"
+    assert problem == "line 1 is longer than 10,000,000 bytes; split it"
     assert int(more_mib) < 120
 
 

@@ -163,18 +163,18 @@ def test_an_empty_file_has_no_entries() -> None:
 @pytest.mark.parametrize(
     ("columns", "content", "problem"),
     [
-        ((), b"id,body\n1,a\n", "no column is called text in line 1; .*: id, body$"),
+        ((), b"id,body\n1,a\n", "no column is named text in line 1; .*: id, body$"),
         (
             (),
             b"text,text\n1,a\n",
-            "more than one column is called text in line 1; .*number them: text, text$",
+            "more than one column is named text in line 1; .*number from: text, text$",
         ),
-        (("3",), b"a,b\n", "there is no column 3: line 1 has 2"),
-        (("0",), b"a,b\n", "there is no column 0: line 1 has 2"),
-        (("text",), b'id,text\n1,"a\n\n"\n2\n', "line 5 has 1 cells, and column text would be number 2"),
-        (("1",), b'a\n"b\nc\n', "line 2: a cell begins with a quotation mark and does not end"),
-        (("1",), b"a\rb\rc\n", "line 1: a carriage return stands alone"),
-        (("1",), b'a\n"b"\rc\n', "line 2: a carriage return stands alone"),
+        (("3",), b"a,b\n", "column 3 not found: line 1 has 2"),
+        (("0",), b"a,b\n", "column 0 not found: line 1 has 2"),
+        (("text",), b'id,text\n1,"a\n\n"\n2\n', "line 5 has 1 cells, but column text is number 2"),
+        (("1",), b'a\n"b\nc\n', "line 2: a quoted cell is not closed"),
+        (("1",), b"a\rb\rc\n", "line 1: a carriage return has no line feed"),
+        (("1",), b'a\n"b"\rc\n', "line 2: a carriage return has no line feed"),
         (("1",), b"a\n\xff\n", "line 2 is not UTF-8: byte 0xff at position 1"),
     ],
 )
@@ -195,9 +195,7 @@ def test_a_quotation_mark_that_is_not_closed_does_not_gather_the_file() -> None:
             return b'"' + b"a" * 9_999 + b"\n" if self.num_lines == 1 else b"a" * 9_999 + b"\n"
 
     source = Endless()
-    with pytest.raises(
-        FileFormatError, match=r"^line 1: a cell begins with a quotation mark and does not end"
-    ):
+    with pytest.raises(FileFormatError, match=r"^line 1: a quoted cell is not closed"):
         list(of("1").read(source))
     assert source.num_lines < 1100
 

@@ -120,26 +120,29 @@ def test_lines_may_lack_a_key_or_have_nothing_for_it() -> None:
 
 
 def test_a_key_that_no_line_has_is_refused_with_those_there_are() -> None:
-    with pytest.raises(FileFormatError, match=r"^no line has the key text; .*the first line has id, body$"):
+    with pytest.raises(FileFormatError, match=r"^no line has the key text; .*the first line: id, body$"):
         read(b'{"id": 1, "body": "a"}\n{"id": 2}\n')
 
 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b"[]", "line 2 is no JSON object: character 1: an object is expected"),
-        (b'"text"', "line 2 is no JSON object: character 1: an object is expected"),
-        (b'{"text": "a"', "line 2 is no JSON object: character 13: a comma or a closing brace"),
-        (b'{"text": "a"} {', "line 2 is no JSON object: character 15: one object a line"),
-        (b'{"text" "a"}', "line 2 is no JSON object: character 9: a colon is expected"),
-        (b'{"text": "a\tb"}', "line 2 is no JSON object: character 12: Invalid control character"),
-        (b'{"text": "a}', "line 2 is no JSON object: character 10: Unterminated string"),
-        (b'{1: "a"}', "line 2 is no JSON object: character 2: a key in quotation marks is expected"),
-        (b'{"a": nul}', "line 2 is no JSON object: character 7: Expecting value"),
-        (b'{"a": ' + b"[" * 100_000, "line 2 is no JSON object: character 7: it is nested too deeply"),
-        (b'{"text": ' + b"[" * 200 + b"]" * 200 + b"}", "line 2, key text.*: it is no string"),
-        (b'{"text": 1}', "line 2, key text: it is no string; name keys of strings"),
-        (b'{"text": {"de": "a"}}', "line 2, key text: it is no string"),
+        (b"[]", "line 2 is not a JSON object: character 1: an object is expected"),
+        (b'"text"', "line 2 is not a JSON object: character 1: an object is expected"),
+        (b'{"text": "a"', "line 2 is not a JSON object: character 13: a comma or a closing brace"),
+        (
+            b'{"text": "a"} {',
+            "line 2 is not a JSON object: character 15: each line must have exactly one object",
+        ),
+        (b'{"text" "a"}', "line 2 is not a JSON object: character 9: a colon is expected"),
+        (b'{"text": "a\tb"}', "line 2 is not a JSON object: character 12: Invalid control character"),
+        (b'{"text": "a}', "line 2 is not a JSON object: character 10: Unterminated string"),
+        (b'{1: "a"}', "line 2 is not a JSON object: character 2: a key in quotation marks is expected"),
+        (b'{"a": nul}', "line 2 is not a JSON object: character 7: Expecting value"),
+        (b'{"a": ' + b"[" * 100_000, "line 2 is not a JSON object: character 7: it is nested too deeply"),
+        (b'{"text": ' + b"[" * 200 + b"]" * 200 + b"}", "line 2, key text.*: not a string"),
+        (b'{"text": 1}', "line 2, key text: not a string; choose keys of strings"),
+        (b'{"text": {"de": "a"}}', "line 2, key text: not a string"),
         (b'{"text": "a\\ud800"}', "line 2, key text: character 2 is a lone surrogate"),
         (b'{"text": "\xff"}', "line 2 is not UTF-8: byte 0xff at position 11"),
     ],

@@ -94,7 +94,7 @@ def test_a_longer_line_is_refused_before_it_is_read_to_its_end() -> None:
             return size
 
     lines = LINES.read(io.BufferedReader(Endless()))
-    with pytest.raises(FileFormatError, match=r"^line 1 is longer than 10,000,000 bytes; part it"):
+    with pytest.raises(FileFormatError, match=r"^line 1 is longer than 10,000,000 bytes; split it"):
         next(lines)
     assert Endless.num_read < 2 * MAX_LINE_BYTES
 

@@ -336,7 +336,7 @@ def test_whatever_is_said_a_chapter_is_well_formed_and_has_its_elements(random: 
             _epub(**{"OEBPS/content.opf": _PACKAGE.replace("kapitel%201", "gone")}),
             r"'OEBPS/gone\.xhtml' is missing",
         ),
-        (_epub(**{"META-INF/container.xml": "<x/>"}), "names no chapters"),
+        (_epub(**{"META-INF/container.xml": "<x/>"}), "lists no chapters"),
         (
             _epub(
                 **{

@@ -46,7 +46,7 @@ def test_a_byte_order_mark_counts_for_more_than_a_declaration() -> None:
 
 
 def test_an_encoding_that_is_not_known_is_refused_by_name() -> None:
-    with pytest.raises(FileFormatError, match=r"encoding 'utf-7', which is not known"):
+    with pytest.raises(FileFormatError, match=r"encoding 'utf-7', which is unknown"):
         decode_page(page("utf-7").encode())
 
 

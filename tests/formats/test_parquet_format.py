@@ -234,10 +234,10 @@ def test_a_full_disk_is_no_problem_of_the_file() -> None:
 @pytest.mark.parametrize(
     ("table", "columns", "problem"),
     [
-        ({"body": ["a"], "id": [1]}, (), "no column is called text; name those to translate: body, id$"),
-        ({"text": [1]}, (), "column text holds int64; name columns that hold strings"),
-        ({"text": [["a"]]}, (), r"column text holds list<.*>; name columns that hold strings"),
-        ({"text": ["a"]}, ("text", "body"), "no column is called body; .*: text$"),
+        ({"body": ["a"], "id": [1]}, (), "no column is named text; choose from: body, id$"),
+        ({"text": [1]}, (), "column text has type int64; choose columns of strings"),
+        ({"text": [["a"]]}, (), r"column text has type list<.*>; choose columns of strings"),
+        ({"text": ["a"]}, ("text", "body"), "no column is named body; .*: text$"),
     ],
 )
 def test_columns_that_cannot_be_translated_are_refused(
@@ -250,7 +250,7 @@ def test_columns_that_cannot_be_translated_are_refused(
 def test_categories_with_an_order_are_refused() -> None:
     ordered = pa.DictionaryArray.from_arrays([0, 1], ["klein", "groß"], ordered=True)
 
-    with pytest.raises(FileFormatError, match=r"^the categories of column text have an order"):
+    with pytest.raises(FileFormatError, match=r"^the categories of column text are ordered"):
         read(stored(pa.table({"text": ordered})))
 
 

@@ -108,10 +108,10 @@ _PARAMETER = b'<!DOCTYPE d [<!ENTITY % a SYSTEM "http://127.0.0.1/x">%a;]><d/>'
         (b"<d>\n<p></d>", "not well-formed XML: mismatched tag, line 2"),
         (b"", "not well-formed"),
         (b"<d>\xff</d>", "not in utf-8"),
-        (b'<?xml version="1.0" encoding="klingon"?><d/>', "'klingon', which is not known"),
-        (b"<d>" * 1001 + b"</d>" * 1001, "more than 1000 elements"),
+        (b'<?xml version="1.0" encoding="klingon"?><d/>', "'klingon', which is unknown"),
+        (b"<d>" * 1001 + b"</d>" * 1001, "more than 1000 deep"),
         (b"<p:d/>", "unbound prefix"),
-        (b"<d>" + b"<p>" * 101 + b"</p>" * 101 + b"</d>", "more than 100 elements"),
+        (b"<d>" + b"<p>" * 101 + b"</p>" * 101 + b"</d>", "more than 100 deep"),
     ],
 )
 def test_what_is_unsound_is_refused(content: bytes, problem: str) -> None:

@@ -139,5 +139,5 @@ def test_cross_kv_stay_on_the_device(bundle: Bundle) -> None:
 
 
 def test_int8_bundles_do_not_open_on_a_device() -> None:
-    with pytest.raises(BundleError, match=r"cache_dtype int8 is for memory on the host alone"):
+    with pytest.raises(BundleError, match=r"cache_dtype int8 needs host memory"):
         Decoder(open_bundle(TINY / "bundle-int8"), ON_DEVICE)

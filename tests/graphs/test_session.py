@@ -46,11 +46,11 @@ def test_providers_are_listed_the_most_wanted_first(text: str, providers: tuple[
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "provider '' is none of cpu, cuda, tensorrt"),
-        ("gpu", "provider 'gpu' is none of cpu, cuda, tensorrt"),
-        ("cuda,,cpu", "provider '' is none of cpu, cuda, tensorrt"),
-        ("cuda,cuda", "provider 'cuda' stands twice in cuda,cuda"),
-        ("cpu,cuda", "provider 'cuda' stands behind cpu in cpu,cuda"),
+        ("", "provider '' is unknown; known are cpu, cuda, tensorrt"),
+        ("gpu", "provider 'gpu' is unknown; known are cpu, cuda, tensorrt"),
+        ("cuda,,cpu", "provider '' is unknown; known are cpu, cuda, tensorrt"),
+        ("cuda,cuda", "provider 'cuda' is named twice in cuda,cuda"),
+        ("cpu,cuda", "provider 'cuda' comes after cpu in cpu,cuda"),
     ],
 )
 def test_providers_that_make_no_sense_are_refused(text: str, message: str) -> None:
@@ -76,8 +76,8 @@ def test_a_provider_that_onnxruntime_does_not_have_is_named_with_what_it_has(
         Translator.open(TINY / "bundle-fp32", providers=providers)
 
     assert str(caught.value) == (
-        f"provider 'cuda' is not in this onnxruntime {onnxruntime.__version__}, which has {available};"
-        " install onnxruntime-gpu, in place of any other onnxruntime"
+        f"provider 'cuda' is missing in onnxruntime {onnxruntime.__version__}, which has {available};"
+        " install onnxruntime-gpu instead of any other onnxruntime package"
     )
 
 
@@ -94,7 +94,7 @@ def test_a_provider_that_does_not_start_is_never_replaced_by_the_cpu(
     """What onnxruntime does is take the CPU and warn, also where only CUDA's libraries are missing."""
     pretend_to_have_all(monkeypatch)
 
-    with pytest.raises(ProviderError, match=rf"^provider '{failing}' could not be started: decoder.onnx"):
+    with pytest.raises(ProviderError, match=rf"^provider '{failing}' could not start: decoder.onnx"):
         open_session(
             of_precision(bundle, "fp16"), DECODER_FILE, ((), ()), SessionOptions(providers=providers)
         )

@@ -88,7 +88,10 @@ def test_codes_that_stay_one_are_named() -> None:
 
     tag_languages({"deu": 0, "de": 1, "2x": 2}, problems)
 
-    assert problems == ["language '2x' is no language tag", "languages 'deu' and 'de' are both de"]
+    assert problems == [
+        "language '2x' is not a language tag",
+        "languages 'deu' and 'de' have the same code de",
+    ]
 
 
 def test_a_name_that_many_use_is_kept_where_it_is_free() -> None:
@@ -123,12 +126,11 @@ def test_a_group_of_languages_is_for_the_caller_to_name(
 
     source, target = problems_of(folder)
     assert source == (
-        f"tokenizer_config.json: source_lang {group!r} is not one language; give the one it is to serve with"
+        f"tokenizer_config.json: source_lang {group!r} is not one language; give one with"
         " --source-lang, or several, separated by commas"
     )
     assert target == (
-        f"tokenizer_config.json: target_lang {group!r} is not one language; give the one it is to serve with"
-        " --target-lang"
+        f"tokenizer_config.json: target_lang {group!r} is not one language; give one with --target-lang"
     )
     assert list(languages_of(folder, RequestedLanguages(("fr", "it"), ("en",))).pairs()) == [
         Pair("fr", "en"),
@@ -148,7 +150,7 @@ def test_languages_that_no_file_names_are_for_the_caller(marian_folder: Path, co
 
 def test_one_target_cannot_be_two(marian_folder: Path) -> None:
     assert problems_of(marian_folder, RequestedLanguages((), ("en", "fr"))) == (
-        "2 target languages were asked for (en, fr), it has one",
+        "2 target languages are requested (en, fr), but the model has one",
     )
 
 
@@ -174,11 +176,11 @@ def test_target_codes_of_the_vocabulary_stand_before_the_source(tmp_path: Path) 
 def test_wanted_targets_alone_are_served_and_unclear_ones_do_no_harm(tmp_path: Path) -> None:
     write_marian(tmp_path, targets=("deu", "fra", "2x"))
 
-    assert problems_of(tmp_path) == ("language '2x' is no language tag; leave it out with --target-lang",)
+    assert problems_of(tmp_path) == ("language '2x' is not a language tag; exclude it with --target-lang",)
     assert list(languages_of(tmp_path, RequestedLanguages((), ("fr",))).targets) == ["fr"]
     assert problems_of(tmp_path, RequestedLanguages((), ("es", "2x"))) == (
-        "es is none of its target languages: de, fr",
-        "2x is none of its target languages: de, fr",
+        "es is not one of its target languages: de, fr",
+        "2x is not one of its target languages: de, fr",
     )
 
 
@@ -235,7 +237,7 @@ def test_a_forced_language_is_the_only_one_unless_others_are_wanted(nllb_folder:
     assert languages_of(folder).targets["fr"].begin == (2, french)
     assert list(languages_of(folder, RequestedLanguages((), ("de",))).targets) == ["de"]
     edit_json(folder / "generation_config.json", {"forced_bos_token_id": 7})
-    assert problems_of(folder) == ("forced_bos_token_id 7 stands for none of its languages",)
+    assert problems_of(folder) == ("forced_bos_token_id 7 is not the id of one of its languages",)
 
 
 def test_a_language_that_starts_every_target_is_the_only_one(mbart_folder: Path, copy_of: Copy) -> None:
@@ -269,8 +271,8 @@ def test_wanted_languages_are_found_by_any_of_their_names(spelling: str, nllb_fo
 
 def test_an_unknown_language_among_many_is_told_their_number(nllb_folder: Path) -> None:
     assert problems_of(nllb_folder, RequestedLanguages(("tlh",), ("de", "qya"))) == (
-        "tlh is none of its source languages: 202 languages",
-        "qya is none of its target languages: 202 languages",
+        "tlh is not one of its source languages: 202 languages",
+        "qya is not one of its target languages: 202 languages",
     )
 
 

@@ -90,10 +90,10 @@ def test_a_rebuilt_model_goes_with_a_model_that_cannot_be_loaded(
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
 
-    with pytest.raises(ImportRejectedError, match="tlh is none"):
+    with pytest.raises(ImportRejectedError, match="tlh is not one"):
         huggingface.load(folder, RequestedLanguages(("tlh",), ()))
     (folder / "model.safetensors").unlink()
-    with pytest.raises(ImportRejectedError, match=r"neither model\.safetensors"):
+    with pytest.raises(ImportRejectedError, match=r"no model\.safetensors"):
         huggingface.load(folder, RequestedLanguages())
 
     assert list(scratch.iterdir()) == []
@@ -124,26 +124,29 @@ def add_word(content: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("edit", "problem"),
     [
-        (shuffle_merges, "in several places, in an order SentencePiece cannot keep"),
-        (drop_merge, "the merge of 'e' and 'r' is not there, or should not be"),
+        (shuffle_merges, "not consecutive, which SentencePiece cannot represent"),
+        (drop_merge, "the merge of 'e' and 'r' does not match the vocabulary"),
         (
             lambda c: c["model"]["merges"].append(["<", "x"]),
-            "the merge of '<' and 'x' is not there, or should",
+            "the merge of '<' and 'x' does not match the",
         ),
-        (lambda c: c["model"]["merges"].append("a b c"), "merges that are no pairs"),
-        (lambda c: c["model"].update(merges=None), "merges that are no pairs"),
-        (lambda c: c["model"].update(vocab={"a": "b"}), "a vocabulary that has neither ids nor scores"),
-        (lambda c: c["model"].update(type="WordPiece"), "a model of type WordPiece"),
-        (lambda c: c["model"].update(byte_fallback=True), "byte_fallback True"),
+        (lambda c: c["model"]["merges"].append("a b c"), "merges must be pairs"),
+        (lambda c: c["model"].update(merges=None), "merges must be pairs"),
+        (lambda c: c["model"].update(vocab={"a": "b"}), "the vocabulary has neither ids nor scores"),
+        (lambda c: c["model"].update(type="WordPiece"), "model type WordPiece is not supported"),
+        (lambda c: c["model"].update(byte_fallback=True), "byte_fallback True is not supported"),
         (lambda c: c["model"].update(dropout=0.1), "dropout 0.1"),
         (lambda c: c.update(model=None), "tokenizer.json has no model"),
         (lambda c: c.update(normalizer={"type": "Lowercase"}), "normaliser {'type': 'Lowercase'}"),
         (lambda c: c["normalizer"]["normalizers"][0].update(precompiled_charsmap="*"), "is not base64"),
         (lambda c: c.update(pre_tokenizer={"type": "ByteLevel"}), "pre-tokeniser {'type': 'ByteLevel'}"),
-        (lambda c: c["pre_tokenizer"].update(prepend_scheme="never"), "no space before the first word"),
-        (add_word, "added token 'Dragoman' is matched before the text is cut"),
-        (lambda c: c["added_tokens"].append({"content": "<x>"}), "has no id, or another"),
-        (lambda c: c["model"]["vocab"].update({"<pad>": 0}), "has no id, or another in the vocabulary"),
+        (lambda c: c["pre_tokenizer"].update(prepend_scheme="never"), "space before the first word"),
+        (add_word, "added token 'Dragoman' is not special, which is not supported"),
+        (lambda c: c["added_tokens"].append({"content": "<x>"}), "has no id, or a different id"),
+        (
+            lambda c: c["model"]["vocab"].update({"<pad>": 0}),
+            "has no id, or a different id in the vocabulary",
+        ),
     ],
 )
 def test_what_sentencepiece_could_not_do_is_refused(
@@ -157,7 +160,7 @@ def test_a_unigram_vocabulary_must_have_scores(tmp_path: Path) -> None:
 
     problems = change(tmp_path, lambda content: content["model"]["vocab"].append(["x"]))
 
-    assert "tokenizer.json: a vocabulary that has neither ids nor scores" in problems
+    assert "tokenizer.json: the vocabulary has neither ids nor scores" in problems
 
 
 def test_scores_must_be_numbers(tmp_path: Path) -> None:
@@ -165,7 +168,7 @@ def test_scores_must_be_numbers(tmp_path: Path) -> None:
 
     problems = change(tmp_path, lambda content: content["model"]["vocab"][9].__setitem__(1, "high"))
 
-    assert problems == ("tokenizer.json: a vocabulary without scores",)
+    assert problems == ("tokenizer.json: the vocabulary has no scores",)
 
 
 def test_a_models_own_pieces_go_before_the_merges_of_the_other_file(nllb_folder: Path, copy_of: Copy) -> None:
@@ -184,7 +187,7 @@ def test_both_files_must_agree_on_every_id(nllb_folder: Path, copy_of: Copy) -> 
 
     problems = change(copy_of(nllb_folder), swap)
 
-    assert problems == ("'er' has id 4 by sentencepiece.bpe.model, 5 by tokenizer.json",)
+    assert problems == ("'er' has id 4 in sentencepiece.bpe.model, but 5 in tokenizer.json",)
 
 
 def test_a_model_that_does_not_begin_as_those_of_fairseq_is_refused(nllb_folder: Path, copy_of: Copy) -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.jobs.conftest import ServeJobs, ended, post, send
 
 MEMORY_BYTES = 2**27
-MESSAGE = "takes more than 128 MiB of memory, the limit of a file; split it into smaller files"
+MESSAGE = "exceeds the limit of 128 MiB of memory per file; split it into smaller files"
 LARGE = "a.po", b'msgid "eins"\nmsgstr ""\n\n# ' + b"x" * 50_000_000 + b"\n"
 
 

@@ -124,7 +124,7 @@ def test_a_job_whose_file_is_gone_fails_and_says_so(serve_double: ServeJobs, tmp
     (tmp_path / "dragoman-jobs" / job["id"] / "input").unlink()
     failed = ended(serve_double(), job["id"])
 
-    assert (failed["state"], failed["problem"]) == ("failed", "its file is gone")
+    assert (failed["state"], failed["problem"]) == ("failed", "its file no longer exists")
 
 
 def test_a_server_that_stops_gives_its_job_back(

@@ -30,7 +30,7 @@ def test_the_files_of_a_key_take_no_more_bytes_than_they_may(
 
     refused = post(client, content + b"x")
     assert (refused.status_code, refused.json()["error"]["type"]) == (429, "quota_exceeded")
-    assert "1000 bytes of your files are kept, of 3000" in refused.text
+    assert "1000 bytes of the limit of 3000" in refused.text
     client.headers.update(bearer(new_key(database_url, "other")))
     assert post(client, content + b"x").status_code == 202
 
@@ -66,7 +66,7 @@ def test_a_job_whose_errors_find_no_room_fails(serve_double: ServeJobs) -> None:
     job = ended(client, send(client, b"unusable\n" * 50, file_name="x" * 200 + ".txt")["id"])
 
     assert job["state"] == "failed"
-    assert "found no room" in job["problem"]
+    assert "cannot be stored" in job["problem"]
     assert client.get("/v1/jobs").json()["stored_bytes"] == 0
 
 
@@ -133,7 +133,7 @@ def test_a_file_that_comes_beside_too_many_others_is_refused_before_it_is_read(
         refused = post(client, b"x" * 2000)
         assert refused.json()["error"]["type"] == "overloaded"
         assert refused.headers["connection"] == "close"
-        assert "at most 10000" in refused.text
+        assert "the limit is 10000 bytes" in refused.text
         assert refused.status_code == 429
     finally:
         may_go_on.set()

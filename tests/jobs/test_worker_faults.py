@@ -62,7 +62,7 @@ def test_no_delivery_ends_the_workers(
         (JobStore, "end"),
         (WebhookQueue, "claim"),
         (JobStore, "expired"),
-        (JobStore, "unfinished"),
+        (JobStore, "filter_unfinished"),
         (JobRunner, "run"),
         (JobRunner, "journal"),
     ],

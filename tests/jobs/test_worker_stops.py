@@ -223,7 +223,7 @@ def test_a_message_that_is_never_taken_is_given_up_and_the_job_says_so(
 
     assert (job.webhook_state, job.webhook_tries) == (WebhookState.FAILED, MAX_TRIES)
     assert len(receiver.seen) == MAX_TRIES
-    assert job.webhook_problem == "it answered with status 500"
+    assert job.webhook_problem == "it responded with status 500"
     assert job.webhook_due_at is None
 
 

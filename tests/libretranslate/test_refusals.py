@@ -61,7 +61,7 @@ def test_an_array_of_no_texts_is_none(client: httpx.Client) -> None:
         ({"q": ["a", "unusable"]}, "q[1]: is not usable"),
         (
             {"q": ["unusable", "a", "unusable too"]},
-            "2 fields cannot be used: q[0]: is not usable; q[2]: is not usable",
+            "2 fields are invalid: q[0]: is not usable; q[2]: is not usable",
         ),
     ],
 )

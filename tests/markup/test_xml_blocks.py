@@ -71,7 +71,7 @@ def test_names_are_compared_as_they_are_written() -> None:
         ("<a>&nbsp;</a>", "undefined entity"),
         ("a < b", "not well-formed"),
         ("\ud800", "surrogate at character 0"),
-        ("<a>" * (MAX_DEPTH + 1) + "</a>" * (MAX_DEPTH + 1), "more than 1000"),
+        ("<a>" * (MAX_DEPTH + 1) + "</a>" * (MAX_DEPTH + 1), "more than 1000 deep"),
         (BOMB, "entity 'a' is declared"),
         ("<!DOCTYPE r [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><r>&e;</r>", "entity 'e' is declared"),
         ("<!DOCTYPE r [<!ENTITY % p SYSTEM 'http://x/'> %p;]><r/>", "entity 'p' is declared"),

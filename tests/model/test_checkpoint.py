@@ -109,7 +109,7 @@ def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
     [
         ("{", "is not JSON"),
         ("[1]", "is not a JSON object"),
-        ({"width": 3}, "width is not known to this release"),
+        ({"width": 3}, "width is not supported by this release"),
         ({"heads": 3}, "d_model 8 must be a multiple of heads 3"),
         ({"heads": "two"}, "model.json"),
     ],

@@ -87,7 +87,7 @@ def test_what_is_left_open_follows_from_the_rest() -> None:
 
 
 def test_positions_that_no_table_has_are_refused() -> None:
-    with pytest.raises(ValueError, match="learned positions begin at 0"):
+    with pytest.raises(ValueError, match="first_position must be 0 with learned positions"):
         ModelConfig(20, 20, positions="learned", first_position=2)
     with pytest.raises(ValueError, match="d_model 2 has no tensor2tensor positions"):
         ModelConfig(20, 20, d_model=2, heads=1, positions="tensor2tensor")

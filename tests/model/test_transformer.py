@@ -217,10 +217,10 @@ def test_a_token_beyond_the_last_position_is_refused_not_cut() -> None:
     longer_ids, longer_mask = random_source([17])
     cross = model.cross_keys_values(model.encode(source_ids, mask))
 
-    with pytest.raises(ValueError, match="17 positions are more than max_positions 16"):
+    with pytest.raises(ValueError, match="17 positions exceed max_positions 16"):
         model.encode(longer_ids, longer_mask)
     _, past = model.decode(torch.zeros(1, 16, dtype=torch.int64), cross, mask)
-    with pytest.raises(ValueError, match="17 positions are more than max_positions 16"):
+    with pytest.raises(ValueError, match="17 positions exceed max_positions 16"):
         model.decode(torch.zeros(1, 1, dtype=torch.int64), cross, mask, past)
 
 
@@ -279,7 +279,7 @@ def test_a_target_begins_with_something() -> None:
     model = random_model({})
     source_ids, mask = random_source([3])
 
-    with pytest.raises(ValueError, match="begins with at least one id"):
+    with pytest.raises(ValueError, match="begin with at least one id"):
         generate_greedy(model, source_ids, mask, 10, [])
 
 

@@ -178,7 +178,7 @@ def test_without_room_in_time_there_is_an_error_with_both_figures(make_pool: Mak
     with get(pool, "a"):
         refused = pool.acquire("b", in_seconds(0.05))
         with pytest.raises(
-            MemoryBudgetExceeded, match=r"model b takes about 10 bytes .* in the budget of 15; "
+            MemoryBudgetExceeded, match=r"model b needs about 10 bytes .* of the budget of 15; "
         ) as caught:
             refused.result(TIMEOUT_S)
 
@@ -192,7 +192,9 @@ def test_a_bundle_over_the_budget_is_refused_at_once_with_both_figures(make_pool
     refused = pool.acquire("big")
 
     assert refused.done()
-    with pytest.raises(BundleError, match=r"bundle big: it takes about 25 bytes of memory, the budget is 24"):
+    with pytest.raises(
+        BundleError, match=r"bundle big: it needs about 25 bytes of memory, but the budget is 24"
+    ):
         refused.result()
 
 

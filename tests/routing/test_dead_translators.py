@@ -143,7 +143,7 @@ def test_a_bundle_that_is_dead_as_soon_as_it_is_open_is_not_opened_for_ever(
     )
 
     for _ in range(2):
-        with pytest.raises(TranslatorClosed, match="a was closed before anybody used it"):
+        with pytest.raises(TranslatorClosed, match="a was closed before its first use"):
             get(pool, "a")
 
     assert bundles.num_opening == 1

@@ -154,7 +154,9 @@ def test_an_error_of_the_second_step_names_it(
 
     monkeypatch.setattr(second, "submit", refuse)
 
-    with pytest.raises(InputError, match=r"^text: its translation into en cannot go on: is not usable$"):
+    with pytest.raises(
+        InputError, match=r"^text: its translation into en cannot be translated further: is not usable$"
+    ):
         router.translate("Hallo", "de", "fr")
 
 
@@ -223,7 +225,7 @@ def test_an_error_in_the_second_step_of_many_names_it(
     errors = [outcome for outcome in outcomes if isinstance(outcome, InputError)]
     assert [str(error) for error in errors] == [
         "text[0]: is not usable",
-        "text[2]: its translation into en cannot go on: is bad",
+        "text[2]: its translation into en cannot be translated further: is bad",
     ]
 
 

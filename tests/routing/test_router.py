@@ -69,7 +69,7 @@ def test_a_bundle_may_be_asked_for(router: Router) -> None:
     assert router.translate("Hallo", "de", "en").translation.text == "Hallo|de-en"
     assert router.translate("Hallo", "de", "en", model="c").translation.text == "Hallo|many"
     assert router.translate("Hallo", "de", "en", model="many").steps[0].model == "c"
-    with pytest.raises(InputError, match=r"^model: there is no such model here; there are: a, b, c$"):
+    with pytest.raises(InputError, match=r"^model: no such model; available are: a, b, c$"):
         router.submit("Hallo", "de", "en", model="d")
 
 
@@ -89,7 +89,7 @@ def test_preloading_more_than_there_is_room_for_is_an_error(models: Path, bundle
     with Router(lambda: bundle_folders(models), bundles.open, lambda _: SIZE_BYTES, options) as router:
         router.preload(["a", "b", "a"])
         with pytest.raises(
-            BundleError, match="together they take about 30 bytes of memory, the budget is 20"
+            BundleError, match="together they need about 30 bytes of memory, but the budget is 20"
         ):
             router.preload(["a", "b", "c"])
 
@@ -192,7 +192,7 @@ def test_replacing_bundles_while_texts_run_drops_none(
 
 
 def test_a_folder_without_a_usable_bundle_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match=r"bundle .*: there is no bundle in it$"):
+    with pytest.raises(BundleError, match=r"bundle .*: it contains no bundle$"):
         Router.open(tmp_path)
 
     (tmp_path / "a").mkdir()

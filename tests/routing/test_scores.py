@@ -22,7 +22,9 @@ def test_a_target_is_read_by_the_bundle_of_its_pair(router: Router, second: Doub
 
 
 def test_what_goes_through_a_third_language_has_no_score(router: Router) -> None:
-    with pytest.raises(InputError, match="target: no model here is for de -> fr, which goes through en"):
+    with pytest.raises(
+        InputError, match="target: scoring needs a model that translates de -> fr directly, not through en"
+    ):
         router.score(router.route("de", "fr"), "ja", "oui")
 
 

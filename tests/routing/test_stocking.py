@@ -34,7 +34,7 @@ def test_a_failure_to_open_is_everybodys_and_not_repeated_until_the_next_look(
 
 
 def test_what_is_not_there_is_said(make_pool: MakePool) -> None:
-    with pytest.raises(BundleError, match="bundle d: it was removed"):
+    with pytest.raises(BundleError, match="bundle d: the bundle was removed"):
         make_pool().acquire("d").result(0)
 
 

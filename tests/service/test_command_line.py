@@ -211,7 +211,7 @@ def test_models_fails_on_a_bad_bundle_and_says_why(run: Run, models_dir: Path) -
     assert [(row.split()[0], row.split()[-1]) for row in rows] == [("another", "no"), ("tiny", "no")]
     assert finished.stderr.decode().splitlines() == [
         "another: manifest.json is missing",
-        "tiny: encoder.onnx is damaged: its sha256 is not the manifest's",
+        "tiny: encoder.onnx is damaged: its sha256 differs from the manifest's",
     ]
     assert finished.returncode == 1
 
@@ -220,7 +220,7 @@ def test_models_without_a_models_folder_is_an_error(run: Run) -> None:
     finished = run("models", DRAGOMAN_MODELS_DIR="absent")
 
     assert finished.returncode == 2
-    assert finished.stderr == b"dragoman: models_dir: there is no folder absent\n"
+    assert finished.stderr == b"dragoman: models_dir: folder absent not found\n"
 
 
 def test_info_tells_versions_and_the_facts_of_the_bundle(run: Run) -> None:

@@ -41,9 +41,9 @@ def test_a_detour_is_told(run: Run, several: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "--source: say which language; served: en -> fr, 20 languages -> 20 languages, de -> en"),
-        (["--source", "x01"], "--target: say which language; served: "),
-        (["--source", "it", "--target", "en"], "--source: this language is not served here; served: "),
+        ([], "--source: choose a language; served: en -> fr, 20 languages -> 20 languages, de -> en"),
+        (["--source", "x01"], "--target: choose a language; served: "),
+        (["--source", "it", "--target", "en"], "--source: this language is not served; served: "),
     ],
 )
 def test_where_several_pairs_are_possible_it_is_said_which_option_is_missing(
@@ -86,7 +86,7 @@ def test_info_about_one_of_several_wants_its_name(run: Run, several: dict[str, s
     finished = run("info", **several)
 
     assert finished.returncode == 2
-    assert finished.stderr.startswith(b"dragoman: model: say which with --model; models in ")
+    assert finished.stderr.startswith(b"dragoman: model: choose one with --model; models in ")
     assert b"model" in run("info", "--model", "many").stdout
 
 

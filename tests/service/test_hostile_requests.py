@@ -274,7 +274,7 @@ def test_a_prefix_counts_among_the_characters(serve: Callable[..., httpx.Client]
     response = client.post(URL, json={"text": "a" * 6, "target_prefix": "b" * 5})
 
     assert_is_error(response, 413, "too_large")
-    assert "11 characters, those of target_prefix among them" in response.json()["error"]["message"]
+    assert "11 characters (with target_prefix) exceed the limit" in response.json()["error"]["message"]
     assert client.post(URL, json={"text": "a" * 6, "target_prefix": "b" * 4}).status_code == 200
 
 

@@ -94,5 +94,5 @@ def test_a_route_without_a_model_as_its_body_is_refused_when_it_is_declared() ->
     async def take_nothing() -> Told:
         return Told(text="")
 
-    with pytest.raises(TypeError, match="takes no model"):
+    with pytest.raises(TypeError, match="has no model"):
         JsonRoute("/direct", take_nothing, methods=["POST"])

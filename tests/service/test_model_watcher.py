@@ -163,8 +163,8 @@ def test_a_full_queue_is_said_with_its_numbers_and_when_to_come_back(
     assert refused.status_code == 429
     assert refused.json()["error"] == {
         "type": "overloaded",
-        "message": "8 segments wait and at most 9 may (large requests three quarters of them, one caller "
-        "half), so 2 more do not fit; try again later",
+        "message": "8 segments are queued, and 2 more exceed the limit of 9 (three quarters for large "
+        "requests, half for one caller); try again later",
         "fields": [],
     }
     assert int(refused.headers["retry-after"]) > 0
@@ -179,7 +179,7 @@ def test_a_request_that_takes_too_long_is_given_up(serve: Serve, translator: Dou
 
     assert late.status_code == 504
     assert late.json()["error"]["type"] == "timeout"
-    assert "not done within 1.5 s" in late.json()["error"]["message"]
+    assert "did not finish within 1.5 s" in late.json()["error"]["message"]
     assert [request.deadline.timeout_s for request in translator.requests] == [1.5, 1.5]
     until(lambda: translator.cancelled == ["wait"])
 

@@ -209,9 +209,9 @@ def test_bodies_under_way_are_bounded_in_all_and_for_each_address(serve: Serve, 
     begun, rest = head("/v1/translate", 1000) + b'{"text": "', b"a" * 988 + b'"}'
 
     here = [connect(client, begun) for _ in range(3)]
-    assert b"2 bodies are being sent from this address" in refused_of(here)
+    assert b"limit of 2 uploads in progress from this address" in refused_of(here)
     elsewhere = [connect(client, begun, "127.0.0.2"), connect(client, begun, "127.0.0.3")]
-    assert b"3 bodies are being sent" in refused_of(elsewhere)
+    assert b"limit of 3 uploads in progress is reached" in refused_of(elsewhere)
     # Whole bodies wait for nobody.
     assert client.post("/v1/translate", json={"text": "ja"}).status_code == 200
 

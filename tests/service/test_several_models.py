@@ -86,18 +86,18 @@ def test_a_model_may_be_asked_for(serve_models: ServeModels, models: Path, name:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"source": "fr", "target": "en"}, "source: this language is not served here; served: "),
-        ({"source": "de", "target": "it"}, "target: this language is not served here; served: "),
-        ({"source": "en", "target": "de"}, "target: nothing here translates the source into this language"),
-        ({"target": "en"}, "source: say which language; served: de -> en, en -> fr, cs, de -> cs, de"),
-        ({"source": "de"}, "target: say which language; served: "),
+        ({"source": "fr", "target": "en"}, "source: this language is not served; served: "),
+        ({"source": "de", "target": "it"}, "target: this language is not served; served: "),
+        ({"source": "en", "target": "de"}, "target: no model translates from the source into this language"),
+        ({"target": "en"}, "source: choose a language; served: de -> en, en -> fr, cs, de -> cs, de"),
+        ({"source": "de"}, "target: choose a language; served: "),
         (
             {"source": "de", "target": "en", "model": "d"},
-            "model: there is no such model here; there are: a, b, c",
+            "model: no such model; available are: a, b, c",
         ),
         (
             {"source": "de", "target": "fr", "model": "a"},
-            "target: this language is not served here; served: de -> en",
+            "target: this language is not served; served: de -> en",
         ),
     ],
 )
@@ -224,7 +224,7 @@ def test_without_room_in_time_the_client_may_come_back(
         in_use.result(TIMEOUT_S)
     status, kind, message = error_of(refused)
     assert (status, kind) == (503, "no_room")
-    assert message.startswith("model b takes about 10 bytes of memory")
+    assert message.startswith("model b needs about 10 bytes of memory")
     assert int(refused.headers["retry-after"]) > 0
 
 

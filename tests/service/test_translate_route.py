@@ -157,7 +157,7 @@ def test_more_problems_than_are_listed_are_counted(client: httpx.Client) -> None
     response = client.post(URL, json={"text": ["unusable"] * 250})
 
     error = response.json()["error"]
-    assert error["message"] == "250 fields cannot be used; the first 100 are listed"
+    assert error["message"] == "250 fields are invalid; the first 100 are listed"
     assert [problem["field"] for problem in error["fields"]] == [f"text[{item}]" for item in range(100)]
 
 

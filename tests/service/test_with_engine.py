@@ -154,7 +154,7 @@ def test_commands_run_on_the_provider_asked_for_or_not_at_all(
     )
 
     assert (finished.returncode, finished.stdout) == (2, "")
-    assert finished.stderr.startswith("dragoman: provider 'cuda' is not in this onnxruntime")
+    assert finished.stderr.startswith("dragoman: provider 'cuda' is missing in onnxruntime")
     assert "install onnxruntime-gpu" in finished.stderr
 
 

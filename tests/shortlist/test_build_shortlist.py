@@ -117,7 +117,7 @@ def test_no_text_is_refused() -> None:
 
 @pytest.mark.parametrize("field", ["listed_per_piece", "min_tokens", "num_always", "iterations"])
 def test_a_setting_below_its_least_is_refused_by_name(field: str) -> None:
-    with pytest.raises(ValueError, match=f"{field} is -1, must be at least"):
+    with pytest.raises(ValueError, match=f"{field} is -1, but must be at least"):
         ShortlistSettings(**{field: -1})
 
 

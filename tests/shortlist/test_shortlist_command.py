@@ -104,7 +104,7 @@ def test_an_fp32_bundle_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
     done = run(folder, "--pairs", PAIRS)
 
     assert done.returncode == 1
-    assert "this bundle is fp32; shortlists are for int8 and int4 ones" in done.stderr
+    assert "this bundle is fp32, but shortlists need int8 or int4" in done.stderr
     assert (folder / "manifest.json").read_bytes() == before
 
 

@@ -84,7 +84,7 @@ def test_a_source_has_the_same_candidates_whatever_was_asked_before() -> None:
 
 @pytest.mark.parametrize("source", [[0, SOURCE_VOCAB], [-1]])
 def test_an_id_outside_the_vocabulary_is_refused(source: list[int]) -> None:
-    with pytest.raises(ValueError, match="in a vocabulary of 5"):
+    with pytest.raises(ValueError, match="exceed the vocabulary of 5"):
         example().candidates(source)
 
 
@@ -122,11 +122,11 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "empty": (lambda _: b"", "not a shortlist"),
     "cut in the header": (lambda content: content[: HEADER_BYTES - 1], "not a shortlist"),
     "another format": (lambda content: b"PK" + content[2:], "not a shortlist"),
-    "cut at the end": (lambda content: content[:-1], "bytes, its header says"),
-    "too long": (lambda content: content + b"\0", "bytes, its header says"),
+    "cut at the end": (lambda content: content[:-1], "bytes, but its header says"),
+    "too long": (lambda content: content + b"\0", "bytes, but its header says"),
     "lies about its length": (
         lambda content: header(2**32 - 1, 2**32 - 1) + content[HEADER_BYTES:],
-        "bytes, its header says",
+        "bytes, but its header says",
     ),
     "listed id too high": (lambda _: raw([0, 1, 1, 1, 1, 1], [3], [50]), "listed holds ids 50 to 50"),
     "always id too high": (lambda _: raw([0] * 6, [3, 50], []), "always holds ids 3 to 50"),
@@ -149,7 +149,7 @@ def test_a_damaged_file_is_refused_by_name_with_what_is_wrong(file: Path, name: 
 
 
 def test_a_file_for_other_vocabularies_is_refused_with_both_sizes(file: Path) -> None:
-    with pytest.raises(BundleError, match=r"of 5 and 50 pieces, the bundle's have 6 and 50"):
+    with pytest.raises(BundleError, match=r"of 5 and 50 pieces, but the bundle's have 6 and 50"):
         Shortlist.load(file, SOURCE_VOCAB + 1, TARGET_VOCAB, EOS)
 
 

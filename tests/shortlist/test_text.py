@@ -40,7 +40,7 @@ def test_a_line_of_other_columns_is_refused_by_its_number(tmp_path: Path, line: 
 def test_an_unreadable_file_is_refused_by_name(tmp_path: Path, name: str, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(ExportError, match=f"{name}: not readable after line"):
+    with pytest.raises(ExportError, match=f"{name}: cannot be read after line"):
         read_lines([tmp_path / name])
 
 

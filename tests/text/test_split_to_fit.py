@@ -124,7 +124,7 @@ def test_pieces_of_one_long_word_are_of_like_length() -> None:
 
 @pytest.mark.parametrize("text", ["x", "xyz", "ein Wort"])
 def test_a_character_that_does_not_fit_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="single character") as caught:
+    with pytest.raises(InputError, match="this character alone") as caught:
         split_to_fit(text, lambda piece: len(piece) + 5, 5)
 
     assert caught.value.field == "text"

@@ -55,5 +55,7 @@ def make_writers(name: str, calibration: Calibration | None) -> Writers:
     if name == "fp16":
         return Writers(Float16(), Float16())
     if name not in PRECISIONS or calibration is None:
-        raise ValueError(f"{name}: unknown, or not calibrated; precisions are {', '.join(PRECISIONS)}")
+        raise ValueError(
+            f"precision {name} is unknown or lacks a calibration; known are {', '.join(PRECISIONS)}"
+        )
     return Writers(Int8(calibration), Int4(calibration) if name == "int4" else Int8(calibration))

@@ -44,7 +44,9 @@ class Float32:
         )
 
     def shortlist_output(self, graph: GraphBuilder, value: str, output: Output) -> str:
-        raise NotImplementedError(f"{graph.name}, {value}, {output.name}: {self.name} takes no shortlists")
+        raise NotImplementedError(
+            f"{graph.name}, {value}, {output.name}: {self.name} does not support shortlists"
+        )
 
     def cache_step(self, graph: GraphBuilder) -> str | None:  # noqa: ARG002 -- part of the protocol
         return None

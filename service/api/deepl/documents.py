@@ -95,7 +95,7 @@ def document_routes(
         caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
         key = fields.string("document_key")
         if not key:
-            raise field_error("document_key", "is missing; it came in answer to the document")
+            raise field_error("document_key", "is missing; send the one from the response to the upload")
         job = await documents.find(connection.path_params["document_id"].lower(), key.lower())
         if job.key_id != caller.key_id:
             raise unknown_document()
@@ -164,7 +164,7 @@ def _check_output_format(fields: Fields, job_request: JobRequest) -> None:
     except FileFormatError as error:
         raise field_error("output_format", error.problem) from error
     if not is_same_format:
-        raise field_error("output_format", "must be the document's own; none is made into another")
+        raise field_error("output_format", "must be the document's own; formats are not converted")
 
 
 def _has_work(job_service: JobService, job_request: JobRequest) -> bool:
@@ -204,6 +204,6 @@ def _problem_of(job: Job) -> str:
 
 def _no_result_error(job: Job) -> ApiError:
     if job.has_ended:
-        return ApiError(ErrorKind.NOT_FOUND, f"there is no translation: {_problem_of(job)}")
-    problem = f"the document is {STATUSES[job.state]}; ask again when it is done"
+        return ApiError(ErrorKind.NOT_FOUND, f"no translation: {_problem_of(job)}")
+    problem = f"the document is {STATUSES[job.state]}; retry when it is done"
     return ApiError(ErrorKind.NOT_READY, problem)

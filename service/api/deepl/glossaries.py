@@ -36,7 +36,7 @@ from service.translation.translation_service import TranslationService
 CREATED, NO_CONTENT = 201, 204
 NOT_STORED = "Glossaries are not supported."
 HOW_TO_STORE = (
-    "translations here do not use them; send texts without one, or have the server's operator set "
+    "glossaries are not used in translations; send texts without one, or have the server's operator set "
     "glossaries = stored to keep them for later"
 )
 ONE = "/glossaries/{glossary_id}"
@@ -95,7 +95,7 @@ def glossary_routes(
         if (new_glossary.source, new_glossary.target) not in await pairs.current():
             raise field_error(
                 "target_lang",
-                f"{new_glossary.source[:40]} is not translated into {new_glossary.target[:40]} here",
+                f"the pair {new_glossary.source[:40]} -> {new_glossary.target[:40]} is not served",
             )
         made = await run_in_thread(lambda: authenticator.accounts.add_glossary(caller, new_glossary))
         return SafeJSONResponse(_present(made), CREATED)
@@ -191,7 +191,7 @@ def _new_glossary(fields: Fields) -> NewGlossary:
 def _require_tsv(connection: Request) -> None:
     accepted = connection.headers.get("accept", TSV).split(",")
     if not any(each.split(";")[0].strip().lower() in ACCEPTED_MEDIA_TYPES for each in accepted):
-        raise ApiError(ErrorKind.UNSUPPORTED_MEDIA_TYPE, f"entries are {TSV}; accept that")
+        raise ApiError(ErrorKind.UNSUPPORTED_MEDIA_TYPE, f"entries are {TSV}; send it in the header Accept")
 
 
 def _present(glossary: Glossary) -> dict[str, Any]:

@@ -27,14 +27,14 @@ LATENCY = "latency_optimized"
 TagHandlingVersion = Literal["v1", "v2"]
 TAG_HANDLING_VERSIONS: tuple[TagHandlingVersion, ...] = get_args(TagHandlingVersion)
 SPLITTINGS = {"0": Splitting.OFF, "1": Splitting.SENTENCES, "nonewlines": Splitting.NO_NEWLINES}
-GLOSSARIES = "glossaries are not used in translations here; send the request without one"
+GLOSSARIES = "glossaries are not used in translations; send the request without one"
 UNSUPPORTED_FIELDS = {
     "glossary_id": GLOSSARIES,
     "glossary_ids": GLOSSARIES,
-    "style_id": "there are no styles here; send the request without one",
-    "translation_memory_id": "there are no translation memories here; send the request without one",
-    "translation_memory_threshold": "there are no translation memories here; send the request without it",
-    "custom_instructions": "the models here follow no instructions; send the request without them",
+    "style_id": "styles are not supported; send the request without one",
+    "translation_memory_id": "translation memories are not supported; send the request without one",
+    "translation_memory_threshold": "translation memories are not supported; send the request without it",
+    "custom_instructions": "instructions are not supported; send the request without them",
 }
 """Unsupported fields, with the error for each. They would change a translation, so ignoring them is wrong."""
 
@@ -107,7 +107,7 @@ def read_document_parameters(fields: Fields, sent_name: str) -> JobRequest:
 def read_target(fields: Fields) -> str:
     target = fields.string("target_lang")
     if not target:
-        raise field_error("target_lang", "is missing; say which language to translate into")
+        raise field_error("target_lang", "is missing; name the language to translate into")
     return target
 
 
@@ -134,9 +134,7 @@ def _check_unused(fields: Fields) -> None:
 def _check_formality(fields: Fields) -> None:
     formality = _one_of(fields, "formality", FORMALITIES)
     if formality in UNSUPPORTED_FORMALITIES:
-        problem = (
-            f"no model here tells {formality} formal from other language; send prefer_{formality}, or none"
-        )
+        problem = f"no model supports formality; send prefer_{formality}, or omit the field"
         raise DeepLError(ErrorKind.INVALID_INPUT, FORMALITY_NOT_SUPPORTED, detail=problem)
 
 

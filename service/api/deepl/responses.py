@@ -115,7 +115,8 @@ def to_deepl_error(error: Exception) -> ApiError:
             return unsupported_value_error(FIELD_NAMES[error.field], _with_deepl_names(error.problem))
         case NoDatabase():  # a retry does not help, unlike with other database failures
             return ApiError(
-                ErrorKind.MALFORMED, "this server keeps no glossaries; its operator must set database_url"
+                ErrorKind.MALFORMED,
+                "this server does not store glossaries; its operator must set database_url",
             )
         case _:
             return to_api_error(error)
