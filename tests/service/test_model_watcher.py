@@ -266,5 +266,5 @@ def test_what_a_model_may_decide_itself_is_documented_as_that(client: httpx.Clie
     documented = schemas["TranslateRequest"]["properties"][field]
     assert {"type": "null"} in documented["anyOf"]
     assert documented.get("default") is None
-    assert "Null: the model's own." in documented["description"]
+    assert "Null: the model's default." in documented["description"]
     assert client.post("/v1/translate", json={"text": "ja", field: None}).status_code == 200
