@@ -136,7 +136,7 @@ def test_limits_that_no_target_can_keep_are_refused(max_tokens: int, min_tokens:
 
 
 def test_a_vocabulary_of_only_the_end_of_sentence_is_refused() -> None:
-    with pytest.raises(ValueError, match="vocabulary of 1"):
+    with pytest.raises(ValueError, match="vocabulary of size 1"):
         TargetVocabulary(EOS, size=1)
 
 
