@@ -3,18 +3,20 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
-from tests.docs.test_readme import README, ROOT, SERVER_IN_README, server
+from tests.docs.shell_examples import ROOT, SERVER_ON_PAGES, Page, blocks
 
-__all__ = ["server"]
+SNIPPETS = [body for kind, body in blocks(ROOT / "README.md") if kind == "python" and SERVER_ON_PAGES in body]
 
-SNIPPETS = [
-    snippet
-    for snippet in re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    if SERVER_IN_README in snippet
-]
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The service with the bundled models, on a port of its own."""
+    with Page(tmp_path_factory.mktemp("readme")).server("make serve") as address:
+        yield address
 
 
 def test_there_are_clients_in_the_readme() -> None:
@@ -25,7 +27,7 @@ def test_there_are_clients_in_the_readme() -> None:
 @pytest.mark.parametrize("snippet", SNIPPETS)
 def test_the_readmes_clients_print_what_it_says(snippet: str, server: str) -> None:
     (expected,) = re.findall(r"#\s*(.*)$", snippet.strip())
-    code = snippet.replace(SERVER_IN_README, server)
+    code = snippet.replace(SERVER_ON_PAGES, server)
 
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60

@@ -1,0 +1,76 @@
+"""What the README and the tutorials show is what happens: commands are run, and their output is compared."""
+
+import re
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.docs.shell_examples import (
+    FILE_NAME,
+    ROOT,
+    Page,
+    assert_prints,
+    blocks,
+    command_and_output,
+)
+
+README = ROOT / "README.md"
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+PAGES = [README, *TUTORIALS]
+SERVES = re.compile(r"(make|\.venv/bin/dragoman) serve\b[^\n]*\n")
+MIN_WORDS, MAX_WORDS = 300, 800
+
+
+def ids(page: Path) -> str:
+    return page.stem
+
+
+def test_the_readme_shows_a_translation_by_curl_and_by_shell() -> None:
+    commands = [command_and_output(body)[0] for kind, body in blocks(README) if kind == "console"]
+
+    assert any(command.startswith("curl ") for command in commands)
+    assert any("dragoman translate" in command for command in commands)
+
+
+def test_there_are_four_tutorials_and_the_readme_names_them() -> None:
+    assert len(TUTORIALS) == 4
+    readme = README.read_text(encoding="utf8")
+    assert [page.name for page in TUTORIALS if f"(docs/tutorials/{page.name})" not in readme] == []
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=ids)
+def test_a_tutorial_is_short(page: Path) -> None:
+    assert MIN_WORDS <= len(page.read_text(encoding="utf8").split()) <= MAX_WORDS
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=ids)
+def test_every_example_of_a_tutorial_is_run(page: Path) -> None:
+    content = page.read_text(encoding="utf8")
+    not_run = [
+        body
+        for kind, body in blocks(page)
+        if not (
+            (kind == "console" and body.startswith("$ "))
+            or (kind == "sh" and SERVES.fullmatch(body))
+            or FILE_NAME.match(body)
+        )
+    ]
+
+    assert not_run == []
+    assert content.count("```") == 2 * len(blocks(page))
+    assert not re.search(r"^ {4}", re.sub(r"```.*?```", "", content, flags=re.DOTALL), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path) -> None:
+    examples = Page(tmp_path)
+    with ExitStack() as servers:
+        for kind, body in blocks(page):
+            if kind == "console":
+                command, shown = command_and_output(body)
+                assert_prints(examples.run(command, shown), shown)
+            elif kind == "sh" and SERVES.fullmatch(body):
+                servers.enter_context(examples.server(body.strip()))
+            elif name := FILE_NAME.match(body):
+                examples.save(name[1], body)
