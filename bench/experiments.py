@@ -6,6 +6,7 @@ the end it writes the tables and plots of docs/reports/experiments.md.
 """
 
 import argparse
+import hashlib
 import json
 import statistics
 import subprocess
@@ -61,6 +62,16 @@ def as_toml(recipe: Table) -> str:
         lines.append(f"[[{name}]]" if name == "data.corpora" else f"[{name}]")
         lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items()]
     return "\n".join(lines) + "\n"
+
+
+def fingerprint(recipe: Table, hashes: Mapping[str, str]) -> str:
+    """Return a hash of a recipe and the texts, independent of their paths."""
+    paths = {"data.corpora": {"files"}, "validation": {"source", "target"}}
+    settings = {
+        name: {key: value for key, value in table.items() if key not in paths.get(name, ())}
+        for name, table in recipe.items()
+    }
+    return hashlib.sha256(json.dumps([settings, hashes], sort_keys=True).encode()).hexdigest()
 
 
 def train_and_score(name: str, recipe: Table, run_dir: Path, test: Sequence[Path]) -> dict[str, Any]:
@@ -164,7 +175,11 @@ def time_bundles(bundles: Mapping[str, Path], lines: list[str]) -> list[dict[str
 
 
 def run_plan(plan: Table, texts: Mapping[str, Sequence[Path]], folder: Path, output: Path) -> None:
-    """Make all runs that `output` lacks, first every arm with the first seed; then time the arms."""
+    """Make all runs that `output` lacks, first every arm with the first seed; then time the arms.
+
+    Raises:
+        SystemExit: a run in `output` has another recipe or other texts than the plan.
+    """
     result: dict[str, Any] = json.loads(output.read_text("utf8")) if output.is_file() else {"runs": []}
     names = {kind: " ".join(path.name for path in paths) for kind, paths in texts.items()}
     hashes = {kind: " ".join(map(file_sha256, paths)) for kind, paths in texts.items()}
@@ -174,13 +189,22 @@ def run_plan(plan: Table, texts: Mapping[str, Sequence[Path]], folder: Path, out
         "texts": {"files": names, "sha256": hashes},
         "arms": [{key: arm[key] for key in ("name", "label")} for arm in plan["arms"]],
     }
-    made = {(run["arm"], run["seed"]) for run in result["runs"]}
-    for seed, arm in product(plan["seeds"], plan["arms"]):
-        if (arm["name"], seed) in made:
+    recipes = {
+        f"{arm['name']}-seed{seed}": (arm["name"], seed, recipe_of(plan, arm, seed, texts))
+        for seed, arm in product(plan["seeds"], plan["arms"])
+    }
+    fingerprints = {name: fingerprint(recipe, hashes) for name, (_, _, recipe) in recipes.items()}
+    made = {run["run"]: run["fingerprint"] for run in result["runs"]}
+    if others := [name for name, found in made.items() if found != fingerprints.get(name)]:
+        raise SystemExit(
+            f"{output} has runs with another recipe or other texts: {', '.join(others)}; move it"
+        )
+    for name, (arm_name, seed, recipe) in recipes.items():
+        if name in made:
             continue
-        name = f"{arm['name']}-seed{seed}"
-        measured = train_and_score(name, recipe_of(plan, arm, seed, texts), folder / name, texts["test"])
-        result["runs"].append({"run": name, "arm": arm["name"], "seed": seed, **measured})
+        measured = train_and_score(name, recipe, folder / name, texts["test"])
+        run = {"run": name, "arm": arm_name, "seed": seed, "fingerprint": fingerprints[name]}
+        result["runs"].append({**run, **measured})
         result["provenance"] = asdict(provenance(folder / name / PRECISIONS[-1], command))
         _write(result, output)
     if result.get("timing") is None:

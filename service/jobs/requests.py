@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from service.batch.output_files import OnFailure
 from service.jobs.job import JobState
 
+PAGE_LENGTH, MAX_PAGE_LENGTH = 20, 100
+
 
 class JobOptionsIn(BaseModel):
     """Options of a job: fields of a form, or parameters of the URL if the body is JSON lines."""
@@ -46,7 +48,9 @@ class CreateJobForm(JobOptionsIn):
 class ListJobsQuery(BaseModel):
     """One page of the list of jobs."""
 
-    limit: int = Field(20, ge=1, le=100, description="Maximum number of jobs on the page.")
+    limit: int = Field(
+        PAGE_LENGTH, ge=1, le=MAX_PAGE_LENGTH, description="Maximum number of jobs on the page."
+    )
     cursor: str = Field(
         pattern="^[0-9a-f]{32}$",
         default="",

@@ -37,13 +37,18 @@ from service.jobs.job import ID_LENGTH, Job, JobState, StoredFile, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
 from service.jobs.ranges import RangeNotSatisfiable, matches_etag, requested_part
 from service.jobs.request_fields import read_job_request
-from service.jobs.requests import CreateJobForm, JobOptionsIn, ListJobsQuery
+from service.jobs.requests import (
+    MAX_PAGE_LENGTH,
+    PAGE_LENGTH,
+    CreateJobForm,
+    JobOptionsIn,
+    ListJobsQuery,
+)
 from service.jobs.responses import JobResponse, JobsResponse, job_response, present_page
 from service.jobs.storage import stored_bytes_of_key
 from service.jobs.upload_form import JSON_LINES, receive
 
 ONE = "/jobs/{job_id}"
-PAGE_LENGTH, MAX_PAGE_LENGTH = 20, 100
 JSON_LINES_OUT = "application/jsonl"
 READ_ERRORS = (*KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE)
 ERRORS = error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND])

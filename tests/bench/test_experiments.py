@@ -74,6 +74,10 @@ def test_a_plan_runs_to_its_table_and_does_not_repeat_a_finished_run(tmp_path: P
     run_plan(plan, texts, tmp_path / "runs", output)
     assert output.stat().st_mtime_ns == before
 
+    plan["arms"][0]["optimisation"]["steps"] = 3
+    with pytest.raises(SystemExit, match="another recipe or other texts: d-256-seed1"):
+        run_plan(plan, texts, tmp_path / "runs", output)
+
 
 def _write_texts(folder: Path) -> dict[str, list[Path]]:
     words = [

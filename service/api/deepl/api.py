@@ -7,6 +7,7 @@ from service.api.deepl.catalogue import catalogue_routes
 from service.api.deepl.documents import document_routes
 from service.api.deepl.glossaries import glossary_routes
 from service.api.deepl.responses import FORM, ROOT
+from service.api.deepl.schemas import errors_of
 from service.api.deepl.translation import translation_routes
 from service.api.deepl.unsupported import unsupported_routes
 from service.http.openapi import operation_ids
@@ -35,6 +36,7 @@ def deepl_api(services: Services) -> ApiDefinition:
     routes = APIRouter(
         prefix=ROOT,
         tags=["deepl"],
+        responses=errors_of(),
         dependencies=[Depends(KEY_HEADER), Depends(KEY_IN_QUERY)],
         generate_unique_id_function=operation_ids("deepl"),
     )

@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from service.api.deepl.authentication import enter
 from service.api.deepl.languages import english_name, source_codes, target_codes
 from service.api.deepl.responses import DeepLRoute
-from service.api.deepl.schemas import DeepLLanguage, LanguagesQuery, Usage, UsageQuery, errors_of
+from service.api.deepl.schemas import DeepLLanguage, LanguagesQuery, Usage, UsageQuery
 from service.http.authentication import Authenticator
 from service.http.errors import SafeJSONResponse
 from service.http.fields import field_error
@@ -30,7 +30,6 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
         summary="List the languages",
         response_model=list[DeepLLanguage],
         response_description="The languages of one side",
-        responses=errors_of(),
         openapi_extra=request_of(parameters=query_parameters(LanguagesQuery)),
     )
     async def languages(connection: Request) -> Response:
@@ -48,7 +47,6 @@ def catalogue_routes(translation_service: TranslationService, authenticator: Aut
         summary="Characters used this month",
         response_model=Usage,
         response_description="The usage of the request's key",
-        responses=errors_of(),
         openapi_extra=request_of(parameters=query_parameters(UsageQuery)),
     )
     async def usage(connection: Request) -> Response:

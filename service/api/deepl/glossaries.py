@@ -64,7 +64,6 @@ def glossary_routes(
         summary="List the language pairs of glossaries",
         response_model=GlossaryPairs,
         response_description="The pairs",
-        responses=errors_of(),
         openapi_extra=request_of(),
     )
     async def language_pairs(connection: Request) -> Response:
@@ -83,7 +82,6 @@ def glossary_routes(
         summary="Store a glossary",
         response_model=DeepLGlossary,
         response_description="The stored glossary",
-        responses=errors_of(),
         openapi_extra=request_of(CreateGlossaryIn, [JSON, FORM]),
     )
     async def create(connection: Request) -> Response:
@@ -105,7 +103,6 @@ def glossary_routes(
         summary="List all glossaries",
         response_model=Glossaries,
         response_description="The key's glossaries",
-        responses=errors_of(),
         openapi_extra=request_of(),
     )
     async def all_glossaries(connection: Request) -> Response:

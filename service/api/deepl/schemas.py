@@ -5,10 +5,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from service.accounts.glossary_entries import EntriesFormat
 from service.api.deepl.parameters import Formality, ModelType, TagHandlingVersion
 from service.api.deepl.responses import DEEPL_STATUSES, URL_TOO_LONG
 from service.http.errors import STATUSES, ErrorKind
 from service.http.openapi import BODY_ERRORS, KEY_ERRORS, error_responses
+from service.markup.options import MarkupLanguage
 
 ApiKey = Annotated[
     str | None, Field(description="API key, unless the header `Authorization: DeepL-Auth-Key KEY` has it.")
@@ -54,8 +56,8 @@ class TranslateIn(BaseModel):
     show_billed_characters: Flag = Field(
         default=False, description="Whether the response has the number of charged characters."
     )
-    tag_handling: Literal["xml", "html"] = Field(
-        "xml", description="Markup language of the texts; omitted: plain text."
+    tag_handling: MarkupLanguage | Literal[""] = Field(
+        "", description="Markup language of the texts; omitted: plain text."
     )
     tag_handling_version: TagHandlingVersion = Field("v1", description="No effect; returned unchanged.")
     outline_detection: Flag = Field(
@@ -145,7 +147,7 @@ class CreateGlossaryIn(BaseModel):
     source_lang: str = Field(description="Language of the terms, as in `de`, with all its regions.")
     target_lang: str = Field(description="Language of their translations.")
     entries: str = Field(description="One term with its translation per line.")
-    entries_format: Literal["tsv", "csv"] = Field(description="Separator of a term and its translation.")
+    entries_format: EntriesFormat = Field(description="Separator of a term and its translation.")
     auth_key: ApiKey = None
 
 
@@ -212,7 +214,7 @@ class DocumentStatus(BaseModel):
     message: str = Field("", description="The same as `error_message`.")
 
 
-class DeepLError(BaseModel):
+class DeepLErrorResponse(BaseModel):
     """The form of every error."""
 
     message: str
@@ -222,6 +224,6 @@ class DeepLError(BaseModel):
 def errors_of(*more: ErrorKind) -> dict[int | str, dict[str, Any]]:
     """Return the documentation of a route's errors in DeepL's form: those of every route, and more."""
     kinds = (*KEY_ERRORS, *BODY_ERRORS, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, *more)
-    documented = error_responses(dict.fromkeys(kinds), DeepLError, {**STATUSES, **DEEPL_STATUSES})
-    documented[URL_TOO_LONG] = {"model": DeepLError, "description": "The URL's query is too long"}
+    documented = error_responses(kinds, DeepLErrorResponse, {**STATUSES, **DEEPL_STATUSES})
+    documented[URL_TOO_LONG] = {"model": DeepLErrorResponse, "description": "The URL's query is too long"}
     return documented
