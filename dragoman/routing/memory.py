@@ -2,8 +2,9 @@
 
 Measured on the CPU with int8 and fp32 models of 1 to 6 decoder layers, widths of 256 to 1024, vocabularies of
 8,000 to 64,000 pieces and 1 to 4 replicas, all of these full (beam 4, lines of 60 tokens, with a shortlist if
-there is one): estimates were between 6 % below and 24 % above the actual memory. All replicas share the weights; onnxruntime copies some of them into the order in which it
-reads them. A replica keeps its working memory for the next step, so it counts too.
+there is one): estimates were between 6 % below and 24 % above the actual memory. All replicas share the
+weights; onnxruntime copies some of them into the order in which it reads them. A replica keeps its working
+memory for the next step, so it counts too.
 """
 
 from dragoman.contract import CacheDType
